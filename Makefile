@@ -1,0 +1,36 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+PYTEST_JOBS ?= auto
+
+.PHONY: demo test test-all bench lint clean
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("semimetric needs Python 3.11 or newer; call make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMP)-%: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[$*]'
+	@touch $@
+
+demo: $(STAMP)-demo
+	$(BIN)/semimetric demo
+
+test: $(STAMP)-dev
+	$(BIN)/python -m pytest -n $(PYTEST_JOBS) -m "not slow"
+
+test-all: $(STAMP)-dev
+	$(BIN)/python -m pytest -n $(PYTEST_JOBS)
+
+lint: $(STAMP)-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP)-bench
+	for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,114 @@
+"""Input checks that scikit-learn lacks: pairs, distances, tuples by index."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.utils import check_array
+
+from ._errors import InputError
+from ._types import ArrayLike, Floats, Integers, Pairs
+
+__all__ = ["check_alpha", "check_choice", "check_distances", "check_items", "check_pairs", "check_weights"]
+
+
+def check_items(X: ArrayLike, *, name: str = "X", n_features: int | None = None, min_items: int = 1) -> Floats:
+    """Finite float64 matrix of shape (n_items, n_features), C-contiguous."""
+    items = check_array(X, dtype=np.float64, order="C", ensure_min_samples=min_items, input_name=name)
+    if n_features is not None and items.shape[1] != n_features:
+        raise InputError(
+            f"{name} has {items.shape[1]} features, but {n_features} features are required; "
+            "give the same columns, in the same order, as in fit"
+        )
+    return items
+
+
+def _check_index(index: ArrayLike, n_items: int) -> Integers:
+    """Integer tuples within range of the items."""
+    array = np.asarray(index)
+    if array.dtype.kind not in "iu":
+        raise InputError(
+            f"pairs by index must be integers, but have dtype {array.dtype}; "
+            "give row numbers of the items, or drop preprocessor= and give the points themselves"
+        )
+    array = array.astype(np.int64, copy=False)
+    if array.size and (array.min() < 0 or array.max() >= n_items):
+        bad = np.flatnonzero((array < 0) | (array >= n_items))[0] // array.shape[1]
+        raise InputError(
+            f"pair {bad} is {tuple(array[bad].tolist())}, but there are {n_items} items; "
+            f"row numbers must lie between 0 and {n_items - 1}"
+        )
+    return np.ascontiguousarray(array)
+
+
+def check_pairs(pairs: ArrayLike, preprocessor: ArrayLike | None = None, *, n_features: int | None = None) -> Pairs:
+    """Points (m, 2, n_features), or row numbers (m, 2) of the items ``preprocessor``, as `Pairs`.
+
+    Points are viewed as 2m items, so nothing is copied.
+    """
+    if preprocessor is not None:
+        index = np.asarray(pairs)
+        if index.ndim != 2 or index.shape[1] != 2:
+            raise InputError(f"pairs have shape {index.shape}; with preprocessor= they must be row numbers (n_pairs, 2)")
+        if not len(index):
+            raise InputError("there are 0 pairs; at least one is required")
+        items = check_items(preprocessor, name="preprocessor", n_features=n_features)
+        return Pairs(items, _check_index(index, len(items)))
+    try:
+        points = np.asarray(pairs, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "pairs cannot be read as numbers of shape (n_pairs, 2, n_features): give both items of every pair the "
+            f"same number of features, all numeric ({error})"
+        ) from error
+    if points.ndim != 3 or points.shape[1] != 2:
+        raise InputError(
+            f"pairs have shape {points.shape}, but (n_pairs, 2, n_features) is required; "
+            "to give pairs as row numbers, pass the items as preprocessor=X"
+        )
+    if not len(points):
+        raise InputError("there are 0 pairs; at least one is required")
+    items = check_items(points.reshape(-1, points.shape[2]), name="pairs", n_features=n_features)
+    return Pairs(items, np.arange(len(items), dtype=np.int64).reshape(-1, 2))
+
+
+def check_distances(y: ArrayLike, n_pairs: int, *, minimum: float = 0.0) -> Floats:
+    """Finite distances >= ``minimum``, one a pair, not all equal to 0."""
+    distances = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", ensure_min_samples=0)
+    if distances.shape != (n_pairs,):
+        raise InputError(f"y has shape {distances.shape} for {n_pairs} pairs; one distance a pair is required")
+    if (distances < minimum).any():
+        bad = int(np.flatnonzero(distances < minimum)[0])
+        raise InputError(
+            f"y[{bad}] is {distances[bad]:g}; distances must be >= {minimum:g}. "
+            "If y is a similarity, turn it into a distance first; for a signed target use axioms=None"
+        )
+    if not np.any(distances):
+        raise InputError("all distances in y are 0; there is nothing to learn: give pairs that differ")
+    return distances
+
+
+def check_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
+    """Non-negative weights that sum to 1, uniform when None."""
+    if sample_weight is None:
+        return np.full(n, 1.0 / n)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,):
+        raise InputError(f"sample_weight has shape {weights.shape}; one weight for each of the {n} pairs is required")
+    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
+        raise InputError("sample_weight must be finite, non-negative and not all 0; correct or drop it")
+    return weights / weights.sum()
+
+
+def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
+    """Refuse a parameter that is none of ``choices``."""
+    if value not in choices:
+        raise InputError(f"{name}={value!r} is not known; use one of {', '.join(repr(c) for c in choices)}")
+
+
+def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
+    """A finite number >= 0 (> 0 if strict)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not np.isfinite(value):
+        raise InputError(f"{name}={value!r} must be a finite number")
+    if value < 0 or (strict and value == 0):
+        raise InputError(f"{name}={value!r} must be {'> 0' if strict else '>= 0'}")
+    return float(value)

@@ -1,0 +1,8 @@
+"""The one place where compiler flags are set."""
+
+from numba import njit
+
+__all__ = ["kernel"]
+
+# No fastmath: d(x, x) == 0 and d(x, y) == d(y, x) hold to the bit only without contraction and reordering.
+kernel = njit(cache=True, nogil=True, error_model="numpy")

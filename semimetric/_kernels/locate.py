@@ -1,0 +1,32 @@
+"""Which cell of the grid holds a value (paper 2, Alg. 1, lines 5-8)."""
+
+from .jit import kernel
+
+__all__ = ["locate_cells"]
+
+
+@kernel
+def locate_cells(x, knots, starts, lower, upper, fraction):
+    """Fill ``lower``, ``upper`` and ``fraction`` (n, F) for the values ``x`` (n, F).
+
+    ``knots[starts[f]:starts[f + 1]]`` are the strictly increasing knots of feature f. The upper knot is the first
+    that is >= x, as in Alg. 1; values outside the range are clipped; a feature with one knot gives (0, 0, 0).
+    """
+    n, n_features = x.shape
+    for i in range(n):
+        for f in range(n_features):
+            first, last = starts[f], starts[f + 1] - 1
+            if first == last:
+                lower[i, f], upper[i, f], fraction[i, f] = 0, 0, 0.0
+                continue
+            value = x[i, f]
+            lo, hi = first, last
+            while hi - lo > 1:
+                middle = (lo + hi) // 2
+                if value <= knots[middle]:
+                    hi = middle
+                else:
+                    lo = middle
+            t = (value - knots[lo]) / (knots[hi] - knots[lo])
+            lower[i, f], upper[i, f] = lo - first, hi - first
+            fraction[i, f] = min(max(t, 0.0), 1.0)

@@ -1,0 +1,44 @@
+"""Array aliases and the index arrays that say which items belong together."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["ArrayLike", "Floats", "Integers", "Pairs"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of rows of ``items``: an index, never a copy of the items.
+
+    Parameters
+    ----------
+    items : ndarray of shape (n_items, n_features), float64
+    index : ndarray of shape (n_pairs, 2), int64
+        Rows of ``items``.
+    """
+
+    items: Floats
+    index: Integers
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def left(self) -> Integers:
+        """Rows of the first items, shape (n_pairs,)."""
+        return self.index[:, 0]
+
+    @property
+    def right(self) -> Integers:
+        """Rows of the second items, shape (n_pairs,)."""
+        return self.index[:, 1]
+
+    def take(self, rows: NDArray) -> "Pairs":
+        """The pairs at ``rows`` (integers or a mask), over the same items."""
+        return Pairs(self.items, self.index[rows])

@@ -1,0 +1,345 @@
+"""The learned distance: a frozen value that everything before makes and everything after uses.
+
+    d(x, y) = h( sum_S w_S · ID([x_S, y_S]) + sum_b u_b D_b(x, y) + sum_f epsilon_f |e_f(x) - e_f(y)| )
+
+S runs over groups of features (raw ones and directions), D_b are base distances, e(x) = x - clip(x) is what lies outside
+the range of the grid, and h is the link: the identity, or the square root; the sum is then the squared distance, and base
+distances enter it squared.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from ._checks import check_items
+from ._errors import InputError, NotSupportedError, StorageError
+from ._storage import State, write_state
+from ._threads import blocks, map_blocks
+from ._types import ArrayLike, Floats, Integers
+from .callables import DistanceFunction
+from .embeddings.base import Items, PairMap, Table
+from .embeddings.directions import Directions
+from .embeddings.states import directions_state, map_state, read_directions, read_map
+from .embeddings.warped import WarpedEmbedding
+
+__all__ = ["Axioms", "BaseDistance", "Semimetric"]
+
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Axioms:
+    """What holds for every pair of points, by the weights and columns of the model.
+
+    With base distances it holds if each base distance is itself a semimetric; the triangle inequality is then not
+    claimed. ``triangle=False`` means "not proved", not "violated".
+    """
+
+    nonnegative: bool
+    zero_on_diagonal: bool
+    symmetric: bool
+    positive: bool
+    triangle: bool
+    continuous: bool
+
+    @property
+    def name(self) -> str:
+        """The strongest name that all of these give: metric, semimetric, premetric or none."""
+        if not (self.nonnegative and self.zero_on_diagonal):
+            return "none"
+        if not (self.symmetric and self.positive):
+            return "premetric"
+        return "metric" if self.triangle else "semimetric"
+
+    def __str__(self) -> str:
+        held = [name.replace("_", " ") for name, holds in vars(self).items() if holds]
+        return f"{self.name} ({', '.join(held)})" if held else "none"
+
+
+@dataclass(frozen=True, eq=False)
+class BaseDistance:
+    """A known distance that joins the sum with its own weight >= 0.
+
+    ``probe`` (k, 2, n_features) and ``values`` (k,) are stored with the model, so that the callable that is given again
+    at load can be checked.
+    """
+
+    function: DistanceFunction
+    weight: float
+    name: str
+    probe: Floats
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Semimetric:
+    """A distance: embedding, weights and what goes with them. Made by a learner or by `semimetric.load`.
+
+    Parameters
+    ----------
+    embedding : PairMap
+        Over the raw features followed by the directions.
+    weights : ndarray of shape (embedding.n_columns,)
+    epsilon : ndarray of shape (n_features,)
+        Slope outside the range of each raw feature.
+    feature_names : tuple of str
+        Names of the raw features.
+    directions : Directions or None
+    base_distances : tuple of BaseDistance
+    link : {"identity", "sqrt"}
+
+    Examples
+    --------
+    >>> from semimetric.grids import Grid
+    >>> from semimetric.embeddings.pairs import PairEmbedding
+    >>> embedding = PairEmbedding(Grid([[0.0, 1.0, 2.0]]))
+    >>> d = Semimetric(embedding, embedding.prior(np.array([3.0])), np.array([0.1]), ("height",))
+    >>> d([0.5], [1.5])
+    3.0
+    >>> d.axioms.name
+    'semimetric'
+    """
+
+    embedding: PairMap
+    weights: Floats
+    epsilon: Floats
+    feature_names: tuple[str, ...]
+    directions: Directions | None = None
+    base_distances: tuple[BaseDistance, ...] = field(default=())
+    link: str = "identity"
+
+    @property
+    def n_features(self) -> int:
+        """Number of raw features of the vectors it takes."""
+        return len(self.feature_names)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the embedded features: the raw ones, then the directions."""
+        return self.feature_names + (self.directions.names if self.directions else ())
+
+    @cached_property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the terms of the sum, in the order of `contributions`."""
+        groups = [" * ".join(self.columns[f] for f in group) for group in self.embedding.groups]
+        return (*groups, *(base.name for base in self.base_distances), "outside range")
+
+    @cached_property
+    def axioms(self) -> Axioms:
+        """What is guaranteed, from the columns and the signs of the weights."""
+        e, outside = self.embedding, bool((self.epsilon > 0).all())
+        positive = e.positive_groups(self.weights)
+        covered = {f for group, holds in zip(e.groups, positive, strict=True) if holds for f in group}
+        nonnegative = bool((self.weights >= 0).all() and (self.epsilon >= 0).all())
+        return Axioms(
+            nonnegative=nonnegative,
+            zero_on_diagonal=e.zero_diagonal,
+            symmetric=e.symmetric,
+            positive=nonnegative and outside and covered >= set(range(self.n_features)),
+            triangle=e.metric and nonnegative and not self.base_distances,
+            continuous=e.continuous,
+        )
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
+        """Distance of two vectors of shape (n_features,): usable as a scikit-learn ``metric``, and picklable."""
+        return float(self.paired(np.asarray(x, np.float64)[None], np.asarray(y, np.float64)[None])[0])
+
+    def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
+        """Distances of the rows of X to the same rows of Y, shape (n,), float64."""
+        x, y = self._both(X, Y)
+        if len(x) != len(y):
+            raise InputError(f"X has {len(x)} rows and Y {len(y)}; the same number is required: use pairwise for all pairs")
+        parts = map_blocks(lambda b: self._sum(x[b], y[b]), len(x), size=_BLOCK, n_jobs=n_jobs)
+        return self._linked(np.concatenate(parts))
+
+    def paired_by_index(self, X: Floats, index: Integers, *, n_jobs: int | None = None) -> Floats:
+        """Distances of the rows X[index[:, 0]] to X[index[:, 1]], shape (len(index),): no copy of all points."""
+        part = map_blocks(lambda b: self._sum(X[index[b, 0]], X[index[b, 1]]), len(index), size=_BLOCK, n_jobs=n_jobs)
+        return self._linked(np.concatenate(part))
+
+    def pairwise(self, X: ArrayLike, Y: ArrayLike | None = None, *, n_jobs: int | None = None) -> Floats:
+        """Distances of all rows of X to all rows of Y (of X if None), shape (n, m), float64.
+
+        One-feature tables are tabulated per row of X; warped models are L1 between coordinates; other groups go pair by
+        pair. A symmetric distance of X to itself is symmetric to the bit, with a diagonal of exact zeros.
+
+        Parameters
+        ----------
+        X, Y : array-like of shape (n, n_features), (m, n_features)
+        n_jobs : int or None
+            Threads; None is one, -1 all.
+        """
+        x, y = self._both(X, X if Y is None else Y)
+        out = self.embedding.pairwise(self._located(x), self._located(y), self.weights, n_jobs=n_jobs)
+        for base in self.base_distances:
+            self._add_base(base, x, y, out)
+        left, right = (self.epsilon * self._excess(side) for side in (x, y))
+        if left.any() or right.any():
+            out += cdist(left, right, "cityblock")
+        if Y is None and self.embedding.symmetric:
+            _mirror(out)
+        return self._linked(out)
+
+    def contributions(self, x: ArrayLike, y: ArrayLike) -> Floats:
+        """Terms of the sum before the link, named by `terms`.
+
+        Parameters
+        ----------
+        x, y : array-like of shape (n_features,) or (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_terms,) or (n, n_terms)
+        """
+        flat = np.ndim(x) == 1 and np.ndim(y) == 1
+        left, right = self._both(np.atleast_2d(x), np.atleast_2d(y))
+        rows = np.arange(len(left))
+        parts = [self.embedding.contributions(self._located(left), rows, self._located(right), rows, self.weights)]
+        parts += [self._base(base, left, right)[:, None] for base in self.base_distances]
+        out = np.hstack([*parts, self._outside(left, right)[:, None]])
+        return out[0] if flat else out
+
+    def tables(self) -> dict[str, Table]:
+        """One table for each group of features, by the name of its term."""
+        return dict(zip(self.terms, self.embedding.tables(self.weights), strict=False))
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Coordinates whose L1 distance is this distance exactly; only for warped models.
+
+        Returns
+        -------
+        ndarray of shape (n, n_groups + n_features)
+            The scale of every group, then epsilon times what lies outside the range.
+
+        Raises
+        ------
+        NotSupportedError
+            If the model is not warped L1 with the identity link and without base distances.
+        """
+        if not isinstance(self.embedding, WarpedEmbedding) or self.link != "identity" or self.base_distances:
+            raise NotSupportedError(
+                'only warped models (tables="warped", link="identity", no base distances) map exactly into L1; use '
+                'pairwise(X) as a precomputed metric, or fit with tables="warped"'
+            )
+        x = check_items(X, n_features=self.n_features)
+        return np.hstack([self.embedding.coordinates(self._located(x), self.weights), self.epsilon * self._excess(x)])
+
+    def outside(self, X: ArrayLike) -> Floats:
+        """Share of the rows of X that lie outside the range of each raw feature, and are clipped there."""
+        return (self._excess(check_items(X, n_features=self.n_features)) != 0).mean(axis=0)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one file that `semimetric.load` reads; see `to_state` for what it holds."""
+        write_state(path, self.to_state())
+
+    def to_state(self) -> State:
+        """JSON values and arrays. Base distances are callables: their names, weights and probes are kept, not they."""
+        values, arrays = map_state(self.embedding)
+        more, matrix = directions_state(self.directions)
+        base = [{"name": b.name, "weight": b.weight, "batch": b.function.batch} for b in self.base_distances]
+        names = {"feature_names": list(self.feature_names), "link": self.link, "base_distances": base}
+        arrays = arrays | matrix | {"weights": self.weights, "epsilon": self.epsilon}
+        for k, b in enumerate(self.base_distances):
+            arrays |= {f"probe_{k}": b.probe, f"probe_values_{k}": b.values}
+        return State("Semimetric", {"embedding": values} | more | names, arrays)
+
+    @classmethod
+    def from_state(cls, state: State, base_distances: Sequence[object] = ()) -> "Semimetric":
+        """The distance of `to_state`, with the base distances given again.
+
+        Raises
+        ------
+        StorageError
+            If a base distance is missing, is one too many, or does not give the stored values.
+        """
+        values, arrays = dict(state.values), dict(state.arrays)
+        stored = values["base_distances"]
+        if len(stored) != len(base_distances):
+            raise StorageError(
+                f"the model has {len(stored)} base distances ({', '.join(s['name'] for s in stored) or 'none'}), but "
+                f"{len(base_distances)} were given; give the same callables, in the same order, as base_distances=[...]"
+            )
+        bases = tuple(
+            _read_base(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"])
+            for k, (s, function) in enumerate(zip(stored, base_distances, strict=True))
+        )
+        return cls(
+            read_map(values["embedding"], arrays), arrays["weights"], arrays["epsilon"],
+            tuple(values["feature_names"]), read_directions(values, arrays), bases, values["link"],
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        sizes = sorted({len(g) for g in self.embedding.groups})
+        knots = self.embedding.grid.sizes
+        extra = f" + {len(self.directions.names)} directions" if self.directions else ""
+        base = "".join(f" + {b.weight:.3g} {b.name}" for b in self.base_distances)
+        kind = "warped scales" if isinstance(self.embedding, WarpedEmbedding) else "tables"
+        return (
+            f"Semimetric: {self.axioms}\n"
+            f"  {self.n_features} features{extra}, {len(self.embedding.groups)} {kind} over groups of "
+            f"{' and '.join(map(str, sizes))}{base}\n"
+            f"  {knots.min()} to {knots.max()} knots a feature, {len(self.weights)} weights, link {self.link}"
+        )
+
+    def _both(self, X: ArrayLike, Y: ArrayLike) -> tuple[Floats, Floats]:
+        x = check_items(X, n_features=self.n_features)
+        return x, x if Y is X else check_items(Y, name="Y", n_features=self.n_features)
+
+    def _located(self, x: Floats) -> Items:
+        return self.embedding.locate(self.directions.append(x) if self.directions else x)
+
+    def _excess(self, x: Floats) -> Floats:
+        grid, n = self.embedding.grid, self.n_features
+        return x - np.clip(x, grid.low[:n], grid.high[:n])
+
+    def _outside(self, x: Floats, y: Floats) -> Floats:
+        return np.abs(self._excess(x) - self._excess(y)) @ self.epsilon
+
+    def _sum(self, x: Floats, y: Floats) -> Floats:
+        """The sum before the link, row by row."""
+        rows = np.arange(len(x))
+        total = self.embedding.paired(self._located(x), rows, self._located(y), rows, self.weights)
+        for base in self.base_distances:
+            total = total + self._base(base, x, y)
+        return total + self._outside(x, y)
+
+    def _base(self, base: BaseDistance, x: Floats, y: Floats) -> Floats:
+        """One base distance's term, row by row."""
+        values = base.function(x, y)
+        return base.weight * (values * values if self.link == "sqrt" else values)
+
+    def _add_base(self, base: BaseDistance, x: Floats, y: Floats, out: Floats) -> None:
+        """out[i, j] += the base distance's term for x_i and y_j, a block of rows at a time."""
+        step = max(1, _BLOCK * 16 // max(len(y), 1))
+        for block in blocks(len(x), step):
+            part = x[block]
+            values = self._base(base, np.repeat(part, len(y), axis=0), np.tile(y, (len(part), 1)))
+            out[block] += values.reshape(len(part), len(y))
+
+    def _linked(self, total: Floats) -> Floats:
+        return np.sqrt(total) if self.link == "sqrt" else total
+
+
+def _mirror(out: Floats) -> None:
+    """Copy the upper triangle onto the lower one, in blocks."""
+    for block in blocks(len(out), 512):
+        out[block.stop :, block] = out[block, block.stop :].T
+        square = out[block, block]
+        square[...] = np.triu(square) + np.triu(square, 1).T
+
+
+def _read_base(stored: dict, function: object, probe: Floats, values: Floats) -> BaseDistance:
+    if not callable(function):
+        raise StorageError(f"base distance {stored['name']!r} must be callable, not {function!r}")
+    wrapped = DistanceFunction(function, stored["batch"])
+    got = wrapped(probe[:, 0], probe[:, 1])
+    if got.shape != values.shape or not np.allclose(got, values, rtol=1e-9, atol=1e-12):
+        raise StorageError(
+            f"the callable given for {stored['name']!r} does not give the values that it gave when the model was saved; "
+            "give the same function, of the same version"
+        )
+    return BaseDistance(wrapped, stored["weight"], stored["name"], probe, values)

@@ -1,0 +1,132 @@
+"""What every embedding of pairs promises: the one interface that programs and distances see.
+
+A pair map turns two located items into a row of A; the distance before the link is ``A w``, a sum over groups.
+"""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._kernels.simplex import Located
+from .._types import ArrayLike, Floats, Integers
+from ..grids import Grid
+from .rows import Rows
+
+__all__ = ["Items", "PairMap", "Table"]
+
+
+class Items(NamedTuple):
+    """Items on the grid: cells and fractions, and the sorted order of the fractions where groups need it."""
+
+    located: Located
+    order: np.ndarray
+
+    def __len__(self) -> int:  # the number of items, not of fields
+        return len(self.located.fraction)
+
+
+class Table(NamedTuple):
+    """One group's part of a distance.
+
+    ``values[a, b]`` is its value between grid points a and b; for a group of several features, grid points are
+    numbered with the first feature running slowest, and ``values`` has shape (C, C), C the product of their knots.
+    """
+
+    features: tuple[int, ...]
+    knots: tuple[Floats, ...]
+    values: Floats
+
+
+class PairMap(ABC):
+    """Joint embedding of pairs of items.
+
+    Attributes
+    ----------
+    grid : Grid
+    groups : tuple of tuple of int
+        The features of each group.
+    symmetric, zero_diagonal : bool
+        What the columns themselves guarantee, whatever the weights.
+    continuous : bool
+        Whether the distance is continuous for all weights.
+    metric : bool
+        Whether the triangle inequality holds for all weights >= 0.
+    whole : bool
+        Whether every vertex off the diagonal is a column.
+    """
+
+    grid: Grid
+    groups: tuple[tuple[int, ...], ...]
+    symmetric: bool
+    zero_diagonal: bool
+    continuous: bool = True
+    metric: bool = False
+    whole: bool = True
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """Number of weights."""
+
+    @abstractmethod
+    def locate(self, X: ArrayLike) -> Items:
+        """Items on the grid: done once for an item, whatever the number of its pairs."""
+
+    @abstractmethod
+    def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> Rows:
+        """Rows of A for the pairs (x[i[r]], y[j[r]])."""
+
+    def paired(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
+        """Distance before the link for the pairs, shape (B,): A w and the value of unseen vertices."""
+        return self.rows(x, i, y, j).matvec(w)
+
+    def positive_groups(self, w: Floats) -> NDArray[np.bool_]:
+        """Whether each group's value is > 0 for all points whose features in the group differ."""
+        least = np.full(len(self.groups), np.inf)
+        np.minimum.at(least, self.group_of_column, w)
+        return least > 0
+
+    @abstractmethod
+    def contributions(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
+        """Value of every group for the pairs, shape (B, n_groups); row sums are the distance before the link."""
+
+    @abstractmethod
+    def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
+        """Distances before the link between all of x and all of y, shape (n, m)."""
+
+    @abstractmethod
+    def tables(self, w: Floats) -> list[Table]:
+        """One table a group."""
+
+    @abstractmethod
+    def prior(self, slopes: Floats) -> Floats:
+        """The weights whose distance is the weighted L1 distance sum_f slopes[f] |x_f - y_f|, in range."""
+
+    @abstractmethod
+    def roughness(self, order: int) -> sparse.csr_array:
+        """D such that ‖D w‖² is 0 on warped L1 distances (order 1) or on weighted L1 distances (order 2)."""
+
+    @property
+    @abstractmethod
+    def group_of_column(self) -> Integers:
+        """The group that owns each column, non-decreasing, shape (n_columns,)."""
+
+    @abstractmethod
+    def select(self, keep: Integers, features: Integers) -> "PairMap":
+        """The same map with only the groups ``keep``, over a grid with only the ``features``; their weights carry over."""
+
+    def in_unit(self, unit: float) -> "PairMap":
+        """The map for weights that are multiplied by ``unit``."""
+        return self
+
+    def csr(self, x: Items, i: Integers, y: Items, j: Integers) -> sparse.csr_array:
+        """Rows of A as one CSR matrix."""
+        return self.rows(x, i, y, j).csr(self.n_columns)
+
+    @property
+    def covered(self) -> frozenset[int]:
+        """Features that are in some group."""
+        return frozenset(f for group in self.groups for f in group)

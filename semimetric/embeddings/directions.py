@@ -1,0 +1,185 @@
+"""Directions: linear features appended to the raw ones before the grid (THEORY, section 2).
+
+    features(x) = [x, M x],   M of shape (n_directions, n_features)
+
+They let sums over single features see combinations of features, and keep every axiom as long as the raw features stay.
+Anything fitted with a linear map ``components_`` serves: `EvenDirections`, `HistogramFeatures`, scikit-learn's PCA.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm, qmc
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.decomposition import PCA
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._checks import check_items
+from .._errors import InputError
+from .._types import ArrayLike, Floats
+
+__all__ = ["Directions", "EvenDirections", "LinearFeatures", "fit_directions", "half_sphere"]
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """A fitted linear map and the names of its features.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_directions, n_features)
+    names : tuple of str
+    """
+
+    matrix: Floats
+    names: tuple[str, ...]
+
+    def append(self, X: Floats) -> Floats:
+        """[X, X Mᵀ], shape (n, n_features + n_directions)."""
+        return np.hstack([X, X @ self.matrix.T])
+
+
+def fit_directions(directions: Any, X: Floats, *, names: Sequence[str], random_state: int | None = None) -> Directions | None:
+    """What ``directions=`` means for the items X.
+
+    Parameters
+    ----------
+    directions : None, "pca", array of shape (n_directions, n_features), or transformer
+        A transformer is cloned and fitted unless it is fitted already; its ``components_`` is the map.
+    X : ndarray of shape (n_items, n_features)
+    names : sequence of str
+        Names of the raw features.
+    random_state : int or None
+        For the PCA.
+
+    Raises
+    ------
+    InputError
+        If the map has the wrong shape, holds no finite numbers, or has an all-zero direction.
+    """
+    if directions is None:
+        return None
+    if isinstance(directions, str):
+        if directions != "pca":
+            raise InputError(
+                f'directions={directions!r} is not known here; use None, "pca", an array (n_directions, n_features), or a '
+                'transformer with components_. "lda" and "nca" need class labels: fit them yourself and give the array'
+            )
+        directions = PCA(random_state=random_state)
+    if not hasattr(directions, "fit"):
+        return _checked(np.array(directions, dtype=np.float64), None, X.shape[1])
+    transformer = _fitted(directions, X, names)
+    if not hasattr(transformer, "components_"):
+        raise InputError(f"{type(transformer).__name__} has no components_; directions= needs a linear map")
+    labels = [str(name) for name in transformer.get_feature_names_out()]
+    return _checked(np.asarray(transformer.components_, dtype=np.float64), labels, X.shape[1])
+
+
+def _fitted(transformer: Any, X: Floats, names: Sequence[str]) -> Any:
+    if hasattr(transformer, "components_"):
+        return transformer
+    fresh = clone(transformer)
+    return fresh.fit_named(X, names) if isinstance(fresh, EvenDirections) else fresh.fit(X)
+
+
+def _checked(matrix: Floats, names: Sequence[str] | None, n_features: int) -> Directions:
+    if matrix.ndim == 2 and names is not None:  # a raw feature is there already
+        mixed = (matrix != 0).sum(axis=1) != 1
+        matrix, names = matrix[mixed], [name for name, keep in zip(names, mixed, strict=True) if keep]
+    if matrix.ndim != 2 or matrix.shape[1] != n_features:
+        raise InputError(f"directions have shape {matrix.shape}; (n_directions, {n_features}) is required")
+    if not np.isfinite(matrix).all() or (np.abs(matrix).max(axis=1, initial=0.0) == 0).any():
+        raise InputError("directions must be finite, and none may be all 0; correct or drop those rows")
+    return Directions(matrix, tuple(names or (f"direction{k}" for k in range(len(matrix)))))
+
+
+class LinearFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A scikit-learn transformer that is a linear map: ``transform(X) = X components_.T``."""
+
+    components_: Floats
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """X components_.T, shape (n_items, n_directions)."""
+        check_is_fitted(self, "components_")
+        return validate_data(self, X, reset=False, dtype=np.float64) @ self.components_.T
+
+
+class EvenDirections(LinearFeatures):
+    """Directions spread evenly within a set of features: the a-b plane of a colour, coordinates of a place.
+
+    In a plane the angles are k π / n_directions; in more dimensions they are the points of a low-discrepancy sequence
+    (Sobol, seeded) on the half sphere. Directions that are a raw feature are left out: it is there already.
+
+    Parameters
+    ----------
+    features : sequence of int or str, or None
+        The features to combine, by number or by column name; None takes all.
+    n_directions : int, default 8
+        How many half-turns of the circle, or points of the half sphere, are asked for.
+    random_state : int, default 0
+        Seed of the sequence in three or more dimensions.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (at most n_directions, n_features)
+
+    Examples
+    --------
+    >>> EvenDirections(n_directions=4).fit([[0.0, 1.0], [1.0, 0.0]]).components_.round(3)
+    array([[ 0.707,  0.707],
+           [-0.707,  0.707]])
+    """
+
+    def __init__(self, features: Sequence[int | str] | None = None, *, n_directions: int = 8, random_state: int = 0) -> None:
+        self.features = features
+        self.n_directions = n_directions
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None) -> "EvenDirections":
+        """Place the directions; X gives the number and the names of the features, and y is ignored."""
+        checked = validate_data(self, X, dtype=np.float64)
+        default = [f"x{k}" for k in range(checked.shape[1])]
+        return self._spread(checked.shape[1], list(getattr(self, "feature_names_in_", default)))
+
+    def fit_named(self, X: Floats, names: Sequence[str]) -> "EvenDirections":
+        """`fit` for an array whose columns have ``names``."""
+        self.n_features_in_ = check_items(X).shape[1]
+        return self._spread(self.n_features_in_, list(names))
+
+    def _spread(self, n_features: int, names: list[str]) -> "EvenDirections":
+        chosen = [self._column(f, n_features, names) for f in (self.features or range(n_features))]
+        if len(set(chosen)) < max(len(chosen), 2):
+            raise InputError(f"features={self.features!r} must name at least two different features")
+        if not isinstance(self.n_directions, (int, np.integer)) or self.n_directions < 1:
+            raise InputError(f"n_directions={self.n_directions!r} must be an integer >= 1")
+        spread = half_sphere(len(chosen), int(self.n_directions), self.random_state)
+        mixed = spread[(np.abs(spread) > 1e-9).sum(axis=1) > 1]
+        self.components_ = np.zeros((len(mixed), n_features))
+        self.components_[:, chosen] = mixed
+        return self
+
+    def _column(self, feature: int | str, n_features: int, names: list[str]) -> int:
+        if isinstance(feature, str):
+            if feature not in names:
+                raise InputError(f"feature {feature!r} is not among {names}; name a column, or give its number")
+            return names.index(feature)
+        if not 0 <= feature < n_features:
+            raise InputError(f"feature {feature} lies outside 0 to {n_features - 1}; correct features=")
+        return int(feature)
+
+
+def half_sphere(dimension: int, n: int, random_state: int) -> Floats:
+    """Unit vectors (n, dimension), evenly spread, no two opposite."""
+    if dimension == 2:
+        angle = np.pi * np.arange(n) / n
+        return np.column_stack([np.cos(angle), np.sin(angle)])
+    sobol = qmc.Sobol(dimension, rng=np.random.default_rng(random_state))
+    normal = norm.ppf(np.clip(sobol.random_base2(max(int(np.ceil(np.log2(n))), 0))[:n], 1e-9, 1 - 1e-9))
+    unit = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    return unit * np.where(unit[:, :1] < 0, -1.0, 1.0)

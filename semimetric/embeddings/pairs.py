@@ -1,0 +1,321 @@
+"""Joint ID embedding of pairs: full tables over groups of features (paper 2, section 3; THEORY, section 2).
+
+    d(x, y) = sum_S w_S · ID([x_S, y_S]; [V_S; V_S])
+
+A group of g features with C grid points has up to C² vertices (a, b) and 2g + 1 non-zeros a pair. Symmetry is a tie of
+the columns (a, b) and (b, a); zero on the diagonal is the absence of the columns (a, a): both hold for all weights.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._checks import check_choice
+from .._errors import InputError, NotSupportedError
+from .._kernels.simplex import Groups, Singles, group_rows_of_pairs, single_rows
+from .._kernels.tables import add_single_tables
+from .._threads import blocks, map_blocks
+from .._types import ArrayLike, Floats, Integers
+from ..grids import Grid
+from .base import Items, PairMap, Table
+from .roughness import table_roughness
+from .rows import SparseRows
+from .vertices import Vertices
+
+__all__ = ["PairEmbedding", "resolve_groups"]
+
+_SYMMETRIES = ("tie", "swap", "none")
+
+
+def resolve_groups(groups: str | Iterable[Sequence[int]], n_features: int) -> tuple[tuple[int, ...], ...]:
+    """``"singles"``, ``"pairs"`` or given tuples of features, checked.
+
+    Raises
+    ------
+    InputError
+        If a group is empty, repeats a feature or another group, or names a feature that is not there.
+    """
+    if isinstance(groups, str):
+        check_choice("groups", groups, ("singles", "pairs"))
+        size = 1 if groups == "singles" or n_features == 1 else 2
+        return tuple(combinations(range(n_features), size))
+    resolved = tuple(tuple(int(f) for f in group) for group in groups)
+    if not resolved:
+        raise InputError("groups is empty; name at least one group of features")
+    for group in resolved:
+        if not group or len(set(group)) < len(group):
+            raise InputError(f"group {group} must name at least one feature, and each once")
+        if min(group) < 0 or max(group) >= n_features:
+            raise InputError(f"group {group} names a feature outside 0 to {n_features - 1}; correct groups=")
+    if len({frozenset(g) for g in resolved}) < len(resolved):
+        raise InputError("groups repeats a set of features; give each group once")
+    return resolved
+
+
+class PairEmbedding(PairMap):
+    """Columns of the pair embedding over groups of features.
+
+    Parameters
+    ----------
+    grid : Grid
+    groups : "singles" (default), "pairs" or a sequence of tuples of int
+        Features that are modelled jointly.
+    symmetry : {"tie", "swap", "none"}
+        Tied columns (default); the paper's lexicographic swap within each group, which is *not continuous* for groups
+        of two or more features (at x_0 = y_0 the order flips while the tables differ) and equals the tie for one; or
+        none: d(x, y) and d(y, x) are learned apart.
+    zero_diagonal : bool, default True
+        Leave out the columns (a, a), so that d(x, x) = 0.
+    vertices : sequence of Vertices or None
+        Columns of each group; None takes all (see `touched_by` for groups whose tables are too large).
+    unseen_slopes : ndarray of shape (n_features,) or None
+        Weighted L1 that gives a vertex its value where training never was; never silently 0.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        groups: str | Iterable[Sequence[int]] = "singles",
+        *,
+        symmetry: str = "tie",
+        zero_diagonal: bool = True,
+        vertices: Sequence[Vertices] | None = None,
+        unseen_slopes: Floats | None = None,
+    ) -> None:
+        check_choice("symmetry", symmetry, _SYMMETRIES)
+        self.grid = grid
+        self.groups = resolve_groups(groups, grid.n_features)
+        self.singles = all(len(g) == 1 for g in self.groups)
+        self.symmetry = "tie" if symmetry == "swap" and self.singles else symmetry
+        self.zero_diagonal = zero_diagonal
+        self.symmetric = self.symmetry != "none"
+        self.continuous = self.symmetry != "swap"
+        tied = self.symmetry == "tie"
+        self.vertices = tuple(vertices or (Vertices.of(grid, g, tied=tied, zero_diagonal=zero_diagonal) for g in self.groups))
+        self.whole = all(v.whole for v in self.vertices)
+        self.unseen_slopes = unseen_slopes
+
+    def touched_by(self, x: Items, i: Integers, j: Integers, slopes: Floats) -> "PairEmbedding":
+        """The same groups, with only the touched vertices as columns where a whole table is too large.
+
+        Parameters
+        ----------
+        x : Items
+        i, j : ndarray of int
+            The training pairs.
+        slopes : ndarray of shape (n_features,)
+            A vertex first met at prediction takes the value of the L1 distance with these slopes, as in `prior`.
+        """
+        large = [g for g, v in enumerate(self.vertices) if v.whole and not v.fits]
+        if not large:
+            return self
+        seen: dict[int, list[Integers]] = {g: [] for g in large}
+        for block in blocks(len(i), 4096):
+            flat, values = self._vertices(x, i[block], x, j[block])
+            for g in large:
+                part = slice(self._slot[g], self._slot[g + 1])
+                seen[g].append(np.unique(flat[:, part][values[:, part] > 0]))
+        vertices = list(self.vertices)
+        for g in large:
+            vertices[g] = vertices[g].restricted(np.concatenate(seen[g]))
+        return PairEmbedding(
+            self.grid, self.groups, symmetry=self.symmetry, zero_diagonal=self.zero_diagonal,
+            vertices=vertices, unseen_slopes=self._shared(slopes),
+        )  # fmt: skip
+
+    def in_unit(self, unit: float) -> "PairEmbedding":
+        if self.unseen_slopes is None:
+            return self
+        return PairEmbedding(
+            self.grid, self.groups, symmetry=self.symmetry, zero_diagonal=self.zero_diagonal,
+            vertices=self.vertices, unseen_slopes=unit * self.unseen_slopes,
+        )  # fmt: skip
+
+    @property
+    def n_columns(self) -> int:
+        return int(self._base[-1])
+
+    @property
+    def group_of_column(self) -> Integers:
+        return np.repeat(np.arange(len(self.groups)), np.diff(self._base))
+
+    def positive_groups(self, w: Floats) -> NDArray[np.bool_]:
+        positive = super().positive_groups(w)
+        for g, v in enumerate(self.vertices):
+            if not v.whole:  # elsewhere the slopes decide
+                positive[g] &= self.unseen_slopes is not None and bool((self.unseen_slopes[list(v.group)] > 0).all())
+        return positive
+
+    def select(self, keep: Integers, features: Integers) -> "PairEmbedding":
+        number = {int(f): k for k, f in enumerate(features)}
+        groups = [tuple(number[f] for f in self.groups[g]) for g in keep]
+        return PairEmbedding(
+            Grid([self.grid.knots[f] for f in features]), groups, symmetry=self.symmetry,
+            zero_diagonal=self.zero_diagonal,
+            vertices=[replace(self.vertices[g], group=group) for g, group in zip(keep, groups, strict=True)],
+            unseen_slopes=None if self.unseen_slopes is None else self.unseen_slopes[features],
+        )  # fmt: skip
+
+    @cached_property
+    def _base(self) -> Integers:
+        """First column of every group, and the end."""
+        return np.concatenate([[0], np.cumsum([len(v.keys) for v in self.vertices])])
+
+    @cached_property
+    def _slot(self) -> Integers:
+        return np.concatenate([[0], np.cumsum([2 * len(g) + 1 for g in self.groups])])
+
+    @cached_property
+    def _lookups(self) -> dict[int, NDArray[np.int32]]:
+        """Vertex -> column of the groups that are held whole."""
+        held = [(g, v) for g, v in enumerate(self.vertices) if v.whole]
+        if large := [v.group for _, v in held if not v.fits]:
+            raise NotSupportedError(
+                f"the table of group {large[0]} is too large to be held whole; fit it, so that only touched vertices "
+                "are columns, or use fewer knots"
+            )
+        return {g: v.lookup(base=int(self._base[g]), none=self.n_columns) for g, v in held}
+
+    @cached_property
+    def _singles(self) -> Singles:
+        feature = np.array([g[0] for g in self.groups], dtype=np.int64)
+        size = self.grid.sizes[feature]
+        start = np.concatenate([[0], np.cumsum(size * size)[:-1]])
+        return Singles(feature, size, start, np.concatenate([self._lookups[g] for g in range(len(self.groups))]))
+
+    @cached_property
+    def _axes(self) -> Groups:
+        """Membership by axis: axes 0 to F - 1 are x, axes F to 2F - 1 are y; the stride of x is C times that of y."""
+        n = self.grid.n_features
+        member = [(f, g, s) for g, v in enumerate(self.vertices) for f, s in zip(v.group, v.strides, strict=True)]
+        both = [(f, g, s * self.vertices[g].n_points) for f, g, s in member] + [(n + f, g, s) for f, g, s in member]
+        axis, group, stride = np.array(sorted(both), dtype=np.int64).T
+        return Groups(np.searchsorted(axis, np.arange(2 * n + 1)), group.copy(), stride.copy(), self._slot)
+
+    def locate(self, X: ArrayLike) -> Items:
+        located = self.grid.locate(X)
+        if self.singles:
+            return Items(located, np.empty((len(located.fraction), 0), np.int64))
+        return Items(located, np.argsort(located.fraction, axis=1, kind="stable"))
+
+    def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> SparseRows:
+        if self.singles and self.whole:
+            columns = np.empty((len(i), int(self._slot[-1])), np.int32)
+            values = np.empty(columns.shape)
+            single_rows(x.located, i, y.located, j, self._singles, columns, values)
+            return SparseRows(columns, values, self._slot)
+        vertices, values = self._vertices(x, i, y, j)
+        return self._resolved(vertices, values)
+
+    def _vertices(self, x: Items, i: Integers, y: Items, j: Integers) -> tuple[Integers, Floats]:
+        """Flat vertices and weights in slots, swapped where the paper's symmetry asks for it."""
+        shape = (len(i), int(self._slot[-1]))
+        vertices, values = np.empty(shape, np.int64), np.empty(shape)
+        order = tuple(
+            items.order if items.order.shape[1] else np.argsort(items.located.fraction, axis=1, kind="stable")
+            for items in (x, y)
+        )
+        group_rows_of_pairs(x.located, i, y.located, j, order, self._axes, vertices, values)
+        if self.symmetry == "swap":
+            self._swap(vertices, _signs(x, i, y, j))
+        return vertices, values
+
+    def _swap(self, vertices: Integers, signs: NDArray[np.int8]) -> None:
+        """Exchange a and b in the groups where x_S is lexicographically smaller than y_S (paper 2, section 3)."""
+        for g, v in enumerate(self.vertices):
+            first = np.zeros(len(signs), np.int8)
+            for f in v.group:
+                first = np.where(first == 0, signs[:, f], first)
+            rows, part = first < 0, slice(self._slot[g], self._slot[g + 1])
+            a, b = np.divmod(vertices[rows, part], v.n_points)
+            vertices[rows, part] = b * v.n_points + a
+
+    def _resolved(self, vertices: Integers, values: Floats) -> SparseRows:
+        """Columns of vertices; unseen ones go to the constant of the row."""
+        columns = np.empty(vertices.shape, np.int32)
+        unseen = np.zeros((len(vertices), len(self.groups)))
+        for g, v in enumerate(self.vertices):
+            part = slice(self._slot[g], self._slot[g + 1])
+            if v.whole:
+                columns[:, part] = self._lookups[g][vertices[:, part]]
+                continue
+            flat = vertices[:, part].ravel()
+            found = v.columns(flat, base=int(self._base[g]), none=self.n_columns, unseen=-1)
+            slopes = np.zeros(self.grid.n_features) if self.unseen_slopes is None else self.unseen_slopes
+            prior = np.where(found < 0, v.weighted_l1(self.grid, flat, slopes), 0.0)
+            unseen[:, g] = (values[:, part] * prior.reshape(-1, part.stop - part.start)).sum(axis=1)
+            columns[:, part] = np.where(found < 0, self.n_columns, found).reshape(len(vertices), -1)
+        return SparseRows(columns, values, self._slot, None if self.whole else unseen)
+
+    def contributions(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
+        return self.rows(x, i, y, j).group_sums(w)
+
+    def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
+        out = np.zeros((len(x), len(y)))
+        fill = self._tabulated(x, y, w, out) if self.singles and self.whole else self._by_rows(x, y, w, out)
+        map_blocks(fill, len(x), size=16, n_jobs=n_jobs)
+        return out
+
+    def _tabulated(self, x: Items, y: Items, w: Floats, out: Floats):  # noqa: ANN202 - a closure over the block
+        small = np.uint8 if self.grid.sizes.max() <= 256 else np.uint16
+        code, fraction = y.located.lower.T.astype(small), np.ascontiguousarray(y.located.fraction.T)
+        tables = np.append(w, 0.0)[self._singles.lookup]
+
+        def fill(block: slice) -> None:
+            for part in blocks(len(y), 4096):
+                rows, local = (
+                    np.arange(block.start, block.stop),
+                    np.zeros((block.stop - block.start, part.stop - part.start)),
+                )
+                add_single_tables(x.located, rows, code[:, part], fraction[:, part], self._singles, tables, local)
+                out[block, part] = local
+            # a sum of tiny differences of large tables may round to just below 0
+            np.maximum(out[block], 0.0, out=out[block]) if (w >= 0).all() else None
+
+        return fill
+
+    def _by_rows(self, x: Items, y: Items, w: Floats, out: Floats):  # noqa: ANN202
+        def fill(block: slice) -> None:
+            for i in range(block.start, block.stop):
+                for part in blocks(len(y), 2048):
+                    j = np.arange(part.start, part.stop)
+                    out[i, part] = self.rows(x, np.full(len(j), i), y, j).matvec(w)
+
+        return fill
+
+    def tables(self, w: Floats) -> list[Table]:
+        if not self.whole:
+            raise NotSupportedError("a group holds only touched vertices, so its table is too large to be shown whole")
+        padded = np.append(w, 0.0)
+        return [
+            Table(v.group, tuple(self.grid.knots[f] for f in v.group), padded[self._lookups[g]].reshape(v.n_points, -1))
+            for g, v in enumerate(self.vertices)
+        ]
+
+    def _shared(self, slopes: Floats) -> Floats:
+        """Slopes divided among the groups that hold the feature."""
+        members = np.bincount([f for g in self.groups for f in g], minlength=self.grid.n_features)
+        return slopes / np.maximum(members, 1)
+
+    def prior(self, slopes: Floats) -> Floats:
+        shared = self._shared(slopes)
+        return np.concatenate([v.weighted_l1(self.grid, v.keys, shared) for v in self.vertices])
+
+    def roughness(self, order: int) -> sparse.csr_array:
+        if not self.whole:
+            raise NotSupportedError("a difference penalty needs whole tables; use a ridge towards the prior instead")
+        tables = [(self._lookups[g], v.sizes, [self.grid.knots[f] for f in v.group]) for g, v in enumerate(self.vertices)]
+        parts = [table_roughness(*table, order=order, n_columns=self.n_columns) for table in tables]
+        scale = np.sqrt(0.5) if self.symmetry == "tie" else 1.0  # a tied block and its mirror image are one
+        return sparse.csr_array(sparse.vstack(parts, format="csr") * scale)
+
+
+def _signs(x: Items, i: Integers, y: Items, j: Integers) -> NDArray[np.int8]:
+    """Sign of x - y on the grid, feature by feature."""
+    left, right = (items.located.lower + items.located.fraction for items in (x, y))
+    return np.sign(left[i] - right[j]).astype(np.int8)

@@ -1,0 +1,76 @@
+"""Tensor differences of tables (THEORY, section 2; P-splines as in paper 1).
+
+A table of a group has axes a_1 ... a_g, b_1 ... b_g. Order 1 takes mixed differences over the 2 x 2 blocks of every two
+axes; order 2 takes second divided differences along every axis. Both leave out stencils that are centred on a_f = b_f,
+where the table of an L1 distance has its kink: then order 1 is zero exactly on sums of warped L1 distances (given
+w >= 0), order 2 exactly on weighted L1.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._types import Floats
+
+__all__ = ["table_roughness"]
+
+Stencil = tuple[list[NDArray[np.int32]], list[Floats], NDArray[np.bool_]]
+
+
+def table_roughness(
+    lookup: NDArray[np.int32], sizes: Sequence[int], knots: Sequence[Floats], *, order: int, n_columns: int
+) -> sparse.csr_array:
+    """Rows of D for one group; ``lookup`` (C²,) gives the column of every vertex, n_columns for none.
+
+    The order must be 1 or 2.
+    """
+    table = lookup.reshape(*sizes, *sizes)
+    stencils = _blocks(table) if order == 1 else _lines(table, knots)
+    parts = [_matrix(stencil, n_columns) for stencil in stencils]
+    return sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, n_columns))
+
+
+def _blocks(table: NDArray[np.int32]) -> Iterator[Stencil]:
+    """w[k, l] - w[k + 1, l] - w[k, l + 1] + w[k + 1, l + 1] along every two axes."""
+    n_features = table.ndim // 2
+    for p, q in combinations(range(table.ndim), 2):
+        t = np.moveaxis(table, (p, q), (0, 1))
+        corners = [t[:-1, :-1], t[1:, :-1], t[:-1, 1:], t[1:, 1:]]
+        keep = np.ones(corners[0].shape, dtype=bool)
+        if q == p + n_features:
+            keep[np.arange(keep.shape[0]), np.arange(keep.shape[1])] = False
+        yield corners, [np.full(keep.shape, s) for s in (1.0, -1.0, -1.0, 1.0)], keep
+
+
+def _lines(table: NDArray[np.int32], knots: Sequence[Floats]) -> Iterator[Stencil]:
+    """h [(w[k + 1] - w[k]) / h_k - (w[k] - w[k - 1]) / h_(k - 1)] along every axis, h the mean of the two widths."""
+    n_features = table.ndim // 2
+    for p in range(table.ndim):
+        partner = (p + n_features) % table.ndim
+        t = np.moveaxis(table, (p, partner), (0, 1))
+        width = np.diff(knots[p % n_features])
+        left, right = width[:-1], width[1:]
+        mean = (left + right) / 2
+        shape = (max(t.shape[0] - 2, 0), *t.shape[1:])
+        across = (slice(None), *(None for _ in range(t.ndim - 1)))
+        factors = [np.broadcast_to(f[across], shape) for f in (mean / left, -mean / left - mean / right, mean / right)]
+        keep = np.ones(shape, dtype=bool)
+        middle = np.arange(shape[0])
+        keep[middle, middle + 1] = False
+        yield [t[:-2], t[1:-1], t[2:]], factors, keep
+
+
+def _matrix(stencil: Stencil, n_columns: int) -> sparse.csr_array:
+    """One row a stencil that is kept and touches a column."""
+    corners, factors, keep = stencil
+    columns = np.stack([c[keep] for c in corners], axis=1)
+    values = np.stack([f[keep] for f in factors], axis=1)
+    rows = np.repeat(np.arange(len(columns)), columns.shape[1]) if columns.size else np.empty(0, np.int64)
+    real = columns.ravel() < n_columns
+    entries = (values.ravel()[real], (rows[real], columns.ravel()[real]))
+    matrix = sparse.csr_array(entries, shape=(len(columns), n_columns))
+    matrix.eliminate_zeros()
+    return matrix[np.diff(matrix.indptr) > 0]

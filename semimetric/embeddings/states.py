@@ -1,0 +1,65 @@
+"""Pair maps and directions as JSON and arrays, and back."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import StorageError
+from ..grids import Grid
+from .base import PairMap
+from .directions import Directions
+from .pairs import PairEmbedding
+from .warped import WarpedEmbedding
+
+__all__ = ["directions_state", "map_state", "read_directions", "read_map"]
+
+Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+
+
+def map_state(embedding: PairMap) -> Parts:
+    """JSON values and arrays of a pair map."""
+    values: dict[str, Any] = {"groups": [list(g) for g in embedding.groups]}
+    arrays: dict[str, NDArray[Any]] = {"knots": embedding.grid.flat, "knot_counts": embedding.grid.sizes}
+    if isinstance(embedding, WarpedEmbedding):
+        return values | {"kind": "warped"}, arrays
+    if not isinstance(embedding, PairEmbedding):
+        raise StorageError(f"{type(embedding).__name__} cannot be saved; only the package's own pair maps can")
+    values |= {"kind": "pairs", "symmetry": embedding.symmetry, "zero_diagonal": embedding.zero_diagonal}
+    for g, vertices in enumerate(embedding.vertices):
+        if vertices.touched is not None:
+            arrays[f"touched_{g}"] = vertices.touched
+    if embedding.unseen_slopes is not None:
+        arrays["unseen_slopes"] = embedding.unseen_slopes
+    return values, arrays
+
+
+def read_map(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PairMap:
+    """The pair map of `map_state`."""
+    grid = Grid(np.split(arrays["knots"], np.cumsum(arrays["knot_counts"])[:-1]))
+    groups = [tuple(g) for g in values["groups"]]
+    if values["kind"] == "warped":
+        return WarpedEmbedding(grid, groups)
+    whole = PairEmbedding(grid, groups, symmetry=values["symmetry"], zero_diagonal=values["zero_diagonal"])
+    touched = {g: arrays[f"touched_{g}"] for g in range(len(groups)) if f"touched_{g}" in arrays}
+    if not touched:
+        return whole
+    return PairEmbedding(
+        grid, groups, symmetry=whole.symmetry, zero_diagonal=whole.zero_diagonal,
+        vertices=[v.restricted(touched[g]) if g in touched else v for g, v in enumerate(whole.vertices)],
+        unseen_slopes=arrays["unseen_slopes"],
+    )  # fmt: skip
+
+
+def directions_state(directions: Directions | None) -> Parts:
+    """JSON values and arrays of directions."""
+    if directions is None:
+        return {"directions": None}, {}
+    return {"directions": list(directions.names)}, {"directions": directions.matrix}
+
+
+def read_directions(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Directions | None:
+    """The directions of `directions_state`."""
+    if values["directions"] is None:
+        return None
+    return Directions(arrays["directions"], tuple(values["directions"]))

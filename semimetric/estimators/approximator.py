@@ -1,0 +1,201 @@
+"""Approximating an expensive distance that can be called (paper 2, section 4)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._checks import check_choice, check_distances, check_items, check_weights
+from .._errors import InputError, NotSupportedError
+from .._types import ArrayLike, Floats, Integers, Pairs
+from ..callables import Distance, DistanceFunction
+from ..embeddings.directions import fit_directions
+from ..embeddings.pairs import PairEmbedding
+from ..fitting import Recipe, Structure, build, distance, make_task
+from ..programs.losses import Loss
+from ..programs.penalties import Penalty
+from ..solvers.base import Solution, Solver, Status
+from ..supervision import sample_pairs
+from .regressor import DistanceRegressor
+
+__all__ = ["DistanceApproximator"]
+
+_MOST_VERTICES = 5_000_000
+
+
+class DistanceApproximator(DistanceRegressor):
+    """A fast distance in place of a slow one: draws pairs of X, calls the distance, and regresses (`DistanceRegressor`).
+
+    Or sets the weights at the grid, ``w_ab = distance(v_a, v_b)``, with no learning: the error is then at most L times the
+    diameter of a cell for an L-Lipschitz distance (paper 2, universality).
+
+    Parameters
+    ----------
+    distance : callable
+        Of two vectors (n_features,) -> number, or of two batches (n, n_features) -> (n,); which of the two is found out.
+    n_pairs : int, default 20000
+        Pairs to draw for learning.
+    near : float, default 0.25
+        Share of them drawn among near neighbours, so that small distances are learned too.
+    method : {"regress", "vertices"}, default "regress"
+        "vertices" needs groups that share no feature, and no directions; a group's table is the distance between points
+        that differ in the group alone, all else at the median of X. It is exact at the vertices for a distance that is
+        a sum over the groups, or for one group of all features.
+    validation_fraction : float, default 0.1
+        Share of the items set aside: pairs of them are never learned from, and give `error_quantiles_`. 0 sets none aside.
+    n_knots, knots, groups, directions, tables, axioms, symmetry, delta, link, loss, relative, penalty, alpha, solver, \
+base_distances, n_jobs, random_state, verbose
+        As in `DistanceRegressor`. ``n_jobs`` threads also call the distance. With ``method="vertices"``, ``n_knots="auto"``
+        takes 8.
+
+    Attributes
+    ----------
+    semimetric_ : Semimetric
+    pairs_ : ndarray of shape (n_drawn, 2), int64
+        Rows of X that were evaluated and learned from.
+    distances_ : ndarray of shape (n_drawn,)
+    error_quantiles_ : dict of float to float
+        Quantiles 0.5, 0.9 and 0.99 of the relative error on pairs of items set aside; NaN without them.
+    """
+
+    def __init__(
+        self,
+        distance: Distance | None = None,
+        *,
+        n_pairs: int = 20_000,
+        near: float = 0.25,
+        method: str = "regress",
+        validation_fraction: float = 0.1,
+        n_knots: int | Sequence[int] | str = "auto",
+        knots: str | Sequence[ArrayLike] = "quantile",
+        groups: str | Sequence[Sequence[int]] = "singles",
+        directions: Any = None,
+        tables: str = "full",
+        axioms: str | None = "semimetric",
+        symmetry: str = "tie",
+        delta: float = 1e-6,
+        link: str = "identity",
+        loss: str | Loss = "squared",
+        relative: bool | float = False,
+        penalty: str | Penalty | Sequence[Penalty] | None = "auto",
+        alpha: float | str = "auto",
+        solver: str | Solver = "auto",
+        base_distances: Sequence[Callable[..., Any]] = (),
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            n_knots=n_knots, knots=knots, groups=groups, directions=directions, tables=tables, axioms=axioms,
+            symmetry=symmetry, delta=delta, link=link, loss=loss, relative=relative, penalty=penalty, alpha=alpha,
+            solver=solver, base_distances=base_distances, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.distance = distance
+        self.n_pairs = n_pairs
+        self.near = near
+        self.method = method
+        self.validation_fraction = validation_fraction
+
+    def fit(self, X: ArrayLike, y: object = None) -> "DistanceApproximator":  # type: ignore[override]
+        """Learn the distance between the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features)
+        y : ignored
+
+        Raises
+        ------
+        DistanceCallError
+            If the distance fails on a pair: the error names it and carries what was evaluated so far.
+        InputError
+            If the data or parameters cannot be used.
+        """
+        recipe = self._recipe()
+        check_choice("method", self.method, ("regress", "vertices"))
+        for name in ("near", "validation_fraction"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name}={getattr(self, name)!r} must lie between 0 and 1")
+        items = check_items(X, min_items=2)
+        names = self._names(X, items.shape[1])
+        function = DistanceFunction.detect(self.distance, items)
+        learn, held = self._split(len(items))
+        if self.method == "vertices":
+            self._set_vertices(recipe, items, names, function)
+        else:
+            features = self._features(recipe, items[learn], names)
+            self.pairs_ = learn[sample_pairs(features, self.n_pairs, near=self.near, random_state=self.random_state)]
+            pairs = Pairs(items, self.pairs_)
+            self.distances_ = function.evaluate(pairs, n_jobs=self.n_jobs, verbose=self.verbose)
+            target = check_distances(self.distances_, len(pairs))
+            self._learn(recipe, pairs, target, check_weights(None, len(pairs)), names)
+        self.error_quantiles_ = self._errors(items, held, function)
+        return self
+
+    def partial_fit(self, *args: object, **kwargs: object) -> "DistanceApproximator":
+        """Not for approximators: use `DistanceRegressor.partial_fit` with distances that you evaluate."""
+        raise NotSupportedError("an approximator draws its own pairs; use DistanceRegressor.partial_fit with your distances")
+
+    def _split(self, n: int) -> tuple[Integers, Integers]:
+        """Rows to learn from and rows set aside."""
+        order = np.random.default_rng(self.random_state).permutation(n)
+        n_held = int(self.validation_fraction * n)
+        n_held = n_held if n_held >= 2 and n - n_held >= 2 else 0
+        return np.sort(order[n_held:]), np.sort(order[:n_held])
+
+    def _features(self, recipe: Recipe, items: Floats, names: Sequence[str]) -> Floats:
+        """Where near neighbours are looked for."""
+        directions = fit_directions(recipe.directions, items, names=names, random_state=recipe.random_state)
+        return items if directions is None else directions.append(items)
+
+    def _errors(self, items: Floats, held: Integers, function: DistanceFunction) -> dict[float, float]:
+        levels = (0.5, 0.9, 0.99)
+        if not len(held):
+            return dict.fromkeys(levels, float("nan"))
+        n = max(2, round(self.validation_fraction * self.n_pairs))
+        index = held[sample_pairs(items[held], n, near=0.0, random_state=self.random_state)]
+        true = function.evaluate(Pairs(items, index), n_jobs=self.n_jobs, verbose=self.verbose)
+        learned = self.semimetric_.paired_by_index(items, index)
+        relative = np.abs(learned - true)[true > 0] / true[true > 0]
+        return dict(zip(levels, np.quantile(relative, levels).tolist(), strict=True)) if len(relative) else {}
+
+    def _set_vertices(self, recipe: Recipe, items: Floats, names: Sequence[str], function: DistanceFunction) -> None:
+        structure = build(recipe, items, names)
+        embedding = _separable(structure)
+        weights = _vertex_distances(structure, embedding, items, function, n_jobs=self.n_jobs, verbose=self.verbose)
+        if recipe.link == "sqrt":
+            weights = weights**2
+        delta = recipe.delta * float(weights.mean()) if recipe.axioms is not None else 0.0
+        weights = np.maximum(weights, delta) if recipe.axioms is not None else weights
+        task = make_task(recipe, structure, Pairs(items, np.array([[0, 1]])), np.ones(1), np.ones(1))
+        self.n_features_in_, self.recipe_, self.choices_ = items.shape[1], recipe, ()
+        self.pairs_, self.distances_ = np.empty((0, 2), np.int64), np.empty(0)
+        solution = Solution(weights, 0.0, 0.0, 0, Status.SOLVED, "set at the vertices, nothing learned")
+        self._record(distance(recipe, structure, task, weights, delta), solution)
+
+
+def _separable(structure: Structure) -> PairEmbedding:
+    """The embedding, if its tables can be set one by one."""
+    embedding = structure.embedding
+    features = [f for g in embedding.groups for f in g]
+    if structure.directions is not None or structure.bases or not isinstance(embedding, PairEmbedding):
+        raise NotSupportedError('method="vertices" needs full tables on raw features: no directions, no base distances')
+    if len(set(features)) < len(features):
+        raise NotSupportedError('method="vertices" needs groups that share no feature; use method="regress"')
+    if sum(len(v.keys) if v.fits else v.n_points**2 for v in embedding.vertices) > _MOST_VERTICES:
+        raise InputError(f"more than {_MOST_VERTICES} vertices would have to be evaluated; use fewer knots or smaller groups")
+    return embedding
+
+
+def _vertex_distances(
+    structure: Structure, embedding: PairEmbedding, items: Floats, function: DistanceFunction, **options: Any
+) -> Floats:
+    """Distances between the vertices of every group, all other features at their median."""
+    centre, parts = np.median(items, axis=0), []
+    for v in embedding.vertices:
+        points = np.tile(centre, (v.n_points, 1))
+        for f, values in zip(v.group, v.coordinates(embedding.grid, np.arange(v.n_points)), strict=True):
+            points[:, f] = values
+        index = np.column_stack(np.divmod(v.keys, v.n_points))
+        parts.append(function.evaluate(Pairs(points, index), **options) if len(index) else np.empty(0))
+    return np.concatenate(parts)

@@ -1,0 +1,268 @@
+"""Learning a distance from pairs with measured distances (paper 2, section 4)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from .._checks import check_distances, check_weights
+from .._errors import InputError, NotSupportedError
+from .._types import ArrayLike, Floats, Pairs
+from ..distance import Semimetric
+from ..fitting import (
+    Recipe,
+    Structure,
+    Task,
+    build,
+    distance,
+    ends,
+    fit,
+    least_squares,
+    make_task,
+    make_terms,
+    prior_slopes,
+)
+from ..programs.design import Moments
+from ..programs.losses import Loss, resolve_loss
+from ..programs.penalties import Penalty, total
+from ..selection import decide
+from ..solvers.base import Solution, Solver
+from .base import LearnedDistance
+
+__all__ = ["DistanceRegressor"]
+
+
+class DistanceRegressor(RegressorMixin, LearnedDistance):
+    """Regression of distances: tables over features that predict the distance of a pair, under the axioms asked for.
+
+    ``min_w  sum_i s_i loss(d_w(x_i, y_i) - target_i) + penalty(w)``  over weights that make d_w a semimetric, with
+    ``d_w(x, y) = sum_S w_S · ID([x_S, y_S])`` (paper 2, sections 3 and 4). Targets are divided by their mean first.
+
+    Parameters
+    ----------
+    n_knots : int, sequence of int or "auto", default "auto"
+        Knots a feature; "auto" chooses on held-out pairs that share no item with the others.
+    knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
+        How knots are placed, or the knots themselves (of the raw features, then of the directions).
+    groups : "singles" (default), "pairs" or sequence of tuples of int
+        Features modelled jointly. Features that no group names are ignored, and positivity is then not claimed.
+    directions : None (default), "pca", array of shape (n_directions, n_features) or transformer with ``components_``
+        Linear features that join the raw ones: `EvenDirections`, `HistogramFeatures`, any linear scikit-learn map.
+    tables : {"full", "warped"}, default "full"
+        Full tables, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into L1.
+    axioms : {"semimetric", "metric", "premetric", None}, default "semimetric"
+        What is guaranteed for all points. "metric" needs ``tables="warped"``; "premetric" drops symmetry; None
+        drops every guarantee, and targets may be negative.
+    symmetry : {"tie", "swap"}, default "tie"
+        Tied columns, or the paper's lexicographic swap (not continuous for groups of two or more features).
+    delta : float, default 1e-6
+        Lower bound of the weights that involve raw features, relative to the mean weight of the weighted L1 prior; at 0
+        positivity is not claimed. Outside the range of the training items the distance grows by delta a range.
+    link : {"identity", "sqrt"}, default "identity"
+        With "sqrt" the tables learn the squared distance.
+    loss : {"squared", "absolute", "huber"} or Loss, default "squared"
+    relative : bool or float, default False
+        Divide the residual of a pair by max(its target, floor); True takes the floor 0.1, in units of the mean target.
+    penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence of them, or None
+        "auto" is a ridge towards the weighted L1 distance plus tensor differences of order 1.
+    alpha : float or "auto", default "auto"
+        Strength of a penalty given by name; "auto" chooses on held-out pairs, by least squares.
+    solver : {"auto", "gram", "interior_point", "first_order", "reference"} or Solver, default "auto"
+    base_distances : sequence of callables, default ()
+        Known distances that join the sum with weights >= 0; the tables learn what they miss. The sum is a semimetric if
+        they are. Bounds for nearest-neighbour search cannot see inside a callable: searching such a model means
+        evaluating them for every candidate.
+    preprocessor : array-like of shape (n_items, n_features) or None
+        The items, if pairs are given as row numbers.
+    n_jobs : int or None, default None
+        Threads: None is one, -1 all.
+    random_state : int or None, default 0
+        Seed of samples, splits and k-means.
+    verbose : bool, default False
+        Progress bars.
+
+    Attributes
+    ----------
+    semimetric_ : Semimetric
+    solution_ : Solution
+    choices_ : tuple of Choice
+        What "auto" compared.
+    recipe_ : Recipe
+        Every parameter as it was used.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> pairs = rng.random((300, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-6).fit(pairs, y)
+    >>> bool(model.score(pairs, y) > 0.999)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_knots: int | Sequence[int] | str = "auto",
+        knots: str | Sequence[ArrayLike] = "quantile",
+        groups: str | Sequence[Sequence[int]] = "singles",
+        directions: Any = None,
+        tables: str = "full",
+        axioms: str | None = "semimetric",
+        symmetry: str = "tie",
+        delta: float = 1e-6,
+        link: str = "identity",
+        loss: str | Loss = "squared",
+        relative: bool | float = False,
+        penalty: str | Penalty | Sequence[Penalty] | None = "auto",
+        alpha: float | str = "auto",
+        solver: str | Solver = "auto",
+        base_distances: Sequence[Callable[..., Any]] = (),
+        preprocessor: ArrayLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_knots = n_knots
+        self.knots = knots
+        self.groups = groups
+        self.directions = directions
+        self.tables = tables
+        self.axioms = axioms
+        self.symmetry = symmetry
+        self.delta = delta
+        self.link = link
+        self.loss = loss
+        self.relative = relative
+        self.penalty = penalty
+        self.alpha = alpha
+        self.solver = solver
+        self.base_distances = base_distances
+        self.preprocessor = preprocessor
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "DistanceRegressor":
+        """Learn from pairs and their distances.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) integers with ``preprocessor``
+        y : array-like of shape (n_pairs,)
+            Distances, >= 0 (any sign with ``axioms=None``).
+        sample_weight : array-like of shape (n_pairs,) or None
+
+        Raises
+        ------
+        InputError
+            If the data cannot be used; NotSupportedError if parameters do not go together.
+        """
+        recipe = self._recipe()
+        checked, target, weight = self._checked(pairs, y, sample_weight)
+        names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
+        return self._learn(recipe, checked, target, weight, names)
+
+    def _learn(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]) -> "DistanceRegressor":
+        self.recipe_, self.choices_ = decide(
+            recipe, auto_knots=self.n_knots == "auto", auto_alpha=self.alpha == "auto",
+            pairs=pairs, y=y, weight=weight, names=names,
+        )  # fmt: skip
+        structure = build(self.recipe_, pairs.items, names)
+        task = make_task(self.recipe_, structure, pairs, y, weight)
+        self.n_features_in_ = pairs.items.shape[1]
+        self._record(*fit(self.recipe_, structure, task))
+        self.__dict__.pop("_stream", None)
+        return self
+
+    def predict(self, pairs: ArrayLike) -> Floats:
+        """Learned distances, shape (n_pairs,): the same as `pair_distance`."""
+        return self.pair_distance(pairs)
+
+    def partial_fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "DistanceRegressor":
+        """Add a block of pairs to what was learned so far, exactly: any order of blocks gives the same as one `fit`.
+
+        The first block fixes knots and directions (give ``knots=`` to be independent of it). Needs the squared loss and
+        numbers for ``n_knots`` (or given knots) and ``alpha``.
+        """
+        recipe = self._recipe()
+        if "auto" in (self.alpha, self.n_knots if isinstance(self.knots, str) else None):
+            raise NotSupportedError('partial_fit cannot hold pairs out; give numbers for n_knots= and alpha=, not "auto"')
+        if not resolve_loss(recipe.loss).quadratic or recipe.link != "identity" or recipe.relative is not False:
+            raise NotSupportedError(
+                'partial_fit adds up second moments: it needs loss="squared", link="identity", relative=False'
+            )
+        checked, target, weight = self._checked(pairs, y, sample_weight, normalise=False)
+        if not hasattr(self, "_stream"):
+            names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
+            self._stream = _Stream(build(recipe, checked.items, names))
+            self.n_features_in_, self.recipe_, self.choices_ = checked.items.shape[1], recipe, ()
+        elif checked.items.shape[1] != self.n_features_in_:
+            raise InputError(f"this block has {checked.items.shape[1]} features, the first had {self.n_features_in_}")
+        self._stream.add(recipe, checked, target, weight)
+        self._record(*self._stream.solve(recipe))
+        return self
+
+    def _recipe(self) -> Recipe:
+        names = [name for name in Recipe.__dataclass_fields__ if name not in ("n_knots", "alpha")]
+        given = {name: getattr(self, name) for name in names}
+        for name in ("n_knots", "alpha"):
+            value = getattr(self, name)
+            if isinstance(value, str) and value != "auto":
+                raise InputError(f'{name}={value!r} must be a number or "auto"')
+            if not isinstance(value, str):
+                given[name] = value
+        return Recipe(**given).checked()
+
+    def _checked(
+        self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, normalise: bool = True
+    ) -> tuple[Pairs, Floats, Floats]:
+        if y is None:
+            raise InputError("requires y to be passed, but the target y is None; give one distance a pair")
+        checked = self._pairs(pairs)
+        target = check_distances(y, len(checked), minimum=0.0 if self.axioms is not None else -np.inf)
+        weight = check_weights(sample_weight, len(checked))
+        if normalise and (len(target) < 2 or np.ptp(target[weight > 0]) == 0):
+            raise InputError(
+                f"{len(target)} pairs with distances that are all equal ({target[0]:g}) hold nothing to learn; give at "
+                "least two pairs at different distances"
+            )
+        raw = np.ones(len(checked)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return checked, target, weight if normalise else raw
+
+
+class _Stream:
+    """Second moments of everything seen, in the user's units."""
+
+    def __init__(self, structure: Structure) -> None:
+        self.structure, self.mean = structure, 0.0
+        self.moments: Moments | None = None
+        self.prior: Moments | None = None
+        self.task: Task | None = None
+
+    def add(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats) -> None:
+        task = make_task(recipe, self.structure, pairs, y, weight)
+        used = weight[weight > 0]
+        embedding = self.structure.embedding
+        raw = [
+            task.design(self.structure, e, recipe.n_jobs).moments(task.target * task.unit, used)
+            for e in (ends(self.structure), embedding)
+        ]
+        self.prior = raw[0] if self.prior is None else self.prior + raw[0]
+        self.moments = raw[1] if self.moments is None else self.moments + raw[1]
+        self.mean += float(used @ np.abs(y[weight > 0]))
+        self.task = self.task or task
+
+    def solve(self, recipe: Recipe) -> tuple[Semimetric, Solution]:
+        """As `fitting.fit`, from the moments."""
+        if self.moments is None or self.prior is None or self.task is None:
+            raise InputError("nothing was added yet")
+        unit = self.mean / self.moments.total
+        slopes = prior_slopes(self.structure, self.prior.in_unit(unit))
+        terms = make_terms(recipe, self.structure, slopes)
+        solution = least_squares(self.moments.in_unit(unit), total(recipe.penalties(), terms.columns), terms.lower)
+        task = replace(self.task, unit=unit)
+        return distance(recipe, self.structure, task, solution.weights, terms.delta), solution

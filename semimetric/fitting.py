@@ -1,0 +1,317 @@
+"""The one place where the axes meet: pairs and targets, embedding, terms and solver give a `Semimetric` and a `Solution`.
+
+    structure -> design -> prior (weighted L1) -> program -> solver -> compact Semimetric
+
+Targets are divided by their mean first, so penalties, thresholds and delta do not depend on the unit of the distance.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ._checks import check_alpha, check_choice
+from ._errors import InputError, NotSupportedError
+from ._types import ArrayLike, Floats, Integers, Pairs
+from .callables import DistanceFunction
+from .distance import BaseDistance, Semimetric
+from .embeddings.base import PairMap
+from .embeddings.directions import Directions, fit_directions
+from .embeddings.pairs import PairEmbedding, resolve_groups
+from .embeddings.warped import WarpedEmbedding
+from .grids import Grid
+from .programs.design import Moments, PairDesign
+from .programs.losses import Loss, resolve_loss
+from .programs.penalties import Columns, Lasso, Penalty, Quadratic, Ridge, Roughness
+from .programs.program import ConvexProgram
+from .solvers.auto import choose
+from .solvers.base import Solution, Solver
+from .solvers.gram import Gram, solve_moments
+
+__all__ = ["Recipe", "Structure", "Task", "build", "fit", "least_squares", "make_task"]
+
+_AXIOMS = ("semimetric", "metric", "quasimetric", "premetric", None)
+_PROBES = 8
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to learn: the parameters of an estimator, with everything that was ``"auto"`` decided."""
+
+    n_knots: int | Sequence[int] = 8
+    knots: str | Sequence[ArrayLike] = "quantile"
+    groups: str | Sequence[Sequence[int]] = "singles"
+    directions: Any = None
+    tables: str = "full"
+    axioms: str | None = "semimetric"
+    symmetry: str = "tie"
+    delta: float = 1e-6
+    link: str = "identity"
+    loss: str | Loss = "squared"
+    relative: bool | float = False
+    penalty: str | Penalty | Sequence[Penalty] | None = "auto"
+    alpha: float = 1e-3
+    solver: str | Solver = "auto"
+    base_distances: Sequence[Callable[..., Any]] = ()
+    n_jobs: int | None = None
+    random_state: int | None = None
+    verbose: bool = False
+
+    def checked(self) -> "Recipe":
+        """The recipe, if its parts are known and go together.
+
+        Raises
+        ------
+        InputError, NotSupportedError
+        """
+        check_choice("axioms", self.axioms, _AXIOMS)
+        check_choice("tables", self.tables, ("full", "warped"))
+        check_choice("symmetry", self.symmetry, ("tie", "swap"))
+        check_choice("link", self.link, ("identity", "sqrt"))
+        check_alpha("delta", self.delta)
+        check_alpha("alpha", self.alpha)
+        if self.relative is not True and self.relative is not False:
+            check_alpha("relative", self.relative, strict=True)
+        if self.axioms == "quasimetric" or (self.axioms == "metric" and self.tables == "full"):
+            raise NotSupportedError(
+                f"axioms={self.axioms!r} needs the triangle inequality on full tables, which this version cannot impose; "
+                'use tables="warped", a metric by construction, or axioms="semimetric" or "premetric"'
+            )
+        if self.tables == "warped" and self.axioms not in ("semimetric", "metric"):
+            raise NotSupportedError(f'tables="warped" is a metric by construction; axioms={self.axioms!r} needs tables="full"')
+        resolve_loss(self.loss)
+        self.penalties()
+        return self
+
+    def penalties(self, *, whole: bool = True) -> tuple[Penalty, ...]:
+        """The penalty terms; ``whole`` says whether every vertex is a column, which differences of tables need."""
+        if self.penalty is None:
+            return ()
+        if isinstance(self.penalty, Penalty):
+            return (self.penalty,)
+        if isinstance(self.penalty, str):
+            return _named_penalty(self.penalty, self.alpha, whole)
+        terms = tuple(self.penalty)
+        if not all(isinstance(t, Penalty) for t in terms):
+            raise InputError(f"penalty={self.penalty!r} must be a name, a Penalty, a sequence of them, or None")
+        return terms
+
+    @property
+    def symmetry_of_columns(self) -> str:
+        """Symmetry of the pair embedding."""
+        return self.symmetry if self.axioms in ("semimetric", "metric") else "none"
+
+
+def _named_penalty(name: str, alpha: float, whole: bool) -> tuple[Penalty, ...]:
+    names: dict[str, tuple[Penalty, ...]] = {
+        "auto": (Ridge(alpha), Roughness(alpha, order=1)) if whole else (Ridge(alpha),),
+        "ridge": (Ridge(alpha),),
+        "ridge-zero": (Ridge(alpha, towards="zero"),),
+        "roughness": (Roughness(alpha, order=1), Ridge(1e-3 * alpha)),
+        "roughness-2": (Roughness(alpha, order=2), Ridge(1e-3 * alpha)),
+        "lasso": (Lasso(alpha),),
+    }
+    check_choice("penalty", name, tuple(names))
+    return names[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What is decided before the weights: names, directions, the embedding and the base distances."""
+
+    names: tuple[str, ...]
+    directions: Directions | None
+    embedding: PairMap
+    bases: tuple[DistanceFunction, ...]
+
+    @property
+    def n_raw(self) -> int:
+        """Number of raw features."""
+        return len(self.names)
+
+
+def build(recipe: Recipe, items: Floats, names: Sequence[str]) -> Structure:
+    """Directions, grid and embedding for ``items`` (n_items, n_features)."""
+    directions = fit_directions(recipe.directions, items, names=names, random_state=recipe.random_state)
+    features = directions.append(items) if directions else items
+    if isinstance(recipe.knots, str):
+        grid = Grid.fit(features, n_knots=recipe.n_knots, strategy=recipe.knots, random_state=recipe.random_state)
+    else:
+        grid = Grid(recipe.knots)
+    if grid.n_features != features.shape[1]:
+        raise InputError(f"knots are given for {grid.n_features} features, but there are {features.shape[1]}")
+    groups = resolve_groups(recipe.groups, grid.n_features)
+    bases = tuple(DistanceFunction.detect(f, items) for f in recipe.base_distances)
+    if recipe.tables == "warped":
+        return Structure(tuple(names), directions, WarpedEmbedding(grid, groups), bases)
+    embedding = PairEmbedding(
+        grid, groups, symmetry=recipe.symmetry_of_columns, zero_diagonal=recipe.axioms is not None
+    )  # fmt: skip
+    return Structure(tuple(names), directions, embedding, bases)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Pairs with targets in units of their mean, ready for any structure.
+
+    ``target`` is y (y² for the square-root link) divided by ``unit``; ``scale`` multiplies rows of a relative loss.
+    """
+
+    pairs: Pairs
+    target: Floats
+    weight: Floats
+    base: Floats | None
+    unit: float
+    scale: Floats | None
+
+    def take(self, rows: Integers) -> "Task":
+        """Some of the pairs, weights summing to 1."""
+        part = [None if a is None else a[rows] for a in (self.base, self.scale)]
+        weight = self.weight[rows] / self.weight[rows].sum()
+        return replace(self, pairs=self.pairs.take(rows), target=self.target[rows], weight=weight, base=part[0], scale=part[1])
+
+    @property
+    def scaled(self) -> Floats:
+        """Targets of the scaled rows."""
+        return self.target if self.scale is None else self.target * self.scale
+
+    def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> PairDesign:
+        """Rows of ``embedding`` for these pairs."""
+        return PairDesign(embedding, self.pairs, structure.directions, self.base, self.scale, n_jobs)
+
+
+def make_task(recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats) -> Task:
+    """Targets in units of their mean; pairs of weight 0 are dropped; base distances are evaluated once."""
+    used = weight > 0
+    pairs, y, weight = pairs.take(used), y[used], weight[used]
+    target = y * y if recipe.link == "sqrt" else y
+    unit = float(weight @ np.abs(target)) / float(weight.sum())
+    target = target / unit
+    base = None
+    if structure.bases:
+        columns = [f.evaluate(pairs, n_jobs=recipe.n_jobs, verbose=recipe.verbose) for f in structure.bases]
+        values = np.column_stack(columns)
+        base = (values * values if recipe.link == "sqrt" else values) / unit
+    scale = None
+    if recipe.relative is not False:
+        floor = 0.1 if recipe.relative is True else float(recipe.relative)
+        scale = 1.0 / np.maximum(np.abs(target), floor)
+    return Task(pairs, target, weight, base, unit, scale)
+
+
+def least_squares(moments: Moments, penalty: Quadratic, lower: Floats, start: Floats | None = None) -> Solution:
+    """Gram's solution from moments of any total weight."""
+    t = moments.total
+    mean = Moments(moments.gram / t, moments.cross / t, moments.square / t, 1.0)
+    return solve_moments(Gram(), mean, penalty, lower, start)
+
+
+def prior_slopes(structure: Structure, moments: Moments) -> Floats:
+    """Slopes of the weighted L1 distance fitted to the targets, one a feature; ``moments`` are those of `ends`.
+
+    A ridge of 1e-4 of the mean curvature towards the best common scale keeps features apart that the pairs cannot tell.
+    """
+    ends = structure.embedding.grid.ends
+    n, gram = len(moments.cross), moments.gram
+    uniform = np.concatenate([np.ones(n - len(structure.bases)), np.zeros(len(structure.bases))])
+    level = max(float(uniform @ moments.cross), 0.0) / max(float(uniform @ gram @ uniform), 1e-300)
+    ridge = 1e-4 * float(np.trace(gram)) / max(moments.total * n, 1e-300)
+    columns = Columns(n, np.full(n - len(structure.bases), level), lambda order: None)
+    solution = least_squares(moments, Ridge(max(ridge, 1e-12)).quadratic(columns), np.zeros(n))
+    rise = solution.weights[: n - len(structure.bases)]
+    slopes = np.zeros(ends.n_features)
+    moving = ends.sizes > 1
+    slopes[moving] = rise / (ends.high - ends.low)[moving]
+    return slopes
+
+
+def ends(structure: Structure) -> WarpedEmbedding:
+    """Two knots a feature: the columns of the weighted L1 distance."""
+    return WarpedEmbedding(structure.embedding.grid.ends)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Prior, penalties and bounds on the columns of one structure."""
+
+    columns: Columns
+    lower: Floats
+    delta: float
+
+
+def make_terms(recipe: Recipe, structure: Structure, slopes: Floats) -> Terms:
+    """The penalties' view of the columns, and w >= lower: delta on tables with raw features, 0 on the rest."""
+    embedding, n_base = structure.embedding, len(structure.bases)
+    prior = embedding.prior(slopes)
+    delta = recipe.delta * float(prior.mean()) if recipe.axioms is not None and len(prior) else 0.0
+    raw = np.array([any(f < structure.n_raw for f in g) for g in embedding.groups])
+    lower = np.where(raw[embedding.group_of_column], delta, 0.0)
+    if recipe.axioms is None:
+        lower = np.full(len(prior), -np.inf)
+    columns = Columns(len(prior) + n_base, prior, embedding.roughness, nonnegative=recipe.axioms is not None)
+    return Terms(columns, np.concatenate([lower, np.zeros(n_base)]), delta)
+
+
+def fit(recipe: Recipe, structure: Structure, task: Task) -> tuple[Semimetric, Solution]:
+    """Learn the weights and return the distance."""
+    moments = task.design(structure, ends(structure), recipe.n_jobs).moments(task.scaled, task.weight)
+    slopes = prior_slopes(structure, moments)
+    structure = _touched(structure, task, slopes)
+    terms = make_terms(recipe, structure, slopes)
+    design = task.design(structure, structure.embedding, recipe.n_jobs)
+    penalties = recipe.penalties(whole=structure.embedding.whole)
+    program = ConvexProgram(
+        design, task.scaled, task.weight, resolve_loss(recipe.loss), penalties, terms.columns, terms.lower
+    )  # fmt: skip
+    solver, reason = choose(recipe.solver, program)
+    solution = solver.solve(program, verbose=recipe.verbose)
+    solution = replace(solution, solver=f"{solution.solver} ({reason})")
+    return distance(recipe, structure, task, solution.weights, terms.delta), solution
+
+
+def _touched(structure: Structure, task: Task, slopes: Floats) -> Structure:
+    """Columns only at touched vertices where a whole table is too large."""
+    embedding = structure.embedding
+    if not isinstance(embedding, PairEmbedding) or all(v.fits for v in embedding.vertices):
+        return structure
+    items = structure.directions.append(task.pairs.items) if structure.directions else task.pairs.items
+    located = embedding.locate(items)
+    return replace(structure, embedding=embedding.touched_by(located, task.pairs.left, task.pairs.right, slopes))
+
+
+def distance(recipe: Recipe, structure: Structure, task: Task, weights: Floats, delta: float) -> Semimetric:
+    """The distance in the user's units, without directions and groups of directions whose weights are all 0."""
+    n = structure.embedding.n_columns
+    embedding, w, directions = _compact(structure, weights[:n])
+    grid = embedding.grid
+    span = np.where(grid.high > grid.low, grid.high - grid.low, 1.0)[: structure.n_raw]
+    unit = task.unit
+    probe = task.pairs.take(np.arange(min(_PROBES, len(task.pairs))))
+    points = probe.items[probe.index]
+    bases = tuple(
+        BaseDistance(f, float(u), _name(f), points, f(points[:, 0], points[:, 1]))
+        for f, u in zip(structure.bases, weights[n:], strict=True)
+    )
+    embedding = embedding.in_unit(unit)
+    return Semimetric(embedding, w * unit, delta * unit / span, structure.names, directions, bases, recipe.link)
+
+
+def _name(function: DistanceFunction) -> str:
+    return getattr(function.function, "__name__", type(function.function).__name__)
+
+
+def _compact(structure: Structure, w: Floats) -> tuple[PairMap, Floats, Directions | None]:
+    """Leave out groups of directions that have no weight, and directions that no group uses."""
+    embedding, n_raw = structure.embedding, structure.n_raw
+    used = np.bincount(embedding.group_of_column, weights=w != 0, minlength=len(embedding.groups)) > 0
+    raw = np.array([any(f < n_raw for f in g) for g in embedding.groups])
+    keep = np.flatnonzero(used | raw)
+    if structure.directions is None or len(keep) == len(embedding.groups):
+        return embedding, w, structure.directions
+    wanted = sorted({f for g in keep for f in embedding.groups[g]} | set(range(n_raw)))
+    rows = np.array([f - n_raw for f in wanted if f >= n_raw], dtype=np.int64)
+    old = structure.directions
+    directions = Directions(old.matrix[rows], tuple(old.names[r] for r in rows)) if len(rows) else None
+    kept = np.isin(embedding.group_of_column, keep)
+    return embedding.select(keep, np.array(wanted)), w[kept], directions

@@ -1,0 +1,235 @@
+"""The design matrix A as an operator over blocks of rows: a million pairs never exist as a matrix.
+
+Rows are those of the pair map followed by the base distances, each multiplied by its row's scale.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from .._threads import map_blocks
+from .._types import Floats, Integers, Pairs
+from ..embeddings.base import Items, PairMap
+from ..embeddings.directions import Directions
+from ..embeddings.rows import Rows
+
+__all__ = ["Design", "MatrixDesign", "Moments", "PairDesign"]
+
+_BLOCK = 1024
+_HELD_ITEMS = 1 << 25  # values located at once and kept, 12 bytes each
+_HELD_ENTRIES = 1 << 26  # entries of A kept as a matrix by iterative solvers, 24 bytes each with its transpose
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What least squares needs of the data: AᵀSA, AᵀSy, yᵀSy and the total weight. Moments of parts add up."""
+
+    gram: Floats
+    cross: Floats
+    square: float
+    total: float
+
+    def __add__(self, other: "Moments") -> "Moments":
+        return Moments(
+            self.gram + other.gram, self.cross + other.cross, self.square + other.square, self.total + other.total
+        )  # fmt: skip
+
+    def in_unit(self, unit: float) -> "Moments":
+        """The moments of y / unit."""
+        return Moments(self.gram, self.cross / unit, self.square / unit**2, self.total)
+
+
+class Design(ABC):
+    """A of shape (m, n) through its products."""
+
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def matvec(self, w: Floats) -> Floats:
+        """A w, shape (m,)."""
+
+    @abstractmethod
+    def rmatvec(self, r: Floats) -> Floats:
+        """Aᵀ r, shape (n,)."""
+
+    @abstractmethod
+    def moments(self, y: Floats, weights: Floats) -> Moments:
+        """Second moments in one pass over the rows."""
+
+    @abstractmethod
+    def csr(self) -> sparse.csr_array:
+        """A as a matrix."""
+
+    @abstractmethod
+    def held(self) -> "Design":
+        """The same A, kept as a matrix if that is small enough: for solvers that pass over it many times."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixDesign(Design):
+    """A sparse matrix that exists."""
+
+    matrix: sparse.csr_array
+
+    @property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        return self.matrix.shape
+
+    @cached_property
+    def _transpose(self) -> sparse.csr_array:
+        return sparse.csr_array(self.matrix.T.tocsr())
+
+    def matvec(self, w: Floats) -> Floats:
+        return self.matrix @ w
+
+    def rmatvec(self, r: Floats) -> Floats:
+        return self._transpose @ r
+
+    def moments(self, y: Floats, weights: Floats) -> Moments:
+        gram = (self._transpose @ (self.matrix * weights[:, None])).toarray()
+        return Moments(gram, self.rmatvec(weights * y), float(weights @ (y * y)), float(weights.sum()))
+
+    def csr(self) -> sparse.csr_array:
+        return self.matrix
+
+    def held(self) -> "Design":
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class PairDesign(Design):
+    """Rows of a pair map, made block by block as they are needed.
+
+    Parameters
+    ----------
+    embedding : PairMap
+    pairs : Pairs
+        Over raw items.
+    directions : Directions or None
+    base : ndarray of shape (m, n_base) or None
+        Values of the base distances, the last columns.
+    scale : ndarray of shape (m,) or None
+        Row multipliers (relative losses).
+    n_jobs : int or None
+        Threads.
+    """
+
+    embedding: PairMap
+    pairs: Pairs
+    directions: Directions | None = None
+    base: Floats | None = None
+    scale: Floats | None = None
+    n_jobs: int | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        return len(self.pairs), self.embedding.n_columns + self._n_base
+
+    @property
+    def _n_base(self) -> int:
+        return 0 if self.base is None else self.base.shape[1]
+
+    def take(self, rows: Integers) -> "PairDesign":
+        """The design of some of the pairs."""
+        base = None if self.base is None else self.base[rows]
+        scale = None if self.scale is None else self.scale[rows]
+        return PairDesign(self.embedding, self.pairs.take(rows), self.directions, base, scale, self.n_jobs)
+
+    def _locate(self, items: Floats) -> Items:
+        return self.embedding.locate(self.directions.append(items) if self.directions else items)
+
+    @cached_property
+    def _located(self) -> Items | None:
+        """All items at once where that is small and they are shared, else None: then each block locates its own."""
+        n_items = len(self.pairs.items)
+        shared = n_items < 2 * len(self.pairs)
+        return self._locate(self.pairs.items) if shared and n_items * self.embedding.grid.n_features <= _HELD_ITEMS else None
+
+    def _rows(self, block: slice) -> Rows:
+        left, right = self.pairs.left[block], self.pairs.right[block]
+        if self._located is not None:
+            return self.embedding.rows(self._located, left, self._located, right)
+        both = self._locate(self.pairs.items[np.concatenate([left, right])])
+        k = len(left)
+        return self.embedding.rows(both, np.arange(k), both, np.arange(k, 2 * k))
+
+    def _each(self, function: Callable[[slice], object], size: int = _BLOCK) -> list:
+        return map_blocks(function, len(self.pairs), size=size, n_jobs=self.n_jobs)
+
+    def _scaled(self, block: slice, values: Floats) -> Floats:
+        return values if self.scale is None else values * self.scale[block]
+
+    def matvec(self, w: Floats) -> Floats:
+        n = self.embedding.n_columns
+
+        def product(block: slice) -> Floats:
+            z = self._rows(block).matvec(w[:n])
+            if self.base is not None:
+                z = z + self.base[block] @ w[n:]
+            return self._scaled(block, z)
+
+        return np.concatenate(self._each(product))
+
+    def rmatvec(self, r: Floats) -> Floats:
+        n = self.embedding.n_columns
+
+        def product(chunk: slice) -> Floats:
+            out = np.zeros(n + 1)
+            for start in range(chunk.start, chunk.stop, _BLOCK):
+                block = slice(start, min(start + _BLOCK, chunk.stop))
+                self._rows(block).add_rmatvec(self._scaled(block, r[block]), out)
+            return out[:n]
+
+        parts = [np.sum(self._each(product, size=16 * _BLOCK), axis=0)]
+        if self.base is not None:
+            parts.append(self.base.T @ (r if self.scale is None else r * self.scale))
+        return np.concatenate(parts)
+
+    def moments(self, y: Floats, weights: Floats) -> Moments:
+        from joblib import effective_n_jobs  # noqa: PLC0415
+
+        jobs = effective_n_jobs(self.n_jobs)
+        chunk = -(-len(self.pairs) // (jobs * _BLOCK)) * _BLOCK  # one accumulator a thread
+        parts = self._each(lambda c: self._chunk_moments(c, y, weights), size=max(chunk, _BLOCK))
+        gram, cross = sum(p[0] for p in parts), sum(p[1] for p in parts)
+        return Moments(gram, cross, float(weights @ (y * y)), float(weights.sum()))
+
+    def _chunk_moments(self, chunk: slice, y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        n, width = self.embedding.n_columns, self.shape[1]
+        gram, cross = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
+        border, corner, tail = np.zeros((width - n, n + 1)), np.zeros((width - n,) * 2), np.zeros(width - n)
+        for start in range(chunk.start, chunk.stop, _BLOCK):
+            block = slice(start, min(start + _BLOCK, chunk.stop))
+            rows, s = self._rows(block), self._scaled(block, self._scaled(block, weights[block]))
+            target = self._scaled(block, weights[block] * y[block])
+            rows.add_gram(s, gram)
+            rows.add_rmatvec(target, cross)
+            if self.base is None:
+                continue
+            extra = self.base[block]
+            for b in range(width - n):
+                rows.add_rmatvec(s * extra[:, b], border[b])
+            corner += extra.T @ (s[:, None] * extra)
+            tail += extra.T @ target
+        full = np.zeros((width, width))
+        full[:n, :n] = np.tril(gram[:n, :n]) + np.tril(gram[:n, :n], -1).T
+        full[n:, :n], full[:n, n:], full[n:, n:] = border[:, :n], border[:, :n].T, corner
+        return full, np.concatenate([cross[:n], tail])
+
+    def csr(self) -> sparse.csr_array:
+        n = self.embedding.n_columns
+        matrix = sparse.vstack(self._each(lambda block: self._rows(block).csr(n)), format="csr")
+        if self.base is not None:
+            matrix = sparse.hstack([matrix, sparse.csr_array(self.base)], format="csr")
+        if self.scale is not None:
+            matrix = sparse.diags_array(self.scale) @ matrix
+        return sparse.csr_array(matrix)
+
+    def held(self) -> Design:
+        probe = self._rows(slice(0, min(64, len(self.pairs)))).csr(self.embedding.n_columns)
+        entries = probe.nnz / probe.shape[0] * len(self.pairs)
+        return MatrixDesign(self.csr()) if entries <= _HELD_ENTRIES else self

@@ -1,0 +1,162 @@
+"""Losses of the residuals r = A w - y, averaged with weights s that sum to 1: ``sum_i s_i l(r_i)``.
+
+Every loss is piecewise linear-quadratic, so it is the maximum of a concave quadratic over an interval,
+
+    l(r) = max { t r - c t² / 2 :  a <= t <= b },
+
+and a solver sees only a, b and c (the dual of paper 2's programs). A new loss is one class here. Least squares is the free
+interval with c = 1, least absolute deviations the interval [-1, 1] with c = 0:
+
+>>> Squared().value(np.array([1.0, -2.0]), np.array([0.5, 0.5]))
+1.25
+>>> Absolute().value(np.array([1.0, -2.0]), np.array([0.5, 0.5]))
+1.5
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._checks import check_alpha
+from .._errors import InputError
+from .._types import Floats
+
+__all__ = ["Absolute", "Huber", "Loss", "Squared", "resolve_loss"]
+
+
+class Loss(ABC):
+    """A convex, non-negative loss l with l(0) = 0.
+
+    Attributes
+    ----------
+    interval : tuple of float
+        (a, b), the slopes that l can have; they may be infinite.
+    curvature : float
+        c >= 0; it must be > 0 where the interval is infinite.
+    """
+
+    @property
+    @abstractmethod
+    def interval(self) -> tuple[float, float]:
+        """(a, b)."""
+
+    @property
+    @abstractmethod
+    def curvature(self) -> float:
+        """c."""
+
+    @abstractmethod
+    def growth(self, value: float) -> float:
+        """A bound of sum_i s_i |r_i| over all r whose loss is at most ``value``."""
+
+    @abstractmethod
+    def expression(self, cp: Any, r: Any, s: Floats) -> Any:
+        """The loss as a CVXPY expression of the residual expression ``r``, written apart from the interval form."""
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether it is least squares up to a factor."""
+        return bool(np.isinf(self.interval).all())
+
+    def value(self, r: Floats, s: Floats) -> float:
+        """sum_i s_i l(r_i)."""
+        c = self.curvature
+        slope = np.clip(r / c, *self.interval) if c else np.where(r > 0, self.interval[1], self.interval[0])
+        return float(s @ (slope * r - c * slope * slope / 2))
+
+    def bounds(self, s: Floats) -> tuple[Floats, Floats]:
+        """The interval of theta_i = s_i t_i: lower and upper ends, shape (m,)."""
+        low, high = self.interval
+        return low * s, high * s
+
+    def conjugate(self, theta: Floats, s: Floats) -> float:
+        """sum_i c theta_i² / (2 s_i), for theta within `bounds` and s > 0."""
+        return self.curvature * float(np.sum(theta * theta / s)) / 2
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    """l(r) = r² / 2: least squares."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """All slopes."""
+        return -np.inf, np.inf
+
+    @property
+    def curvature(self) -> float:
+        """1."""
+        return 1.0
+
+    def growth(self, value: float) -> float:
+        return float(np.sqrt(2.0 * value))  # Jensen: (sum s |r|)² <= sum s r²
+
+    def expression(self, cp: Any, r: Any, s: Floats) -> Any:
+        return cp.sum_squares(cp.multiply(np.sqrt(s), r)) / 2
+
+
+@dataclass(frozen=True)
+class Absolute(Loss):
+    """l(r) = |r|: least absolute deviations (paper 2, section 4)."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Slopes from -1 to 1."""
+        return -1.0, 1.0
+
+    @property
+    def curvature(self) -> float:
+        """0."""
+        return 0.0
+
+    def growth(self, value: float) -> float:
+        return value
+
+    def expression(self, cp: Any, r: Any, s: Floats) -> Any:
+        return s @ cp.abs(r)
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """l(r) = r² / 2 for |r| <= t, and t |r| - t² / 2 beyond.
+
+    Parameters
+    ----------
+    threshold : float, default 0.1
+        t > 0, in units of the mean target (targets are divided by their mean before the fit).
+    """
+
+    threshold: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_alpha("threshold", self.threshold, strict=True)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Slopes from -t to t."""
+        return -self.threshold, self.threshold
+
+    @property
+    def curvature(self) -> float:
+        """1."""
+        return 1.0
+
+    def growth(self, value: float) -> float:
+        return value / self.threshold + self.threshold / 2  # l(r) >= t |r| - t² / 2
+
+    def expression(self, cp: Any, r: Any, s: Floats) -> Any:
+        return s @ cp.huber(r, self.threshold) / 2
+
+
+_LOSSES: dict[str, Loss] = {"squared": Squared(), "absolute": Absolute(), "huber": Huber()}
+
+
+def resolve_loss(loss: "str | Loss") -> Loss:
+    """A loss by name, or as it is."""
+    if isinstance(loss, Loss):
+        return loss
+    if loss not in _LOSSES:
+        raise InputError(f"loss={loss!r} is not known; use one of {', '.join(map(repr, _LOSSES))}, or a Loss")
+    return _LOSSES[loss]

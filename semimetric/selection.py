@@ -1,0 +1,110 @@
+"""Everything called ``"auto"``: numbers of knots and strength of the penalty, chosen on pairs that share no item with those
+trained on.
+
+Candidates are compared by the loss on held-out pairs. Their weights come from least squares whatever the loss, since then
+one pass over the pairs serves every strength; the loss itself judges them.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from ._checks import check_choice
+from ._errors import InputError, SemimetricWarning
+from ._types import Floats, Pairs
+from .embeddings.pairs import PairEmbedding
+from .fitting import Recipe, Task, build, ends, least_squares, make_task, make_terms, prior_slopes
+from .programs.losses import resolve_loss
+from .programs.penalties import total
+from .supervision import item_disjoint_splits
+
+__all__ = ["Choice", "decide"]
+
+_ALPHAS = tuple(10.0**k for k in range(-7, 1))
+_KNOTS = {"full": (3, 4, 6, 8, 12), "warped": (2, 3, 4, 6, 8, 12)}
+_MOST_COLUMNS = 3_000
+_MOST_PAIRS = 20_000
+_SPLITS = 3
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One candidate and its mean loss on held-out pairs, in units of the mean target."""
+
+    n_knots: Any
+    alpha: float
+    loss: float
+
+
+def decide(
+    recipe: Recipe, *, auto_knots: bool, auto_alpha: bool, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]
+) -> tuple[Recipe, tuple[Choice, ...]]:
+    """The recipe with numbers of knots and penalty strength chosen, and what was compared.
+
+    Raises
+    ------
+    InputError
+        If there are too few pairs to hold some out.
+    """
+    auto_alpha = auto_alpha and isinstance(recipe.penalty, str)
+    auto_knots = auto_knots and isinstance(recipe.knots, str)
+    if not (auto_knots or auto_alpha):
+        return recipe, ()
+    check_choice("tables", recipe.tables, tuple(_KNOTS))
+    rng = np.random.default_rng(recipe.random_state)
+    if len(pairs) > _MOST_PAIRS:
+        rows = np.sort(rng.choice(len(pairs), _MOST_PAIRS, replace=False))
+        pairs, y, weight = pairs.take(rows), y[rows], weight[rows]
+    splits = list(item_disjoint_splits(pairs, n_splits=_SPLITS, random_state=recipe.random_state))
+    knots = _KNOTS[recipe.tables] if auto_knots else (recipe.n_knots,)
+    alphas = _ALPHAS if auto_alpha else (recipe.alpha,)
+    choices: list[Choice] = []
+    with warnings.catch_warnings(), tqdm(total=len(knots), desc="selection", disable=not recipe.verbose) as bar:
+        warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
+        for candidate in _candidates(recipe, knots, pairs, y, weight, names):
+            choices += _compare(*candidate, splits, alphas)
+            bar.update()
+    if not choices:
+        raise InputError(f"every number of knots in {knots} gives more than {_MOST_COLUMNS} weights; set n_knots= and alpha=")
+    best = min(choices, key=lambda c: (c.loss, -c.alpha))
+    return replace(recipe, n_knots=best.n_knots, alpha=best.alpha), tuple(choices)
+
+
+def _candidates(
+    recipe: Recipe, knots: Sequence[Any], pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]
+) -> Iterator[tuple[Recipe, Any, Task]]:
+    """Recipe, structure and task for every number of knots whose columns are few enough; the smallest always."""
+    task = None
+    for k, n_knots in enumerate(knots):
+        trial = replace(recipe, n_knots=n_knots, verbose=False)
+        structure = build(trial, pairs.items, names)
+        held = not isinstance(structure.embedding, PairEmbedding) or all(v.fits for v in structure.embedding.vertices)
+        if (k and structure.embedding.n_columns > _MOST_COLUMNS) or not held:
+            return
+        task = task or make_task(trial, structure, pairs, y, weight)
+        yield trial, structure, task
+
+
+def _compare(recipe: Recipe, structure: Any, task: Task, splits: Sequence[Any], alphas: Sequence[float]) -> list[Choice]:
+    """Mean held-out loss of every strength."""
+    losses = np.zeros(len(alphas))
+    loss = resolve_loss(recipe.loss)
+    for train, test in splits:
+        part, held = task.take(train), task.take(test)
+        slopes = prior_slopes(
+            structure, part.design(structure, ends(structure), recipe.n_jobs).moments(part.scaled, part.weight)
+        )
+        moments = part.design(structure, structure.embedding, recipe.n_jobs).moments(part.scaled, part.weight)
+        design = held.design(structure, structure.embedding, recipe.n_jobs).held()
+        start = None
+        for k, alpha in sorted(enumerate(alphas), key=lambda a: -a[1]):  # strong to weak: warm starts
+            trial = replace(recipe, alpha=alpha)
+            terms = make_terms(trial, structure, slopes)
+            solution = least_squares(moments, total(trial.penalties(), terms.columns), terms.lower, start)
+            start = solution.weights
+            losses[k] += loss.value(design.matvec(start) - held.scaled, held.weight) / len(splits)
+    return [Choice(recipe.n_knots, a, float(v)) for a, v in zip(alphas, losses, strict=True)]

@@ -1,0 +1,10 @@
+"""Solvers of convex programs: each declares what it supports and returns a `Solution` with a certificate."""
+
+from .auto import choose
+from .base import Solution, Solver, Status
+from .first_order import FirstOrder
+from .gram import Gram
+from .interior_point import InteriorPoint
+from .reference import Reference
+
+__all__ = ["FirstOrder", "Gram", "InteriorPoint", "Reference", "Solution", "Solver", "Status", "choose"]

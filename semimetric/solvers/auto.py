@@ -1,0 +1,42 @@
+"""Which solver takes a program: decided by the loss and the number of weights, and said."""
+
+from .._errors import InputError
+from ..programs.program import ConvexProgram
+from .base import Solver
+from .first_order import FirstOrder
+from .gram import Gram
+from .interior_point import InteriorPoint
+from .reference import Reference
+
+__all__ = ["choose"]
+
+_GRAM_COLUMNS = 8_000
+_INTERIOR_COLUMNS = 4_000
+_NAMES = {"reference": Reference(), "gram": Gram(), "interior_point": InteriorPoint(), "first_order": FirstOrder()}
+
+
+def choose(solver: "str | Solver", program: ConvexProgram) -> tuple[Solver, str]:
+    """The solver for ``program``, and the reason.
+
+    Parameters
+    ----------
+    solver : {"auto", "gram", "interior_point", "first_order", "reference"} or Solver
+        ``"auto"`` takes Gram for squared losses of up to 8,000 weights, InteriorPoint for other losses of up to 4,000,
+        FirstOrder beyond, and Reference (CVXPY) for what all of these refuse.
+    """
+    if isinstance(solver, Solver):
+        return solver, "given"
+    if solver in _NAMES:
+        return _NAMES[solver], "given"
+    if solver != "auto":
+        raise InputError(f"solver={solver!r} is not known; use 'auto', {', '.join(map(repr, _NAMES))}, or a Solver")
+    n = program.design.shape[1]
+    tried: list[tuple[Solver, int, str]] = [
+        (Gram(), _GRAM_COLUMNS, f"squared loss, {n} weights"),
+        (InteriorPoint(), _INTERIOR_COLUMNS, f"{type(program.loss).__name__} loss, {n} weights"),
+        (FirstOrder(), n, f"{n} weights are too many for second moments"),
+    ]
+    for candidate, limit, reason in tried:
+        if n <= limit and candidate.refusal(program) is None:
+            return candidate, reason
+    return Reference(), "free weights or explicit rows that the other solvers refuse"

@@ -1,0 +1,86 @@
+"""What a solver promises: it says before the first iteration whether it can, and afterwards how good its answer is."""
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+
+from .._errors import ConvergenceWarning, NotSupportedError
+from .._types import Floats
+from ..programs.program import ConvexProgram
+
+__all__ = ["Solution", "Solver", "Status"]
+
+
+class Status(Enum):
+    """How a solver ended; the text is the advice."""
+
+    SOLVED = "solved to the tolerance"
+    LIMIT = "stopped at the limit of iterations: raise max_iter, loosen tol, or add a ridge"
+    INTERRUPTED = "interrupted by the user: the weights are the best so far"
+    INACCURATE = "solved to less than the tolerance: rescale the targets, add a ridge, or try another solver"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Weights and how good they are.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n,)
+        In the units of the program (mean target 1).
+    objective : float
+        Loss plus penalty at the weights.
+    gap : float
+        A certified bound of objective - optimum; ``inf`` where the solver can give none.
+    n_iter : int
+    status : Status
+    solver : str
+        Which solver, and why where it was chosen automatically.
+    """
+
+    weights: Floats
+    objective: float
+    gap: float
+    n_iter: int
+    status: Status
+    solver: str
+
+    @property
+    def relative_gap(self) -> float:
+        """gap / objective: the share of the objective that a perfect solver could still remove, at most."""
+        return self.gap / max(abs(self.objective), 1e-300)
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.solver}: {self.status.value}; objective {self.objective:.6g}, "
+            f"gap <= {self.gap:.2g}, {self.n_iter} iterations)"
+        )
+
+
+class Solver(ABC):
+    """A configured solver of `ConvexProgram`."""
+
+    @abstractmethod
+    def refusal(self, program: ConvexProgram) -> str | None:
+        """Why this solver cannot take the program, naming the missing piece; None if it can."""
+
+    @abstractmethod
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+        """Solve a program that is supported."""
+
+    def solve(self, program: ConvexProgram, *, start: Floats | None = None, verbose: bool = False) -> Solution:
+        """Solve ``program``, warm from ``start`` where the solver can use it.
+
+        Raises
+        ------
+        NotSupportedError
+            Before the first iteration, naming what does not go together.
+        """
+        reason = self.refusal(program)
+        if reason is not None:
+            raise NotSupportedError(f"{type(self).__name__} cannot solve this program: {reason}")
+        solution = self._solve(program, start, verbose)
+        if solution.status is not Status.SOLVED:
+            warnings.warn(f"{solution!r}", ConvergenceWarning, stacklevel=3)
+        return solution

@@ -1,0 +1,81 @@
+"""CVXPY: the default for programs that the others refuse, and the oracle of the tests."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._types import Floats
+from ..programs.certificate import Certificate
+from ..programs.program import ConvexProgram
+from .base import Solution, Solver, Status
+
+__all__ = ["Reference"]
+
+
+@dataclass(frozen=True)
+class Reference(Solver):
+    """The program handed to CVXPY as it is written: any loss, penalty and explicit rows; for small programs.
+
+    Parameters
+    ----------
+    engine : str, default "CLARABEL"
+        Any solver that CVXPY has installed, by name.
+    max_iter : int or None
+        Passed to the engine where given (only Clarabel's and OSQP's names for it are known).
+    """
+
+    engine: str = "CLARABEL"
+    max_iter: int | None = None
+
+    def refusal(self, program: ConvexProgram) -> str | None:
+        import cvxpy as cp  # noqa: PLC0415 - a second of import time, needed only here
+
+        if self.engine not in cp.installed_solvers():
+            return f"CVXPY has no solver {self.engine!r} here; installed are {', '.join(cp.installed_solvers())}"
+        return None
+
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+        import cvxpy as cp  # noqa: PLC0415
+
+        w = cp.Variable(len(program.lower))
+        residual = program.design.csr() @ w - program.y
+        objective = program.loss.expression(cp, residual, program.sample_weight)
+        objective += sum(p.expression(cp, w, program.columns) for p in program.penalties)
+        problem = cp.Problem(cp.Minimize(objective), self._rows(cp, w, program))
+        options = {} if self.max_iter is None else {"max_iter": self.max_iter}
+        problem.solve(solver=self.engine, verbose=verbose, **options)
+        return self._solution(program, w.value, problem)
+
+    def _rows(self, cp: Any, w: Any, program: ConvexProgram) -> list[Any]:
+        bounded = np.isfinite(program.lower)
+        rows = [w[bounded] >= program.lower[bounded]] if bounded.any() else []
+        if program.equalities is not None:
+            rows.append(program.equalities @ w == 0)
+        return rows
+
+    def _solution(self, program: ConvexProgram, value: Floats | None, problem: Any) -> Solution:
+        n_iter = getattr(problem.solver_stats, "num_iters", None) or 0
+        if value is None:
+            missing = np.where(np.isfinite(program.lower), program.lower, 0.0)
+            return Solution(missing, program.objective(missing), np.inf, n_iter, Status.INACCURATE, self._name)
+        w = np.maximum(value, program.lower)
+        objective = program.objective(w)
+        status = Status.SOLVED if problem.status == "optimal" else Status.INACCURATE
+        return Solution(w, objective, self._gap(program, w, objective), n_iter, status, self._name)
+
+    @property
+    def _name(self) -> str:
+        return f"Reference({self.engine})"
+
+    def _gap(self, program: ConvexProgram, w: Floats, objective: float) -> float:
+        """Certified from the slopes of the loss at w; infinite where weights are free or rows explicit.
+
+        At a kink of the loss the slope is not unique, so for the absolute loss this bound is loose.
+        """
+        if program.equalities is not None or not program.bounded:
+            return np.inf
+        s, loss = program.sample_weight, program.loss
+        residual = program.design.matvec(w) - program.y
+        theta = np.clip(s * residual / (loss.curvature or 1e-9), *loss.bounds(s))
+        return Certificate(program).gap(theta, program.design.rmatvec(theta), w, objective)
