@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ._checks import check_alpha, check_choice
 from ._errors import InputError, NotSupportedError
@@ -23,16 +24,30 @@ from .embeddings.warped import WarpedEmbedding
 from .grids import Grid
 from .programs.design import Moments, PairDesign
 from .programs.losses import Loss, resolve_loss
-from .programs.penalties import Columns, Lasso, Penalty, Quadratic, Ridge, Roughness
+from .programs.penalties import Columns, Lasso, Penalty, Quadratic, Ridge, Roughness, Shift
 from .programs.program import ConvexProgram
 from .solvers.auto import choose
 from .solvers.base import Solution, Solver
 from .solvers.gram import Gram, solve_moments
 
-__all__ = ["Recipe", "Structure", "Task", "build", "fit", "least_squares", "make_task"]
+__all__ = [
+    "Baseline",
+    "Recipe",
+    "Structure",
+    "Task",
+    "baseline",
+    "build",
+    "distance",
+    "ends",
+    "fit",
+    "least_squares",
+    "make_task",
+    "make_terms",
+]
 
 _AXIOMS = ("semimetric", "metric", "quasimetric", "premetric", None)
 _PROBES = 8
+_TENSOR = 100.0  # of alpha: pairs tell little about the corners of a table, much about its band
 
 
 @dataclass(frozen=True)
@@ -105,7 +120,7 @@ class Recipe:
 
 def _named_penalty(name: str, alpha: float, whole: bool) -> tuple[Penalty, ...]:
     names: dict[str, tuple[Penalty, ...]] = {
-        "auto": (Ridge(alpha), Roughness(alpha, order=1)) if whole else (Ridge(alpha),),
+        "auto": (Ridge(alpha), Shift(alpha), Roughness(_TENSOR * alpha)) if whole else (Ridge(alpha),),
         "ridge": (Ridge(alpha),),
         "ridge-zero": (Ridge(alpha, towards="zero"),),
         "roughness": (Roughness(alpha, order=1), Ridge(1e-3 * alpha)),
@@ -207,23 +222,37 @@ def least_squares(moments: Moments, penalty: Quadratic, lower: Floats, start: Fl
     return solve_moments(Gram(), mean, penalty, lower, start)
 
 
-def prior_slopes(structure: Structure, moments: Moments) -> Floats:
-    """Slopes of the weighted L1 distance fitted to the targets, one a feature; ``moments`` are those of `ends`.
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """What the pairs say before the tables are learned, one entry a feature.
 
-    A ridge of 1e-4 of the mean curvature towards the best common scale keeps features apart that the pairs cannot tell.
+    ``slopes`` are those of the fitted weighted L1 distance; ``spread`` is the root mean square difference in a pair.
     """
-    ends = structure.embedding.grid.ends
-    n, gram = len(moments.cross), moments.gram
-    uniform = np.concatenate([np.ones(n - len(structure.bases)), np.zeros(len(structure.bases))])
-    level = max(float(uniform @ moments.cross), 0.0) / max(float(uniform @ gram @ uniform), 1e-300)
-    ridge = 1e-4 * float(np.trace(gram)) / max(moments.total * n, 1e-300)
-    columns = Columns(n, np.full(n - len(structure.bases), level), lambda order: None)
-    solution = least_squares(moments, Ridge(max(ridge, 1e-12)).quadratic(columns), np.zeros(n))
-    rise = solution.weights[: n - len(structure.bases)]
-    slopes = np.zeros(ends.n_features)
-    moving = ends.sizes > 1
-    slopes[moving] = rise / (ends.high - ends.low)[moving]
-    return slopes
+
+    slopes: Floats
+    spread: Floats
+
+
+def baseline(structure: Structure, moments: Moments) -> Baseline:
+    """Weighted L1 fitted to the targets by least squares; ``moments`` are those of `ends`.
+
+    Features are brought to equal spread, and a ridge of 1 % of the mean curvature pulls them to the best common scale, so
+    that features that the pairs cannot tell apart share.
+    """
+    grid, n_base = structure.embedding.grid.ends, len(structure.bases)
+    n, t = len(moments.cross), moments.total
+    moving, width = grid.sizes > 1, grid.high - grid.low
+    rms = np.maximum(np.sqrt(np.diag(moments.gram) / t), 1e-3)  # in units of the range
+    gram, cross = moments.gram / np.outer(rms, rms), moments.cross / rms
+    common = np.append(np.ones(n - n_base), np.zeros(n_base))
+    level = max(float(common @ cross), 0.0) / max(float(common @ gram @ common), 1e-300)
+    pull = np.append(np.full(n - n_base, 1e-2 * float(np.trace(gram)) / t / n), np.full(n_base, 1e-12))
+    penalty = Quadratic(sparse.csr_array(sparse.diags_array(pull)), pull * level * common)
+    rise = least_squares(Moments(gram, cross, moments.square, t), penalty, np.zeros(n)).weights / rms
+    slopes, spread = np.zeros(grid.n_features), np.ones(grid.n_features)
+    slopes[moving] = rise[: n - n_base] / width[moving]
+    spread[moving] = rms[: n - n_base] * width[moving]
+    return Baseline(slopes, spread)
 
 
 def ends(structure: Structure) -> WarpedEmbedding:
@@ -240,25 +269,39 @@ class Terms:
     delta: float
 
 
-def make_terms(recipe: Recipe, structure: Structure, slopes: Floats) -> Terms:
+def make_terms(recipe: Recipe, structure: Structure, base: Baseline) -> Terms:
     """The penalties' view of the columns, and w >= lower: delta on tables with raw features, 0 on the rest."""
     embedding, n_base = structure.embedding, len(structure.bases)
-    prior = embedding.prior(slopes)
+    prior, owner = embedding.prior(base.slopes), embedding.group_of_column
     delta = recipe.delta * float(prior.mean()) if recipe.axioms is not None and len(prior) else 0.0
     raw = np.array([any(f < structure.n_raw for f in g) for g in embedding.groups])
-    lower = np.where(raw[embedding.group_of_column], delta, 0.0)
+    lower = np.where(raw[owner], delta, 0.0)
     if recipe.axioms is None:
         lower = np.full(len(prior), -np.inf)
-    columns = Columns(len(prior) + n_base, prior, embedding.roughness, nonnegative=recipe.axioms is not None)
-    return Terms(columns, np.concatenate([lower, np.zeros(n_base)]), delta)
+    return Terms(_columns(recipe, embedding, base, prior, n_base), np.concatenate([lower, np.zeros(n_base)]), delta)
+
+
+def _columns(recipe: Recipe, embedding: PairMap, base: Baseline, prior: Floats, n_base: int) -> Columns:
+    grid, owner = embedding.grid, embedding.group_of_column
+    n_groups = max(len(np.unique(owner)), 1)
+    even = 1.0 / (base.spread * n_groups)
+    unit = embedding.prior(even)
+    floor = 1e-6 * float(unit[unit > 0].mean()) if (unit > 0).any() else 1.0
+    cells = np.array([max(sum(int(grid.sizes[f]) - 1 for f in g), 1) for g in embedding.groups], dtype=np.float64)
+    rise = np.array([sum(float((grid.high[f] - grid.low[f]) * even[f]) for f in g) for g in embedding.groups])
+    return Columns(
+        n=len(prior) + n_base, prior=prior, unit=np.maximum(unit, floor), step=np.maximum((rise / cells)[owner], floor),
+        share=(1.0 / (n_groups * cells))[owner], cells=cells[owner], differences=embedding.differences,
+        nonnegative=recipe.axioms is not None,
+    )  # fmt: skip
 
 
 def fit(recipe: Recipe, structure: Structure, task: Task) -> tuple[Semimetric, Solution]:
     """Learn the weights and return the distance."""
     moments = task.design(structure, ends(structure), recipe.n_jobs).moments(task.scaled, task.weight)
-    slopes = prior_slopes(structure, moments)
-    structure = _touched(structure, task, slopes)
-    terms = make_terms(recipe, structure, slopes)
+    base = baseline(structure, moments)
+    structure = _touched(structure, task, base.slopes)
+    terms = make_terms(recipe, structure, base)
     design = task.design(structure, structure.embedding, recipe.n_jobs)
     penalties = recipe.penalties(whole=structure.embedding.whole)
     program = ConvexProgram(

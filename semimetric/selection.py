@@ -17,7 +17,7 @@ from ._checks import check_choice
 from ._errors import InputError, SemimetricWarning
 from ._types import Floats, Pairs
 from .embeddings.pairs import PairEmbedding
-from .fitting import Recipe, Task, build, ends, least_squares, make_task, make_terms, prior_slopes
+from .fitting import Recipe, Task, baseline, build, ends, least_squares, make_task, make_terms
 from .programs.losses import resolve_loss
 from .programs.penalties import total
 from .supervision import item_disjoint_splits
@@ -95,15 +95,13 @@ def _compare(recipe: Recipe, structure: Any, task: Task, splits: Sequence[Any], 
     loss = resolve_loss(recipe.loss)
     for train, test in splits:
         part, held = task.take(train), task.take(test)
-        slopes = prior_slopes(
-            structure, part.design(structure, ends(structure), recipe.n_jobs).moments(part.scaled, part.weight)
-        )
+        base = baseline(structure, part.design(structure, ends(structure), recipe.n_jobs).moments(part.scaled, part.weight))
         moments = part.design(structure, structure.embedding, recipe.n_jobs).moments(part.scaled, part.weight)
         design = held.design(structure, structure.embedding, recipe.n_jobs).held()
         start = None
         for k, alpha in sorted(enumerate(alphas), key=lambda a: -a[1]):  # strong to weak: warm starts
             trial = replace(recipe, alpha=alpha)
-            terms = make_terms(trial, structure, slopes)
+            terms = make_terms(trial, structure, base)
             solution = least_squares(moments, total(trial.penalties(), terms.columns), terms.lower, start)
             start = solution.weights
             losses[k] += loss.value(design.matvec(start) - held.scaled, held.weight) / len(splits)

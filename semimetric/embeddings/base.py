@@ -106,8 +106,11 @@ class PairMap(ABC):
         """The weights whose distance is the weighted L1 distance sum_f slopes[f] |x_f - y_f|, in range."""
 
     @abstractmethod
-    def roughness(self, order: int) -> sparse.csr_array:
-        """D such that ‖D w‖² is 0 on warped L1 distances (order 1) or on weighted L1 distances (order 2)."""
+    def differences(self, kind: str) -> sparse.csr_array:
+        """Differences of the tables: D w is 0 on warped L1 for "tables", on weighted L1 for "curves".
+
+        D (w / unit) is 0 for "shifts" on tables whose slopes depend on the difference of the indices only.
+        """
 
     @property
     @abstractmethod

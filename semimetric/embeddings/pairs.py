@@ -23,7 +23,7 @@ from .._threads import blocks, map_blocks
 from .._types import ArrayLike, Floats, Integers
 from ..grids import Grid
 from .base import Items, PairMap, Table
-from .roughness import table_roughness
+from .roughness import table_differences
 from .rows import SparseRows
 from .vertices import Vertices
 
@@ -306,11 +306,11 @@ class PairEmbedding(PairMap):
         shared = self._shared(slopes)
         return np.concatenate([v.weighted_l1(self.grid, v.keys, shared) for v in self.vertices])
 
-    def roughness(self, order: int) -> sparse.csr_array:
+    def differences(self, kind: str) -> sparse.csr_array:
         if not self.whole:
             raise NotSupportedError("a difference penalty needs whole tables; use a ridge towards the prior instead")
         tables = [(self._lookups[g], v.sizes, [self.grid.knots[f] for f in v.group]) for g, v in enumerate(self.vertices)]
-        parts = [table_roughness(*table, order=order, n_columns=self.n_columns) for table in tables]
+        parts = [table_differences(*table, kind=kind, n_columns=self.n_columns) for table in tables]
         scale = np.sqrt(0.5) if self.symmetry == "tie" else 1.0  # a tied block and its mirror image are one
         return sparse.csr_array(sparse.vstack(parts, format="csr") * scale)
 

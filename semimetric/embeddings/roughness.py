@@ -1,9 +1,9 @@
 """Tensor differences of tables (THEORY, section 2; P-splines as in paper 1).
 
 A table of a group has axes a_1 ... a_g, b_1 ... b_g. Order 1 takes mixed differences over the 2 x 2 blocks of every two
-axes; order 2 takes second divided differences along every axis. Both leave out stencils that are centred on a_f = b_f,
-where the table of an L1 distance has its kink: then order 1 is zero exactly on sums of warped L1 distances (given
-w >= 0), order 2 exactly on weighted L1.
+axes ("tables"); order 2 takes second divided differences along every axis ("curves"). Both leave out stencils that are
+centred on a_f = b_f, where the table of an L1 distance has its kink: then order 1 is zero exactly on sums of warped L1
+distances (given w >= 0), order 2 exactly on weighted L1. "shifts" take (a, b) to its diagonal neighbour along one feature.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,20 +15,17 @@ from scipy import sparse
 
 from .._types import Floats
 
-__all__ = ["table_roughness"]
+__all__ = ["table_differences"]
 
 Stencil = tuple[list[NDArray[np.int32]], list[Floats], NDArray[np.bool_]]
 
 
-def table_roughness(
-    lookup: NDArray[np.int32], sizes: Sequence[int], knots: Sequence[Floats], *, order: int, n_columns: int
+def table_differences(
+    lookup: NDArray[np.int32], sizes: Sequence[int], knots: Sequence[Floats], *, kind: str, n_columns: int
 ) -> sparse.csr_array:
-    """Rows of D for one group; ``lookup`` (C²,) gives the column of every vertex, n_columns for none.
-
-    The order must be 1 or 2.
-    """
+    """Rows of D for one group; ``lookup`` (C²,) gives the column of every vertex, n_columns for none."""
     table = lookup.reshape(*sizes, *sizes)
-    stencils = _blocks(table) if order == 1 else _lines(table, knots)
+    stencils = {"tables": _blocks, "curves": lambda t: _lines(t, knots), "shifts": lambda t: _shifts(t, n_columns)}[kind](table)
     parts = [_matrix(stencil, n_columns) for stencil in stencils]
     return sparse.vstack(parts, format="csr") if parts else sparse.csr_array((0, n_columns))
 
@@ -54,13 +51,23 @@ def _lines(table: NDArray[np.int32], knots: Sequence[Floats]) -> Iterator[Stenci
         width = np.diff(knots[p % n_features])
         left, right = width[:-1], width[1:]
         mean = (left + right) / 2
-        shape = (max(t.shape[0] - 2, 0), *t.shape[1:])
-        across = (slice(None), *(None for _ in range(t.ndim - 1)))
-        factors = [np.broadcast_to(f[across], shape) for f in (mean / left, -mean / left - mean / right, mean / right)]
+        shape = [max(t.shape[0] - 2, 0), *t.shape[1:]]
+        across = [-1] + [1] * (t.ndim - 1)
+        factors = [np.broadcast_to(f.reshape(across), shape) for f in (mean / left, -mean / left - mean / right, mean / right)]
         keep = np.ones(shape, dtype=bool)
         middle = np.arange(shape[0])
         keep[middle, middle + 1] = False
         yield [t[:-2], t[1:-1], t[2:]], factors, keep
+
+
+def _shifts(table: NDArray[np.int32], none: int) -> Iterator[Stencil]:
+    """s[k + 1, l + 1] - s[k, l] along (a_f, b_f), between vertices that both have a column."""
+    n_features = table.ndim // 2
+    for p in range(n_features):
+        t = np.moveaxis(table, (p, p + n_features), (0, 1))
+        corners = [t[1:, 1:], t[:-1, :-1]]
+        keep = (corners[0] != none) & (corners[1] != none)
+        yield corners, [np.ones(keep.shape), -np.ones(keep.shape)], keep
 
 
 def _matrix(stencil: Stencil, n_columns: int) -> sparse.csr_array:

@@ -111,12 +111,15 @@ class WarpedEmbedding(PairMap):
         share = slopes / np.maximum(np.bincount(self._features, minlength=len(slopes)), 1)
         return np.concatenate([share[f] * np.diff(self.grid.knots[f]) for f in self._features])
 
-    def roughness(self, order: int) -> sparse.csr_array:
-        """Differences of the slopes w_k / width_k of neighbouring cells, in units of the feature's mean width."""
-        parts = []
-        for f in self._features:
-            width = np.diff(self.grid.knots[f])
-            slope = sparse.diags_array(width.mean() / width) if len(width) else sparse.csr_array((0, 0))
-            difference = np.diff(np.eye(len(width)), n=order, axis=0) if len(width) > order else np.empty((0, len(width)))
-            parts.append(sparse.csr_array(difference) @ slope)
-        return sparse.csr_array(sparse.block_diag(parts, format="csr"))
+    def differences(self, kind: str) -> sparse.csr_array:
+        """Of neighbouring cells: none for "tables"; "curves" are differences of slopes, in units of the mean width."""
+        if kind == "tables":
+            return sparse.csr_array((0, self.n_columns))
+        neighbours = np.flatnonzero(np.diff(self._owner) == 0)
+        step = np.arange(len(neighbours))
+        width = np.concatenate([np.diff(self.grid.knots[f]) for f in self._features])
+        mean = np.bincount(self._owner, weights=width) / np.maximum(np.bincount(self._owner), 1)
+        slope = mean[self._owner] / width if kind == "curves" else np.ones(len(width))
+        values = np.concatenate([slope[neighbours + 1], -slope[neighbours]])
+        entries = (values, (np.concatenate([step, step]), np.concatenate([neighbours + 1, neighbours])))
+        return sparse.csr_array(entries, shape=(len(step), self.n_columns))

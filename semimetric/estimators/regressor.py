@@ -15,6 +15,7 @@ from ..fitting import (
     Recipe,
     Structure,
     Task,
+    baseline,
     build,
     distance,
     ends,
@@ -22,7 +23,6 @@ from ..fitting import (
     least_squares,
     make_task,
     make_terms,
-    prior_slopes,
 )
 from ..programs.design import Moments
 from ..programs.losses import Loss, resolve_loss
@@ -261,8 +261,8 @@ class _Stream:
         if self.moments is None or self.prior is None or self.task is None:
             raise InputError("nothing was added yet")
         unit = self.mean / self.moments.total
-        slopes = prior_slopes(self.structure, self.prior.in_unit(unit))
-        terms = make_terms(recipe, self.structure, slopes)
+        base = baseline(self.structure, self.prior.in_unit(unit))
+        terms = make_terms(recipe, self.structure, base)
         solution = least_squares(self.moments.in_unit(unit), total(recipe.penalties(), terms.columns), terms.lower)
         task = replace(self.task, unit=unit)
         return distance(recipe, self.structure, task, solution.weights, terms.delta), solution

@@ -1,6 +1,6 @@
 """Convex programs over the columns of an embedding: ``min_w loss(A w - y) + penalty(w)`` over ``w >= lower``."""
 
 from .losses import Absolute, Huber, Loss, Squared
-from .penalties import Lasso, Penalty, Ridge, Roughness
+from .penalties import Lasso, Penalty, Ridge, Roughness, Shift
 
-__all__ = ["Absolute", "Huber", "Lasso", "Loss", "Penalty", "Ridge", "Roughness", "Squared"]
+__all__ = ["Absolute", "Huber", "Lasso", "Loss", "Penalty", "Ridge", "Roughness", "Shift", "Squared"]

@@ -1,4 +1,4 @@
-"""Penalties on the weights of the tables, in units where the mean target is 1; base distances are not penalised.
+"""Penalties on the weights of the tables, as slopes (see `Columns`); base distances are not penalised.
 
 Every penalty is a convex quadratic (given w >= 0), so solvers see their sum as one `Quadratic`; the CVXPY expression is
 written apart from it, as the oracle of the tests.
@@ -16,19 +16,42 @@ from .._checks import check_alpha, check_choice
 from .._errors import NotSupportedError
 from .._types import Floats
 
-__all__ = ["Columns", "Lasso", "Penalty", "Quadratic", "Ridge", "Roughness", "total"]
+__all__ = ["Columns", "Lasso", "Penalty", "Quadratic", "Ridge", "Roughness", "Shift", "total"]
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What a penalty may ask of the columns: their number, the prior weights, and the roughness of the tables.
+    """What a penalty may ask of the columns; arrays have one entry a table column.
 
-    ``n`` counts all columns, the tables' first; ``prior`` has one entry a table column.
+    A weight is measured in slopes: ``unit`` is what it would be in the L1 distance to which every feature contributes
+    equally, so w / unit is about 1 and penalties do not depend on units, on numbers of knots or on numbers of features.
+
+    Attributes
+    ----------
+    n : int
+        All columns: the tables' first, then the base distances.
+    prior : ndarray
+        Weights of the weighted L1 distance fitted to the targets.
+    unit : ndarray
+        See above; > 0.
+    step : ndarray
+        The unit of one mean cell of the column's group.
+    share : ndarray
+        1 / (number of groups x cells of the group): sums become means over features and cells.
+    cells : ndarray
+        Cells of the column's group.
+    differences : callable
+        "tables" (order 1), "curves" (order 2) or "shifts" to the sparse matrix D of those differences.
+    nonnegative : bool
     """
 
     n: int
     prior: Floats
-    roughness: Callable[[int], sparse.csr_array]
+    unit: Floats
+    step: Floats
+    share: Floats
+    cells: Floats
+    differences: Callable[[str], sparse.csr_array]
     nonnegative: bool = True
 
 
@@ -76,15 +99,15 @@ def _padded(values: Floats, columns: Columns, fill: float = 0.0) -> Floats:
 
 @dataclass(frozen=True)
 class Ridge(Penalty):
-    """alpha / 2 ‖w - c‖², with c = 0, or c = the prior: the weighted L1 distance fitted on the same knots.
+    """alpha / 2 mean (w / unit - c / unit)², with c = 0, or c = the prior: the weighted L1 distance on the same knots.
 
     Parameters
     ----------
-    alpha : float, default 1e-3
+    alpha : float, default 1e-4
     towards : {"prior", "zero"}
     """
 
-    alpha: float = 1e-3
+    alpha: float = 1e-4
     towards: str = "prior"
 
     def __post_init__(self) -> None:
@@ -95,55 +118,91 @@ class Ridge(Penalty):
         return columns.prior if self.towards == "prior" else np.zeros_like(columns.prior)
 
     def quadratic(self, columns: Columns) -> Quadratic:
-        centre = self._centre(columns)
-        diagonal = _padded(np.full(len(centre), self.alpha), columns)
-        P = sparse.csr_array(sparse.diags_array(diagonal))
-        return Quadratic(P, _padded(self.alpha * centre, columns), self.alpha * float(centre @ centre) / 2)
+        centre, diagonal = self._centre(columns), self.alpha * columns.share / columns.unit**2
+        P = sparse.csr_array(sparse.diags_array(_padded(diagonal, columns)))
+        return Quadratic(P, _padded(diagonal * centre, columns), float(diagonal @ (centre * centre)) / 2)
 
     def reach(self, value: float, columns: Columns) -> Floats:
         if self.alpha == 0:
             return super().reach(value, columns)
-        return _padded(self._centre(columns) + np.sqrt(2.0 * value / self.alpha), columns, np.inf)
+        return _padded(
+            self._centre(columns) + columns.unit * np.sqrt(2.0 * value / (self.alpha * columns.share)), columns, np.inf
+        )
 
     def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
         centre = self._centre(columns)
-        return self.alpha / 2 * cp.sum_squares(w[: len(centre)] - centre)
+        scaled = cp.multiply(np.sqrt(columns.share) / columns.unit, w[: len(centre)] - centre)
+        return self.alpha / 2 * cp.sum_squares(scaled)
+
+
+class _Differences(Penalty):
+    """alpha / 2 ‖D w‖² for differences that the columns define."""
+
+    @abstractmethod
+    def matrix(self, columns: Columns) -> sparse.csr_array:
+        """D on the table columns, scaled."""
+
+    def quadratic(self, columns: Columns) -> Quadratic:
+        D = self.matrix(columns)
+        P = sparse.csr_array(self.alpha * (D.T @ D))
+        P.resize((columns.n, columns.n))
+        return Quadratic(P, np.zeros(columns.n))
+
+    def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
+        D = self.matrix(columns)
+        return self.alpha / 2 * cp.sum_squares(D @ w[: D.shape[1]]) if D.shape[0] else cp.Constant(0.0)
 
 
 @dataclass(frozen=True)
-class Roughness(Penalty):
-    """alpha / 2 ‖D w‖², D the tensor differences of the tables.
+class Roughness(_Differences):
+    """alpha / 2 mean ‖D w / step‖², D the tensor differences of the tables (THEORY, section 2).
 
-    Order 1 is zero exactly on warped L1 distances, order 2 exactly on weighted L1 (THEORY, section 2), so it shrinks
-    towards a small, safe family instead of towards zero.
+    Order 1 takes mixed differences and is zero exactly on warped L1 distances; order 2 takes second differences along each
+    axis and is zero exactly on weighted L1. It shrinks towards a small, safe family instead of towards zero.
 
     Parameters
     ----------
-    alpha : float, default 1e-3
+    alpha : float, default 1e-2
     order : {1, 2}
     """
 
-    alpha: float = 1e-3
+    alpha: float = 1e-2
     order: int = 1
 
     def __post_init__(self) -> None:
         check_alpha("alpha", self.alpha)
         check_choice("order", self.order, (1, 2))
 
-    def quadratic(self, columns: Columns) -> Quadratic:
-        D = columns.roughness(self.order)
-        P = sparse.csr_array(self.alpha * (D.T @ D))
-        P.resize((columns.n, columns.n))
-        return Quadratic(P, np.zeros(columns.n))
+    def matrix(self, columns: Columns) -> sparse.csr_array:
+        D = columns.differences("tables" if self.order == 1 else "curves")
+        return sparse.csr_array(D @ sparse.diags_array(np.sqrt(columns.share) / columns.step))
 
-    def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
-        D = columns.roughness(self.order)
-        return self.alpha / 2 * cp.sum_squares(D @ w[: D.shape[1]]) if D.shape[0] else cp.Constant(0.0)
+
+@dataclass(frozen=True)
+class Shift(_Differences):
+    """alpha / 2 mean (cells x (slope after - slope before))²: how much a distance changes as both points shift together.
+
+    A slope is w / unit; the two vertices are (a, b) and (a + 1, b + 1) along one feature. Zero exactly on tables whose
+    slopes depend only on the difference of the indices: weighted L1, but also distances that saturate.
+
+    Parameters
+    ----------
+    alpha : float, default 1e-4
+    """
+
+    alpha: float = 1e-4
+
+    def __post_init__(self) -> None:
+        check_alpha("alpha", self.alpha)
+
+    def matrix(self, columns: Columns) -> sparse.csr_array:
+        scale = np.sqrt(columns.share) * columns.cells / columns.unit
+        return sparse.csr_array(columns.differences("shifts") @ sparse.diags_array(scale))
 
 
 @dataclass(frozen=True)
 class Lasso(Penalty):
-    """alpha ‖w‖₁: weights that the data do not need fall to their lower bound.
+    """alpha mean |w / unit|: weights that the data do not need fall to their lower bound.
 
     Parameters
     ----------
@@ -158,16 +217,16 @@ class Lasso(Penalty):
     def quadratic(self, columns: Columns) -> Quadratic:
         if not columns.nonnegative:
             raise NotSupportedError("Lasso needs weights >= 0; with axioms=None use Ridge")
-        q = _padded(np.full(len(columns.prior), -self.alpha), columns)
+        q = _padded(-self.alpha * columns.share / columns.unit, columns)
         return Quadratic(sparse.csr_array((columns.n, columns.n)), q)
 
     def reach(self, value: float, columns: Columns) -> Floats:
         if self.alpha == 0:
             return super().reach(value, columns)
-        return _padded(np.full(len(columns.prior), value / self.alpha), columns, np.inf)
+        return _padded(value * columns.unit / (self.alpha * columns.share), columns, np.inf)
 
     def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
-        return self.alpha * cp.norm1(w[: len(columns.prior)])
+        return self.alpha * cp.norm1(cp.multiply(columns.share / columns.unit, w[: len(columns.prior)]))
 
 
 def total(penalties: tuple[Penalty, ...], columns: Columns) -> Quadratic:
