@@ -43,11 +43,14 @@ __all__ = [
     "least_squares",
     "make_task",
     "make_terms",
+    "touched",
 ]
 
 _AXIOMS = ("semimetric", "metric", "quasimetric", "premetric", None)
 _PROBES = 8
-_TENSOR = 100.0  # of alpha: pairs tell little about the corners of a table, much about its band
+_MANY_COLUMNS = 1_000
+_FLOOR = 1e-3  # of the even slope: an untouched vertex is never 0
+_TENSOR = 300.0  # of alpha: pairs tell little about the corners of a table, much about its band
 
 
 @dataclass(frozen=True)
@@ -99,14 +102,14 @@ class Recipe:
         self.penalties()
         return self
 
-    def penalties(self, *, whole: bool = True) -> tuple[Penalty, ...]:
-        """The penalty terms; ``whole`` says whether every vertex is a column, which differences of tables need."""
+    def penalties(self, embedding: PairMap | None = None) -> tuple[Penalty, ...]:
+        """The penalty terms; "auto" leaves out differences where the embedding cannot hold its tables."""
         if self.penalty is None:
             return ()
         if isinstance(self.penalty, Penalty):
             return (self.penalty,)
         if isinstance(self.penalty, str):
-            return _named_penalty(self.penalty, self.alpha, whole)
+            return _named_penalty(self.penalty, self.alpha, embedding is None or embedding.holds_tables)
         terms = tuple(self.penalty)
         if not all(isinstance(t, Penalty) for t in terms):
             raise InputError(f"penalty={self.penalty!r} must be a name, a Penalty, a sequence of them, or None")
@@ -118,9 +121,9 @@ class Recipe:
         return self.symmetry if self.axioms in ("semimetric", "metric") else "none"
 
 
-def _named_penalty(name: str, alpha: float, whole: bool) -> tuple[Penalty, ...]:
+def _named_penalty(name: str, alpha: float, differences: bool) -> tuple[Penalty, ...]:
     names: dict[str, tuple[Penalty, ...]] = {
-        "auto": (Ridge(alpha), Shift(alpha), Roughness(_TENSOR * alpha)) if whole else (Ridge(alpha),),
+        "auto": (Ridge(alpha), Shift(alpha), Roughness(_TENSOR * alpha)) if differences else (Ridge(alpha),),
         "ridge": (Ridge(alpha),),
         "ridge-zero": (Ridge(alpha, towards="zero"),),
         "roughness": (Roughness(alpha, order=1), Ridge(1e-3 * alpha)),
@@ -300,10 +303,10 @@ def fit(recipe: Recipe, structure: Structure, task: Task) -> tuple[Semimetric, S
     """Learn the weights and return the distance."""
     moments = task.design(structure, ends(structure), recipe.n_jobs).moments(task.scaled, task.weight)
     base = baseline(structure, moments)
-    structure = _touched(structure, task, base.slopes)
+    structure = touched(structure, task, base)
     terms = make_terms(recipe, structure, base)
     design = task.design(structure, structure.embedding, recipe.n_jobs)
-    penalties = recipe.penalties(whole=structure.embedding.whole)
+    penalties = recipe.penalties(structure.embedding)
     program = ConvexProgram(
         design, task.scaled, task.weight, resolve_loss(recipe.loss), penalties, terms.columns, terms.lower
     )  # fmt: skip
@@ -313,20 +316,25 @@ def fit(recipe: Recipe, structure: Structure, task: Task) -> tuple[Semimetric, S
     return distance(recipe, structure, task, solution.weights, terms.delta), solution
 
 
-def _touched(structure: Structure, task: Task, slopes: Floats) -> Structure:
-    """Columns only at touched vertices where a whole table is too large."""
+def touched(structure: Structure, task: Task, base: Baseline) -> Structure:
+    """Columns only at touched vertices: where a table cannot be held, or where most of many columns would say nothing."""
     embedding = structure.embedding
-    if not isinstance(embedding, PairEmbedding) or all(v.fits for v in embedding.vertices):
+    if not isinstance(embedding, PairEmbedding) or (embedding.holds_tables and embedding.n_columns <= _MANY_COLUMNS):
         return structure
     items = structure.directions.append(task.pairs.items) if structure.directions else task.pairs.items
+    even = 1.0 / (base.spread * len(embedding.groups))
     located = embedding.locate(items)
-    return replace(structure, embedding=embedding.touched_by(located, task.pairs.left, task.pairs.right, slopes))
+    restricted = embedding.touched_by(located, task.pairs.left, task.pairs.right, np.maximum(base.slopes, _FLOOR * even))
+    if embedding.holds_tables and restricted.n_columns > embedding.n_columns // 2:
+        return structure
+    return replace(structure, embedding=restricted)
 
 
 def distance(recipe: Recipe, structure: Structure, task: Task, weights: Floats, delta: float) -> Semimetric:
     """The distance in the user's units, without directions and groups of directions whose weights are all 0."""
     n = structure.embedding.n_columns
-    embedding, w, directions = _compact(structure, weights[:n])
+    whole, w = structure.embedding.expanded(weights[:n])
+    embedding, w, directions = _compact(replace(structure, embedding=whole), w)
     grid = embedding.grid
     span = np.where(grid.high > grid.low, grid.high - grid.low, 1.0)[: structure.n_raw]
     unit = task.unit

@@ -16,8 +16,19 @@ from tqdm import tqdm
 from ._checks import check_choice
 from ._errors import InputError, SemimetricWarning
 from ._types import Floats, Pairs
-from .embeddings.pairs import PairEmbedding
-from .fitting import Recipe, Task, baseline, build, ends, least_squares, make_task, make_terms
+from .fitting import (
+    Baseline,
+    Recipe,
+    Structure,
+    Task,
+    baseline,
+    build,
+    ends,
+    least_squares,
+    make_task,
+    make_terms,
+    touched,
+)
 from .programs.losses import resolve_loss
 from .programs.penalties import total
 from .supervision import item_disjoint_splits
@@ -25,7 +36,7 @@ from .supervision import item_disjoint_splits
 __all__ = ["Choice", "decide"]
 
 _ALPHAS = tuple(10.0**k for k in range(-7, 1))
-_KNOTS = {"full": (3, 4, 6, 8, 12), "warped": (2, 3, 4, 6, 8, 12)}
+_KNOTS = {"full": (3, 4, 6, 8, 12, 16), "warped": (2, 3, 4, 6, 8, 12)}
 _MOST_COLUMNS = 3_000
 _MOST_PAIRS = 20_000
 _SPLITS = 3
@@ -79,12 +90,9 @@ def _candidates(
 ) -> Iterator[tuple[Recipe, Any, Task]]:
     """Recipe, structure and task for every number of knots whose columns are few enough; the smallest always."""
     task = None
-    for k, n_knots in enumerate(knots):
+    for n_knots in knots:
         trial = replace(recipe, n_knots=n_knots, verbose=False)
         structure = build(trial, pairs.items, names)
-        held = not isinstance(structure.embedding, PairEmbedding) or all(v.fits for v in structure.embedding.vertices)
-        if (k and structure.embedding.n_columns > _MOST_COLUMNS) or not held:
-            return
         task = task or make_task(trial, structure, pairs, y, weight)
         yield trial, structure, task
 
@@ -92,17 +100,28 @@ def _candidates(
 def _compare(recipe: Recipe, structure: Any, task: Task, splits: Sequence[Any], alphas: Sequence[float]) -> list[Choice]:
     """Mean held-out loss of every strength."""
     losses = np.zeros(len(alphas))
-    loss = resolve_loss(recipe.loss)
     for train, test in splits:
         part, held = task.take(train), task.take(test)
         base = baseline(structure, part.design(structure, ends(structure), recipe.n_jobs).moments(part.scaled, part.weight))
-        moments = part.design(structure, structure.embedding, recipe.n_jobs).moments(part.scaled, part.weight)
-        design = held.design(structure, structure.embedding, recipe.n_jobs).held()
-        start = None
-        for k, alpha in sorted(enumerate(alphas), key=lambda a: -a[1]):  # strong to weak: warm starts
-            trial = replace(recipe, alpha=alpha)
-            terms = make_terms(trial, structure, base)
-            solution = least_squares(moments, total(trial.penalties(), terms.columns), terms.lower, start)
-            start = solution.weights
-            losses[k] += loss.value(design.matvec(start) - held.scaled, held.weight) / len(splits)
+        fitted = touched(structure, part, base)
+        if fitted.embedding.n_columns > _MOST_COLUMNS:
+            return []
+        losses += _path(recipe, fitted, base, part, held, alphas) / len(splits)
     return [Choice(recipe.n_knots, a, float(v)) for a, v in zip(alphas, losses, strict=True)]
+
+
+def _path(recipe: Recipe, structure: Structure, base: Baseline, part: Task, held: Task, alphas: Sequence[float]) -> Floats:
+    """Held-out losses along the strengths, strong to weak, each fit warm from the one before."""
+    moments = part.design(structure, structure.embedding, recipe.n_jobs).moments(part.scaled, part.weight)
+    loss, n = resolve_loss(recipe.loss), structure.embedding.n_columns
+    whole = structure.embedding.expanded(np.zeros(n))[0]
+    design = held.design(structure, whole, recipe.n_jobs)
+    losses, start = np.zeros(len(alphas)), None
+    for k, alpha in sorted(enumerate(alphas), key=lambda a: -a[1]):
+        trial = replace(recipe, alpha=alpha)
+        terms = make_terms(trial, structure, base)
+        solution = least_squares(moments, total(trial.penalties(structure.embedding), terms.columns), terms.lower, start)
+        start = solution.weights
+        weights = np.concatenate([structure.embedding.expanded(start[:n])[1], start[n:]])
+        losses[k] = loss.value(design.matvec(weights) - held.scaled, held.weight)
+    return losses

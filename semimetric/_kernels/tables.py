@@ -36,7 +36,8 @@ def add_single_tables(x, rows, code, fraction, singles, tables, out):
         i, row = rows[r], out[r]
         for g in range(singles.feature.shape[0]):
             f, c, start = singles.feature[g], singles.size[g], singles.start[g]
-            if c == 1:
+            if c == 1:  # constant: (a, a) alone, which has a weight where the diagonal has columns
+                row += tables[start]
                 continue
             s, table = x.fraction[i, f], tables[start : start + c * c].reshape(c, c)
             _tabulate(table, x.lower[i, f], x.upper[i, f], s, intercept, slope)

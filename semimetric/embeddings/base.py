@@ -56,6 +56,8 @@ class PairMap(ABC):
         Whether the triangle inequality holds for all weights >= 0.
     whole : bool
         Whether every vertex off the diagonal is a column.
+    holds_tables : bool
+        Whether the tables are small enough to be held, touched or not; differences of tables need that.
     """
 
     grid: Grid
@@ -65,6 +67,7 @@ class PairMap(ABC):
     continuous: bool = True
     metric: bool = False
     whole: bool = True
+    holds_tables: bool = True
 
     @property
     @abstractmethod
@@ -120,6 +123,10 @@ class PairMap(ABC):
     @abstractmethod
     def select(self, keep: Integers, features: Integers) -> "PairMap":
         """The same map with only the groups ``keep``, over a grid with only the ``features``; their weights carry over."""
+
+    def expanded(self, w: Floats) -> "tuple[PairMap, Floats]":
+        """The same distance with columns for all vertices whose table can be held, and its weights."""
+        return self, w
 
     def in_unit(self, unit: float) -> "PairMap":
         """The map for weights that are multiplied by ``unit``."""

@@ -46,7 +46,7 @@ def fit_directions(directions: Any, X: Floats, *, names: Sequence[str], random_s
 
     Parameters
     ----------
-    directions : None, "pca", array of shape (n_directions, n_features), or transformer
+    directions : None, "pca", array of shape (n_directions, n_features), transformer, or list of transformers
         A transformer is cloned and fitted unless it is fitted already; its ``components_`` is the map.
     X : ndarray of shape (n_items, n_features)
     names : sequence of str
@@ -68,6 +68,10 @@ def fit_directions(directions: Any, X: Floats, *, names: Sequence[str], random_s
                 'transformer with components_. "lda" and "nca" need class labels: fit them yourself and give the array'
             )
         directions = PCA(random_state=random_state)
+    if isinstance(directions, (list, tuple)) and directions and all(hasattr(d, "fit") for d in directions):
+        parts = [fit_directions(d, X, names=names, random_state=random_state) for d in directions]
+        labels = tuple(f"{k}:{name}" for k, part in enumerate(parts) if part for name in part.names)
+        return Directions(np.vstack([part.matrix for part in parts if part]), labels)
     if not hasattr(directions, "fit"):
         return _checked(np.array(directions, dtype=np.float64), None, X.shape[1])
     transformer = _fitted(directions, X, names)
@@ -85,14 +89,15 @@ def _fitted(transformer: Any, X: Floats, names: Sequence[str]) -> Any:
 
 
 def _checked(matrix: Floats, names: Sequence[str] | None, n_features: int) -> Directions:
-    if matrix.ndim == 2 and names is not None:  # a raw feature is there already
+    labels = None if names is None else list(names)
+    if matrix.ndim == 2 and labels is not None:  # a raw feature is there already
         mixed = (matrix != 0).sum(axis=1) != 1
-        matrix, names = matrix[mixed], [name for name, keep in zip(names, mixed, strict=True) if keep]
+        matrix, labels = matrix[mixed], [name for name, keep in zip(labels, mixed, strict=True) if keep]
     if matrix.ndim != 2 or matrix.shape[1] != n_features:
         raise InputError(f"directions have shape {matrix.shape}; (n_directions, {n_features}) is required")
     if not np.isfinite(matrix).all() or (np.abs(matrix).max(axis=1, initial=0.0) == 0).any():
         raise InputError("directions must be finite, and none may be all 0; correct or drop those rows")
-    return Directions(matrix, tuple(names or (f"direction{k}" for k in range(len(matrix)))))
+    return Directions(matrix, tuple(labels or (f"direction{k}" for k in range(len(matrix)))))
 
 
 class LinearFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -113,8 +118,9 @@ class LinearFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 class EvenDirections(LinearFeatures):
     """Directions spread evenly within a set of features: the a-b plane of a colour, coordinates of a place.
 
-    In a plane the angles are k π / n_directions; in more dimensions they are the points of a low-discrepancy sequence
-    (Sobol, seeded) on the half sphere. Directions that are a raw feature are left out: it is there already.
+    In a plane the angles are k π / n_directions; in three dimensions they are a Fibonacci lattice on the half sphere about
+    the first feature; in more, the points of a low-discrepancy sequence (Sobol, seeded). Directions that are a raw feature
+    are left out: it is there already.
 
     Parameters
     ----------
@@ -123,7 +129,7 @@ class EvenDirections(LinearFeatures):
     n_directions : int, default 8
         How many half-turns of the circle, or points of the half sphere, are asked for.
     random_state : int, default 0
-        Seed of the sequence in three or more dimensions.
+        Seed of the sequence in four or more dimensions.
 
     Attributes
     ----------
@@ -155,7 +161,10 @@ class EvenDirections(LinearFeatures):
     def _spread(self, n_features: int, names: list[str]) -> "EvenDirections":
         chosen = [self._column(f, n_features, names) for f in (self.features or range(n_features))]
         if len(set(chosen)) < max(len(chosen), 2):
-            raise InputError(f"features={self.features!r} must name at least two different features")
+            raise InputError(
+                f"features={self.features!r} of {n_features} feature(s) name {len(set(chosen))} different; at least two are "
+                "required: name others, or leave these directions out"
+            )
         if not isinstance(self.n_directions, (int, np.integer)) or self.n_directions < 1:
             raise InputError(f"n_directions={self.n_directions!r} must be an integer >= 1")
         spread = half_sphere(len(chosen), int(self.n_directions), self.random_state)
@@ -179,6 +188,10 @@ def half_sphere(dimension: int, n: int, random_state: int) -> Floats:
     if dimension == 2:
         angle = np.pi * np.arange(n) / n
         return np.column_stack([np.cos(angle), np.sin(angle)])
+    if dimension == 3:  # Fibonacci lattice about the first axis
+        height, angle = 1.0 - (np.arange(n) + 0.5) / n, np.pi * (3.0 - np.sqrt(5.0)) * np.arange(n)
+        radius = np.sqrt(1.0 - height**2)
+        return np.column_stack([height, radius * np.cos(angle), radius * np.sin(angle)])
     sobol = qmc.Sobol(dimension, rng=np.random.default_rng(random_state))
     normal = norm.ppf(np.clip(sobol.random_base2(max(int(np.ceil(np.log2(n))), 0))[:n], 1e-9, 1 - 1e-9))
     unit = normal / np.linalg.norm(normal, axis=1, keepdims=True)

@@ -98,10 +98,11 @@ class PairEmbedding(PairMap):
         tied = self.symmetry == "tie"
         self.vertices = tuple(vertices or (Vertices.of(grid, g, tied=tied, zero_diagonal=zero_diagonal) for g in self.groups))
         self.whole = all(v.whole for v in self.vertices)
+        self.holds_tables = all(v.fits for v in self.vertices)
         self.unseen_slopes = unseen_slopes
 
     def touched_by(self, x: Items, i: Integers, j: Integers, slopes: Floats) -> "PairEmbedding":
-        """The same groups, with only the touched vertices as columns where a whole table is too large.
+        """The same groups, with only the touched vertices as columns.
 
         Parameters
         ----------
@@ -109,32 +110,47 @@ class PairEmbedding(PairMap):
         i, j : ndarray of int
             The training pairs.
         slopes : ndarray of shape (n_features,)
-            A vertex first met at prediction takes the value of the L1 distance with these slopes, as in `prior`.
+            An untouched vertex takes the value of the L1 distance with these slopes, as in `prior`.
         """
-        large = [g for g, v in enumerate(self.vertices) if v.whole and not v.fits]
-        if not large:
-            return self
-        seen: dict[int, list[Integers]] = {g: [] for g in large}
+        seen: list[list[Integers]] = [[] for _ in self.groups]
         for block in blocks(len(i), 4096):
             flat, values = self._vertices(x, i[block], x, j[block])
-            for g in large:
+            for g, found in enumerate(seen):
                 part = slice(self._slot[g], self._slot[g + 1])
-                seen[g].append(np.unique(flat[:, part][values[:, part] > 0]))
-        vertices = list(self.vertices)
-        for g in large:
-            vertices[g] = vertices[g].restricted(np.concatenate(seen[g]))
+                found.append(np.unique(flat[:, part][values[:, part] > 0]))
+        vertices = [v.restricted(np.concatenate(found)) for v, found in zip(self.vertices, seen, strict=True)]
+        return self._with(vertices, self._shared(slopes))
+
+    def expanded(self, w: Floats) -> tuple["PairEmbedding", Floats]:
+        """Every table that can be held made whole, and its weights.
+
+        An untouched vertex takes the value of the prior.
+        """
+        vertices = [replace(v, touched=None) if v.fits else v for v in self.vertices]
+        whole = self._with(vertices, self.unseen_slopes)
+        parts = []
+        for g, (old, new) in enumerate(zip(self.vertices, vertices, strict=True)):
+            part = w[self._base[g] : self._base[g + 1]]
+            if not (new.whole and not old.whole):
+                parts.append(part)
+                continue
+            full = new.weighted_l1(self.grid, new.keys, self._unseen)
+            full[np.searchsorted(new.keys, old.keys)] = part
+            parts.append(full)
+        return whole, np.concatenate(parts)
+
+    @property
+    def _unseen(self) -> Floats:
+        return np.zeros(self.grid.n_features) if self.unseen_slopes is None else self.unseen_slopes
+
+    def _with(self, vertices: Sequence[Vertices], unseen_slopes: Floats | None) -> "PairEmbedding":
         return PairEmbedding(
             self.grid, self.groups, symmetry=self.symmetry, zero_diagonal=self.zero_diagonal,
-            vertices=vertices, unseen_slopes=self._shared(slopes),
+            vertices=vertices, unseen_slopes=unseen_slopes,
         )  # fmt: skip
 
     def in_unit(self, unit: float) -> "PairEmbedding":
-        if self.unseen_slopes is None:
-            return self
-        return PairEmbedding(
-            self.grid, self.groups, symmetry=self.symmetry, zero_diagonal=self.zero_diagonal,
-            vertices=self.vertices, unseen_slopes=unit * self.unseen_slopes,
-        )  # fmt: skip
+        return self if self.unseen_slopes is None else self._with(self.vertices, unit * self.unseen_slopes)
 
     @property
     def n_columns(self) -> int:
@@ -172,14 +188,15 @@ class PairEmbedding(PairMap):
 
     @cached_property
     def _lookups(self) -> dict[int, NDArray[np.int32]]:
-        """Vertex -> column of the groups that are held whole."""
-        held = [(g, v) for g, v in enumerate(self.vertices) if v.whole]
-        if large := [v.group for _, v in held if not v.fits]:
+        """Vertex -> column of the groups whose tables can be held; n_columns on the diagonal, one more where untouched."""
+        if large := [v.group for v in self.vertices if v.whole and not v.fits]:
             raise NotSupportedError(
                 f"the table of group {large[0]} is too large to be held whole; fit it, so that only touched vertices "
                 "are columns, or use fewer knots"
             )
-        return {g: v.lookup(base=int(self._base[g]), none=self.n_columns) for g, v in held}
+        none = self.n_columns
+        held = ((g, v) for g, v in enumerate(self.vertices) if v.fits)
+        return {g: v.lookup(base=int(self._base[g]), none=none, unseen=none + 1) for g, v in held}
 
     @cached_property
     def _singles(self) -> Singles:
@@ -246,8 +263,7 @@ class PairEmbedding(PairMap):
                 continue
             flat = vertices[:, part].ravel()
             found = v.columns(flat, base=int(self._base[g]), none=self.n_columns, unseen=-1)
-            slopes = np.zeros(self.grid.n_features) if self.unseen_slopes is None else self.unseen_slopes
-            prior = np.where(found < 0, v.weighted_l1(self.grid, flat, slopes), 0.0)
+            prior = np.where(found < 0, v.weighted_l1(self.grid, flat, self._unseen), 0.0)
             unseen[:, g] = (values[:, part] * prior.reshape(-1, part.stop - part.start)).sum(axis=1)
             columns[:, part] = np.where(found < 0, self.n_columns, found).reshape(len(vertices), -1)
         return SparseRows(columns, values, self._slot, None if self.whole else unseen)
@@ -307,8 +323,8 @@ class PairEmbedding(PairMap):
         return np.concatenate([v.weighted_l1(self.grid, v.keys, shared) for v in self.vertices])
 
     def differences(self, kind: str) -> sparse.csr_array:
-        if not self.whole:
-            raise NotSupportedError("a difference penalty needs whole tables; use a ridge towards the prior instead")
+        if not self.holds_tables:
+            raise NotSupportedError("a difference penalty needs tables that can be held; use a ridge towards the prior")
         tables = [(self._lookups[g], v.sizes, [self.grid.knots[f] for f in v.group]) for g, v in enumerate(self.vertices)]
         parts = [table_differences(*table, kind=kind, n_columns=self.n_columns) for table in tables]
         scale = np.sqrt(0.5) if self.symmetry == "tie" else 1.0  # a tied block and its mirror image are one
@@ -317,5 +333,5 @@ class PairEmbedding(PairMap):
 
 def _signs(x: Items, i: Integers, y: Items, j: Integers) -> NDArray[np.int8]:
     """Sign of x - y on the grid, feature by feature."""
-    left, right = (items.located.lower + items.located.fraction for items in (x, y))
-    return np.sign(left[i] - right[j]).astype(np.int8)
+    cells = np.sign(x.located.lower[i].astype(np.int64) - y.located.lower[j])
+    return np.where(cells != 0, cells, np.sign(x.located.fraction[i] - y.located.fraction[j])).astype(np.int8)

@@ -38,7 +38,8 @@ def _blocks(table: NDArray[np.int32]) -> Iterator[Stencil]:
         corners = [t[:-1, :-1], t[1:, :-1], t[:-1, 1:], t[1:, 1:]]
         keep = np.ones(corners[0].shape, dtype=bool)
         if q == p + n_features:
-            keep[np.arange(keep.shape[0]), np.arange(keep.shape[1])] = False
+            centre = np.arange(len(keep))
+            keep[centre, centre] = False
         yield corners, [np.full(keep.shape, s) for s in (1.0, -1.0, -1.0, 1.0)], keep
 
 
@@ -66,13 +67,15 @@ def _shifts(table: NDArray[np.int32], none: int) -> Iterator[Stencil]:
     for p in range(n_features):
         t = np.moveaxis(table, (p, p + n_features), (0, 1))
         corners = [t[1:, 1:], t[:-1, :-1]]
-        keep = (corners[0] != none) & (corners[1] != none)
+        keep = (corners[0] < none) & (corners[1] < none)
         yield corners, [np.ones(keep.shape), -np.ones(keep.shape)], keep
 
 
 def _matrix(stencil: Stencil, n_columns: int) -> sparse.csr_array:
     """One row a stencil that is kept and touches a column."""
     corners, factors, keep = stencil
+    for c in corners:  # stencils over untouched vertices say nothing
+        keep = keep & (c <= n_columns)
     columns = np.stack([c[keep] for c in corners], axis=1)
     values = np.stack([f[keep] for f in factors], axis=1)
     rows = np.repeat(np.arange(len(columns)), columns.shape[1]) if columns.size else np.empty(0, np.int64)

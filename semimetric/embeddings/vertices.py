@@ -109,9 +109,9 @@ class Vertices:
             out[self.on_diagonal(vertices)] = none
         return out
 
-    def lookup(self, *, base: int, none: int) -> NDArray[np.int32]:
+    def lookup(self, *, base: int, none: int, unseen: int) -> NDArray[np.int32]:
         """`columns` of all C² vertices."""
-        return self.columns(np.arange(self.n_points**2, dtype=np.int64), base=base, none=none, unseen=none)
+        return self.columns(np.arange(self.n_points**2, dtype=np.int64), base=base, none=none, unseen=unseen)
 
     def coordinates(self, grid: Grid, points: Integers) -> list[Floats]:
         """Values of the group's features at numbered grid points."""

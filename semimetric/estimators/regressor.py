@@ -48,8 +48,9 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         How knots are placed, or the knots themselves (of the raw features, then of the directions).
     groups : "singles" (default), "pairs" or sequence of tuples of int
         Features modelled jointly. Features that no group names are ignored, and positivity is then not claimed.
-    directions : None (default), "pca", array of shape (n_directions, n_features) or transformer with ``components_``
-        Linear features that join the raw ones: `EvenDirections`, `HistogramFeatures`, any linear scikit-learn map.
+    directions : None (default), "pca", array of shape (n_directions, n_features), transformer with ``components_``, or list
+        Linear features that join the raw ones: `EvenDirections`, `HistogramFeatures`, any linear scikit-learn map, or a
+        list of such transformers.
     tables : {"full", "warped"}, default "full"
         Full tables, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into L1.
     axioms : {"semimetric", "metric", "premetric", None}, default "semimetric"

@@ -117,7 +117,7 @@ class _Run:
 
     def check(self) -> None:
         """Certify the current point and the average; restart from the better one when the gap has halved."""
-        mean = (self.sums[0] / self.steps, self.sums[1] / self.steps)
+        mean = (np.maximum(self.sums[0] / self.steps, self.program.lower), self.sums[1] / self.steps)  # a mean rounds
         gaps = [self._certify(self.w, self.theta), self._certify(*mean)]
         if min(gaps) > self.merit / 2 and self.steps < _LONGEST_EPOCH:
             return

@@ -110,8 +110,10 @@ def box_quadratic(
         step = np.zeros_like(w)
         step[free] = -_solve_free(H[np.ix_(free, free)], gradient[free])
         w, value, gradient, moved = _search(H, b, lower, w, step, value)
-        if not moved:
-            return w, n_iter + 1
+        if not moved:  # the value is at its rounding error, the gradient may not be
+            last = np.maximum(w + step, lower)
+            after = _decrease(H @ last - b, last, lower, free)
+            return (last if after < _decrease(gradient, w, lower, free) else w), n_iter + 1
     return w, max_iter
 
 
