@@ -9,7 +9,9 @@ __all__ = ["optional"]
 
 _EXTRAS = {
     "matplotlib": "plots",
+    "matplotlib.figure": "plots",
     "matplotlib.pyplot": "plots",
+    "matplotlib.tri": "plots",
     "ot": "demo",
     "pandas": "cli",
     "pyarrow": "cli",

@@ -8,8 +8,10 @@ import hashlib
 import io
 import json
 import os
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -25,6 +27,8 @@ __all__ = ["FORMAT_VERSION", "State", "package_version", "read_state", "write_st
 
 FORMAT_VERSION = 1
 _FORMAT = "semimetric"
+# what a damaged archive in memory makes zipfile raise
+_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, KeyError, RuntimeError)
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same object gives the same bytes
 
 
@@ -120,10 +124,11 @@ def read_state(path: str | os.PathLike[str]) -> State:
         If the file is foreign, truncated, altered, or of a newer format.
     """
     source = Path(path)
+    content = source.read_bytes()
     try:
-        with zipfile.ZipFile(source) as archive:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
-    except (zipfile.BadZipFile, EOFError, zipfile.zlib.error, NotImplementedError) as error:  # type: ignore[attr-defined]
+    except _DAMAGE as error:
         raise StorageError(
             f"{source} is no semimetric file, or it is truncated or damaged ({error}); restore it or save the model again"
         ) from error

@@ -5,10 +5,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from joblib import effective_n_jobs
+from threadpoolctl import threadpool_limits
 
-__all__ = ["blocks", "map_blocks"]
+__all__ = ["blas_threads", "blocks", "map_blocks"]
 
 T = TypeVar("T")
+
+
+def blas_threads(n_jobs: int | None) -> threadpool_limits:
+    """A context in which BLAS uses ``n_jobs`` threads: by default it takes every core, and waits for them if they are busy."""
+    return threadpool_limits(effective_n_jobs(n_jobs), "blas")
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
@@ -24,7 +30,7 @@ def map_blocks(function: Callable[[slice], T], n: int, *, size: int, n_jobs: int
     jobs = effective_n_jobs(n_jobs)
     if jobs == 1:
         return [function(block) for block in blocks(n, size)]
-    with ThreadPoolExecutor(jobs) as pool:
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(jobs) as pool:  # BLAS inside a thread stays in it
         futures = [pool.submit(function, block) for block in blocks(n, size)]
         try:
             return [future.result() for future in futures]

@@ -39,6 +39,12 @@ class Pairs:
         """Rows of the second items, shape (n_pairs,)."""
         return self.index[:, 1]
 
+    @property
+    def used(self) -> Floats:
+        """The items that are in some pair."""
+        rows = np.unique(self.index)
+        return self.items if len(rows) == len(self.items) else self.items[rows]
+
     def take(self, rows: NDArray) -> "Pairs":
         """The pairs at ``rows`` (integers or a mask), over the same items."""
         return Pairs(self.items, self.index[rows])

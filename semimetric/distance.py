@@ -3,30 +3,31 @@
     d(x, y) = h( sum_S w_S · ID([x_S, y_S]) + sum_b u_b D_b(x, y) + sum_f epsilon_f |e_f(x) - e_f(y)| )
 
 S runs over groups of features (raw ones and directions), D_b are base distances, e(x) = x - clip(x) is what lies outside
-the range of the grid, and h is the link: the identity, or the square root; the sum is then the squared distance, and base
-distances enter it squared.
+the range of the grid, raw features and directions alike, and h is the link: the identity, or the square root; the sum is
+then the squared distance, and base distances enter it squared. The last sum is a continuous pseudometric, so it keeps every
+axiom (THEORY, section 2).
 """
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from ._checks import check_items
 from ._errors import InputError, NotSupportedError, StorageError
 from ._storage import State, write_state
 from ._threads import blocks, map_blocks
 from ._types import ArrayLike, Floats, Integers
-from .callables import DistanceFunction
+from .base_distances import BaseDistance
 from .embeddings.base import Items, PairMap, Table
 from .embeddings.directions import Directions
 from .embeddings.states import directions_state, map_state, read_directions, read_map
-from .embeddings.warped import WarpedEmbedding
+from .embeddings.warped import WarpedEmbedding, l1_pairwise
 
-__all__ = ["Axioms", "BaseDistance", "Semimetric"]
+__all__ = ["Axioms", "Semimetric"]
 
 _BLOCK = 4096
 
@@ -60,19 +61,12 @@ class Axioms:
         return f"{self.name} ({', '.join(held)})" if held else "none"
 
 
-@dataclass(frozen=True, eq=False)
-class BaseDistance:
-    """A known distance that joins the sum with its own weight >= 0.
+class _Points(NamedTuple):
+    """Vectors, their cells and fractions, and how far every feature lies outside its range."""
 
-    ``probe`` (k, 2, n_features) and ``values`` (k,) are stored with the model, so that the callable that is given again
-    at load can be checked.
-    """
-
-    function: DistanceFunction
-    weight: float
-    name: str
-    probe: Floats
-    values: Floats
+    raw: Floats
+    items: Items
+    excess: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +78,8 @@ class Semimetric:
     embedding : PairMap
         Over the raw features followed by the directions.
     weights : ndarray of shape (embedding.n_columns,)
-    epsilon : ndarray of shape (n_features,)
-        Slope outside the range of each raw feature.
+    epsilon : ndarray of shape (n_features + n_directions,)
+        Slope outside the range of each embedded feature.
     feature_names : tuple of str
         Names of the raw features.
     directions : Directions or None
@@ -131,7 +125,7 @@ class Semimetric:
     @cached_property
     def axioms(self) -> Axioms:
         """What is guaranteed, from the columns and the signs of the weights."""
-        e, outside = self.embedding, bool((self.epsilon > 0).all())
+        e, outside = self.embedding, bool((self.epsilon[: self.n_features] > 0).all())
         positive = e.positive_groups(self.weights)
         covered = {f for group, holds in zip(e.groups, positive, strict=True) if holds for f in group}
         nonnegative = bool((self.weights >= 0).all() and (self.epsilon >= 0).all())
@@ -157,9 +151,9 @@ class Semimetric:
         return self._linked(np.concatenate(parts))
 
     def paired_by_index(self, X: Floats, index: Integers, *, n_jobs: int | None = None) -> Floats:
-        """Distances of the rows X[index[:, 0]] to X[index[:, 1]], shape (len(index),): no copy of all points."""
-        part = map_blocks(lambda b: self._sum(X[index[b, 0]], X[index[b, 1]]), len(index), size=_BLOCK, n_jobs=n_jobs)
-        return self._linked(np.concatenate(part))
+        """Distances of the rows X[index[:, 0]] to X[index[:, 1]], shape (len(index),), block by block."""
+        pairs = map_blocks(lambda b: self._sum(X[index[b, 0]], X[index[b, 1]]), len(index), size=_BLOCK, n_jobs=n_jobs)
+        return self._linked(np.concatenate(pairs))
 
     def pairwise(self, X: ArrayLike, Y: ArrayLike | None = None, *, n_jobs: int | None = None) -> Floats:
         """Distances of all rows of X to all rows of Y (of X if None), shape (n, m), float64.
@@ -173,13 +167,17 @@ class Semimetric:
         n_jobs : int or None
             Threads; None is one, -1 all.
         """
-        x, y = self._both(X, X if Y is None else Y)
-        out = self.embedding.pairwise(self._located(x), self._located(y), self.weights, n_jobs=n_jobs)
+        x, y = (self._points(side) for side in self._both(X, X if Y is None else Y))
+        if isinstance(self.embedding, WarpedEmbedding):
+            out = l1_pairwise(self._coordinates(x), self._coordinates(y), n_jobs=n_jobs)
+        else:
+            out = self.embedding.pairwise(x.items, y.items, self.weights, n_jobs=n_jobs)
+            beyond = (x.excess.any(axis=0) | y.excess.any(axis=0)) & (self.epsilon > 0)
+            if beyond.any():
+                left, right = (side.excess[:, beyond] * self.epsilon[beyond] for side in (x, y))
+                out += l1_pairwise(left, right, n_jobs=n_jobs)
         for base in self.base_distances:
-            self._add_base(base, x, y, out)
-        left, right = (self.epsilon * self._excess(side) for side in (x, y))
-        if left.any() or right.any():
-            out += cdist(left, right, "cityblock")
+            base.add_pairwise(x.raw, y.raw, out)
         if Y is None and self.embedding.symmetric:
             _mirror(out)
         return self._linked(out)
@@ -197,10 +195,10 @@ class Semimetric:
         """
         flat = np.ndim(x) == 1 and np.ndim(y) == 1
         left, right = self._both(np.atleast_2d(x), np.atleast_2d(y))
-        rows = np.arange(len(left))
-        parts = [self.embedding.contributions(self._located(left), rows, self._located(right), rows, self.weights)]
-        parts += [self._base(base, left, right)[:, None] for base in self.base_distances]
-        out = np.hstack([*parts, self._outside(left, right)[:, None]])
+        x, y, rows = self._points(left), self._points(right), np.arange(len(left))
+        parts = [self.embedding.contributions(x.items, rows, y.items, rows, self.weights)]
+        parts += [base.paired(left, right)[:, None] for base in self.base_distances]
+        out = np.hstack([*parts, self._outside(x, y)[:, None]])
         return out[0] if flat else out
 
     def tables(self) -> dict[str, Table]:
@@ -212,8 +210,9 @@ class Semimetric:
 
         Returns
         -------
-        ndarray of shape (n, n_groups + n_features)
-            The scale of every group, then epsilon times what lies outside the range.
+        ndarray of shape (n, n_groups or more)
+            The scale of every group, continued outside its range; then epsilon times what lies outside, of features in
+            no group.
 
         Raises
         ------
@@ -225,12 +224,12 @@ class Semimetric:
                 'only warped models (tables="warped", link="identity", no base distances) map exactly into L1; use '
                 'pairwise(X) as a precomputed metric, or fit with tables="warped"'
             )
-        x = check_items(X, n_features=self.n_features)
-        return np.hstack([self.embedding.coordinates(self._located(x), self.weights), self.epsilon * self._excess(x)])
+        return self._coordinates(self._points(check_items(X, n_features=self.n_features)))
 
     def outside(self, X: ArrayLike) -> Floats:
-        """Share of the rows of X that lie outside the range of each raw feature, and are clipped there."""
-        return (self._excess(check_items(X, n_features=self.n_features)) != 0).mean(axis=0)
+        """Share of the rows of X that lie outside the range of each raw feature, where epsilon takes over from the tables."""
+        points = self._points(check_items(X, n_features=self.n_features))
+        return (points.excess[:, : self.n_features] != 0).mean(axis=0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one file that `semimetric.load` reads; see `to_state` for what it holds."""
@@ -240,7 +239,7 @@ class Semimetric:
         """JSON values and arrays. Base distances are callables: their names, weights and probes are kept, not they."""
         values, arrays = map_state(self.embedding)
         more, matrix = directions_state(self.directions)
-        base = [{"name": b.name, "weight": b.weight, "batch": b.function.batch} for b in self.base_distances]
+        base = [b.state() for b in self.base_distances]
         names = {"feature_names": list(self.feature_names), "link": self.link, "base_distances": base}
         arrays = arrays | matrix | {"weights": self.weights, "epsilon": self.epsilon}
         for k, b in enumerate(self.base_distances):
@@ -264,7 +263,7 @@ class Semimetric:
                 f"{len(base_distances)} were given; give the same callables, in the same order, as base_distances=[...]"
             )
         bases = tuple(
-            _read_base(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"])
+            BaseDistance.read(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"])
             for k, (s, function) in enumerate(zip(stored, base_distances, strict=True))
         )
         return cls(
@@ -289,36 +288,27 @@ class Semimetric:
         x = check_items(X, n_features=self.n_features)
         return x, x if Y is X else check_items(Y, name="Y", n_features=self.n_features)
 
-    def _located(self, x: Floats) -> Items:
-        return self.embedding.locate(self.directions.append(x) if self.directions else x)
+    def _points(self, x: Floats) -> _Points:
+        features = self.directions.append(x) if self.directions else x
+        return _Points(x, self.embedding.locate(features), self.embedding.grid.excess(features))
 
-    def _excess(self, x: Floats) -> Floats:
-        grid, n = self.embedding.grid, self.n_features
-        return x - np.clip(x, grid.low[:n], grid.high[:n])
+    def _outside(self, x: _Points, y: _Points) -> Floats:
+        return np.abs(x.excess - y.excess) @ self.epsilon
 
-    def _outside(self, x: Floats, y: Floats) -> Floats:
-        return np.abs(self._excess(x) - self._excess(y)) @ self.epsilon
+    def _coordinates(self, x: _Points) -> Floats:
+        """Scales of a warped model, continued outside: both rise with the feature, so their L1 distances add up."""
+        beyond, groups = self.epsilon * x.excess, [g[0] for g in self.embedding.groups]
+        rest = np.setdiff1d(np.flatnonzero(self.epsilon), groups)
+        inside = self.embedding.coordinates(x.items, self.weights)  # type: ignore[attr-defined]
+        return np.hstack([inside + beyond[:, groups], beyond[:, rest]])
 
-    def _sum(self, x: Floats, y: Floats) -> Floats:
+    def _sum(self, left: Floats, right: Floats) -> Floats:
         """The sum before the link, row by row."""
-        rows = np.arange(len(x))
-        total = self.embedding.paired(self._located(x), rows, self._located(y), rows, self.weights)
+        x, y, rows = self._points(left), self._points(right), np.arange(len(left))
+        total = self.embedding.paired(x.items, rows, y.items, rows, self.weights)
         for base in self.base_distances:
-            total = total + self._base(base, x, y)
+            total = total + base.paired(left, right)
         return total + self._outside(x, y)
-
-    def _base(self, base: BaseDistance, x: Floats, y: Floats) -> Floats:
-        """One base distance's term, row by row."""
-        values = base.function(x, y)
-        return base.weight * (values * values if self.link == "sqrt" else values)
-
-    def _add_base(self, base: BaseDistance, x: Floats, y: Floats, out: Floats) -> None:
-        """out[i, j] += the base distance's term for x_i and y_j, a block of rows at a time."""
-        step = max(1, _BLOCK * 16 // max(len(y), 1))
-        for block in blocks(len(x), step):
-            part = x[block]
-            values = self._base(base, np.repeat(part, len(y), axis=0), np.tile(y, (len(part), 1)))
-            out[block] += values.reshape(len(part), len(y))
 
     def _linked(self, total: Floats) -> Floats:
         return np.sqrt(total) if self.link == "sqrt" else total
@@ -330,16 +320,3 @@ def _mirror(out: Floats) -> None:
         out[block.stop :, block] = out[block, block.stop :].T
         square = out[block, block]
         square[...] = np.triu(square) + np.triu(square, 1).T
-
-
-def _read_base(stored: dict, function: object, probe: Floats, values: Floats) -> BaseDistance:
-    if not callable(function):
-        raise StorageError(f"base distance {stored['name']!r} must be callable, not {function!r}")
-    wrapped = DistanceFunction(function, stored["batch"])
-    got = wrapped(probe[:, 0], probe[:, 1])
-    if got.shape != values.shape or not np.allclose(got, values, rtol=1e-9, atol=1e-12):
-        raise StorageError(
-            f"the callable given for {stored['name']!r} does not give the values that it gave when the model was saved; "
-            "give the same function, of the same version"
-        )
-    return BaseDistance(wrapped, stored["weight"], stored["name"], probe, values)

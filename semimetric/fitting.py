@@ -15,8 +15,9 @@ from scipy import sparse
 from ._checks import check_alpha, check_choice
 from ._errors import InputError, NotSupportedError
 from ._types import ArrayLike, Floats, Integers, Pairs
+from .base_distances import BaseDistance
 from .callables import DistanceFunction
-from .distance import BaseDistance, Semimetric
+from .distance import Semimetric
 from .embeddings.base import PairMap
 from .embeddings.directions import Directions, fit_directions
 from .embeddings.pairs import PairEmbedding, resolve_groups
@@ -49,6 +50,7 @@ __all__ = [
 _AXIOMS = ("semimetric", "metric", "quasimetric", "premetric", None)
 _PROBES = 8
 _MANY_COLUMNS = 1_000
+_LEAST_SPREAD = 0.05  # of the range: a feature that hardly ever differs must not be given a steep slope for it
 _FLOOR = 1e-3  # of the even slope: an untouched vertex is never 0
 _TENSOR = 300.0  # of alpha: pairs tell little about the corners of a table, much about its band
 
@@ -65,6 +67,7 @@ class Recipe:
     axioms: str | None = "semimetric"
     symmetry: str = "tie"
     delta: float = 1e-6
+    outside: str = "extend"
     link: str = "identity"
     loss: str | Loss = "squared"
     relative: bool | float = False
@@ -86,6 +89,7 @@ class Recipe:
         check_choice("axioms", self.axioms, _AXIOMS)
         check_choice("tables", self.tables, ("full", "warped"))
         check_choice("symmetry", self.symmetry, ("tie", "swap"))
+        check_choice("outside", self.outside, ("extend", "clip"))
         check_choice("link", self.link, ("identity", "sqrt"))
         check_alpha("delta", self.delta)
         check_alpha("alpha", self.alpha)
@@ -245,7 +249,7 @@ def baseline(structure: Structure, moments: Moments) -> Baseline:
     grid, n_base = structure.embedding.grid.ends, len(structure.bases)
     n, t = len(moments.cross), moments.total
     moving, width = grid.sizes > 1, grid.high - grid.low
-    rms = np.maximum(np.sqrt(np.diag(moments.gram) / t), 1e-3)  # in units of the range
+    rms = np.maximum(np.sqrt(np.diag(moments.gram) / t), _LEAST_SPREAD)
     gram, cross = moments.gram / np.outer(rms, rms), moments.cross / rms
     common = np.append(np.ones(n - n_base), np.zeros(n_base))
     level = max(float(common @ cross), 0.0) / max(float(common @ gram @ common), 1e-300)
@@ -335,17 +339,31 @@ def distance(recipe: Recipe, structure: Structure, task: Task, weights: Floats, 
     n = structure.embedding.n_columns
     whole, w = structure.embedding.expanded(weights[:n])
     embedding, w, directions = _compact(replace(structure, embedding=whole), w)
-    grid = embedding.grid
-    span = np.where(grid.high > grid.low, grid.high - grid.low, 1.0)[: structure.n_raw]
-    unit = task.unit
+    unit, power = task.unit, 2 if recipe.link == "sqrt" else 1
     probe = task.pairs.take(np.arange(min(_PROBES, len(task.pairs))))
     points = probe.items[probe.index]
     bases = tuple(
-        BaseDistance(f, float(u), _name(f), points, f(points[:, 0], points[:, 1]))
+        BaseDistance(f, float(u), _name(f), points, f(points[:, 0], points[:, 1]), power)
         for f, u in zip(structure.bases, weights[n:], strict=True)
     )
-    embedding = embedding.in_unit(unit)
-    return Semimetric(embedding, w * unit, delta * unit / span, structure.names, directions, bases, recipe.link)
+    epsilon = _outside_slopes(recipe, embedding, w, structure.n_raw, delta)
+    return Semimetric(embedding.in_unit(unit), w * unit, epsilon * unit, structure.names, directions, bases, recipe.link)
+
+
+def _outside_slopes(recipe: Recipe, embedding: PairMap, w: Floats, n_raw: int, delta: float) -> Floats:
+    """Slope outside the range of every feature: delta a range, or the mean slope of the distance across its range.
+
+    The mean slope is that between the two ends of the feature, all other features at their low end.
+    """
+    grid = embedding.grid
+    span = np.where(grid.high > grid.low, grid.high - grid.low, 1.0)
+    least = np.where(np.arange(len(span)) < n_raw, delta / span, 0.0)
+    if recipe.outside == "clip":
+        return least
+    across = np.tile(grid.low, (len(span) + 1, 1))
+    across[np.arange(len(span)), np.arange(len(span))] = grid.high
+    items, rows = embedding.locate(across), np.arange(len(span))
+    return np.maximum(embedding.paired(items, rows, items, np.full(len(span), len(span)), w) / span, least)
 
 
 def _name(function: DistanceFunction) -> str:

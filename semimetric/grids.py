@@ -171,7 +171,9 @@ class Grid:
 def _check_knots(feature: int, knots: Floats) -> None:
     if not len(knots) or len(knots) > _MOST_KNOTS:
         raise InputError(f"feature {feature} has {len(knots)} knots; 1 to {_MOST_KNOTS} are required")
-    if not np.isfinite(knots).all() or not np.isfinite(knots[-1] - knots[0]):
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = knots[-1] - knots[0]
+    if not np.isfinite(knots).all() or not np.isfinite(width):
         raise InputError(f"the knots of feature {feature} must be finite, with a finite range; correct or rescale them")
     steps = np.diff(knots)
     if (steps <= 0).any():

@@ -1,8 +1,8 @@
-"""Everything called ``"auto"``: numbers of knots and strength of the penalty, chosen on pairs that share no item with those
-trained on.
+"""Everything called ``"auto"``: numbers of knots and strength of the penalty, chosen on held-out pairs.
 
-Candidates are compared by the loss on held-out pairs. Their weights come from least squares whatever the loss, since then
-one pass over the pairs serves every strength; the loss itself judges them.
+Held-out pairs share no item with those trained on. Of the candidates within one standard error of the best the simplest is
+taken. Candidates' weights come from least squares whatever the loss, since then one pass over the pairs serves every
+strength; the loss itself judges them.
 """
 
 import warnings
@@ -35,20 +35,25 @@ from .supervision import item_disjoint_splits
 
 __all__ = ["Choice", "decide"]
 
-_ALPHAS = tuple(10.0**k for k in range(-7, 1))
+_ALPHAS = (1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2, 1e-1)
 _KNOTS = {"full": (3, 4, 6, 8, 12, 16), "warped": (2, 3, 4, 6, 8, 12)}
 _MOST_COLUMNS = 3_000
 _MOST_PAIRS = 20_000
-_SPLITS = 3
+_SPLITS = 4
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One candidate and its mean loss on held-out pairs, in units of the mean target."""
+    """One candidate and its loss on the held-out pairs of each split, targets divided by their mean."""
 
     n_knots: Any
     alpha: float
-    loss: float
+    losses: tuple[float, ...]
+
+    @property
+    def loss(self) -> float:
+        """Mean over the splits."""
+        return float(np.mean(self.losses))
 
 
 def decide(
@@ -81,8 +86,17 @@ def decide(
             bar.update()
     if not choices:
         raise InputError(f"every number of knots in {knots} gives more than {_MOST_COLUMNS} weights; set n_knots= and alpha=")
-    best = min(choices, key=lambda c: (c.loss, -c.alpha))
+    best = _simplest(choices)
     return replace(recipe, n_knots=best.n_knots, alpha=best.alpha), tuple(choices)
+
+
+def _simplest(choices: Sequence[Choice]) -> Choice:
+    """The first (fewest knots) and strongest candidate within one standard error of the best, paired by split."""
+    best = np.array(min(choices, key=lambda c: c.loss).losses)
+    excess = [np.array(c.losses) - best for c in choices]
+    near = [c for c, e in zip(choices, excess, strict=True) if e.mean() <= e.std(ddof=1) / np.sqrt(len(e))]
+    fewest = [c for c in near if c.n_knots == near[0].n_knots]
+    return max(fewest, key=lambda c: c.alpha)
 
 
 def _candidates(
@@ -92,22 +106,22 @@ def _candidates(
     task = None
     for n_knots in knots:
         trial = replace(recipe, n_knots=n_knots, verbose=False)
-        structure = build(trial, pairs.items, names)
+        structure = build(trial, pairs.used, names)
         task = task or make_task(trial, structure, pairs, y, weight)
         yield trial, structure, task
 
 
 def _compare(recipe: Recipe, structure: Any, task: Task, splits: Sequence[Any], alphas: Sequence[float]) -> list[Choice]:
     """Mean held-out loss of every strength."""
-    losses = np.zeros(len(alphas))
+    losses = []
     for train, test in splits:
         part, held = task.take(train), task.take(test)
         base = baseline(structure, part.design(structure, ends(structure), recipe.n_jobs).moments(part.scaled, part.weight))
         fitted = touched(structure, part, base)
         if fitted.embedding.n_columns > _MOST_COLUMNS:
             return []
-        losses += _path(recipe, fitted, base, part, held, alphas) / len(splits)
-    return [Choice(recipe.n_knots, a, float(v)) for a, v in zip(alphas, losses, strict=True)]
+        losses.append(_path(recipe, fitted, base, part, held, alphas))
+    return [Choice(recipe.n_knots, a, tuple(v)) for a, v in zip(alphas, np.array(losses).T.tolist(), strict=True)]
 
 
 def _path(recipe: Recipe, structure: Structure, base: Baseline, part: Task, held: Task, alphas: Sequence[float]) -> Floats:

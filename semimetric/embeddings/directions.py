@@ -70,8 +70,8 @@ def fit_directions(directions: Any, X: Floats, *, names: Sequence[str], random_s
         directions = PCA(random_state=random_state)
     if isinstance(directions, (list, tuple)) and directions and all(hasattr(d, "fit") for d in directions):
         parts = [fit_directions(d, X, names=names, random_state=random_state) for d in directions]
-        labels = tuple(f"{k}:{name}" for k, part in enumerate(parts) if part for name in part.names)
-        return Directions(np.vstack([part.matrix for part in parts if part]), labels)
+        merged = tuple(f"{k}:{name}" for k, part in enumerate(parts) if part for name in part.names)
+        return Directions(np.vstack([part.matrix for part in parts if part]), merged)
     if not hasattr(directions, "fit"):
         return _checked(np.array(directions, dtype=np.float64), None, X.shape[1])
     transformer = _fitted(directions, X, names)

@@ -20,7 +20,7 @@ from ..grids import Grid
 from .base import Items, PairMap, Table
 from .rows import DenseRows
 
-__all__ = ["WarpedEmbedding"]
+__all__ = ["WarpedEmbedding", "l1_pairwise"]
 
 
 class WarpedEmbedding(PairMap):
@@ -94,11 +94,7 @@ class WarpedEmbedding(PairMap):
         return np.abs(self.coordinates(x, w)[i] - self.coordinates(y, w)[j])
 
     def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
-        left, right = self.coordinates(x, w), self.coordinates(y, w)
-        out = np.empty((len(left), len(right)))
-        if len(right):
-            map_blocks(lambda b: cdist(left[b], right, "cityblock", out=out[b]), len(left), size=64, n_jobs=n_jobs)
-        return out
+        return l1_pairwise(self.coordinates(x, w), self.coordinates(y, w), n_jobs=n_jobs)
 
     def tables(self, w: Floats) -> list[Table]:
         scales = np.split(self._scales(w), (self._starts[1:-1] + np.arange(1, len(self.groups))))
@@ -123,3 +119,11 @@ class WarpedEmbedding(PairMap):
         values = np.concatenate([slope[neighbours + 1], -slope[neighbours]])
         entries = (values, (np.concatenate([step, step]), np.concatenate([neighbours + 1, neighbours])))
         return sparse.csr_array(entries, shape=(len(step), self.n_columns))
+
+
+def l1_pairwise(left: Floats, right: Floats, *, n_jobs: int | None = None) -> Floats:
+    """L1 distances of all rows of ``left`` to all rows of ``right``, in blocks over threads."""
+    out = np.empty((len(left), len(right)))
+    if out.size:
+        map_blocks(lambda b: cdist(left[b], right, "cityblock", out=out[b]), len(left), size=16, n_jobs=n_jobs)
+    return out

@@ -43,8 +43,8 @@ class DistanceApproximator(DistanceRegressor):
         a sum over the groups, or for one group of all features.
     validation_fraction : float, default 0.1
         Share of the items set aside: pairs of them are never learned from, and give `error_quantiles_`. 0 sets none aside.
-    n_knots, knots, groups, directions, tables, axioms, symmetry, delta, link, loss, relative, penalty, alpha, solver, \
-base_distances, n_jobs, random_state, verbose
+    n_knots, knots, groups, directions, tables, axioms, symmetry, delta, outside, link, loss, relative, penalty, alpha, \
+solver, base_distances, n_jobs, random_state, verbose
         As in `DistanceRegressor`. ``n_jobs`` threads also call the distance. With ``method="vertices"``, ``n_knots="auto"``
         takes 8.
 
@@ -74,6 +74,7 @@ base_distances, n_jobs, random_state, verbose
         axioms: str | None = "semimetric",
         symmetry: str = "tie",
         delta: float = 1e-6,
+        outside: str = "extend",
         link: str = "identity",
         loss: str | Loss = "squared",
         relative: bool | float = False,
@@ -87,8 +88,9 @@ base_distances, n_jobs, random_state, verbose
     ) -> None:
         super().__init__(
             n_knots=n_knots, knots=knots, groups=groups, directions=directions, tables=tables, axioms=axioms,
-            symmetry=symmetry, delta=delta, link=link, loss=loss, relative=relative, penalty=penalty, alpha=alpha,
-            solver=solver, base_distances=base_distances, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
+            symmetry=symmetry, delta=delta, outside=outside, link=link, loss=loss, relative=relative,
+            penalty=penalty, alpha=alpha, solver=solver, base_distances=base_distances, n_jobs=n_jobs,
+            random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.distance = distance
         self.n_pairs = n_pairs

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 
 from .._checks import check_distances, check_weights
 from .._errors import InputError, NotSupportedError
+from .._threads import blas_threads
 from .._types import ArrayLike, Floats, Pairs
 from ..distance import Semimetric
 from ..fitting import (
@@ -60,7 +61,10 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         Tied columns, or the paper's lexicographic swap (not continuous for groups of two or more features).
     delta : float, default 1e-6
         Lower bound of the weights that involve raw features, relative to the mean weight of the weighted L1 prior; at 0
-        positivity is not claimed. Outside the range of the training items the distance grows by delta a range.
+        positivity is not claimed.
+    outside : {"extend", "clip"}, default "extend"
+        Outside the range of the training items a feature adds its mean slope across the range, or only delta a range, as
+        good as clipped (paper 2, Alg. 1). `Semimetric.outside` reports how often that happens.
     link : {"identity", "sqrt"}, default "identity"
         With "sqrt" the tables learn the squared distance.
     loss : {"squared", "absolute", "huber"} or Loss, default "squared"
@@ -115,6 +119,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         axioms: str | None = "semimetric",
         symmetry: str = "tie",
         delta: float = 1e-6,
+        outside: str = "extend",
         link: str = "identity",
         loss: str | Loss = "squared",
         relative: bool | float = False,
@@ -135,6 +140,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self.axioms = axioms
         self.symmetry = symmetry
         self.delta = delta
+        self.outside = outside
         self.link = link
         self.loss = loss
         self.relative = relative
@@ -168,16 +174,19 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         return self._learn(recipe, checked, target, weight, names)
 
     def _learn(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]) -> "DistanceRegressor":
+        with blas_threads(self.n_jobs):
+            self._decide_and_fit(recipe, pairs, y, weight, names)
+        self.n_features_in_ = pairs.items.shape[1]
+        self.__dict__.pop("_stream", None)
+        return self
+
+    def _decide_and_fit(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]) -> None:
         self.recipe_, self.choices_ = decide(
             recipe, auto_knots=self.n_knots == "auto", auto_alpha=self.alpha == "auto",
             pairs=pairs, y=y, weight=weight, names=names,
         )  # fmt: skip
-        structure = build(self.recipe_, pairs.items, names)
-        task = make_task(self.recipe_, structure, pairs, y, weight)
-        self.n_features_in_ = pairs.items.shape[1]
-        self._record(*fit(self.recipe_, structure, task))
-        self.__dict__.pop("_stream", None)
-        return self
+        structure = build(self.recipe_, pairs.used, names)
+        self._record(*fit(self.recipe_, structure, make_task(self.recipe_, structure, pairs, y, weight)))
 
     def predict(self, pairs: ArrayLike) -> Floats:
         """Learned distances, shape (n_pairs,): the same as `pair_distance`."""
@@ -199,12 +208,13 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         checked, target, weight = self._checked(pairs, y, sample_weight, normalise=False)
         if not hasattr(self, "_stream"):
             names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
-            self._stream = _Stream(build(recipe, checked.items, names))
+            self._stream = _Stream(build(recipe, checked.used, names))
             self.n_features_in_, self.recipe_, self.choices_ = checked.items.shape[1], recipe, ()
         elif checked.items.shape[1] != self.n_features_in_:
             raise InputError(f"this block has {checked.items.shape[1]} features, the first had {self.n_features_in_}")
-        self._stream.add(recipe, checked, target, weight)
-        self._record(*self._stream.solve(recipe))
+        with blas_threads(self.n_jobs):
+            self._stream.add(recipe, checked, target, weight)
+            self._record(*self._stream.solve(recipe))
         return self
 
     def _recipe(self) -> Recipe:

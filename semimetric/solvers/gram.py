@@ -70,7 +70,7 @@ def _gap(H: Floats, gradient: Floats, w: Floats, lower: Floats, moments: Moments
         return abs(float(gradient @ _solve_free(H, gradient))) / 2
     reach = np.sqrt(moments.square) + np.sqrt(2.0 * objective)
     norm = np.sqrt(np.maximum(np.diag(moments.gram), 0.0))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         by_data = np.where(norm > 0, reach / norm, np.inf)
         spread = np.where(np.diag(H) > 0, np.abs(gradient) / np.diag(H), 0.0)
     upper = np.maximum(by_data, w)

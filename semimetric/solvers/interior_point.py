@@ -76,8 +76,9 @@ class InteriorPoint(Solver):
                     status = Status.SOLVED
                     break
                 try:
-                    point = newton.step(point, state)
-                except LinAlgError:
+                    with np.errstate(divide="raise", invalid="raise"):  # a room of exactly 0: as near as rounding lets it
+                        point = newton.step(point, state)
+                except (LinAlgError, FloatingPointError):
                     status = Status.INACCURATE
                     break
                 except KeyboardInterrupt:

@@ -1,0 +1,74 @@
+"""Known distances that join a learned one as columns of their own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._errors import StorageError
+from ._threads import blocks
+from ._types import Floats
+from .callables import DistanceFunction
+
+__all__ = ["BaseDistance"]
+
+_CALLS = 1 << 16  # pairs a call
+
+
+@dataclass(frozen=True, eq=False)
+class BaseDistance:
+    """A known distance D that joins the sum as ``weight D^power``, weight >= 0.
+
+    Parameters
+    ----------
+    function : DistanceFunction
+    weight : float
+    name : str
+    probe : ndarray of shape (k, 2, n_features)
+    values : ndarray of shape (k,)
+        D on the probe: stored with a model, so that the callable that is given again at load can be checked.
+    power : int
+        2 for the square-root link, else 1.
+    """
+
+    function: DistanceFunction
+    weight: float
+    name: str
+    probe: Floats
+    values: Floats
+    power: int = 1
+
+    def paired(self, x: Floats, y: Floats) -> Floats:
+        """The term of the rows of x and the same rows of y, shape (n,)."""
+        return self.weight * self.function(x, y) ** self.power
+
+    def add_pairwise(self, x: Floats, y: Floats, out: Floats) -> None:
+        """out[i, j] += the term of x_i and y_j, a block of rows at a time."""
+        for block in blocks(len(x), max(1, _CALLS // max(len(y), 1))):
+            part = x[block]
+            out[block] += self.paired(np.repeat(part, len(y), axis=0), np.tile(y, (len(part), 1))).reshape(len(part), len(y))
+
+    def state(self) -> dict[str, Any]:
+        """What JSON can hold of it."""
+        return {"name": self.name, "weight": self.weight, "batch": self.function.batch, "power": self.power}
+
+    @classmethod
+    def read(cls, state: Mapping[str, Any], function: Any, probe: Floats, values: Floats) -> "BaseDistance":
+        """The base distance of `state`, with its callable given again.
+
+        Raises
+        ------
+        StorageError
+            If the callable does not give the stored values.
+        """
+        if not callable(function):
+            raise StorageError(f"base distance {state['name']!r} must be callable, not {function!r}; give the function itself")
+        wrapped = DistanceFunction(function, state["batch"])
+        got = wrapped(probe[:, 0], probe[:, 1])
+        if got.shape != values.shape or not np.allclose(got, values, rtol=1e-9, atol=1e-12):
+            raise StorageError(
+                f"the callable given for {state['name']!r} does not give the values that it gave when the model was saved; "
+                "give the same function, of the same version"
+            )
+        return cls(wrapped, state["weight"], state["name"], probe, values, state["power"])

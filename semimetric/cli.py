@@ -1,0 +1,209 @@
+"""The command line: parse, run one command, print its answer.
+
+Exit codes: 0 done, 1 the data or the model cannot be used (one sentence on standard error), 2 wrong usage, 130 Ctrl-C.
+"""
+
+import argparse
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ._errors import SemimetricError
+from ._storage import package_version
+from .commands import Answer, run_demo, run_distance, run_fit, run_info, run_plot
+from .demo import Sizes
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str or None
+        Arguments; those of the process by default.
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):  # --n-jobs has the threads
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            answer: Answer = arguments.command(arguments)
+        print(json.dumps(_plain(answer.values), allow_nan=False) if arguments.json else answer.text, flush=True)
+    except BrokenPipeError:  # the reader, such as head, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (SemimetricError, OSError, ValueError, MemoryError) as error:
+        return _fail(_sentence(error), 1)
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+    return 0
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"semimetric: {message}", file=sys.stderr)
+    return code
+
+
+def _sentence(error: BaseException) -> str:
+    """The first line of what an error says."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    print(f"semimetric: {' '.join(str(message).split())}", file=sys.stderr)
+
+
+def _plain(value: Any) -> Any:
+    """``value`` of lists, dicts and JSON's scalars; what is not finite is null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="semimetric", description="Learn distances from pairs, and use them.",
+        epilog="Begin with: semimetric demo. Each command has its own help: semimetric fit --help.",
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"semimetric {package_version()}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for add in (_add_demo, _add_fit, _add_distance, _add_info, _add_plot):
+        add(commands)
+    return parser
+
+
+def _add(commands: Any, name: str, run: Callable[..., Answer], about: str, example: str) -> argparse.ArgumentParser:
+    """A command with its help, its example and ``--json``."""
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=about, description=f"{about[0].upper()}{about[1:]}.", epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    command.set_defaults(command=run)
+    command.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    return command
+
+
+def _add_demo(commands: Any) -> None:
+    about = "learn the Earth Mover's Distance between images of digits, in about a minute"
+    command = _add(commands, "demo", run_demo, about, "semimetric demo --output digits")
+    command.add_argument("--output", default="semimetric-demo", metavar="NAME", help="files are NAME.smm, .png and .csv")
+    sizes = Sizes()
+    for name, about in (
+        ("train_images", "images to learn from"),
+        ("train_pairs", "pairs of them whose exact distance is computed"),
+        ("test_pairs", "pairs of other images to check on"),
+        ("queries", "searches among the other images"),
+    ):
+        flag = f"--{name.replace('_', '-')}"
+        command.add_argument(flag, type=_count, default=getattr(sizes, name), metavar="N", help=f"{about} (%(default)s)")
+    _add_run(command, n_jobs=2)
+
+
+def _add_fit(commands: Any) -> None:
+    about = "learn a distance from a table of items and a table of pairs with measured distances"
+    example = "semimetric fit items.csv pairs.csv --id name --target distance --output model.smm"
+    command = _add(commands, "fit", run_fit, about, example)
+    command.add_argument("items", metavar="ITEMS", help="CSV or Parquet: a row an item, numeric columns are features")
+    command.add_argument("pairs", metavar="PAIRS", help="CSV or Parquet: two columns that name items, one with distances")
+    command.add_argument("--output", required=True, metavar="MODEL", help="file for the model")
+    command.add_argument("--target", default="distance", metavar="COLUMN", help="measured distances (%(default)s)")
+    _add_names(command)
+    share = "share of the items whose pairs check the model, before it learns from all; 0 for no check (%(default)s)"
+    command.add_argument("--held-out", type=_share, default=0.2, metavar="SHARE", help=share)
+    _add_model(command.add_argument_group("the model (as in DistanceRegressor)"))
+    _add_run(command)
+
+
+def _add_model(group: Any) -> None:
+    group.add_argument("--tables", choices=("full", "warped"), default="full", help="warped: a metric, with fewer weights")
+    group.add_argument("--n-knots", type=_auto(int), default="auto", metavar="N", help="knots a feature, or auto (auto)")
+    groups = "singles, pairs, or groups of columns joined by commas: --groups lat,lon depth (singles)"
+    group.add_argument("--groups", nargs="+", default=["singles"], metavar="GROUP", help=groups)
+    directions = "none, pca, even, even:COLUMN,COLUMN, or histogram:FILE with a row of coordinates a bin (none)"
+    group.add_argument("--directions", default="none", metavar="KIND", help=directions)
+    group.add_argument("--axioms", choices=("semimetric", "metric", "premetric", "none"), default="semimetric")
+    group.add_argument("--loss", choices=("squared", "absolute", "huber"), default="squared")
+    penalties = ("auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso")
+    group.add_argument("--penalty", choices=penalties, default="auto")
+    group.add_argument(
+        "--alpha", type=_auto(float), default="auto", metavar="A", help="strength of the penalty, or auto (auto)"
+    )
+    group.add_argument("--link", choices=("identity", "sqrt"), default="identity", help="sqrt: learn the squared distance")
+    relative = "divide errors by the distance, or by FLOOR mean distances where that is larger (0.1)"
+    group.add_argument("--relative", nargs="?", type=float, const=True, default=False, metavar="FLOOR", help=relative)
+
+
+def _add_distance(commands: Any) -> None:
+    about = "print distances between items: all, or those of a table of pairs"
+    command = _add(commands, "distance", run_distance, about, "semimetric distance model.smm items.csv --id name")
+    command.add_argument("model", metavar="MODEL")
+    command.add_argument("items", metavar="ITEMS", help="CSV or Parquet with the features of the model")
+    command.add_argument("other", metavar="OTHER", nargs="?", help="measure from ITEMS to these instead of among ITEMS")
+    command.add_argument("--pairs", metavar="FILE", help="only the pairs of this table")
+    command.add_argument("--output", metavar="FILE", help="write a .csv or .parquet table instead of printing CSV")
+    _add_names(command)
+    command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 is all (1)")
+
+
+def _add_info(commands: Any) -> None:
+    about = "say what a model is: what it guarantees, its terms and ranges"
+    _add(commands, "info", run_info, about, "semimetric info model.smm").add_argument("model", metavar="MODEL")
+
+
+def _add_plot(commands: Any) -> None:
+    about = "draw a feature's table, the distance around an item, or where a pair's distance comes from"
+    example = "semimetric plot model.smm items.csv --around 0 --features height weight --output around.png"
+    command = _add(commands, "plot", run_plot, about, example)
+    command.add_argument("model", metavar="MODEL")
+    command.add_argument("items", metavar="ITEMS", nargs="?", help="table of items, for --around and --pair")
+    what = command.add_mutually_exclusive_group(required=True)
+    what.add_argument("--term", metavar="NAME", help="heat map of this term; semimetric info lists them")
+    what.add_argument("--around", metavar="ROW", help="distances from this item, over two features")
+    what.add_argument("--pair", nargs=2, metavar="ROW", help="terms of the distance between these two items")
+    command.add_argument("--features", nargs=2, metavar="NAME", help="for --around (the first two)")
+    command.add_argument("--id", metavar="COLUMN", help="column that names the items; by default rows are numbered from 0")
+    command.add_argument("--output", required=True, metavar="FILE", help="picture, such as plot.png")
+
+
+def _add_names(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--id", metavar="COLUMN", help="column that names the items; by default rows are numbered from 0")
+    command.add_argument("--left", default="left", metavar="COLUMN", help="first item of a pair (%(default)s)")
+    command.add_argument("--right", default="right", metavar="COLUMN", help="second item of a pair (%(default)s)")
+
+
+def _add_run(command: argparse.ArgumentParser, n_jobs: int | None = None) -> None:
+    command.add_argument("--n-jobs", type=int, default=n_jobs, metavar="N", help=f"threads; -1 is all ({n_jobs or 1})")
+    command.add_argument("--random-state", type=int, default=0, metavar="SEED", help="(%(default)s)")
+
+
+def _auto(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    def number(text: str) -> Any:
+        return text if text == "auto" else kind(text)
+
+    number.__name__ = f"{kind.__name__} or auto"
+    return number
+
+
+def _count(text: str) -> int:
+    if int(text) < 2:
+        raise argparse.ArgumentTypeError(f"{text} must be at least 2")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    if not 0 <= float(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} must be at least 0 and less than 1")
+    return float(text)

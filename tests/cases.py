@@ -1,0 +1,129 @@
+"""Instances that the law tests are parametrised over: a new member joins by one row."""
+
+import numpy as np
+import pytest
+
+from semimetric import DistanceApproximator, DistanceRegressor, EvenDirections, InputError
+from semimetric._types import Pairs
+from semimetric.embeddings.pairs import PairEmbedding
+from semimetric.embeddings.warped import WarpedEmbedding
+from semimetric.fitting import Recipe, baseline, build, ends, make_task, make_terms
+from semimetric.programs.losses import Absolute, Huber, Squared, resolve_loss
+from semimetric.programs.penalties import Lasso, Ridge, Roughness, Shift
+from semimetric.programs.program import ConvexProgram
+from semimetric.solvers import FirstOrder, Gram, InteriorPoint
+from semimetric.supervision import sample_pairs
+
+
+def cityblock(X, Y):
+    """A distance of two batches, or of two vectors."""
+    return np.abs(np.asarray(X) - np.asarray(Y)).sum(axis=-1)
+
+
+def warped_sum(X, Y):
+    """A true distance that weighted L1 misses."""
+    return np.abs(np.asarray(X) ** 3 - np.asarray(Y) ** 3).sum(axis=-1) + 0.3 * cityblock(X, Y)
+
+
+def _touched(grid):
+    """Every other vertex of one joint group is a column; the others take a weighted L1."""
+    whole = PairEmbedding(grid, [tuple(range(grid.n_features))])
+    return PairEmbedding(
+        grid, whole.groups, vertices=[v.restricted(v.keys[::2]) for v in whole.vertices], unseen_slopes=np.ones(grid.n_features)
+    )
+
+
+EMBEDDINGS = {
+    "singles": PairEmbedding,
+    "pairs": lambda grid: PairEmbedding(grid, "pairs"),
+    "joint": lambda grid: PairEmbedding(grid, [tuple(range(grid.n_features))]),
+    "overlapping": lambda grid: PairEmbedding(grid, [(0,), tuple(reversed(range(grid.n_features)))][: grid.n_features]),
+    "swapped": lambda grid: PairEmbedding(grid, "pairs", symmetry="swap"),
+    "asymmetric": lambda grid: PairEmbedding(grid, "pairs", symmetry="none"),
+    "with diagonal": lambda grid: PairEmbedding(grid, symmetry="none", zero_diagonal=False),
+    "touched": _touched,
+    "warped": WarpedEmbedding,
+}
+
+LOSSES = {"squared": Squared(), "absolute": Absolute(), "huber": Huber(0.2)}
+
+PENALTIES = {
+    "nothing": (),
+    "ridge": (Ridge(1e-2),),
+    "ridge towards zero": (Ridge(1e-2, towards="zero"),),
+    "roughness": (Roughness(1e-2, order=1),),
+    "second differences": (Roughness(1e-2, order=2),),
+    "shift": (Shift(1e-3),),
+    "lasso": (Lasso(1e-2),),
+    "mixed": (Ridge(1e-3), Shift(1e-3), Roughness(1e-2), Lasso(1e-3)),
+}
+
+# solver: the relative gap to which it must agree with Reference
+SOLVERS = {"gram": (Gram(), 1e-7), "interior point": (InteriorPoint(), 1e-5), "first order": (FirstOrder(), 1e-3)}
+
+# parameters of DistanceRegressor, without "auto"
+FAST = {"n_knots": 4, "alpha": 1e-3}
+RECIPES = {
+    "singles": FAST,
+    "pairs": FAST | {"groups": "pairs"},
+    "joint": FAST | {"groups": [(0, 1, 2)], "n_knots": 3},
+    "touched": {"groups": [(0, 1, 2)], "n_knots": 11, "alpha": 1e-3},
+    "swapped": FAST | {"groups": "pairs", "symmetry": "swap"},
+    "premetric": FAST | {"axioms": "premetric"},
+    "no axioms": FAST | {"axioms": None},
+    "warped": FAST | {"tables": "warped", "axioms": "metric"},
+    "square root": FAST | {"link": "sqrt"},
+    "relative": FAST | {"relative": True},
+    "absolute": FAST | {"loss": "absolute"},
+    "huber": FAST | {"loss": "huber", "penalty": "roughness"},
+    "lasso": FAST | {"penalty": "lasso", "delta": 0.0},
+    "base": FAST | {"base_distances": (cityblock,)},
+    "pca": FAST | {"directions": "pca", "knots": "kmeans"},
+    "directions": FAST | {"directions": EvenDirections((0, 1), n_directions=3), "tables": "warped", "knots": "uniform"},
+}
+
+ESTIMATORS = {
+    "regressor": DistanceRegressor(**FAST),
+    "warped regressor": DistanceRegressor(n_knots=3, alpha=1e-3, tables="warped"),
+    "auto regressor": DistanceRegressor(n_knots=3),
+    "approximator": DistanceApproximator(cityblock, n_pairs=200, **FAST),
+    "vertices": DistanceApproximator(cityblock, method="vertices", n_knots=3),
+}
+
+
+def sample(seed=0, n_items=40, n_pairs=150, n_features=3):
+    """Items, pairs of them by index, and a distance that is neither weighted L1 nor noise-free."""
+    rng = np.random.default_rng(seed)
+    items = rng.random((n_items, n_features))
+    index = sample_pairs(items, n_pairs, random_state=seed)
+    y = warped_sum(items[index[:, 0]], items[index[:, 1]]) * rng.uniform(0.9, 1.1, len(index))
+    return items, index, y
+
+
+def fitted(name, **changes):
+    """A `DistanceRegressor` with the parameters of a recipe, its items, its pairs and their distances."""
+    items, index, y = sample()
+    return DistanceRegressor(**RECIPES[name] | changes, preprocessor=items).fit(index, y), items, index, y
+
+
+def program(penalties=(), **parameters):
+    """A small convex program made as `fitting.fit` makes it."""
+    items, index, y = sample(n_pairs=80)
+    recipe = Recipe(**{"n_knots": 3, "penalty": penalties} | parameters).checked()
+    structure = build(recipe, items, ("u", "v", "w"))
+    task = make_task(recipe, structure, Pairs(items, index), y, np.full(len(y), 1.0 / len(y)))
+    base = baseline(structure, task.design(structure, ends(structure), None).moments(task.scaled, task.weight))
+    terms = make_terms(recipe, structure, base)
+    design = task.design(structure, structure.embedding, None)
+    return ConvexProgram(
+        design, task.scaled, task.weight, resolve_loss(recipe.loss), recipe.penalties(), terms.columns, terms.lower
+    )
+
+
+def assert_refused(call, given, required, remedy="", error=InputError):
+    """An error whose message says what was given, what is required, and what to do."""
+    with pytest.raises(error) as caught:
+        call()
+    for part in (given, required, remedy):
+        assert part in str(caught.value), f"{part!r} is not in {caught.value!s}"
+    return caught.value

@@ -1,0 +1,35 @@
+"""Seeded randomness, the folder of real data, and one deterministic hypothesis profile for the whole suite."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
+
+settings.register_profile(
+    "semimetric", derandomize=True, deadline=None, max_examples=50, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("semimetric")
+threadpool_limits(1, user_api="blas")  # workers of pytest-xdist share the cores
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def real_data():
+    """A function from a file's name to its path in the folder that SEMIMETRIC_DATA names; skips where there is none."""
+
+    def path(name):
+        folder = os.environ.get("SEMIMETRIC_DATA")
+        if not folder:
+            pytest.skip("SEMIMETRIC_DATA is not set: it names the folder of real data sets")
+        if not (Path(folder) / name).exists():
+            pytest.skip(f"the folder that SEMIMETRIC_DATA names has no {name}")
+        return Path(folder) / name
+
+    return path

@@ -1,0 +1,84 @@
+"""Slow, obvious twins of the package in plain Python and NumPy: what the fast code must agree with."""
+
+from itertools import product
+
+import numpy as np
+
+
+def locate(value, knots):
+    """Alg. 1, lines 5-8: lower vertex, upper vertex and fraction of one value; clipped."""
+    if len(knots) == 1:
+        return 0, 0, 0.0
+    value = min(max(value, knots[0]), knots[-1])
+    upper = next((k for k in range(1, len(knots)) if knots[k] >= value), len(knots) - 1)
+    width = knots[upper] - knots[upper - 1]
+    return upper - 1, upper, (value - knots[upper - 1]) / width
+
+
+def id_vector(x, knots):
+    """Alg. 1 of paper 2 to the letter: {vertex: weight}, a vertex being a tuple of knot numbers."""
+    cells = [locate(value, k) for value, k in zip(x, knots, strict=True)]
+    fractions = [cell[2] for cell in cells]
+    order = sorted(range(len(x)), key=fractions.__getitem__)
+    vertex, row, reached = [cell[1] for cell in cells], {}, 0.0
+    for axis in order:
+        row[tuple(vertex)] = row.get(tuple(vertex), 0.0) + fractions[axis] - reached
+        reached = fractions[axis]
+        vertex[axis] = cells[axis][0]
+    row[tuple(vertex)] = row.get(tuple(vertex), 0.0) + 1.0 - reached
+    return row
+
+
+def number(vertex, sizes):
+    """Flat number of a grid point, the first feature running slowest."""
+    flat = 0
+    for k, size in zip(vertex, sizes, strict=True):
+        flat = flat * size + k
+    return flat
+
+
+def pair_row(x, y, knots, group):
+    """ID of the concatenation [x_S, y_S] on the grid [V_S; V_S]: {(a, b): weight} over flat grid points."""
+    chosen = [knots[f] for f in group]
+    sizes = [len(k) for k in chosen]
+    both = id_vector([x[f] for f in group] + [y[f] for f in group], chosen + chosen)
+    row = {}
+    for vertex, weight in both.items():
+        key = number(vertex[: len(group)], sizes), number(vertex[len(group) :], sizes)
+        row[key] = row.get(key, 0.0) + weight
+    return row
+
+
+def table_lookup(row, table):
+    """The value of a pair row under a table (C, C)."""
+    return sum(weight * table[a, b] for (a, b), weight in row.items())
+
+
+def distance(x, y, knots, tables):
+    """sum_S w_S · ID([x_S, y_S]) for {group: table}."""
+    return sum(table_lookup(pair_row(x, y, knots, group), table) for group, table in tables.items())
+
+
+def swapped(x, y, group):
+    """The paper's symmetry: the lexicographically larger of x_S and y_S comes first."""
+    return (y, x) if [x[f] for f in group] < [y[f] for f in group] else (x, y)
+
+
+def weighted_l1(x, y, slopes):
+    return sum(s * abs(a - b) for s, a, b in zip(slopes, x, y, strict=True))
+
+
+def warped(x, y, knots, rises):
+    """sum_f |phi_f(x_f) - phi_f(y_f)|, phi_f rising by rises[f][k] over cell k."""
+    scales = [np.concatenate([[0.0], np.cumsum(r)]) for r in rises]
+    return sum(abs(np.interp(a, k, s) - np.interp(b, k, s)) for a, b, k, s in zip(x, y, knots, scales, strict=True))
+
+
+def emd_1d(u, v, positions):
+    """Earth Mover's Distance of two histograms of equal mass on a line."""
+    return float(np.abs(np.cumsum(u - v)[:-1]) @ np.diff(positions))
+
+
+def smallest(function, *axes):
+    """The smallest value of ``function`` over the grid that the axes span."""
+    return min(function(*point) for point in product(*axes))

@@ -1,0 +1,51 @@
+"""Hypothesis strategies: grids of every shape, groups, points where code is likely to go wrong, and weights."""
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from semimetric.grids import Grid
+
+FRACTIONS = (0.0, 0.25, 0.5, 0.75, 1.0)  # shared by all features, so that ties between features occur
+
+
+@st.composite
+def grids(draw, max_features=3, max_knots=5, min_knots=1):
+    """Unequal numbers of knots at unequal steps; one knot is a constant feature."""
+    n = draw(st.integers(1, max_features))
+    knots = st.lists(st.integers(-12, 12), min_size=min_knots, max_size=max_knots, unique=True)
+    return Grid([np.array(sorted(draw(knots))) / 4.0 for _ in range(n)])
+
+
+@st.composite
+def points(draw, grid, n):
+    """(n, n_features): at knots, at fractions that tie, anywhere in the range, and outside of it."""
+
+    def value(knots):
+        kind = draw(st.sampled_from(["knot", "tie", "inside", "outside"]))
+        if kind == "knot" or (kind == "tie" and len(knots) == 1):
+            return draw(st.sampled_from(list(knots)))
+        if kind == "tie":
+            k = draw(st.integers(0, len(knots) - 2))
+            return knots[k] + draw(st.sampled_from(FRACTIONS)) * (knots[k + 1] - knots[k])
+        low, high = knots[0] - 2.0 * (kind == "outside"), knots[-1] + 2.0 * (kind == "outside")
+        return draw(st.floats(low, high, allow_subnormal=False))
+
+    return np.array([[value(knots) for knots in grid.knots] for _ in range(n)], dtype=np.float64)
+
+
+def groups(n_features, max_size=2):
+    """Distinct groups that together may miss features."""
+    group = st.lists(st.integers(0, n_features - 1), min_size=1, max_size=min(max_size, n_features), unique=True).map(tuple)
+    return st.lists(group, min_size=1, max_size=4, unique_by=frozenset)
+
+
+def weights(n, low=0.0):
+    return hnp.arrays(np.float64, n, elements=st.floats(low, 8.0, allow_subnormal=False))
+
+
+@st.composite
+def pair_settings(draw, n=3, max_size=2):
+    """A grid, groups on it, and two sets of n points."""
+    grid = draw(grids())
+    return grid, draw(groups(grid.n_features, max_size)), draw(points(grid, n)), draw(points(grid, n))

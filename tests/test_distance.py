@@ -1,0 +1,111 @@
+import cases
+import numpy as np
+import pytest
+from cases import assert_refused
+
+from semimetric import Axioms, DistanceRegressor, Semimetric
+from semimetric.embeddings.pairs import PairEmbedding
+from semimetric.grids import Grid
+
+AXIOMS = {
+    "singles": "semimetric", "pairs": "semimetric", "touched": "semimetric", "swapped": "semimetric", "premetric": "premetric",
+    "no axioms": "none", "warped": "metric", "lasso": "premetric", "base": "semimetric", "directions": "metric",
+    "square root": "semimetric",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AXIOMS)
+def test_axioms_say_what_is_guaranteed(name):
+    d = cases.fitted(name)[0].semimetric_
+    assert d.axioms.name == AXIOMS[name]
+    assert str(d.axioms).startswith(AXIOMS[name])
+    assert d.axioms.continuous == (name != "swapped")
+    assert AXIOMS[name] in repr(d)
+
+
+def test_features_in_no_group_leave_positivity_unclaimed():
+    items, index, y = cases.sample()
+    d = DistanceRegressor(**cases.FAST, groups=[(0,), (2,)], preprocessor=items).fit(index, y).semimetric_
+    assert not d.axioms.positive
+    assert d.axioms.name == "premetric"
+    moved = items + [0.0, 0.01, 0.0]
+    inside = (moved <= items.max(axis=0)).all(axis=1)
+    assert (d.paired(items, moved)[inside] == 0).all()
+
+
+def test_axioms_are_named_by_the_strongest():
+    facts = {"nonnegative": True, "zero_on_diagonal": True, "symmetric": True, "positive": True, "triangle": True}
+    assert Axioms(**facts, continuous=True).name == "metric"
+    for missing, name in {
+        "triangle": "semimetric",
+        "positive": "premetric",
+        "symmetric": "premetric",
+        "nonnegative": "none",
+    }.items():
+        assert Axioms(**facts | {missing: False}, continuous=True).name == name
+
+
+@pytest.fixture
+def line():
+    embedding = PairEmbedding(Grid([[0.0, 1.0, 2.0], [0.0, 4.0]]))
+    return Semimetric(embedding, embedding.prior(np.array([3.0, 1.0])), np.array([0.5, 0.25]), ("u", "v"))
+
+
+def test_outside_the_range_the_distance_grows_by_epsilon(line):
+    assert line([0.0, 0.0], [2.0, 4.0]) == 10.0
+    assert line([-2.0, 0.0], [4.0, 8.0]) == 10.0 + 0.5 * (2 + 2) + 0.25 * 4
+    assert line([5.0, 0.0], [7.0, 0.0]) == 0.5 * 2  # both beyond the same end
+    assert line.outside([[-2.0, 0.0], [1.0, 9.0], [3.0, 1.0], [1.0, 1.0]]).tolist() == [0.5, 0.25]
+
+
+def test_terms_tables_and_repr_can_be_read(line):
+    assert line.terms == ("u", "v", "outside range")
+    assert line.contributions([0.0, 0.0], [2.0, 5.0]).tolist() == [6.0, 4.0, 0.25]
+    tables = line.tables()
+    assert list(tables) == ["u", "v"]
+    assert tables["u"].values.tolist() == [[0, 3, 6], [3, 0, 3], [6, 3, 0]]
+    for part in ("semimetric", "2 features", "2 to 3 knots", "4 weights"):
+        assert part in repr(line)
+
+
+def test_directions_and_bases_are_named_terms():
+    assert cases.fitted("base")[0].semimetric_.terms[-2:] == ("cityblock", "outside range")
+    d = cases.fitted("pairs")[0].semimetric_
+    assert d.terms[:3] == ("x0 * x1", "x0 * x2", "x1 * x2")
+
+
+def test_the_square_root_link_is_a_root(rng):
+    d = cases.fitted("square root")[0].semimetric_
+    X = rng.random((6, 3))
+    np.testing.assert_allclose(d.pairwise(X) ** 2, Semimetric(d.embedding, d.weights, d.epsilon, d.feature_names).pairwise(X))
+
+
+BAD = {
+    "features": (lambda d: d.pairwise(np.ones((2, 3))), "X has 3 features", "2 features are required", "same columns"),
+    "of Y": (lambda d: d.pairwise(np.ones((2, 2)), np.ones((2, 1))), "Y has 1 features", "2 features are required"),
+    "rows": (lambda d: d.paired(np.ones((2, 2)), np.ones((3, 2))), "X has 2 rows and Y 3", "same number", "use pairwise"),
+    "transform": (lambda d: d.transform(np.ones((2, 2))), "only warped models", "precomputed", 'fit with tables="warped"'),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_refused(line, name):
+    call, *parts = BAD[name]
+    assert assert_refused(lambda: call(line), *parts, error=ValueError)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_no_numbers_are_refused(line, value):
+    with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
+        line([value, 0.0], [0.0, 0.0])
+
+
+def test_blocks_do_not_change_the_result(monkeypatch, rng):
+    X, Y = rng.random((30, 3)), rng.random((20, 3))
+    for name in ("singles", "pairs", "warped", "base"):
+        d = cases.fitted(name)[0].semimetric_
+        whole = d.paired(X[:20], Y), d.pairwise(X, Y)
+        monkeypatch.setattr("semimetric.distance._BLOCK", 7)
+        for part, again in zip(whole, (d.paired(X[:20], Y, n_jobs=2), d.pairwise(X, Y, n_jobs=2)), strict=True):
+            np.testing.assert_allclose(again, part, rtol=1e-12)
+        monkeypatch.undo()

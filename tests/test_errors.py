@@ -1,0 +1,28 @@
+import pickle
+
+import numpy as np
+import pytest
+
+from semimetric import _errors
+
+
+@pytest.mark.parametrize("name", _errors.__all__)
+def test_one_base_catches_everything_that_is_raised_on_purpose(name):
+    kind = getattr(_errors, name)
+    base = _errors.SemimetricWarning if issubclass(kind, Warning) else _errors.SemimetricError
+    assert issubclass(kind, base)
+
+
+@pytest.mark.parametrize(
+    ("name", "builtin"), [("InputError", ValueError), ("StorageError", ValueError), ("MissingExtraError", ImportError)]
+)
+def test_errors_are_also_the_builtin_that_one_expects(name, builtin):
+    assert issubclass(getattr(_errors, name), builtin)
+
+
+def test_a_failed_call_keeps_what_was_evaluated_through_pickling():
+    error = _errors.DistanceCallError("it failed", (3, 4), np.array([[0, 1]]), np.array([2.5]))
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.pair) == ("it failed", (3, 4))
+    assert (again.pairs == [[0, 1]]).all()
+    assert (again.distances == [2.5]).all()

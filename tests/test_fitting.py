@@ -1,0 +1,130 @@
+import cases
+import numpy as np
+import pytest
+from cases import assert_refused
+
+from semimetric import DistanceRegressor, InputError, NotSupportedError, fitting
+from semimetric._types import Pairs
+from semimetric.embeddings.pairs import PairEmbedding
+from semimetric.fitting import Recipe, baseline, build, ends, make_task, make_terms
+from semimetric.programs.penalties import Lasso, Ridge
+
+ITEMS, INDEX, Y = cases.sample()
+NAMES = ("u", "v", "w")
+
+BAD = {
+    "axioms": ({"axioms": "norm"}, "axioms='norm'", "not known", "use one of 'semimetric'"),
+    "tables": ({"tables": "sparse"}, "tables='sparse'", "not known", "'warped'"),
+    "symmetry": ({"symmetry": "none"}, "symmetry='none'", "not known", "'swap'"),
+    "link": ({"link": "log"}, "link='log'", "not known", "'sqrt'"),
+    "delta": ({"delta": -1.0}, "delta=-1.0", "must be >= 0"),
+    "alpha": ({"alpha": np.nan}, "alpha=nan", "must be a finite number"),
+    "relative": ({"relative": 0.0}, "relative=0.0", "must be > 0"),
+    "loss": ({"loss": "cubic"}, "loss='cubic'", "not known", "'huber'"),
+    "penalty": ({"penalty": "smooth"}, "penalty='smooth'", "not known", "'ridge'"),
+    "penalties": ({"penalty": [1.0]}, "penalty=[1.0]", "a sequence of them"),
+    "metric": ({"axioms": "metric"}, "axioms='metric'", "needs the triangle inequality", 'tables="warped"', NotSupportedError),
+    "warped premetric": ({"tables": "warped", "axioms": None}, 'tables="warped"', "needs", 'tables="full"', NotSupportedError),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_recipes_that_do_not_go_together_are_refused_before_any_work(name):
+    parameters, *parts = BAD[name]
+    error = parts.pop() if len(parts) == 4 else InputError
+    assert assert_refused(lambda: Recipe(**parameters).checked(), *parts, error=error)
+    for model in (DistanceRegressor(**parameters), cases.DistanceApproximator(cases.cityblock, **parameters)):
+        with pytest.raises(error):
+            model.fit(np.ones((2, 2, 1)) if type(model) is DistanceRegressor else ITEMS, np.ones(2))
+
+
+@pytest.mark.parametrize("name", ["auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"])
+def test_penalties_by_name_scale_with_alpha(name):
+    once, twice = (Recipe(penalty=name, alpha=a).penalties() for a in (0.1, 0.2))
+    assert [type(p) for p in once] == [type(p) for p in twice]
+    np.testing.assert_allclose([p.alpha for p in twice], [2 * p.alpha for p in once])
+
+
+def test_penalties_as_objects():
+    assert Recipe(penalty=None).penalties() == ()
+    assert Recipe(penalty=Ridge(0.5)).penalties() == (Ridge(0.5),)
+    assert Recipe(penalty=[Ridge(0.5), Lasso(0.1)]).penalties() == (Ridge(0.5), Lasso(0.1))
+
+
+def task_of(recipe, items=ITEMS, y=Y):
+    structure = build(recipe, items, NAMES)
+    return structure, make_task(recipe, structure, Pairs(items, INDEX), y, np.full(len(y), 1 / len(y)))
+
+
+def test_targets_are_in_units_of_their_mean():
+    _, task = task_of(Recipe(n_knots=3))
+    assert task.target.mean() == pytest.approx(1.0)
+    assert task.unit == pytest.approx(Y.mean())
+    _, squared = task_of(Recipe(n_knots=3, link="sqrt", relative=0.5))
+    np.testing.assert_allclose(squared.target * squared.unit, Y**2)
+    np.testing.assert_allclose(squared.scale, 1 / np.maximum(squared.target, 0.5))
+    part = squared.take(np.arange(10))
+    assert part.weight.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(part.scaled, squared.scaled[:10])
+
+
+def test_the_baseline_is_the_fitted_weighted_l1():
+    slopes = np.array([1.0, 0.0, 4.0])
+    y = np.abs(ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) @ slopes
+    structure, task = task_of(Recipe(n_knots=5), y=y)
+    base = baseline(structure, task.design(structure, ends(structure), None).moments(task.scaled, task.weight))
+    np.testing.assert_allclose(base.slopes * task.unit, slopes, atol=0.05 * slopes.max())
+    gaps = ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]
+    np.testing.assert_allclose(base.spread, np.sqrt((gaps**2).mean(axis=0)))
+    terms = make_terms(Recipe(delta=0.5), structure, base)
+    np.testing.assert_allclose(terms.lower, 0.5 * terms.columns.prior.mean())
+
+
+def test_explicit_knots_and_groups_make_the_structure():
+    knots = [[0.0, 0.5, 1.0]] * 3 + [[-1.0, 1.0]]
+    structure = build(Recipe(knots=knots, directions=[[1.0, -1.0, 0.0]], groups=[(0, 1), (3,)]), ITEMS, NAMES)
+    assert structure.embedding.groups == ((0, 1), (3,))
+    assert structure.n_raw == 3
+    assert_refused(lambda: build(Recipe(knots=knots), ITEMS, NAMES), "knots are given for 4 features", "there are 3")
+
+
+def test_directions_without_weight_are_left_out():
+    y = np.abs(ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) @ [1.0, 2.0, 3.0]
+    useless = [[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]]
+    model = DistanceRegressor(
+        n_knots=2, penalty="lasso", alpha=1e-2, directions=useless, tables="warped", preprocessor=ITEMS
+    ).fit(INDEX, y)  # fmt: skip
+    d = model.semimetric_
+    kept = 0 if d.directions is None else len(d.directions.names)
+    assert kept < 2
+    assert d.columns[:3] == ("x0", "x1", "x2")
+    assert np.corrcoef(model.predict(INDEX), y)[0, 1] > 0.99
+
+
+@pytest.mark.parametrize("name", ["touched", "joint"])
+def test_tables_too_large_hold_touched_vertices_and_a_prior_elsewhere(name):
+    model = cases.fitted(name)[0]
+    embedding = model.semimetric_.embedding
+    assert isinstance(embedding, PairEmbedding)
+    assert embedding.whole == (name == "joint")
+    corners = np.array([embedding.grid.low, embedding.grid.high])
+    assert model.semimetric_(*corners) > 0.1 * Y.mean()  # an unseen vertex is never silently 0
+
+
+def test_many_columns_are_restricted_to_those_that_pairs_touch(monkeypatch):
+    """The distance is that of the whole table: untouched vertices take the prior, which is where a ridge puts them."""
+    options = cases.RECIPES["pairs"] | {"penalty": "ridge", "preprocessor": ITEMS, "n_knots": 6}
+    models = []
+    for many in (10**9, 10):
+        monkeypatch.setattr(fitting, "_MANY_COLUMNS", many)
+        models.append(DistanceRegressor(**options).fit(INDEX, Y).semimetric_)
+    assert models[1].embedding.whole
+    table = models[0].pairwise(ITEMS)
+    np.testing.assert_allclose(models[1].pairwise(ITEMS), table, atol=0.02 * table.mean())
+
+
+def test_pairs_of_weight_zero_are_dropped_before_anything_is_evaluated():
+    weight = np.where(np.arange(len(Y)) < 100, 1.0, 0.0) / 100
+    recipe = Recipe(n_knots=3, base_distances=(cases.cityblock,))
+    structure = build(recipe, ITEMS, NAMES)
+    assert len(make_task(recipe, structure, Pairs(ITEMS, INDEX), Y, weight).base) == 100

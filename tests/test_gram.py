@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+import reference
+from scipy import sparse
+from scipy.optimize import nnls
+
+from semimetric.programs.design import Moments
+from semimetric.programs.penalties import Quadratic
+from semimetric.solvers.gram import Gram, box_quadratic, solve_moments
+
+
+def nothing(n):
+    return Quadratic(sparse.csr_array((n, n)), np.zeros(n))
+
+
+def moments_of(A, y):
+    return Moments(A.T @ A / len(y), A.T @ y / len(y), float(y @ y) / len(y), 1.0)
+
+
+@pytest.mark.parametrize("shape", [(60, 10), (60, 1), (10, 30), (30, 30)])
+def test_agrees_with_nonnegative_least_squares(shape, rng):
+    A, y = rng.random(shape), rng.normal(size=shape[0])
+    solution = solve_moments(Gram(), moments_of(A, y), nothing(shape[1]), np.zeros(shape[1]))
+    assert solution.objective == pytest.approx(nnls(A, y)[1] ** 2 / shape[0] / 2, abs=1e-9)
+    assert (solution.weights >= 0).all()
+    assert solution.gap <= 1e-8
+
+
+def test_a_box_of_two_weights_by_exhaustion(rng):
+    for _ in range(5):
+        B = rng.normal(size=(2, 2))
+        H, b, lower = B.T @ B + 0.1 * np.eye(2), rng.normal(size=2), rng.normal(size=2)
+        w, _ = box_quadratic(H, b, lower, tol=1e-12, max_iter=50)
+
+        def value(u, v, H=H, b=b):
+            return (x := np.array([u, v])) @ H @ x / 2 - b @ x
+
+        axes = [np.append(low, np.linspace(low, low + 8, 161)) for low in lower]
+        assert value(*w) <= reference.smallest(value, *axes) + 1e-9
+
+
+def test_free_weights_solve_the_normal_equations(rng):
+    A, y = rng.normal(size=(50, 6)), rng.normal(size=50)
+    solution = solve_moments(Gram(), moments_of(A, y), nothing(6), np.full(6, -np.inf))
+    np.testing.assert_allclose(solution.weights, np.linalg.lstsq(A, y, rcond=None)[0], atol=1e-8)
+    assert solution.gap <= 1e-9
+
+
+def test_a_singular_system_is_solved(rng):
+    A = rng.random((40, 5))
+    A = np.hstack([A, A, np.zeros((40, 2))])
+    y = A[:, :5] @ np.arange(5.0)
+    solution = solve_moments(Gram(), moments_of(A, y), nothing(12), np.zeros(12))
+    np.testing.assert_allclose(A @ solution.weights, y, atol=1e-5)
+
+
+def test_a_warm_start_ends_where_a_cold_one_does(rng):
+    A, y = rng.random((60, 8)), rng.random(60)
+    cold = solve_moments(Gram(), moments_of(A, y), nothing(8), np.full(8, 0.01))
+    warm = solve_moments(Gram(), moments_of(A, y), nothing(8), np.full(8, 0.01), start=cold.weights + 0.1)
+    np.testing.assert_allclose(warm.weights, cold.weights, atol=1e-6)

@@ -1,0 +1,85 @@
+import re
+import warnings
+
+import numpy as np
+import pytest
+from cases import assert_refused
+
+from semimetric import SemimetricWarning
+from semimetric.grids import Grid
+
+STRATEGIES = ["quantile", "uniform", "kmeans"]
+
+
+@pytest.mark.filterwarnings("ignore:ties in the data")
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("n_knots", [2, 5, [2, 7, 3]])
+def test_knots_increase_from_the_minimum_to_the_maximum(strategy, n_knots, rng):
+    X = rng.normal(size=(80, 3)) * [1, 1e-6, 1e6]
+    grid = Grid.fit(X, n_knots=n_knots, strategy=strategy, random_state=0)
+    assert (grid.sizes <= n_knots).all()
+    assert (grid.sizes == n_knots).all() or strategy == "kmeans"  # a lone extreme is a centre of its own
+    assert all((np.diff(k) > 0).all() for k in grid.knots)
+    np.testing.assert_allclose([grid.low, grid.high], [X.min(axis=0), X.max(axis=0)])
+
+
+def test_strategies_place_knots_as_they_say():
+    x = np.array([0.0, 1, 2, 3, 4, 10, 20, 30, 100])[:, None]
+    assert Grid.fit(x, n_knots=5, strategy="quantile").knots[0].tolist() == [0, 2, 4, 20, 100]
+    assert Grid.fit(x, n_knots=5, strategy="uniform").knots[0].tolist() == [0, 25, 50, 75, 100]
+    clusters = np.array([0.0, 9, 10, 11, 49, 50, 51, 90])[:, None]
+    assert Grid.fit(clusters, n_knots=4, strategy="kmeans", random_state=0).knots[0][[0, -1]].tolist() == [0, 90]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_ties_and_constants_leave_fewer_knots_and_say_so(strategy):
+    X = np.column_stack([np.ones(30), np.arange(30) % 2, np.arange(30.0)])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        grid = Grid.fit(X, n_knots=5, strategy=strategy, random_state=0)
+    messages = [str(w.message) for w in caught if issubclass(w.category, SemimetricWarning)]
+    assert any("features [0] are constant and carry nothing" in m for m in messages)
+    fewer = any(re.search(r"ties in the data leave fewer knots \(1: [23] of 5\)", m) for m in messages)
+    assert fewer != (strategy == "uniform")
+    assert grid.sizes[0] == 1
+    assert grid.sizes[2] == 5
+
+
+BAD = {
+    "none": (lambda: Grid([]), "no features", "at least one"),
+    "empty": (lambda: Grid([[0, 1], []]), "feature 1 has 0 knots", "1 to 65535 are required"),
+    "equal": (lambda: Grid([[0, 1, 1]]), "knots 1 and 2 of feature 0 are 1 and 1", "strictly increasing", "drop duplicates"),
+    "decreasing": (lambda: Grid([[0, 2, 1]]), "knots 1 and 2 of feature 0 are 2 and 1", "strictly increasing", "sort them"),
+    "nan": (lambda: Grid([[0, np.nan]]), "feature 0", "must be finite", "correct or rescale"),
+    "too wide": (lambda: Grid([[-1e308, 1e308]]), "feature 0", "a finite range", "rescale"),
+    "one asked for": (lambda: Grid.fit([[0.0], [1.0]], n_knots=1), "n_knots=1", "integers between 2 and 65535"),
+    "a fraction": (lambda: Grid.fit([[0.0], [1.0]], n_knots=2.5), "n_knots=2.5", "integers between 2 and 65535"),
+    "strategy": (lambda: Grid.fit([[0.0]], strategy="even"), "knots='even'", "not known", "use one of 'quantile'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_knots_are_refused(name):
+    assert assert_refused(*BAD[name])
+
+
+def test_a_grid_is_a_value():
+    given = np.array([0.0, 1.0, 2.0])
+    grid = Grid([given])
+    given[0] = -5
+    assert grid.low == [0.0]
+    with pytest.raises(ValueError, match="read-only"):
+        grid.knots[0][0] = 1.0
+
+
+def test_ends_and_excess():
+    grid = Grid([[0.0, 1.0, 4.0], [3.0]])
+    assert [k.tolist() for k in grid.ends.knots] == [[0.0, 4.0], [3.0]]
+    assert grid.excess(np.array([[-1.0, 5.0], [2.0, 3.0], [6.0, 0.0]])).tolist() == [[-1, 2], [0, 0], [2, -3]]
+
+
+def test_large_data_keep_their_minimum_and_maximum(monkeypatch, rng):
+    monkeypatch.setattr("semimetric.grids._MOST_ROWS", 50)
+    X = rng.normal(size=(1000, 2))
+    grid = Grid.fit(X, n_knots=4, random_state=0)
+    np.testing.assert_array_equal([grid.low, grid.high], [X.min(axis=0), X.max(axis=0)])

@@ -1,0 +1,156 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from semimetric import InputError, NotSupportedError, Semimetric
+from semimetric.embeddings.pairs import PairEmbedding
+from semimetric.grids import Grid
+from semimetric.plotting import _refined, _triangles, plot_around, plot_contributions, plot_predicted, plot_table
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def d():
+    grid = Grid([[0.0, 1.0, 4.0, 4.1], [-1.0, 1.0], [7.0]])
+    embedding = PairEmbedding(grid, [(0,), (1,), (2,)])
+    weights = np.random.default_rng(0).uniform(0.1, 1.0, embedding.n_columns)
+    return Semimetric(embedding, weights, np.full(3, 0.1), ("width", "height", "colour"))
+
+
+@pytest.fixture
+def ax():
+    return plt.subplots()[1]
+
+
+def test_the_picture_of_a_table_is_the_distance_itself(d):
+    values = d.tables()["width"].values
+    places, fine = _refined(np.array([0.0, 1.0, 4.0, 4.1]), values)
+    X = np.column_stack([places, np.zeros(len(places)), np.full(len(places), 7.0)])
+    assert np.allclose(fine, d.pairwise(X), atol=1e-12)
+    assert {0.0, 1.0, 4.0, 4.1} <= set(places)
+
+
+def test_triangles_cover_the_square_once_and_never_cross_the_diagonal():
+    triangles = _triangles(4)
+    a, b = np.divmod(triangles, 4)
+    area = 0.5 * np.abs((a[:, 1] - a[:, 0]) * (b[:, 2] - b[:, 0]) - (a[:, 2] - a[:, 0]) * (b[:, 1] - b[:, 0]))
+    assert area.sum() == 9
+    side = np.sign(a - b)
+    assert (side.min(axis=1) * side.max(axis=1) >= 0).all()
+
+
+def test_a_table_has_its_knots_as_ticks_and_names_that_fit(d, ax):
+    drawn = plot_table(d, "width", ax)
+    assert drawn is ax
+    assert sorted([*drawn.get_xticks(), *drawn.get_xticks(minor=True)]) == [0, 1, 4, 4.1]
+    assert [t.get_text() for t in drawn.get_xticklabels()] == ["0", "1", "4.1"]  # 4 would overlap 4.1
+    assert "width" in drawn.get_title()
+    assert len(ax.figure.axes) == 2  # and its colour bar
+    assert drawn.figure.axes[1].get_ylabel() == "part of the distance"
+
+
+def test_a_term_may_be_given_by_number_and_without_axes(d):
+    assert plot_table(d, 1).get_xlabel() == "height of x"
+
+
+def test_the_label_says_what_the_link_makes_of_the_sum(d, ax):
+    plot_table(dataclasses.replace(d, link="sqrt"), "width", ax)
+    assert ax.figure.axes[1].get_ylabel() == "part of the squared distance"
+
+
+def test_around_draws_the_distances_from_the_point(d, ax):
+    drawn = plot_around(d, [1.0, 0.0, 7.0], ("width", 1), ax=ax)
+    assert drawn is ax
+    assert (drawn.get_xlabel(), drawn.get_ylabel()) == ("width", "height")
+    assert np.allclose(drawn.get_xlim(), (0, 4.1))
+    marker = ax.lines[-1]
+    assert (*marker.get_xdata(), *marker.get_ydata()) == (1.0, 0.0)
+
+
+def test_items_set_the_range_and_are_drawn(d, ax):
+    X = [[0.5, 0.0, 7.0], [2.0, 0.3, 7.0]]
+    plot_around(d, [1.0, 0.5, 7.0], (0, 1), X, ax)
+    assert np.allclose((*ax.get_xlim(), *ax.get_ylim()), (0.5, 2.0, 0.0, 0.5))
+    assert ax.lines[0].get_xdata().tolist() == [0.5, 2.0]
+
+
+def test_around_a_constant_feature_there_is_still_something_to_draw(d, ax):
+    plot_around(d, [1.0, 0.0, 7.0], ("width", "colour"), ax=ax)
+    assert np.allclose(ax.get_ylim(), (6.5, 7.5))
+
+
+@pytest.mark.parametrize("n", [40, 6000])
+def test_predicted_says_how_well_they_agree(n, ax):
+    true = np.linspace(1, 2, n)
+    drawn = plot_predicted(true, 1.1 * true, ax)
+    text = drawn.texts[0].get_text()
+    assert drawn is ax
+    assert text.splitlines() == [f"{n:,} pairs", "median error 10 %", "correlation 1.0000"]
+    assert ax.get_xlim() == ax.get_ylim()
+    assert bool(ax.collections) == (n > 5000)  # many pairs are binned
+
+
+def test_contributions_sum_to_the_distance(d, ax):
+    x, y = [0.0, -1.0, 7.0], [4.1, 1.0, 7.0]
+    drawn = plot_contributions(d, x, y, ax)
+    assert drawn is ax
+    widths = [bar.get_width() for bar in ax.patches]
+    assert sum(widths) == pytest.approx(d(x, y))
+    assert widths == sorted(widths, reverse=True)
+    assert f"{d(x, y):.3g}" in ax.get_title()
+
+
+def test_the_rest_of_the_terms_is_one_bar(d, ax):
+    x, y = [0.0, -1.0, 7.0], [5.0, 1.0, 7.0]  # width, height and what is outside the range
+    plot_contributions(d, x, y, ax, most=1)
+    assert [t.get_text() for t in ax.get_yticklabels()][1] == "2 other terms"
+    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(d(x, y))
+
+
+def test_the_root_of_the_sum_is_said(d, ax):
+    root = dataclasses.replace(d, link="sqrt")
+    plot_contributions(root, [0.0, 0, 7], [1.0, 0, 7], ax)
+    assert f"its root {root([0.0, 0, 7], [1.0, 0, 7]):.3g}" in ax.get_title()
+
+
+def test_equal_points_have_an_empty_sum(d, ax):
+    plot_contributions(d, [0.0, 0, 7], [0.0, 0, 7], ax)
+    assert "sum 0" in ax.get_title()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda d: plot_table(d, "weight"), "there is no table 'weight'; give one of: width, height, colour"),
+        (lambda d: plot_table(d, 9), "there is no table 9"),
+        (lambda d: plot_table(d, "colour"), "'colour' was constant in training"),
+        (lambda d: plot_around(d, [0.0, 0, 7], "ab"), "must be two names or numbers"),
+        (lambda d: plot_around(d, [0.0, 0, 7], ("width", "mass")), "there is no feature 'mass'; give a name .width"),
+        (lambda d: plot_around(d, [0.0, 0, 7], (0, 5)), "there is no feature 5.*a number below 3"),
+        (lambda d: plot_around(d, [0.0, 0, 7], ("width", 0)), "the same feature twice"),
+        (lambda d: plot_around(d, [0.0, 0], (0, 1)), "x has 2 features"),
+        (lambda d: plot_predicted([1.0, 2], [1.0]), "of the same length"),
+        (lambda d: plot_contributions(d, [[0.0, 0, 7]], [[0.0, 0, 7]]), "one pair of vectors"),
+        (lambda d: plot_contributions(d, [0.0, 0, 7], [1.0, 0, 7], most=0), "most=0 must be at least 1"),
+    ],
+)
+def test_wrong_input_is_refused(call, message, d):
+    with pytest.raises(InputError, match=message):
+        call(d)
+
+
+def test_a_table_of_two_features_is_too_much_for_a_heat_map():
+    embedding = PairEmbedding(Grid([[0.0, 1.0], [0.0, 1.0]]), [(0, 1)])
+    d = Semimetric(embedding, np.ones(embedding.n_columns), np.ones(2), ("a", "b"))
+    with pytest.raises(NotSupportedError, match="'a . b' joins 2 features.*plot_around"):
+        plot_table(d, "a * b")

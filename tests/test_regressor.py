@@ -1,0 +1,154 @@
+import cases
+import numpy as np
+import pytest
+from cases import assert_refused
+
+from semimetric import DistanceRegressor, NotSupportedError, SemimetricWarning
+
+ITEMS, INDEX, Y = cases.sample()
+POINTS = ITEMS[INDEX]
+
+
+def fit(pairs=INDEX, y=Y, preprocessor=ITEMS, sample_weight=None, **options):
+    return DistanceRegressor(**cases.FAST | options, preprocessor=preprocessor).fit(pairs, y, sample_weight)
+
+
+@pytest.mark.parametrize("name", cases.RECIPES)
+def test_learns_and_records(name):
+    model, items, index, y = cases.fitted(name)
+    assert model.score(index, y) > 0.6
+    assert model.n_features_in_ == 3
+    assert model.solution_.relative_gap < 1e-3
+    assert model.predict(index).dtype == np.float64
+
+
+def test_points_and_row_numbers_give_the_same_model():
+    knots = [[0.0, 0.4, 1.0]] * 3
+    by_rows, by_points = fit(knots=knots), fit(POINTS, preprocessor=None, knots=knots)
+    assert (by_rows.semimetric_.weights == by_points.semimetric_.weights).all()
+    assert (by_rows.predict(INDEX) == by_points.predict(POINTS)).all()
+
+
+def test_an_asymmetric_distance_needs_premetric():
+    """Kullback and Leibler's divergence: d(x, y) != d(y, x)."""
+    rng = np.random.default_rng(3)
+    P = rng.dirichlet(np.ones(3), 80)
+    i, j = rng.integers(0, 80, (2, 600))
+    y = (P[i] * np.log(P[i] / P[j])).sum(axis=1).clip(0)
+    scores = [
+        DistanceRegressor(n_knots=6, alpha=1e-5, penalty="ridge", axioms=a, preprocessor=P).fit(np.column_stack([i, j]), y)
+        .score(np.column_stack([i, j]), y)
+        for a in ("semimetric", "premetric")
+    ]  # fmt: skip
+    assert scores[1] > scores[0] + 0.02
+
+
+def test_signed_targets_need_no_axioms():
+    signed = ITEMS[INDEX[:, 0], 0] - ITEMS[INDEX[:, 1], 0]
+    assert fit(y=signed, axioms=None, penalty="ridge", alpha=1e-8).score(INDEX, signed) > 0.999
+    assert_refused(lambda: fit(y=signed), "y[", "must be >= 0", "axioms=None")
+
+
+def test_relative_losses_serve_small_distances(rng):
+    small = np.argsort(Y)[:30]
+    error = {r: np.abs(fit(relative=r).predict(INDEX[small]) / Y[small] - 1).mean() for r in (False, 0.01)}
+    assert error[0.01] < error[False]
+
+
+def test_absolute_losses_ignore_gross_errors():
+    true = cases.warped_sum(ITEMS[INDEX[:, 0]], ITEMS[INDEX[:, 1]])
+    wrong = np.where(np.arange(len(Y)) % 10 == 0, 20 * Y.max(), true)
+    errors = {loss: np.abs(fit(y=wrong, loss=loss).predict(INDEX) - true).mean() for loss in ("squared", "absolute")}
+    assert errors["absolute"] < 0.3 * errors["squared"]
+
+
+def test_a_base_distance_takes_what_it_explains():
+    model = fit(y=2.5 * cases.cityblock(ITEMS[INDEX[:, 0]], ITEMS[INDEX[:, 1]]), base_distances=(cases.cityblock,),
+                penalty="ridge-zero", alpha=1e-2)  # fmt: skip
+    assert model.semimetric_.base_distances[0].weight == pytest.approx(2.5, rel=0.01)
+
+
+def test_threads_do_not_change_the_weights():
+    np.testing.assert_allclose(fit(n_jobs=2).semimetric_.weights, fit().semimetric_.weights, rtol=1e-9)
+
+
+BAD = {
+    "no y": (lambda: fit(y=None), "requires y to be passed", "y is None", "one distance a pair"),
+    "one pair": (lambda: fit(INDEX[:1], Y[:1]), "1 pairs", "all equal", "at least two pairs"),
+    "all equal": (lambda: fit(y=np.ones(len(Y))), "all equal (1)", "nothing to learn", "at different distances"),
+    "all zero": (lambda: fit(y=np.zeros(len(Y))), "all distances in y are 0", "nothing to learn", "give pairs"),
+    "out of range": (lambda: fit(INDEX + 1000), "pair 0", "there are 40 items", "between 0 and 39"),
+    "other features": (lambda: fit().predict(np.ones((1, 2))), "dtype float64", "must be integers", "drop preprocessor="),
+    "few for auto": (
+        lambda: DistanceRegressor(preprocessor=ITEMS).fit(INDEX[:5], Y[:5]), "5 pairs over", "too few to hold some out",
+        "n_knots= and alpha=",
+    ),
+    "n_knots": (lambda: fit(n_knots="many"), "n_knots='many'", 'must be a number or "auto"'),
+    "groups": (lambda: fit(groups=[(0, 0)]), "group (0, 0)", "each once"),
+    "duplicate knots": (lambda: fit(knots=[[0, 0, 1]] * 3), "knots 0 and 1 of feature 0", "strictly increasing", "drop"),
+    "decreasing knots": (lambda: fit(knots=[[1, 0]] * 3), "are 1 and 0", "strictly increasing", "sort them"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_refused_in_three_parts(name):
+    assert assert_refused(*BAD[name])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("where", ["items", "y", "points"])
+def test_values_that_are_no_numbers_are_refused(where, value):
+    items, y, points = ITEMS.copy(), Y.copy(), POINTS.copy()
+    items[3, 1] = y[5] = points[2, 1, 0] = value
+    calls = {"items": lambda: fit(preprocessor=items), "y": lambda: fit(y=y), "points": lambda: fit(points, preprocessor=None)}
+    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+        calls[where]()
+
+
+def test_prediction_wants_the_features_of_the_fit():
+    model = fit(POINTS, preprocessor=None)
+    assert_refused(lambda: model.predict(POINTS[:, :, :2]), "pairs has 2 features", "3 features are required", "same columns")
+
+
+def test_constant_features_are_warned_of_and_carry_nothing():
+    items = np.column_stack([ITEMS, np.full(len(ITEMS), 7.0)])
+    with pytest.warns(SemimetricWarning, match=r"features \[3\] are constant and carry nothing"):
+        model = fit(preprocessor=items)
+    np.testing.assert_allclose(model.predict(INDEX), fit().predict(INDEX), rtol=0.1)
+    assert model.semimetric_.contributions(items[0], items[1])[3] == 0
+
+
+def test_partial_fit_says_what_it_needs():
+    def refused(*parts, **options):
+        model = DistanceRegressor(**{"n_knots": 3, "alpha": 1e-3} | options, preprocessor=ITEMS)
+        assert_refused(lambda: model.partial_fit(INDEX, Y), *parts, error=NotSupportedError)
+
+    refused("cannot hold pairs out", "give numbers", 'not "auto"', alpha="auto")
+    refused("second moments", 'loss="squared"', loss="absolute")
+    refused("second moments", 'link="identity"', link="sqrt")
+    model = DistanceRegressor(**cases.FAST).partial_fit(POINTS, Y)
+    assert_refused(lambda: model.partial_fit(POINTS[:, :, :2], Y), "2 features", "the first had 3")
+
+
+def test_fit_forgets_what_partial_fit_gathered():
+    model = DistanceRegressor(**cases.FAST, preprocessor=ITEMS)
+    model.partial_fit(INDEX[:50], Y[:50]).fit(INDEX, Y)
+    assert (model.semimetric_.weights == fit().semimetric_.weights).all()
+    model.partial_fit(INDEX[:50], Y[:50])
+    assert (model.predict(INDEX) != fit().predict(INDEX)).any()
+
+
+@pytest.mark.slow
+def test_how_people_see_colours(real_data):
+    """Random folds of measured colour differences: better than the CIELAB distance."""
+    data = np.load(real_data("combvd_colour.npz"), allow_pickle=False)
+    pairs, y = np.stack([data["lab1"], data["lab2"]], axis=1), data["dv"]
+    fold = np.random.default_rng(0).integers(0, 5, len(y))
+    out = np.empty(len(y))
+    for k in range(5):
+        out[fold == k] = DistanceRegressor(n_knots=6, alpha=1e-4).fit(pairs[fold != k], y[fold != k]).predict(pairs[fold == k])
+
+    def stress(d):
+        return 100 * np.sqrt(1 - (d @ y) ** 2 / (d @ d) / (y @ y))
+
+    assert stress(out) < 0.9 * stress(np.linalg.norm(pairs[:, 0] - pairs[:, 1], axis=1))
