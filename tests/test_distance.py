@@ -9,7 +9,7 @@ from semimetric.grids import Grid
 
 AXIOMS = {
     "singles": "semimetric", "pairs": "semimetric", "touched": "semimetric", "swapped": "semimetric", "premetric": "premetric",
-    "no axioms": "none", "warped": "metric", "lasso": "premetric", "base": "semimetric", "directions": "metric",
+    "no axioms": "none", "warped": "metric", "base": "semimetric", "directions": "metric",
     "square root": "semimetric",
 }  # fmt: skip
 
@@ -31,6 +31,15 @@ def test_features_in_no_group_leave_positivity_unclaimed():
     moved = items + [0.0, 0.01, 0.0]
     inside = (moved <= items.max(axis=0)).all(axis=1)
     assert (d.paired(items, moved)[inside] == 0).all()
+
+
+def test_weights_at_zero_leave_positivity_unclaimed():
+    items, index, y = cases.sample()
+    none = {"penalty": "lasso", "alpha": 0.3, "delta": 0.0, "n_knots": 4, "preprocessor": items}
+    d = DistanceRegressor(**none).fit(index, y).semimetric_
+    assert (d.weights == 0).any()
+    assert d.axioms.name == "premetric"
+    assert DistanceRegressor(**none | {"delta": 1e-6}).fit(index, y).semimetric_.axioms.name == "semimetric"
 
 
 def test_axioms_are_named_by_the_strongest():

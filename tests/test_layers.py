@@ -16,12 +16,12 @@ _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables
 grids callables supervision datasets
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.pairs
 embeddings.directions embeddings.histograms embeddings.states
-distance
+base_distances distance
 programs.losses programs.penalties programs.design programs.program programs.certificate programs.constraints programs
 solvers.base solvers.gram solvers.interior_point solvers.first_order solvers.reference solvers.auto solvers
 fitting selection
 estimators.base estimators.regressor estimators.approximator
-persistence plotting demo cli __main__ __init__
+persistence plotting demo frames commands cli __main__ __init__
 """.split()
 
 EMPTY = {"_kernels", "embeddings", "estimators"}  # packages that hold a docstring only

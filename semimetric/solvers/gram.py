@@ -53,29 +53,36 @@ def solve_moments(solver: Gram, moments: Moments, penalty: Quadratic, lower: Flo
     b = moments.cross + penalty.q
     constant = moments.square / 2 + penalty.constant
     scale = max(constant, 1e-300)
-    w, n_iter = box_quadratic(H, b, lower, start, tol=0.1 * solver.tol * scale, max_iter=solver.max_iter)
-    gradient = H @ w - b
-    objective = max(float(w @ (gradient - b)) / 2 + constant, 0.0)
-    gap = _gap(H, gradient, w, lower, moments, objective)
+    upper = _box(moments, lower, scale)
+    w, gap, n_iter = box_quadratic(H, b, lower, upper, start, tol=solver.tol * scale, max_iter=solver.max_iter)
+    objective = max(float(w @ (H @ w)) / 2 - float(b @ w) + constant, 0.0)
     status = Status.SOLVED if gap <= solver.tol * scale else Status.LIMIT if n_iter >= solver.max_iter else Status.INACCURATE
     return Solution(w, objective, gap, n_iter, status, "Gram")
 
 
-def _gap(H: Floats, gradient: Floats, w: Floats, lower: Floats, moments: Moments, objective: float) -> float:
-    """Frank-Wolfe gap over a box that holds a minimiser, or for free weights half the Newton decrement.
+def _box(moments: Moments, lower: Floats, objective: float) -> Floats:
+    """Upper bounds that a minimiser obeys, given that ``objective`` can be reached with A, w >= 0.
 
-    For A, w >= 0: w_j ‖A_j‖ <= ‖A w‖ <= ‖y‖ + sqrt(2 objective), norms weighted by S; H_jj bounds columns of P alone.
+    w_j ‖A_j‖ <= ‖A w‖ <= ‖y‖ + sqrt(2 objective), norms weighted by S; infinite for columns that no pair touches.
+    """
+    reach = np.sqrt(moments.square) + np.sqrt(2.0 * objective)
+    norm = np.sqrt(np.maximum(np.diag(moments.gram), 0.0))
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.where(norm > 0, reach / norm, np.inf), lower)
+
+
+def _gap(H: Floats, gradient: Floats, w: Floats, lower: Floats, upper: Floats) -> float:
+    """A bound of objective - optimum.
+
+    Frank-Wolfe over the box; where the box is open, g² / (2 H_jj) for the columns that only a diagonal penalty holds. With
+    free weights it is half the squared Newton decrement.
     """
     if not np.isfinite(lower).all():
         return abs(float(gradient @ _solve_free(H, gradient))) / 2
-    reach = np.sqrt(moments.square) + np.sqrt(2.0 * objective)
-    norm = np.sqrt(np.maximum(np.diag(moments.gram), 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        by_data = np.where(norm > 0, reach / norm, np.inf)
-        spread = np.where(np.diag(H) > 0, np.abs(gradient) / np.diag(H), 0.0)
-    upper = np.maximum(by_data, w)
-    falling = np.where(gradient < 0, -gradient * np.where(np.isfinite(upper), upper - w, 1e6 * spread), 0.0)
-    return float(np.maximum(gradient, 0.0) @ (w - lower) + falling.sum())
+    closed = np.isfinite(upper)
+    alone = np.divide(gradient**2, 2.0 * np.diag(H), out=np.zeros_like(gradient), where=np.diag(H) > 0)
+    falling = np.where(gradient < 0, np.where(closed, -gradient * (np.where(closed, upper, w) - w), alone), 0.0)
+    return float(np.maximum(gradient, 0.0) @ (w - lower) + np.maximum(falling, 0.0).sum())
 
 
 def _solve_free(H: Floats, g: Floats) -> Floats:
@@ -92,49 +99,45 @@ def _solve_free(H: Floats, g: Floats) -> Floats:
 
 
 def box_quadratic(
-    H: Floats, b: Floats, lower: Floats, start: Floats | None = None, *, tol: float, max_iter: int
-) -> tuple[Floats, int]:
+    H: Floats, b: Floats, lower: Floats, upper: Floats, start: Floats | None = None, *, tol: float, max_iter: int
+) -> tuple[Floats, float, int]:
     """min wᵀ H w / 2 - bᵀ w over w >= lower, by projected Newton steps on the free weights.
+
+    ``upper`` is a box that a minimiser is known to lie in; it certifies, and does not constrain.
 
     Returns
     -------
     w : ndarray of shape (n,)
+    gap : float
+        Certified.
     n_iter : int
     """
     w = np.where(np.isfinite(lower), lower, 0.0) if start is None else np.maximum(start, lower)
-    value, gradient = _evaluate(H, b, w)
-    for n_iter in range(max_iter):
+    gradient = H @ w - b
+    for n_iter in range(max_iter + 1):
+        gap = _gap(H, gradient, w, lower, upper)
+        if gap <= tol or n_iter == max_iter:
+            break
         free = (w > lower) | (gradient < 0)
-        if _decrease(gradient, w, lower, free) <= tol:
-            return w, n_iter
         step = np.zeros_like(w)
         step[free] = -_solve_free(H[np.ix_(free, free)], gradient[free])
-        w, value, gradient, moved = _search(H, b, lower, w, step, value)
-        if not moved:  # the value is at its rounding error, the gradient may not be
-            last = np.maximum(w + step, lower)
-            after = _decrease(H @ last - b, last, lower, free)
-            return (last if after < _decrease(gradient, w, lower, free) else w), n_iter + 1
-    return w, max_iter
+        w, gradient, moved = _search(H, gradient, lower, w, step)
+        if not moved:
+            break
+    return w, gap, n_iter
 
 
-def _evaluate(H: Floats, b: Floats, w: Floats) -> tuple[float, Floats]:
-    product = H @ w
-    return float(w @ product) / 2 - float(b @ w), product - b
+def _search(H: Floats, gradient: Floats, lower: Floats, w: Floats, step: Floats) -> tuple[Floats, Floats, bool]:
+    """The first point on the projection arc of the step that decreases the objective, its gradient, and whether there is one.
 
-
-def _decrease(gradient: Floats, w: Floats, lower: Floats, free: np.ndarray) -> float:
-    """Size of the projected gradient, as an objective."""
-    room = np.where(np.isfinite(lower), np.where(gradient > 0, w - lower, np.abs(w) + 1.0), np.abs(w) + 1.0)
-    return float((np.abs(gradient) * room)[free].sum())
-
-
-def _search(H: Floats, b: Floats, lower: Floats, w: Floats, step: Floats, value: float) -> tuple[Floats, float, Floats, bool]:
-    """The best of a few points on the projection arc of the step."""
+    The change is computed from the move, not from two objectives, so that it is exact to the last digits of progress.
+    """
     length = 1.0
     for _ in range(40):
         trial = np.maximum(w + length * step, lower)
-        new, gradient = _evaluate(H, b, trial)
-        if new < value:
-            return trial, new, gradient, True
+        move = trial - w
+        turned = H @ move
+        if float(gradient @ move) + float(move @ turned) / 2 < 0:
+            return trial, gradient + turned, True
         length /= 2
-    return w, value, H @ w - b, False
+    return w, gradient, False
