@@ -12,7 +12,13 @@ settings.register_profile(
     "semimetric", derandomize=True, deadline=None, max_examples=50, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("semimetric")
-threadpool_limits(1, user_api="blas")  # workers of pytest-xdist share the cores
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_blas_thread():
+    """Workers of pytest-xdist share the cores; threads that wait for one another cost ten times the work."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 @pytest.fixture

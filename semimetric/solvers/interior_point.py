@@ -100,7 +100,7 @@ class _Newton:
     """The Newton system of one program."""
 
     def __init__(self, program: ConvexProgram) -> None:
-        self.program = program
+        self.program, self.A = program, program.design.held()  # many products, and one gram an iteration
         self.P = program.penalty.P.toarray()
         self.curvature = program.loss.curvature / program.sample_weight
         self.low, self.high = program.loss.bounds(program.sample_weight)
@@ -112,12 +112,12 @@ class _Newton:
     def first(self, start: Floats | None) -> _Point:
         """An interior point at the scale of the problem."""
         p = self.program
-        rows = p.design.matvec(np.ones(len(p.lower)))
+        rows = self.A.matvec(np.ones(len(p.lower)))
         scale = float(p.sample_weight @ np.abs(p.y)) / max(float(p.sample_weight @ rows), 1e-12)
         w = p.lower + scale if start is None else np.maximum(start, p.lower + 0.1 * scale)
-        residual = p.design.matvec(w) - p.y
+        residual = self.A.matvec(w) - p.y
         theta = np.where(self.has_low & self.has_high, (self.low + self.high) / 2, 0.0)
-        slope = p.design.rmatvec(p.sample_weight)
+        slope = self.A.rmatvec(p.sample_weight)
         size = float(p.sample_weight @ np.abs(residual)) + 1e-3
         return _Point(
             w, theta, np.full(len(w), max(float(slope.mean()), 1e-12)),
@@ -127,7 +127,7 @@ class _Newton:
 
     def residuals(self, point: _Point) -> _State:
         p = self.program
-        residual, product = p.design.matvec(point.w) - p.y, p.design.rmatvec(point.theta)
+        residual, product = self.A.matvec(point.w) - p.y, self.A.rmatvec(point.theta)
         primal = residual - self.curvature * point.theta - point.of_high + point.of_low
         return _State(residual, product, primal, product + p.penalty.gradient(point.w) - point.of_w)
 
@@ -163,11 +163,10 @@ class _Newton:
 
     def _direction(self, point: _Point, state: _State, room: tuple, inverse: Floats, factor: tuple, target: tuple) -> _Point:
         """Newton direction for the complementarity targets of w, theta's upper and theta's lower bound."""
-        design = self.program.design
         shift = state.primal - target[1] / room[1] + target[2] / room[2]
-        rhs = -state.dual - design.rmatvec(inverse * shift) + target[0] / room[0]
+        rhs = -state.dual - self.A.rmatvec(inverse * shift) + target[0] / room[0]
         dw = cho_solve(factor, rhs, check_finite=False)
-        dtheta = inverse * (design.matvec(dw) + shift)
+        dtheta = inverse * (self.A.matvec(dw) + shift)
         return _Point(
             dw, dtheta, (target[0] - point.of_w * dw) / room[0],
             (target[1] + point.of_high * dtheta) / room[1], (target[2] - point.of_low * dtheta) / room[2],
