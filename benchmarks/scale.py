@@ -30,6 +30,7 @@ class Peak(threading.Thread):
         self.above = (self.most - self.first) / 2**20
 
     def run(self) -> None:
+        """Sample until the block ends."""
         while self.going:
             self.most = max(self.most, self._resident())
             time.sleep(0.005)
