@@ -141,6 +141,8 @@ def _add_model(group: Any) -> None:
     group.add_argument(
         "--alpha", type=_auto(float), default="auto", metavar="A", help="strength of the penalty, or auto (auto)"
     )
+    outside = "beyond the range of the items, go on at the mean slope, or clip"
+    group.add_argument("--outside", choices=("extend", "clip"), default="extend", help=outside)
     group.add_argument("--link", choices=("identity", "sqrt"), default="identity", help="sqrt: learn the squared distance")
     relative = "divide errors by the distance, or by FLOOR mean distances where that is larger (0.1)"
     group.add_argument("--relative", nargs="?", type=float, const=True, default=False, metavar="FLOOR", help=relative)

@@ -24,7 +24,7 @@ from .supervision import item_disjoint_splits
 __all__ = ["Answer", "run_demo", "run_distance", "run_fit", "run_info", "run_plot"]
 
 _MANY = 30  # terms and features that `info` prints by name
-_SETTINGS = ("tables", "n_knots", "loss", "penalty", "alpha", "link", "relative", "n_jobs", "random_state")
+_SETTINGS = ("tables", "n_knots", "loss", "penalty", "alpha", "outside", "link", "relative", "n_jobs", "random_state")
 
 
 @dataclass(frozen=True)

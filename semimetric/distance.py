@@ -266,10 +266,16 @@ class Semimetric:
             BaseDistance.read(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"])
             for k, (s, function) in enumerate(zip(stored, base_distances, strict=True))
         )
-        return cls(
+        read = cls(
             read_map(values["embedding"], arrays), arrays["weights"], arrays["epsilon"],
             tuple(values["feature_names"]), read_directions(values, arrays), bases, values["link"],
         )  # fmt: skip
+        expected = (read.embedding.n_columns, read.embedding.grid.n_features, len(read.columns))
+        if (len(read.weights), len(read.epsilon), read.embedding.grid.n_features) != expected:
+            raise StorageError(
+                "the file's arrays do not fit together; it was not written by this version: save the model again"
+            )
+        return read
 
     def __repr__(self) -> str:
         sizes = sorted({len(g) for g in self.embedding.groups})

@@ -5,16 +5,14 @@
 Targets are divided by their mean first, so penalties, thresholds and delta do not depend on the unit of the distance.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ._checks import check_alpha, check_choice
-from ._errors import InputError, NotSupportedError
-from ._types import ArrayLike, Floats, Integers, Pairs
+from ._errors import InputError
+from ._types import Floats, Integers, Pairs
 from .base_distances import BaseDistance
 from .callables import DistanceFunction
 from .distance import Semimetric
@@ -24,16 +22,16 @@ from .embeddings.pairs import PairEmbedding, resolve_groups
 from .embeddings.warped import WarpedEmbedding
 from .grids import Grid
 from .programs.design import Moments, PairDesign
-from .programs.losses import Loss, resolve_loss
-from .programs.penalties import Columns, Lasso, Penalty, Quadratic, Ridge, Roughness, Shift
+from .programs.losses import resolve_loss
+from .programs.penalties import Columns, Quadratic
 from .programs.program import ConvexProgram
+from .recipe import Recipe
 from .solvers.auto import choose
-from .solvers.base import Solution, Solver
+from .solvers.base import Solution
 from .solvers.gram import Gram, solve_moments
 
 __all__ = [
     "Baseline",
-    "Recipe",
     "Structure",
     "Task",
     "baseline",
@@ -47,95 +45,10 @@ __all__ = [
     "touched",
 ]
 
-_AXIOMS = ("semimetric", "metric", "quasimetric", "premetric", None)
 _PROBES = 8
 _MANY_COLUMNS = 1_000
 _LEAST_SPREAD = 0.05  # of the range: a feature that hardly ever differs must not be given a steep slope for it
 _FLOOR = 1e-3  # of the even slope: an untouched vertex is never 0
-_TENSOR = 300.0  # of alpha: pairs tell little about the corners of a table, much about its band
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How to learn: the parameters of an estimator, with everything that was ``"auto"`` decided."""
-
-    n_knots: int | Sequence[int] = 8
-    knots: str | Sequence[ArrayLike] = "quantile"
-    groups: str | Sequence[Sequence[int]] = "singles"
-    directions: Any = None
-    tables: str = "full"
-    axioms: str | None = "semimetric"
-    symmetry: str = "tie"
-    delta: float = 1e-6
-    outside: str = "extend"
-    link: str = "identity"
-    loss: str | Loss = "squared"
-    relative: bool | float = False
-    penalty: str | Penalty | Sequence[Penalty] | None = "auto"
-    alpha: float = 1e-3
-    solver: str | Solver = "auto"
-    base_distances: Sequence[Callable[..., Any]] = ()
-    n_jobs: int | None = None
-    random_state: int | None = None
-    verbose: bool = False
-
-    def checked(self) -> "Recipe":
-        """The recipe, if its parts are known and go together.
-
-        Raises
-        ------
-        InputError, NotSupportedError
-        """
-        check_choice("axioms", self.axioms, _AXIOMS)
-        check_choice("tables", self.tables, ("full", "warped"))
-        check_choice("symmetry", self.symmetry, ("tie", "swap"))
-        check_choice("outside", self.outside, ("extend", "clip"))
-        check_choice("link", self.link, ("identity", "sqrt"))
-        check_alpha("delta", self.delta)
-        check_alpha("alpha", self.alpha)
-        if self.relative is not True and self.relative is not False:
-            check_alpha("relative", self.relative, strict=True)
-        if self.axioms == "quasimetric" or (self.axioms == "metric" and self.tables == "full"):
-            raise NotSupportedError(
-                f"axioms={self.axioms!r} needs the triangle inequality on full tables, which this version cannot impose; "
-                'use tables="warped", a metric by construction, or axioms="semimetric" or "premetric"'
-            )
-        if self.tables == "warped" and self.axioms not in ("semimetric", "metric"):
-            raise NotSupportedError(f'tables="warped" is a metric by construction; axioms={self.axioms!r} needs tables="full"')
-        resolve_loss(self.loss)
-        self.penalties()
-        return self
-
-    def penalties(self, embedding: PairMap | None = None) -> tuple[Penalty, ...]:
-        """The penalty terms; "auto" leaves out differences where the embedding cannot hold its tables."""
-        if self.penalty is None:
-            return ()
-        if isinstance(self.penalty, Penalty):
-            return (self.penalty,)
-        if isinstance(self.penalty, str):
-            return _named_penalty(self.penalty, self.alpha, embedding is None or embedding.holds_tables)
-        terms = tuple(self.penalty)
-        if not all(isinstance(t, Penalty) for t in terms):
-            raise InputError(f"penalty={self.penalty!r} must be a name, a Penalty, a sequence of them, or None")
-        return terms
-
-    @property
-    def symmetry_of_columns(self) -> str:
-        """Symmetry of the pair embedding."""
-        return self.symmetry if self.axioms in ("semimetric", "metric") else "none"
-
-
-def _named_penalty(name: str, alpha: float, differences: bool) -> tuple[Penalty, ...]:
-    names: dict[str, tuple[Penalty, ...]] = {
-        "auto": (Ridge(alpha), Shift(alpha), Roughness(_TENSOR * alpha)) if differences else (Ridge(alpha),),
-        "ridge": (Ridge(alpha),),
-        "ridge-zero": (Ridge(alpha, towards="zero"),),
-        "roughness": (Roughness(alpha, order=1), Ridge(1e-3 * alpha)),
-        "roughness-2": (Roughness(alpha, order=2), Ridge(1e-3 * alpha)),
-        "lasso": (Lasso(alpha),),
-    }
-    check_choice("penalty", name, tuple(names))
-    return names[name]
 
 
 @dataclass(frozen=True, eq=False)

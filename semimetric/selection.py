@@ -18,7 +18,6 @@ from ._errors import InputError, SemimetricWarning
 from ._types import Floats, Pairs
 from .fitting import (
     Baseline,
-    Recipe,
     Structure,
     Task,
     baseline,
@@ -31,6 +30,7 @@ from .fitting import (
 )
 from .programs.losses import resolve_loss
 from .programs.penalties import total
+from .recipe import Recipe
 from .supervision import item_disjoint_splits
 
 __all__ = ["Choice", "decide"]

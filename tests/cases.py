@@ -7,10 +7,11 @@ from semimetric import DistanceApproximator, DistanceRegressor, EvenDirections, 
 from semimetric._types import Pairs
 from semimetric.embeddings.pairs import PairEmbedding
 from semimetric.embeddings.warped import WarpedEmbedding
-from semimetric.fitting import Recipe, baseline, build, ends, make_task, make_terms
+from semimetric.fitting import baseline, build, ends, make_task, make_terms
 from semimetric.programs.losses import Absolute, Huber, Squared, resolve_loss
 from semimetric.programs.penalties import Lasso, Ridge, Roughness, Shift
 from semimetric.programs.program import ConvexProgram
+from semimetric.recipe import Recipe
 from semimetric.solvers import FirstOrder, Gram, InteriorPoint
 from semimetric.supervision import sample_pairs
 

@@ -6,8 +6,9 @@ from cases import assert_refused
 from semimetric import DistanceRegressor, InputError, NotSupportedError, fitting
 from semimetric._types import Pairs
 from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.fitting import Recipe, baseline, build, ends, make_task, make_terms
+from semimetric.fitting import baseline, build, ends, make_task, make_terms
 from semimetric.programs.penalties import Lasso, Ridge
+from semimetric.recipe import Recipe
 
 ITEMS, INDEX, Y = cases.sample()
 NAMES = ("u", "v", "w")

@@ -5,7 +5,7 @@ from cases import assert_refused
 
 from semimetric import DistanceRegressor, selection
 from semimetric._types import Pairs
-from semimetric.fitting import Recipe
+from semimetric.recipe import Recipe
 from semimetric.selection import Choice, decide
 
 ITEMS, INDEX, Y = cases.sample(n_items=60, n_pairs=400)

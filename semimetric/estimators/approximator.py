@@ -11,9 +11,10 @@ from .._types import ArrayLike, Floats, Integers, Pairs
 from ..callables import Distance, DistanceFunction
 from ..embeddings.directions import fit_directions
 from ..embeddings.pairs import PairEmbedding
-from ..fitting import Recipe, Structure, build, distance, make_task
+from ..fitting import Structure, build, distance, make_task
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
+from ..recipe import Recipe
 from ..solvers.base import Solution, Solver, Status
 from ..supervision import sample_pairs
 from .regressor import DistanceRegressor

@@ -13,7 +13,6 @@ from .._threads import blas_threads
 from .._types import ArrayLike, Floats, Pairs
 from ..distance import Semimetric
 from ..fitting import (
-    Recipe,
     Structure,
     Task,
     baseline,
@@ -28,6 +27,7 @@ from ..fitting import (
 from ..programs.design import Moments
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty, total
+from ..recipe import Recipe
 from ..selection import decide
 from ..solvers.base import Solution, Solver
 from .base import LearnedDistance

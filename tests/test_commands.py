@@ -1,0 +1,40 @@
+"""The commands behind the command line, without argument parsing; `test_cli.py` runs them through it."""
+
+from argparse import Namespace
+
+import numpy as np
+import pytest
+
+from semimetric import DistanceRegressor, InputError, StorageError
+from semimetric.commands import Answer, run_distance, run_info
+
+
+@pytest.fixture
+def model(tmp_path, rng):
+    pairs = rng.random((200, 2, 2))
+    fitted = DistanceRegressor(n_knots=3, alpha=1e-4).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1))
+    fitted.semimetric_.save(tmp_path / "model.smm")
+    return fitted
+
+
+def test_info_says_what_the_model_says(model, tmp_path):
+    answer = run_info(Namespace(model=str(tmp_path / "model.smm"), json=True))
+    assert isinstance(answer, Answer)
+    assert answer.values["n_features"] == 2
+    assert "semimetric" in answer.text
+
+
+def test_info_of_a_foreign_file_is_an_error(tmp_path):
+    (tmp_path / "other.smm").write_text("a,b")
+    with pytest.raises(StorageError, match="no semimetric file"):
+        run_info(Namespace(model=str(tmp_path / "other.smm"), json=False))
+
+
+def test_distance_needs_the_features_of_the_model(model, tmp_path):
+    (tmp_path / "items.csv").write_text("a\n1.0\n2.0\n")
+    given = Namespace(
+        model=str(tmp_path / "model.smm"), items=str(tmp_path / "items.csv"), other=None, pairs=None, id=None,
+        output=None, json=False, n_jobs=None, left="left", right="right",
+    )  # fmt: skip
+    with pytest.raises(InputError):
+        run_distance(given)
