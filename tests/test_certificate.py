@@ -1,8 +1,12 @@
 import cases
 import numpy as np
 import pytest
+from scipy import sparse
 
 from semimetric.programs.certificate import Certificate
+from semimetric.programs.design import MatrixDesign
+from semimetric.programs.penalties import Columns
+from semimetric.programs.program import ConvexProgram
 from semimetric.solvers import Reference
 
 
@@ -29,3 +33,21 @@ def test_the_box_holds_the_minimiser(loss, rng):
         upper = certificate.upper(program.objective(np.maximum(w, program.lower)))
         assert (best <= upper + 1e-9).all()
         assert (upper >= program.lower).all()
+
+
+@pytest.mark.parametrize("loss", cases.LOSSES)
+def test_the_box_is_tight_where_one_weight_explains_everything(loss):
+    column, nothing = np.array([[1.0], [2.0], [0.5]]), Columns(1, *[np.ones(1)] * 5, differences=None)
+    program = ConvexProgram(
+        MatrixDesign(sparse.csr_array(column)),
+        3 * column[:, 0],
+        np.full(3, 1 / 3),
+        cases.LOSSES[loss],
+        (),
+        nothing,
+        np.zeros(1),
+    )
+    certificate = Certificate(program)
+    assert certificate.upper(0.0) >= 3 - 1e-12
+    assert certificate.upper(0.0) <= 3.5
+    assert (np.diff([certificate.upper(v)[0] for v in (0.0, 0.1, 1.0)]) > 0).all()
