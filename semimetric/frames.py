@@ -92,7 +92,7 @@ def read_table(path: str) -> Any:
     if not Path(path).is_file():
         raise InputError(f"there is no file {path}; check the path")
     try:
-        frame = pandas.read_parquet(path) if suffix in _PARQUET else pandas.read_csv(path, float_precision="round_trip")
+        frame = pandas.read_parquet(path) if suffix in _PARQUET else pandas.read_csv(path)
     except Exception as error:  # pandas and pyarrow raise many kinds; the user's file is named
         kind = "Parquet" if suffix in _PARQUET else "CSV"
         raise InputError(f"{path} cannot be read as {kind} ({_brief(error)}); check its content and extension") from error

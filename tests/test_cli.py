@@ -154,7 +154,7 @@ def test_info(folder, capsys):
     assert values["terms"] == ["width", "height", "outside range"]
     assert values["axioms"]["positive"] is True
     X = pd.read_csv(folder / "items.csv")
-    assert values["ranges"]["height"] == [X["height"].min(), X["height"].max()]
+    assert values["ranges"]["height"] == pytest.approx([X["height"].min(), X["height"].max()])
 
 
 @pytest.mark.parametrize(
