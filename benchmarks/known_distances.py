@@ -95,9 +95,9 @@ def learned(pairs: np.ndarray, y: np.ndarray, **recipe) -> tuple[Predict, str]:
 
 def methods(name: str) -> dict[str, Fit]:
     signed = name == "kullback_leibler"
-    network = MLPRegressor(hidden_layer_sizes=(64, 64), early_stopping=True, max_iter=60, random_state=0)
+    network = MLPRegressor(hidden_layer_sizes=(64, 64), early_stopping=True, max_iter=300, random_state=0)
     scaled = TransformedTargetRegressor(make_pipeline(StandardScaler(), network), transformer=StandardScaler())
-    boosting = HistGradientBoostingRegressor(max_iter=300, early_stopping=True, random_state=0)
+    boosting = HistGradientBoostingRegressor(max_iter=1000, early_stopping=True, random_state=0)
     return {
         "semimetric": partial(learned, **RECIPES[name]),
         "Mahalanobis": mahalanobis,
