@@ -47,7 +47,7 @@ __all__ = [
 
 _PROBES = 8
 _MANY_COLUMNS = 1_000
-_LEAST_SPREAD = 0.05  # of the range: a feature that hardly ever differs must not be given a steep slope for it
+_LEAST_SPREAD = 0.25  # of the typical: a feature that hardly ever differs must not be given a steep slope for it
 _FLOOR = 1e-3  # of the even slope: an untouched vertex is never 0
 
 
@@ -162,7 +162,9 @@ def baseline(structure: Structure, moments: Moments) -> Baseline:
     grid, n_base = structure.embedding.grid.ends, len(structure.bases)
     n, t = len(moments.cross), moments.total
     moving, width = grid.sizes > 1, grid.high - grid.low
-    rms = np.maximum(np.sqrt(np.diag(moments.gram) / t), _LEAST_SPREAD)
+    rms = np.sqrt(np.diag(moments.gram) / t)
+    typical = float(np.median(rms[rms > 0])) if (rms > 0).any() else 1.0
+    rms = np.maximum(rms, _LEAST_SPREAD * typical)
     gram, cross = moments.gram / np.outer(rms, rms), moments.cross / rms
     common = np.append(np.ones(n - n_base), np.zeros(n_base))
     level = max(float(common @ cross), 0.0) / max(float(common @ gram @ common), 1e-300)
