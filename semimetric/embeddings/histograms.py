@@ -143,6 +143,7 @@ class _Bank:
         return half_sphere(self.dimension, n, 0) if n else np.empty((0, self.dimension))
 
     def slices(self, n: int) -> Iterator[Named]:
+        """Cumulative sums along ``n`` directions: the mass before every gap between projected bins, times its width."""
         tolerance = 1e-9 * float(np.abs(self.C).max(initial=1.0))
         for d, u in enumerate(self._directions(n)):
             projection = self.C @ u
@@ -153,11 +154,13 @@ class _Bank:
                 yield f"slice{d}<{middle:.4g}", (high - low) * (projection < middle)
 
     def balls(self, radii: Sequence[float]) -> Iterator[Named]:
+        """The mass within each radius (in units of the spacing) of every bin."""
         for r in radii:
             near = self.ground <= r * self.spacing * (1 + 1e-9)
             yield from ((f"ball{r:g}@{b}", row.astype(float)) for b, row in enumerate(near))
 
     def edges(self, n: int, scales: Sequence[float]) -> Iterator[Named]:
+        """The mass on one side of every bin less that on the other, fading with the distance, along ``n`` directions."""
         for d, u in enumerate(self._directions(n)):
             projection = self.C @ u
             side = projection[:, None] - projection[None, :]
