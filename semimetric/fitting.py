@@ -286,12 +286,15 @@ def _name(function: DistanceFunction) -> str:
 
 
 def _compact(structure: Structure, w: Floats) -> tuple[PairMap, Floats, Directions | None]:
-    """Leave out groups of directions that have no weight, and directions that no group uses."""
+    """Leave out groups of directions that have no weight, and directions that no group uses.
+
+    Not under the swap: groups of one feature left alone would be numbered as tied.
+    """
     embedding, n_raw = structure.embedding, structure.n_raw
     used = np.bincount(embedding.group_of_column, weights=w != 0, minlength=len(embedding.groups)) > 0
     raw = np.array([any(f < n_raw for f in g) for g in embedding.groups])
     keep = np.flatnonzero(used | raw)
-    if structure.directions is None or len(keep) == len(embedding.groups):
+    if structure.directions is None or len(keep) == len(embedding.groups) or not embedding.continuous:
         return embedding, w, structure.directions
     wanted = sorted({f for g in keep for f in embedding.groups[g]} | set(range(n_raw)))
     rows = np.array([f - n_raw for f in wanted if f >= n_raw], dtype=np.int64)

@@ -129,3 +129,13 @@ def test_pairs_of_weight_zero_are_dropped_before_anything_is_evaluated():
     recipe = Recipe(n_knots=3, base_distances=(cases.cityblock,))
     structure = build(recipe, ITEMS, NAMES)
     assert len(make_task(recipe, structure, Pairs(ITEMS, INDEX), Y, weight).base) == 100
+
+
+def test_under_the_swap_groups_without_weight_stay():
+    """Tables numbered under the swap keep their values: what is left alone is not renumbered as tied."""
+    y = np.abs(ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) @ [1.0, 2.0, 3.0]
+    model = DistanceRegressor(
+        n_knots=3, penalty="lasso", alpha=1e-2, directions=[[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]], symmetry="swap",
+        groups=[(0,), (1,), (2,), (3, 4)], preprocessor=ITEMS,
+    ).fit(INDEX, y)  # fmt: skip
+    assert model.score(INDEX, y) > 0.8
