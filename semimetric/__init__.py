@@ -17,6 +17,7 @@ from .embeddings.histograms import HistogramFeatures
 from .estimators.approximator import DistanceApproximator
 from .estimators.regressor import DistanceRegressor
 from .grids import Grid
+from .neighbors.index import NeighborIndex
 from .persistence import load
 
 __version__ = package_version()
@@ -32,6 +33,7 @@ __all__ = [
     "HistogramFeatures",
     "InputError",
     "MissingExtraError",
+    "NeighborIndex",
     "NotSupportedError",
     "Semimetric",
     "SemimetricError",

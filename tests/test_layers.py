@@ -12,19 +12,21 @@ ROOT = Path(semimetric.__file__).parent
 # a module imports only modules above it
 ORDER = """
 _errors _types _extras _checks _storage _threads
-_kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables
+_kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.search
 grids callables supervision datasets
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.pairs
 embeddings.directions embeddings.histograms embeddings.states
 base_distances distance
 programs.losses programs.penalties programs.design programs.program programs.certificate programs.constraints programs
 solvers.base solvers.gram solvers.interior_point solvers.first_order solvers.reference solvers.auto solvers
+neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.segment
+neighbors.growth neighbors.ids neighbors.answers neighbors.index
 recipe fitting selection
 estimators.base estimators.regressor estimators.approximator
 persistence plotting demo frames commands cli __main__ __init__
 """.split()
 
-EMPTY = {"_kernels", "embeddings", "estimators"}  # packages that hold a docstring only
+EMPTY = {"_kernels", "embeddings", "estimators", "neighbors"}  # packages that hold a docstring only
 OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "skimage"}
 GRAB_BAGS = {"utils", "util", "core", "common", "helpers", "misc"}
 

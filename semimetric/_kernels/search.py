@@ -1,0 +1,193 @@
+"""Search under sums of one-feature tables: tabulate a query once, bound its cells from below, refine candidates exactly.
+
+A value's *position* on a feature is its lower vertex plus its fraction; outside the range it goes on in units of the
+range. For a fixed query, position -> value is piecewise linear, with breakpoints at the knots, at the query's fraction in
+every cell, and at the query itself where it lies outside (THEORY, section 4).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import kernel
+
+__all__ = ["Profiles", "Scales", "cell_means", "cell_minima", "encode", "nearest", "nearest_of_each", "tabulate", "values"]
+
+
+class Scales(NamedTuple):
+    """One-feature parts of a distance: knots, first table entry, first piece and slope outside of each, and all tables.
+
+    Tables have the query's vertex first.
+    """
+
+    size: np.ndarray
+    start: np.ndarray
+    first: np.ndarray
+    epsilon: np.ndarray
+    tables: np.ndarray
+
+
+class Profiles(NamedTuple):
+    """A block of queries: two linear pieces a cell (B, K, 2), positions, fractions, and what lies outside (B, E)."""
+
+    pieces: np.ndarray
+    position: np.ndarray
+    fraction: np.ndarray
+    beyond: np.ndarray
+
+
+@kernel
+def _cell(position, size):
+    """Cell, fraction in it, and what lies outside the range."""
+    inside = min(max(position, 0.0), size - 1.0)
+    k = min(np.int64(inside), max(size - 2, 0))
+    return k, inside - k, position - inside
+
+
+@kernel
+def tabulate(scales, block):
+    """Fill pieces, fractions and beyond of ``block`` from its positions.
+
+    Pieces 2k and 2k + 1 of a cell hold for fractions t <= s and t > s of the query's fraction s:
+        t <= s:  [s w(u, k) + (1 - s) w(l, k)] + t [w(u, k + 1) - w(u, k)]
+        t >  s:  [s w(u, k + 1) - s w(l, k + 1) + w(l, k)] + t [w(l, k + 1) - w(l, k)]
+    """
+    for b in range(block.position.shape[0]):
+        for e in range(scales.size.shape[0]):
+            size, start, first = scales.size[e], scales.start[e], scales.first[e]
+            cell, s, block.beyond[b, e] = _cell(block.position[b, e], size)
+            block.fraction[b, e] = s
+            pieces = block.pieces[b, first : first + 2 * max(size - 1, 1)]
+            if size == 1:
+                pieces[:, 0], pieces[:, 1] = scales.tables[start], 0.0
+                continue
+            lower = scales.tables[start + cell * size : start + (cell + 1) * size]
+            upper = scales.tables[start + (cell + 1) * size : start + (cell + 2) * size]
+            for k in range(size - 1):
+                pieces[2 * k, 0] = s * upper[k] + (1.0 - s) * lower[k]
+                pieces[2 * k, 1] = upper[k + 1] - upper[k]
+                pieces[2 * k + 1, 0] = s * (upper[k + 1] - lower[k + 1]) + lower[k]
+                pieces[2 * k + 1, 1] = lower[k + 1] - lower[k]
+
+
+@kernel
+def _value(position, e, scales, block, b):
+    """Value of feature e between query b and ``position``."""
+    k, t, beyond = _cell(position, scales.size[e])
+    piece = scales.first[e] + 2 * k + (t > block.fraction[b, e])
+    outside = scales.epsilon[e] * abs(block.beyond[b, e] - beyond)
+    return block.pieces[b, piece, 0] + block.pieces[b, piece, 1] * t + outside
+
+
+@kernel
+def _sum(positions, scales, block, b, least):
+    total = 0.0
+    for e in range(positions.shape[0]):
+        total += _value(positions[e], e, scales, block, b)
+    return max(total, least)
+
+
+@kernel
+def values(scales, block, b, positions, rows, least, out):
+    """out[r] = sum over the features between query b and the item rows[r], at least ``least``."""
+    for r in range(rows.shape[0]):
+        out[r] = _sum(positions[rows[r]], scales, block, b, least)
+
+
+@kernel
+def _least_in(low, high, e, scales, block, b):
+    """The smallest value over low <= position <= high: at an end, or at a breakpoint between."""
+    least = min(_value(low, e, scales, block, b), _value(high, e, scales, block, b))
+    size, s, own = scales.size[e], block.fraction[b, e], block.position[b, e]
+    for k in range(np.int64(max(low, 0.0)), min(np.int64(max(high, 0.0)), size - 1) + 1):
+        if low < k < high:
+            least = min(least, _value(k, e, scales, block, b))
+        if low < k + s < high:
+            least = min(least, _value(k + s, e, scales, block, b))
+    if low < own < high:
+        least = min(least, _value(own, e, scales, block, b))
+    return least
+
+
+@kernel
+def cell_minima(scales, block, entry, low, high, out):
+    """out[b, p, c]: the smallest value over cell c of part p, whose feature is entry[p]; inf if it is empty."""
+    for b in range(block.position.shape[0]):
+        for p in range(entry.shape[0]):
+            for c in range(low.shape[1]):
+                empty = low[p, c] > high[p, c]
+                out[b, p, c] = np.inf if empty else _least_in(low[p, c], high[p, c], entry[p], scales, block, b)
+
+
+@kernel
+def cell_means(scales, block, entry, typical, out):
+    """out[b, p, c]: the mean value over the typical positions (P, C, T) of cell c."""
+    for b in range(block.position.shape[0]):
+        for p in range(entry.shape[0]):
+            for c in range(typical.shape[1]):
+                total = 0.0
+                for t in range(typical.shape[2]):
+                    total += _value(typical[p, c, t], entry[p], scales, block, b)
+                out[b, p, c] = total / typical.shape[2]
+
+
+@kernel
+def encode(positions, entry, edges, low, high, codes):
+    """Cells of all items, (n, P), and the range of positions in each cell, which grows by these items.
+
+    A position is in the first cell whose upper edge is >= it; edges (P, C - 1) may be infinite.
+    """
+    for i in range(positions.shape[0]):
+        for p in range(entry.shape[0]):
+            x, a, z = positions[i, entry[p]], 0, edges.shape[1]
+            while a < z:
+                middle = (a + z) // 2
+                if x <= edges[p, middle]:
+                    z = middle
+                else:
+                    a = middle + 1
+            codes[i, p] = a
+            low[p, a], high[p, a] = min(low[p, a], x), max(high[p, a], x)
+
+
+@kernel
+def nearest(scales, block, b, positions, rows, extra, bounds, slack, rank, least, kept, found):
+    """The k nearest of ``rows`` to query b by (value, rank), added to what ``kept`` and ``found`` (k) hold already.
+
+    ``extra`` are values to add (may be empty). ``bounds`` (may be empty) increase and bound the values from below: as soon
+    as one exceeds the k-th value by more than ``slack``, no later row can be among the nearest. A row of -1 ends the list.
+    ``rank`` may be empty: rows then rank themselves. Returns how many rows were looked at.
+    """
+    k = kept.shape[0]
+    for r in range(rows.shape[0]):
+        row = rows[r]
+        if row < 0 or (bounds.shape[0] and bounds[r] > kept[k - 1] + slack):
+            return r
+        value = _sum(positions[row], scales, block, b, -np.inf)
+        if extra.shape[0]:
+            value += extra[r]
+        value = max(value, least)
+        if value > kept[k - 1]:
+            continue
+        place = row if rank.shape[0] == 0 else rank[row]
+        at = k - 1
+        if value == kept[at] and found[at] >= 0 and place > (found[at] if rank.shape[0] == 0 else rank[found[at]]):
+            continue
+        while at > 0 and (
+            value < kept[at - 1]
+            or (value == kept[at - 1] and place < (found[at - 1] if rank.shape[0] == 0 else rank[found[at - 1]]))
+        ):
+            kept[at], found[at] = kept[at - 1], found[at - 1]
+            at -= 1
+        kept[at], found[at] = value, row
+    return rows.shape[0]
+
+
+@kernel
+def nearest_of_each(scales, block, positions, rows, bounds, slack, rank, least, kept, found, used):
+    """`nearest` for every query of a block, without extra values: rows and bounds (B, R), slack (B,), used (B,)."""
+    nothing = np.empty(0)
+    for b in range(rows.shape[0]):
+        used[b] = nearest(
+            scales, block, b, positions, rows[b], nothing, bounds[b], slack[b], rank, least, kept[b], found[b]
+        )  # fmt: skip

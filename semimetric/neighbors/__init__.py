@@ -1,0 +1,1 @@
+"""Exact and approximate nearest neighbours under a learned distance (THEORY, section 4)."""

@@ -1,0 +1,128 @@
+"""Queries in blocks over threads, and the answers of several segments as one."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from .._threads import map_blocks
+from .._types import Floats, Integers, Pairs
+from ..callables import DistanceFunction
+from .oriented import Oriented
+from .segment import Search, Segment
+
+__all__ = ["Collection", "Neighbors", "nothing", "without_own"]
+
+_BLOCK = 32  # queries that are tabulated together
+
+
+class Neighbors(NamedTuple):
+    """Distances and ids (n_queries, k), and what it took.
+
+    ``refined`` counts the items whose exact distance was computed for each query; ``at_once`` says whether the first scan
+    was enough.
+    """
+
+    distances: Floats
+    ids: NDArray
+    refined: Integers
+    at_once: NDArray[np.bool_]
+
+
+class Collection(NamedTuple):
+    """Segments under one distance, and which of their items may be answered (all where a mask is None)."""
+
+    oriented: Oriented
+    segments: Sequence[Segment]
+    keeps: Sequence[NDArray[np.bool_] | None]
+
+    @property
+    def n_eligible(self) -> int:
+        """Number of items that may be answered."""
+        pairs = zip(self.segments, self.keeps, strict=True)
+        return sum(s.n_alive if keep is None else int((s.alive & keep).sum()) for s, keep in pairs)
+
+    def nearest(self, X: NDArray, search: Search, *, n_jobs: int | None, verbose: bool) -> Neighbors:
+        """The k nearest items of every row of X; k must be at most `n_eligible`."""
+        with tqdm(total=len(X), desc="queries", disable=not verbose) as bar:
+
+            def answered(block: slice) -> Neighbors:
+                found = self._nearest(X[block], search)
+                bar.update(len(found.ids))
+                return found
+
+            parts = map_blocks(answered, len(X), size=_BLOCK, n_jobs=n_jobs)
+        return Neighbors(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def _nearest(self, X: NDArray, search: Search) -> Neighbors:
+        queries = self.oriented.points(X)
+        block = self.oriented.profiles(queries)
+        answers = [s.nearest(queries, block, search, keep) for s, keep in zip(self.segments, self.keeps, strict=True)]
+        sums = np.hstack([a.sums for a in answers])
+        ids = np.hstack([s.ids[a.rows] for s, a in zip(self.segments, answers, strict=True)])
+        if len(answers) > 1:  # a segment alone is sorted
+            order = np.lexsort((ids, sums), axis=-1)[:, : search.k]
+            sums, ids = np.take_along_axis(sums, order, axis=1), np.take_along_axis(ids, order, axis=1)
+        refined = np.sum([a.refined for a in answers], axis=0)
+        return Neighbors(self.oriented.linked(sums), ids, refined, np.all([a.at_once for a in answers], axis=0))
+
+    def within(self, X: NDArray, radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray]]:
+        """Distances and ids of all items within ``radius`` of every row of X, nearest first, ties by id."""
+        parts = map_blocks(lambda block: self._within(X[block], radius), len(X), size=_BLOCK, n_jobs=n_jobs)
+        return [pair for part in tqdm(parts, desc="queries", disable=not verbose) for pair in part]
+
+    def _within(self, X: NDArray, radius: float) -> list[tuple[Floats, NDArray]]:
+        queries, limit = self.oriented.points(X), self.oriented.unlinked(radius) * (1 + 1e-12)
+        block, found = self.oriented.profiles(queries), []
+        for q in range(len(X)):
+            answers = [s.within(queries, block, q, limit, keep) for s, keep in zip(self.segments, self.keeps, strict=True)]
+            distances = self.oriented.linked(np.concatenate([sums for sums, _ in answers]))
+            ids = np.concatenate([s.ids[rows] for s, (_, rows) in zip(self.segments, answers, strict=True)])
+            distances, ids = distances[distances <= radius], ids[distances <= radius]
+            order = np.lexsort((ids, distances))
+            found.append((distances[order], ids[order]))
+        return found
+
+    def vectors(self, ids: NDArray) -> NDArray:
+        """Raw vectors of items by id, shape (*ids.shape, n_features)."""
+        alive = [np.flatnonzero(s.alive) for s in self.segments]  # an id that was removed may be there again
+        there = np.concatenate([s.ids[rows] for s, rows in zip(self.segments, alive, strict=True)])
+        owner = np.repeat(np.arange(len(alive)), [len(rows) for rows in alive])
+        order = np.argsort(there, kind="stable")
+        place = order[np.searchsorted(there[order], ids)]
+        row = np.concatenate(alive)[place]
+        out = np.empty((*ids.shape, self.segments[0].points.raw.shape[1]))
+        for k, s in enumerate(self.segments):
+            here = owner[place] == k
+            out[here] = s.points.raw[row[here]]
+        return out
+
+    def reranked(
+        self, X: NDArray, found: Neighbors, distance: Callable, k: int, *, n_jobs: int | None, verbose: bool
+    ) -> Neighbors:
+        """The k nearest of the answers by another distance, with its values."""
+        n, m = found.ids.shape
+        vectors = np.concatenate([X, self.vectors(found.ids).reshape(n * m, -1)]).astype(np.float64)
+        pairs = np.column_stack([np.repeat(np.arange(n), m), n + np.arange(n * m)])
+        pairs = pairs if self.oriented.side == "query-first" else pairs[:, ::-1]
+        function = DistanceFunction.detect(distance, vectors)
+        true = function.evaluate(Pairs(vectors, pairs), n_jobs=n_jobs, verbose=verbose).reshape(n, m)
+        order = np.lexsort((found.ids, true), axis=-1)[:, :k]
+        return found._replace(
+            distances=np.take_along_axis(true, order, axis=1), ids=np.take_along_axis(found.ids, order, axis=1)
+        )
+
+
+def nothing(n: int, dtype: np.dtype) -> Neighbors:
+    """Answers without neighbours."""
+    return Neighbors(np.empty((n, 0)), np.empty((n, 0), dtype), np.zeros(n, np.int64), np.ones(n, dtype=bool))
+
+
+def without_own(found: Neighbors, own: NDArray) -> Neighbors:
+    """Leave out each item itself, or the last where it is not there."""
+    drop = found.ids == own[:, None]
+    drop[~drop.any(axis=1), -1] = True
+    shape = (len(own), found.ids.shape[1] - 1)
+    return found._replace(distances=found.distances[~drop].reshape(shape), ids=found.ids[~drop].reshape(shape))

@@ -1,0 +1,272 @@
+"""Filter cells: every item becomes a few 4-bit codes, every query a table of bounds (a VA-file; THEORY, section 4).
+
+A *part* is a one-feature scale or a joint group, cut into at most 16 cells. A *column* of codes holds one part, or several
+whose cells multiply to at most 16 where there are more parts than columns. Cells belong to the items and the grid, not to
+the weights: a distance that is learned again on the same grid keeps the codes.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels.search import Profiles, cell_means, cell_minima, encode
+from .._types import Floats, Integers
+from ..embeddings.pairs import PairEmbedding
+from ..embeddings.vertices import Vertices
+from .boxes import Boxes, barycentric
+from .oriented import Oriented, Points
+
+__all__ = ["CODES", "MOST_COLUMNS", "Cells", "Filter", "Layout", "unpacked"]
+
+CODES = 16
+MOST_COLUMNS = 256  # 8-bit entries then add up within 16 bits
+_SAMPLE = 20_000
+_PROBES = 64
+_BINS = 256
+_TYPICAL = np.array([1 / 6, 1 / 2, 5 / 6])
+
+
+def _tabulated(oriented: Oriented) -> list[Vertices]:
+    """Joint groups whose tables are at hand: the others have no cells, and are bounded by their least weight."""
+    if oriented.joint is None:
+        return []
+    embedding = oriented.joint[0]
+    assert isinstance(embedding, PairEmbedding)
+    return [v for v in embedding.vertices if v.whole and v.fits]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where cells end, and which part lies in which column.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_scales, 15)
+        Upper edges of the cells of the scales, in positions; infinite beyond the last.
+    boxes : tuple of Boxes
+        Cells of the joint groups, whose parts come after those of the scales.
+    column, step, count : ndarray of shape (n_parts,)
+        A part's column, the step of its cell in the column's code, and its number of cells.
+    """
+
+    edges: Floats
+    boxes: tuple[Boxes, ...]
+    column: Integers
+    step: Integers
+    count: Integers
+
+    @property
+    def n_columns(self) -> int:
+        """Number of 4-bit codes an item."""
+        return int(self.column.max(initial=-1)) + 1
+
+    @property
+    def entries(self) -> Integers:
+        """The scales that are parts."""
+        return np.arange(len(self.edges))
+
+    @cached_property
+    def digits(self) -> Integers:
+        """Cell of each part for each code of its column, shape (n_parts, 16)."""
+        return np.arange(CODES) // self.step[:, None] % self.count[:, None]
+
+    @classmethod
+    def fit(cls, oriented: Oriented, items: Points, random_state: int | None) -> "Layout":
+        """Cells that follow the items and the steepness of the tables."""
+        rng = np.random.default_rng(random_state)
+        sample = items if len(items) <= _SAMPLE else items.take(np.sort(rng.choice(len(items), _SAMPLE, replace=False)))
+        warps = [_Warp.of(oriented, sample.positions[:, e], e, rng) for e in range(oriented.n_tables)]
+        groups = _tabulated(oriented)
+        column, step, count = _packed(np.array([warp.spread for warp in warps] + [np.inf] * len(groups)))
+        edges = [warp.edges(n) for warp, n in zip(warps, count, strict=False)]
+        boxes = tuple(Boxes.fit(v, sample.joint.located, n) for v, n in zip(groups, count[len(warps) :], strict=True))  # type: ignore[union-attr]
+        return cls(np.array(edges).reshape(-1, CODES - 1), boxes, column, step, count)
+
+
+def _packed(spread: Floats) -> tuple[Integers, Integers, Integers]:
+    """Column, step and cells of every part: one a column, or those of least spread together where there are too many."""
+    n, most = len(spread), MOST_COLUMNS
+    fold = next((f for f in (1, 2, 4) if n <= f * most), 4)
+    cells = {1: CODES, 2: 4, 4: 2}[fold]
+    alone = n if fold == 1 else max((fold * most - n) // (fold - 1), 0)
+    column, count, step = np.zeros(n, np.int64), np.ones(n, np.int64), np.ones(n, np.int64)
+    for place, part in enumerate(np.argsort(-spread, kind="stable")[: fold * most]):  # any further part: one cell
+        together = place - alone
+        column[part] = place if together < 0 else alone + together // fold
+        count[part] = CODES if together < 0 else cells
+        step[part] = 1 if together < 0 else cells ** (together % fold)
+    return column, step, count
+
+
+class _Warp(NamedTuple):
+    """A scale on which one feature's table rises evenly: positions and their values, and the sample's values."""
+
+    knots: Floats
+    scale: Floats
+    sample: Floats
+
+    @property
+    def spread(self) -> float:
+        """How much the sample varies on the scale."""
+        return float(self.sample.std())
+
+    @classmethod
+    def of(cls, oriented: Oriented, positions: Floats, e: int, rng: np.random.Generator) -> "_Warp":
+        """Mean steepness of the table over queries like the sample, and the slope outside the range."""
+        scales = oriented.scales
+        size, start = int(scales.size[e]), int(scales.start[e])
+        table = scales.tables[start : start + size * size].reshape(size, size)
+        rows = np.clip(np.rint(rng.choice(positions, _PROBES)), 0, size - 1).astype(np.int64)
+        rise = np.abs(np.diff(table[rows], axis=1)).mean(axis=0)
+        low, high = min(positions.min(), 0.0) - 1.0, max(positions.max(), size - 1.0) + 1.0
+        steps = np.concatenate([[-low * scales.epsilon[e]], rise, [(high - size + 1.0) * scales.epsilon[e]]])
+        knots = np.concatenate([[low], np.arange(size), [high]])
+        scale = np.concatenate([[0.0], np.cumsum(steps + 1e-9 * (steps.max() or 1.0))])
+        return cls(knots, scale, np.interp(positions, knots, scale))
+
+    def edges(self, n_cells: int) -> Floats:
+        """Upper edges of ``n_cells`` cells, as dense as the cube root of the items (Panter & Dite 1951) on the scale."""
+        counts, ends = np.histogram(self.sample, _BINS)
+        mass = np.concatenate([[0.0], np.cumsum(np.cbrt(counts))])
+        cuts = np.interp(np.arange(1, n_cells) / n_cells * mass[-1], mass, ends)
+        out = np.full(CODES - 1, np.inf)
+        out[: n_cells - 1] = np.interp(cuts, self.scale, self.knots)
+        return out
+
+
+@dataclass(eq=False)
+class Cells:
+    """What the items in each cell have in common.
+
+    Attributes
+    ----------
+    layout : Layout
+    low, high : ndarray of shape (n_scales, 16)
+        The range of positions in each cell; low > high where a cell is empty.
+    typical : ndarray of shape (n_scales, 16, 3)
+        Positions that stand for a cell.
+    shares : list of ndarray of shape (C, n_boxes)
+        Of each joint group, the mean barycentric coordinates of the items in each box.
+    """
+
+    layout: Layout
+    low: Floats
+    high: Floats
+    typical: Floats
+    shares: list[Floats]
+
+    @classmethod
+    def of(cls, layout: Layout, oriented: Oriented, items: Points) -> tuple["Cells", NDArray[np.uint8]]:
+        """Cells of ``items``, and their codes, packed two a byte."""
+        empty = np.full((len(layout.edges), CODES), np.inf)
+        low, high, parts = empty, -empty, np.zeros((len(items), len(layout.column)), np.uint8)
+        encode(items.positions, layout.entries, layout.edges, low, high, parts)
+        shares = []
+        for p, (g, v, codes) in enumerate(_boxed(layout, oriented, items), len(layout.edges)):
+            parts[:, p] = codes
+            shares.append(layout.boxes[g].shares(codes, *v))
+        columns = np.zeros((len(items), layout.n_columns + layout.n_columns % 2), np.uint8)
+        for part, column, step in zip(parts.T, layout.column, layout.step, strict=True):
+            columns[:, column] += (part * step).astype(np.uint8)
+        packed = (columns[:, ::2] | columns[:, 1::2] << 4).astype(np.uint8)
+        return cls(layout, low, high, _typical(parts, items, low, high), shares), packed
+
+
+def _boxed(layout: Layout, oriented: Oriented, items: Points):  # noqa: ANN202 - number, barycentric coordinates, codes
+    groups = _tabulated(oriented)
+    if not groups:
+        return
+    coordinates = barycentric(groups, items.joint)  # type: ignore[arg-type]
+    for g, (vertices, boxes) in enumerate(zip(groups, layout.boxes, strict=True)):
+        yield g, (*coordinates.of(g), vertices.n_points), boxes.codes(items.joint.located)  # type: ignore[union-attr]
+
+
+def _typical(parts: NDArray[np.uint8], items: Points, low: Floats, high: Floats) -> Floats:
+    """Three quantiles of a sample of the items in each cell; a cell that the sample misses takes its range."""
+    rows = np.linspace(0, len(items) - 1, min(len(items), _SAMPLE)).astype(np.int64)
+    out = np.zeros((*low.shape, len(_TYPICAL)))
+    filled = low <= high
+    out[filled] = low[filled, None] + (high - low)[filled, None] * _TYPICAL
+    for e, c in zip(*np.nonzero(filled), strict=True):
+        inside = items.positions[rows[parts[rows, e] == c], e]
+        if len(inside):
+            out[e, c] = np.quantile(inside, _TYPICAL)
+    return out
+
+
+def unpacked(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """One code a byte, two columns for every packed one."""
+    return np.stack([codes & 15, codes >> 4], axis=-1).reshape(len(codes), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Filter:
+    """Cells under a distance: tables of bounds and of typical values for queries; infinite where a cell is empty."""
+
+    cells: Cells
+    oriented: Oriented
+
+    @cached_property
+    def _joint_tables(self) -> list[tuple[Floats, Floats]]:
+        """Least and mean value of each joint group between a grid point of the query and a box of the item."""
+        groups = _tabulated(self.oriented)
+        if not groups:
+            return []
+        embedding, w = self.oriented.joint  # type: ignore[misc]
+        assert isinstance(embedding, PairEmbedding)
+        numbers = [g for g, v in enumerate(embedding.vertices) if v.whole and v.fits]
+        columns = np.flatnonzero(np.isin(embedding.group_of_column, numbers))
+        whole = embedding.select(np.array(numbers), np.arange(embedding.grid.n_features))
+        out = []
+        for v, boxes, share, table in zip(
+            groups, self.cells.layout.boxes, self.cells.shares, whole.tables(w[columns]), strict=True
+        ):
+            t = table.values.T if self.oriented.side == "query-last" else table.values
+            least = t if embedding.continuous else np.minimum(t, t.T)  # the swap may take either
+            out.append((boxes.corners(least, v.sizes), t @ share))
+        return out
+
+    @property
+    def floor(self) -> float:
+        """What the sum holds besides the columns is at least this: groups without cells, and base distances."""
+        if self.oriented.joint is None:
+            return 0.0
+        embedding, w = self.oriented.joint
+        assert isinstance(embedding, PairEmbedding)
+        open_groups = [g for g, v in enumerate(embedding.vertices) if not (v.whole and v.fits)]
+        return sum(min(0.0, float(w[embedding.group_of_column == g].min(initial=0.0))) for g in open_groups)
+
+    def minima(self, block: Profiles, queries: Points) -> Floats:
+        """Lower bounds of what every code adds to the sum, shape (B, n_columns, 16)."""
+        layout = self.cells.layout
+        least = np.empty((len(queries), len(layout.edges), CODES))
+        cell_minima(self.oriented.scales, block, layout.entries, self.cells.low, self.cells.high, least)
+        return self._columns(least, queries, 0)
+
+    def means(self, block: Profiles, queries: Points) -> Floats:
+        """Typical values of what every code adds to the sum, shape (B, n_columns, 16)."""
+        layout = self.cells.layout
+        mean = np.empty((len(queries), len(layout.edges), CODES))
+        cell_means(self.oriented.scales, block, layout.entries, self.cells.typical, mean)
+        mean[:, self.cells.low > self.cells.high] = np.inf
+        return self._columns(mean, queries, 1)
+
+    def _columns(self, scales: Floats, queries: Points, which: int) -> Floats:
+        """Parts added up into the columns that hold them."""
+        layout = self.cells.layout
+        if not layout.boxes and len(scales[0]) == layout.n_columns:
+            return scales if (layout.column == layout.entries).all() else scales[:, np.argsort(layout.column)]
+        out = np.zeros((len(queries), layout.n_columns, CODES))
+        for p, column in enumerate(layout.column[: len(layout.edges)]):
+            out[:, column] += scales[:, p, layout.digits[p]]
+        if layout.boxes:
+            coordinates = barycentric(_tabulated(self.oriented), queries.joint)  # type: ignore[arg-type]
+            for g, tables in enumerate(self._joint_tables):
+                p, (vertices, values) = len(layout.edges) + g, coordinates.of(g)
+                table = np.einsum("bs,bsc->bc", values, tables[which][vertices])
+                digits = np.minimum(layout.digits[p], table.shape[1] - 1)  # codes beyond the boxes do not occur
+                out[:, layout.column[p]] += table[:, digits]
+        return out

@@ -1,0 +1,60 @@
+"""Ids of items, and which of them a query may answer."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import InputError
+from .._types import ArrayLike
+from .segment import Segment
+
+__all__ = ["check_ids", "masks_of", "next_ids"]
+
+
+def next_ids(there: NDArray, n: int) -> NDArray:
+    """Integers from the largest on."""
+    if there.dtype.kind != "i":
+        raise InputError("this index has strings as ids; give ids= for the new items too")
+    return int(there.max(initial=-1)) + 1 + np.arange(n)
+
+
+def masks_of(where: ArrayLike | Iterable | None, segments: Sequence[Segment]) -> list[NDArray[np.bool_] | None]:
+    """Masks over the rows of each segment, from a mask over the items that are alive, or from ids; None keeps all."""
+    if where is None:
+        return [None] * len(segments)
+    given = np.asarray(list(where) if isinstance(where, (set, frozenset, range)) else where)
+    if given.dtype.kind != "b":
+        wanted = check_ids(given, given.size, segments[0].ids.dtype.kind, unique=False)
+        return [np.isin(s.ids, wanted) for s in segments]
+    alive = [s.n_alive for s in segments]
+    if given.shape != (sum(alive),):
+        raise InputError(f"where is a mask of shape {given.shape} for {sum(alive)} items; give one value for each of ids_")
+    masks: list[NDArray[np.bool_] | None] = []
+    for s, part in zip(segments, np.split(given, np.cumsum(alive)[:-1]), strict=True):
+        mask = s.alive.copy()
+        mask[s.alive] = part
+        masks.append(mask)
+    return masks
+
+
+def check_ids(ids: ArrayLike, n: int, kind: str | None = None, *, unique: bool = True) -> NDArray:
+    """Ids as int64 or as strings."""
+    given = np.asarray(list(ids) if isinstance(ids, (set, frozenset)) else ids).ravel()
+    if given.dtype.kind == "O" and all(isinstance(value, str) for value in given):
+        given = given.astype(str)
+    if not given.size:
+        given = given.astype(np.int64 if kind in (None, "i") else str)
+    if given.dtype.kind == "u" and given.max(initial=0) <= np.iinfo(np.int64).max:
+        given = given.astype(np.int64)
+    if given.dtype.kind not in "iU":
+        raise InputError(f"ids are {given.dtype}; 64-bit integers or strings are required")
+    if kind is not None and given.dtype.kind != kind:
+        raise InputError(f"ids are {given.dtype}, those of the index {'integers' if kind == 'i' else 'strings'}; give the same")
+    given = given.astype(np.int64) if given.dtype.kind == "i" else given
+    if len(given) != n:
+        raise InputError(f"there are {len(given)} ids for {n} rows; give one for each")
+    if unique and len(np.unique(given)) < n:
+        values, counts = np.unique(given, return_counts=True)
+        raise InputError(f"id {values[counts > 1][0]} is given twice; ids must be distinct")
+    return given

@@ -1,0 +1,352 @@
+"""`NeighborIndex`: nearest neighbours under a learned distance, with proof (THEORY, section 4; paper 2, section 3)."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._checks import check_choice
+from .._errors import InputError
+from .._types import ArrayLike
+from ..distance import Semimetric
+from .answers import Collection, Neighbors, nothing, without_own
+from .cells import Layout
+from .growth import with_items, without_items
+from .ids import check_ids, masks_of, next_ids
+from .oriented import Oriented
+from .segment import Search, Segment
+
+__all__ = ["NeighborIndex", "Neighbors", "Recall"]
+
+_ALGORITHMS = ("exact", "approximate", "brute")
+
+
+class Recall(NamedTuple):
+    """Share of the true neighbours that the approximate search finds: its mean and 5th percentile over queries."""
+
+    mean: float
+    p5: float
+    n_queries: int
+    n_neighbors: int
+
+    def __str__(self) -> str:
+        return f"recall@{self.n_neighbors} {self.mean:.4f} (5th percentile {self.p5:.3f}, {self.n_queries} queries)"
+
+
+class NeighborIndex(BaseEstimator):
+    """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
+
+    No axiom is needed, not even symmetry. Every item is reduced to 4-bit codes of cells; for a query, the least value of
+    each cell adds up to a lower bound of the distance, which FAISS sums over all items in SIMD. Items are refined by their
+    exact distance in the order of their bounds, until the next bound proves that no other item is among the nearest.
+    Distances are exact whatever the algorithm; ties go to the smallest id.
+
+    Parameters
+    ----------
+    semimetric : Semimetric
+    side : {"query-first", "query-last"}, default "query-first"
+        For distances that are not symmetric: d(query, item), or d(item, query).
+    algorithm : {"exact", "approximate", "brute"}, default "exact"
+        What queries use unless they say otherwise. "approximate" refines the ``n_candidates`` items whose cells are
+        typically nearest; "brute" computes every distance (with joint groups, by merging the precomputed order of the
+        fractions with the query's: paper 2, section 3).
+    n_candidates : int or None
+        Of the approximate search, and of ``rerank``; None is the larger of 100 and 10 n_neighbors.
+    rerank : callable or None
+        An expensive distance, of two vectors or of two batches, that ``semimetric`` approximates: the ``n_candidates``
+        nearest are sorted by it, and its values are returned.
+    n_jobs : int or None
+        Threads; None is one, -1 all.
+    random_state : int or None, default 0
+        Of the sample that places the cells.
+    verbose : bool
+        Show progress of batches.
+
+    Attributes
+    ----------
+    ids_ : ndarray of shape (n_samples_fit_,)
+        Ids of the items, in the order of the columns of `kneighbors_graph`.
+    n_samples_fit_, n_features_in_ : int
+    segments_ : list of Segment
+        The items; what was added later has segments of its own.
+
+    Examples
+    --------
+    >>> import numpy as np, semimetric as sm
+    >>> X = np.random.default_rng(0).random((100, 2))
+    >>> model = sm.DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=X)
+    >>> index = np.random.default_rng(1).integers(0, 100, (500, 2))
+    >>> d = model.fit(index, np.abs(X[index[:, 0]] - X[index[:, 1]]).sum(axis=1)).semimetric_
+    >>> distances, ids = sm.NeighborIndex(d).fit(X).kneighbors(X[:2], n_neighbors=1)
+    >>> ids.ravel()
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        semimetric: Semimetric,
+        *,
+        side: str = "query-first",
+        algorithm: str = "exact",
+        n_candidates: int | None = None,
+        rerank: Callable[..., Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.semimetric = semimetric
+        self.side = side
+        self.algorithm = algorithm
+        self.n_candidates = n_candidates
+        self.rerank = rerank
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> "NeighborIndex":
+        """Index the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), n >= 1
+            float32 is kept as it is.
+        y : ignored
+        ids : array-like of shape (n,) or None
+            Distinct 64-bit integers or strings; row numbers by default.
+
+        Raises
+        ------
+        InputError
+            If ids repeat, or X has another number of features than the distance.
+        """
+        check_choice("algorithm", self.algorithm, _ALGORITHMS)
+        if not isinstance(self.semimetric, Semimetric):
+            raise InputError(f"semimetric={self.semimetric!r} is not a Semimetric; give model.semimetric_ of a fitted learner")
+        items = self._items(X, reset=True)
+        given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
+        self._oriented = Oriented(self.semimetric, self.side)
+        points = self._oriented.points(items, n_jobs=self.n_jobs)
+        self.layout_ = Layout.fit(self._oriented, points, self.random_state)
+        self.segments_ = [Segment.build(self._oriented, self.layout_, given, points)]
+        return self
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """Number of items that have not been removed."""
+        return sum(s.n_alive for s in self.segments_)
+
+    @property
+    def ids_(self) -> NDArray:
+        """Ids of the items."""
+        return np.concatenate([s.ids[s.alive] for s in self.segments_])
+
+    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> "NeighborIndex":
+        """Add the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        ids : array-like of shape (n,) or None
+            New ids, of the kind of those that are there; None numbers on from the largest integer.
+
+        Raises
+        ------
+        InputError
+            If an id is there already, or ids are of another kind.
+        """
+        check_is_fitted(self)
+        items, there = self._items(X), self.ids_
+        given = check_ids(next_ids(there, len(items)) if ids is None else ids, len(items), there.dtype.kind)
+        if np.isin(given, there).any():
+            raise InputError(f"id {given[np.isin(given, there)][0]} is in the index already; remove it first, or give another")
+        self.segments_ = with_items(self.segments_, given, items, self.n_jobs)
+        return self
+
+    def remove(self, ids: ArrayLike) -> "NeighborIndex":
+        """Remove items by id.
+
+        Raises
+        ------
+        InputError
+            If an id is not in the index: then nothing is removed.
+        """
+        check_is_fitted(self)
+        gone = np.unique(check_ids(ids, np.size(ids), self.segments_[0].ids.dtype.kind, unique=False))
+        if missing := np.setdiff1d(gone, self.ids_).tolist():
+            raise InputError(f"id {missing[0]} is not in the index; nothing was removed: drop it from ids")
+        self.segments_ = without_items(self.segments_, gone, self.n_jobs)
+        return self
+
+    def with_semimetric(self, semimetric: Semimetric) -> "NeighborIndex":
+        """The same items and codes under a distance that was learned again on the same grid, groups and directions.
+
+        Raises
+        ------
+        InputError
+            If the grid, groups or directions differ: then fit a new index.
+        """
+        check_is_fitted(self)
+        other = type(self)(**(self.get_params(deep=False) | {"semimetric": semimetric}))
+        oriented = Oriented(semimetric, self.side)
+        if not oriented.same_cells(self._oriented):
+            raise InputError("the distance has another grid, other groups or directions; fit a new NeighborIndex with it")
+        other._oriented, other.layout_, other.n_features_in_ = oriented, self.layout_, self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            other.feature_names_in_ = self.feature_names_in_
+        other.segments_ = [s.under(oriented) for s in self.segments_]
+        return other
+
+    def kneighbors(
+        self,
+        X: ArrayLike | None = None,
+        n_neighbors: int = 5,
+        return_distance: bool = True,
+        *,
+        algorithm: str | None = None,
+        n_candidates: int | None = None,
+        where: ArrayLike | Iterable | None = None,
+    ) -> Any:
+        """The nearest items of every query.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features) or None
+            None: every item, which is then not its own neighbour.
+        n_neighbors : int
+            1 to the number of items.
+        return_distance : bool
+        algorithm, n_candidates : as in the class, for this call
+        where : boolean mask over `ids_`, or ids; None
+            The items that may be answered. Where they are fewer than n_neighbors, all of them are.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, k), increasing
+            Only if ``return_distance``.
+        ids : ndarray of shape (n_queries, k)
+            k is the smaller of n_neighbors and the number of items that may be answered.
+        """
+        found = self._found(X, n_neighbors, algorithm, n_candidates, where)
+        return (found.distances, found.ids) if return_distance else found.ids
+
+    def search(
+        self,
+        X: ArrayLike | None = None,
+        n_neighbors: int = 5,
+        *,
+        algorithm: str | None = None,
+        n_candidates: int | None = None,
+        where: ArrayLike | Iterable | None = None,
+    ) -> Neighbors:
+        """`kneighbors` with its report: how many items were refined, and for how many queries the first scan was enough."""
+        return self._found(X, n_neighbors, algorithm, n_candidates, where)
+
+    def radius_neighbors(
+        self,
+        X: ArrayLike | None = None,
+        radius: float = 1.0,
+        return_distance: bool = True,
+        *,
+        where: ArrayLike | Iterable | None = None,
+    ) -> Any:
+        """All items within ``radius`` of every query, nearest first; exact.
+
+        Returns
+        -------
+        distances, ids : object arrays of shape (n_queries,)
+            One array a query; ids alone if not ``return_distance``.
+        """
+        if not np.isfinite(radius) or radius < 0:
+            raise InputError(f"radius={radius!r}: a finite number >= 0 is required")
+        queries = self._queries(X)
+        found = self._collection(where).within(queries, radius, n_jobs=self.n_jobs, verbose=self.verbose)
+        if X is None:
+            found = [(d[ids != own], ids[ids != own]) for (d, ids), own in zip(found, self.ids_, strict=True)]
+        ids = _objects([ids for _, ids in found])
+        return (_objects([distances for distances, _ in found]), ids) if return_distance else ids
+
+    def kneighbors_graph(
+        self, X: ArrayLike | None = None, n_neighbors: int = 5, mode: str = "connectivity"
+    ) -> sparse.csr_matrix:
+        """Neighbours as a sparse matrix (n_queries, n_samples_fit_); columns are in the order of `ids_`.
+
+        Parameters
+        ----------
+        X, n_neighbors : as in `kneighbors`
+        mode : {"connectivity", "distance"}
+        """
+        check_choice("mode", mode, ("connectivity", "distance"))
+        distances, ids = self.kneighbors(X, n_neighbors)
+        there = self.ids_
+        order = np.argsort(there, kind="stable")
+        columns = order[np.searchsorted(there, ids.ravel(), sorter=order)]
+        data = distances.ravel() if mode == "distance" else np.ones(ids.size)
+        ends = np.arange(0, ids.size + 1, max(ids.shape[1], 1))
+        return sparse.csr_matrix((data, columns, ends), shape=(len(ids), len(there)))
+
+    def estimate_recall(
+        self, X: ArrayLike, n_neighbors: int = 10, *, n_candidates: int | None = None, max_queries: int = 200
+    ) -> Recall:
+        """How much the approximate search finds of the exact answer, on at most ``max_queries`` rows of X.
+
+        A neighbour counts if its distance is at most that of the true k-th, so ties count.
+        """
+        queries = self._queries(X)
+        if len(queries) > max_queries:
+            rng = np.random.default_rng(self.random_state)
+            queries = queries[np.sort(rng.choice(len(queries), max_queries, replace=False))]
+        true, _ = self.kneighbors(queries, n_neighbors, algorithm="exact")
+        got, _ = self.kneighbors(queries, n_neighbors, algorithm="approximate", n_candidates=n_candidates)
+        shares = (got <= true[:, -1:]).mean(axis=1)
+        return Recall(float(shares.mean()), float(np.quantile(shares, 0.05)), len(queries), n_neighbors)
+
+    def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
+        items = validate_data(self, X, dtype=[np.float64, np.float32], order="C", copy=True, reset=reset)
+        if items.shape[1] != self.semimetric.n_features:
+            raise InputError(f"X has {items.shape[1]} features, the distance takes {self.semimetric.n_features}; give the same")
+        return items
+
+    def _queries(self, X: ArrayLike | None) -> NDArray:
+        check_is_fitted(self)
+        if X is None:
+            return np.concatenate([s.points.raw[s.alive] for s in self.segments_])
+        return self._items(X)
+
+    def _collection(self, where: ArrayLike | Iterable | None) -> Collection:
+        return Collection(self._oriented, self.segments_, masks_of(where, self.segments_))
+
+    def _found(self, X: Any, n_neighbors: int, algorithm: str | None, n_candidates: int | None, where: Any) -> Neighbors:
+        queries, items = self._queries(X), self._collection(where)
+        algorithm = self.algorithm if algorithm is None else algorithm
+        check_choice("algorithm", algorithm, _ALGORITHMS)
+        k, own = _count("n_neighbors", n_neighbors), X is None
+        if k > self.n_samples_fit_ - own:
+            raise InputError(f"n_neighbors={k}, but there are {self.n_samples_fit_ - own} items to answer; ask for fewer")
+        candidates = self.n_candidates if n_candidates is None else n_candidates
+        candidates = max(100, 10 * k) if candidates is None else max(_count("n_candidates", candidates), k)
+        wanted = min((candidates if self.rerank else k) + own, items.n_eligible)
+        if not wanted:
+            return nothing(len(queries), self.segments_[0].ids.dtype)
+        search = Search(wanted, algorithm, candidates + own)
+        found = items.nearest(queries, search, n_jobs=self.n_jobs, verbose=self.verbose)
+        if own:
+            found = without_own(found, self.ids_)
+        return (
+            items.reranked(queries, found, self.rerank, k, n_jobs=self.n_jobs, verbose=self.verbose) if self.rerank else found
+        )
+
+
+def _objects(arrays: list[NDArray]) -> NDArray:
+    out = np.empty(len(arrays), dtype=object)
+    out[:] = arrays
+    return out
+
+
+def _count(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name}={value!r}: an integer >= 1 is required")
+    return int(value)

@@ -1,0 +1,210 @@
+"""A distance as a query sees it: one-feature tables that are tabulated once a query, and the rest.
+
+d(q, y) before the link = sum_f t_f(q_f, y_f) + epsilon_f |e_f(q) - e_f(y)|     (one-feature parts: `Profiles`)
++ sum over joint groups + sum over base distances      (the rest: `Oriented.rest`)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks import check_choice
+from .._kernels.search import Profiles, Scales, tabulate
+from .._kernels.simplex import Located
+from .._threads import map_blocks
+from .._types import Floats, Integers
+from ..distance import Semimetric
+from ..embeddings.base import Items, PairMap
+from ..embeddings.pairs import PairEmbedding
+
+__all__ = ["SIDES", "Oriented", "Points"]
+
+SIDES = ("query-first", "query-last")
+_ROWS = 1 << 14
+
+
+class Points(NamedTuple):
+    """Items ready for search: raw vectors, positions (n, E) on the features of the scales, and joint features located."""
+
+    raw: NDArray
+    positions: Floats
+    joint: Items | None
+
+    def __len__(self) -> int:  # the number of items, not of fields
+        return len(self.raw)
+
+    def take(self, rows: NDArray) -> "Points":
+        """Some of the items."""
+        return Points(self.raw[rows], self.positions[rows], None if self.joint is None else take_items(self.joint, rows))
+
+
+def take_items(items: Items, rows: NDArray) -> Items:
+    """Some located items, with the sorted order of their fractions."""
+    return Items(Located(*(part[rows] for part in items.located)), items.order[rows])
+
+
+def join_items(parts: Sequence[Items]) -> Items:
+    """Located items one after the other."""
+    located = Located(*(np.concatenate(arrays) for arrays in zip(*(part.located for part in parts), strict=True)))
+    return Items(located, np.concatenate([part.order for part in parts]))
+
+
+@dataclass(frozen=True, eq=False)
+class Oriented:
+    """``semimetric`` with the query as its first or last argument.
+
+    Parameters
+    ----------
+    semimetric : Semimetric
+    side : {"query-first", "query-last"}
+        d(query, item), or d(item, query).
+    """
+
+    semimetric: Semimetric
+    side: str = "query-first"
+
+    def __post_init__(self) -> None:
+        check_choice("side", self.side, SIDES)
+
+    @cached_property
+    def _single_groups(self) -> Integers:
+        embedding = self.semimetric.embedding
+        held = [v.whole and v.fits for v in embedding.vertices] if isinstance(embedding, PairEmbedding) else None
+        alone = [g for g, group in enumerate(embedding.groups) if len(group) == 1 and (held is None or held[g])]
+        return np.array(alone if embedding.continuous else [], dtype=np.int64)  # under the swap no part stands alone
+
+    @cached_property
+    def joint_groups(self) -> Integers:
+        """The other groups: of several features, or without a table at hand."""
+        return np.setdiff1d(np.arange(len(self.semimetric.embedding.groups)), self._single_groups)
+
+    @cached_property
+    def features(self) -> Integers:
+        """Embedded features of the scales: those with a table of their own, then others with a slope outside the range."""
+        own = np.array([self.semimetric.embedding.groups[g][0] for g in self._single_groups], dtype=np.int64)
+        return np.concatenate([own, np.setdiff1d(np.flatnonzero(self.semimetric.epsilon), own)])
+
+    @property
+    def n_tables(self) -> int:
+        """How many of `features` have a table; they come first."""
+        return len(self._single_groups)
+
+    @cached_property
+    def scales(self) -> Scales:
+        """The one-feature parts as arrays; features without a table have zeros."""
+        size = self.semimetric.embedding.grid.sizes[self.features]
+        tables = [t.T if self.side == "query-last" else t for t in self._single_tables]
+        tables += [np.zeros((c, c)) for c in size[self.n_tables :]]
+        flat = np.concatenate([t.ravel() for t in tables]) if tables else np.empty(0)
+        start = np.concatenate([[0], np.cumsum(size * size)[:-1]]) if len(size) else size
+        first = np.concatenate([[0], np.cumsum(2 * np.maximum(size - 1, 1))[:-1]]) if len(size) else size
+        return Scales(size, start, first, self.semimetric.epsilon[self.features] * self._unit, flat)
+
+    @cached_property
+    def _single_tables(self) -> list[Floats]:
+        if not self.n_tables:
+            return []
+        embedding, w = self._part(self._single_groups)
+        return [table.values for table in embedding.tables(w)]
+
+    @cached_property
+    def joint(self) -> tuple[PairMap, Floats] | None:
+        """The map of the joint groups over `joint_features`, and its weights."""
+        return self._part(self.joint_groups) if len(self.joint_groups) else None
+
+    @cached_property
+    def joint_features(self) -> Integers:
+        """Embedded features of the joint groups."""
+        return np.unique([f for g in self.joint_groups for f in self.semimetric.embedding.groups[g]]).astype(np.int64)
+
+    def _part(self, groups: Integers) -> tuple[PairMap, Floats]:
+        embedding = self.semimetric.embedding
+        features = np.unique([f for g in groups for f in embedding.groups[g]]).astype(np.int64)
+        owner = embedding.group_of_column
+        return embedding.select(groups, features), self.semimetric.weights[np.isin(owner, groups)]
+
+    @cached_property
+    def _unit(self) -> Floats:
+        """Range of every feature of the scales: the unit of positions outside of it; 1 for a constant feature."""
+        grid = self.semimetric.embedding.grid
+        width = (grid.high - grid.low)[self.features]
+        return np.where(width > 0, width, 1.0)
+
+    @property
+    def least(self) -> float:
+        """What no distance is below: 0 for weights >= 0, where rounding could say otherwise."""
+        return 0.0 if self.semimetric.axioms.nonnegative else -np.inf
+
+    @property
+    def bounded(self) -> bool:
+        """Whether what cells do not see, base distances, is >= 0."""
+        return all(base.weight >= 0 for base in self.semimetric.base_distances)
+
+    @property
+    def simple(self) -> bool:
+        """Whether there are one-feature parts only."""
+        return self.joint is None and not self.semimetric.base_distances
+
+    def same_cells(self, other: "Oriented") -> bool:
+        """Whether grid, groups and directions are those of ``other``: items then have the same cells under both."""
+        a, b = self.semimetric, other.semimetric
+        knots = [np.array_equal(x, y) for x, y in zip(a.embedding.grid.knots, b.embedding.grid.knots, strict=False)]
+        groups = (a.embedding.groups, a.embedding.continuous, len(a.embedding.grid.knots))
+        same = groups == (b.embedding.groups, b.embedding.continuous, len(b.embedding.grid.knots)) and all(knots)
+        if a.directions is None or b.directions is None:
+            return same and a.directions is b.directions
+        return same and np.array_equal(a.directions.matrix, b.directions.matrix)
+
+    def points(self, X: NDArray, *, n_jobs: int | None = None) -> Points:
+        """Items on the grid of the distance."""
+        positions = np.empty((len(X), len(self.features)))
+
+        def place(block: slice) -> Items | None:
+            positions[block], joint = self._placed(np.asarray(X[block], dtype=np.float64))
+            return joint
+
+        parts = map_blocks(place, len(X), size=_ROWS, n_jobs=n_jobs)
+        return Points(X, positions, None if self.joint is None else join_items(parts))  # type: ignore[arg-type]
+
+    def _placed(self, raw: Floats) -> tuple[Floats, Items | None]:
+        d = self.semimetric
+        features = d.directions.append(raw) if d.directions else raw
+        located, excess = d.embedding.grid.locate(features), d.embedding.grid.excess(features)
+        f = self.features
+        positions = located.lower[:, f] + located.fraction[:, f] + excess[:, f] / self._unit
+        return positions, self.joint[0].locate(features[:, self.joint_features]) if self.joint else None
+
+    def profiles(self, queries: Points) -> Profiles:
+        """A block of queries, tabulated."""
+        shape = queries.positions.shape
+        n_pieces = int(2 * np.maximum(self.scales.size - 1, 1).sum())
+        block = Profiles(np.empty((shape[0], n_pieces, 2)), queries.positions, np.empty(shape), np.empty(shape))
+        tabulate(self.scales, block)
+        return block
+
+    def rest(self, queries: Points, b: int, items: Points, rows: Integers) -> Floats:
+        """Joint groups and base distances between query b and the items ``rows``; empty where there are none."""
+        total = np.zeros(0 if self.simple else len(rows))
+        if self.joint:
+            embedding, w = self.joint
+            # the precomputed order of an item is merged with the query's (paper 2, section 3)
+            pair = [(queries.joint, np.full(len(rows), b)), (items.joint, rows)]
+            (x, i), (y, j) = pair if self.side == "query-first" else pair[::-1]
+            total += embedding.paired(x, i, y, j, w)  # type: ignore[arg-type]
+        for base in self.semimetric.base_distances:
+            given = np.asarray(items.raw[rows], dtype=np.float64)
+            query = np.broadcast_to(np.asarray(queries.raw[b], dtype=np.float64), given.shape)
+            total += base.paired(query, given) if self.side == "query-first" else base.paired(given, query)
+        return total
+
+    def linked(self, total: Floats) -> Floats:
+        """Distances from sums: increasing, so nearest by the sum is nearest by the distance."""
+        return np.sqrt(total) if self.semimetric.link == "sqrt" else total
+
+    def unlinked(self, radius: float) -> float:
+        """The sum at a distance."""
+        return radius * radius if self.semimetric.link == "sqrt" else radius

@@ -1,0 +1,272 @@
+"""A set of items that is searched as one: filter, refine, certify.
+
+Exact search, for one query:
+
+    1. the R items of the smallest bounds, in their order, are refined until a bound exceeds the k-th distance: certified;
+    2. if none of the R does, a second scan names every item whose bound is within the k-th distance so far;
+    3. where that may be all of them, all are refined.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels.search import Profiles, nearest, nearest_of_each, values
+from .._types import Floats, Integers
+from .cells import Cells, Filter, Layout
+from .oriented import Oriented, Points
+from .scan import Scan, Whole, whole_numbers
+
+__all__ = ["Answer", "Search", "Segment"]
+
+_FEW = 2_048  # items that are looked at one by one
+_SLACK = 1e-10  # of the largest bounds: what adding up in another order may change
+_WORTH = 8  # candidates that are more than this part of all items are not worth a scan
+_SAMPLE = 32
+Mask: TypeAlias = NDArray[np.bool_] | None  # None keeps all
+
+_NOTHING = np.empty(0)
+_NO_RANK = np.empty(0, np.int64)
+
+
+class Search(NamedTuple):
+    """What is asked: k, "exact", "approximate" or "brute", and how many candidates the approximate search refines."""
+
+    k: int
+    algorithm: str = "exact"
+    n_candidates: int = 100
+
+
+class Answer(NamedTuple):
+    """Sums and rows (B, k), inf and -1 where there are fewer; how many items were refined; whether the first scan sufficed."""
+
+    sums: Floats
+    rows: Integers
+    refined: Integers
+    at_once: NDArray[np.bool_]
+
+
+@dataclass(eq=False)
+class Segment:
+    """Items under a distance, with their codes.
+
+    Parameters
+    ----------
+    oriented : Oriented
+    ids : ndarray of shape (n,), int64 or str
+    points : Points
+    cells : Cells
+    codes : ndarray of shape (n, n_bytes), uint8
+    alive : ndarray of shape (n,), bool
+        Items that have not been removed.
+    """
+
+    oriented: Oriented
+    ids: NDArray
+    points: Points
+    cells: Cells
+    codes: NDArray[np.uint8]
+    alive: NDArray[np.bool_]
+
+    @classmethod
+    def build(cls, oriented: Oriented, layout: Layout, ids: NDArray, points: Points) -> "Segment":
+        """Encode the items."""
+        cells, codes = Cells.of(layout, oriented, points)
+        return cls(oriented, ids, points, cells, codes, np.ones(len(ids), dtype=bool))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def with_alive(self, alive: NDArray[np.bool_]) -> "Segment":
+        """The same items with others removed; the scan is shared."""
+        return self._shared(replace(self, alive=alive))
+
+    def under(self, oriented: Oriented) -> "Segment":
+        """The same items and codes under another distance of the same cells."""
+        points = self.points if np.array_equal(oriented.features, self.oriented.features) else oriented.points(self.points.raw)
+        return self._shared(replace(self, oriented=oriented, points=points))
+
+    def _shared(self, other: "Segment") -> "Segment":
+        for name in ("scan", "rank"):  # these depend on codes and ids alone
+            if name in vars(self):
+                vars(other)[name] = vars(self)[name]
+        return other
+
+    @cached_property
+    def n_alive(self) -> int:
+        """Number of items that have not been removed."""
+        return int(self.alive.sum())
+
+    @cached_property
+    def filter(self) -> Filter:
+        """Tables of bounds."""
+        return Filter(self.cells, self.oriented)
+
+    @cached_property
+    def scan(self) -> Scan:
+        """The codes in FAISS."""
+        return Scan(self.codes, self.cells.layout.n_columns)
+
+    @cached_property
+    def rank(self) -> Integers:
+        """Place of every id in their order; empty where rows are in order already."""
+        if (self.ids[1:] > self.ids[:-1]).all():
+            return _NO_RANK
+        rank = np.empty(len(self), np.int64)
+        rank[np.argsort(self.ids, kind="stable")] = np.arange(len(self))
+        return rank
+
+    @cached_property
+    def survivors(self) -> int:
+        """How many items typically have a bound within the distance of the 10th neighbour: measured on items as queries."""
+        rows = np.linspace(0, len(self) - 1, min(_SAMPLE, len(self))).astype(np.int64)
+        queries = self.points.take(rows)
+        block = self.oriented.profiles(queries)
+        answer = self._certified(queries, block, Search(min(11, len(self))), None, max(256, len(self) // 64))
+        return int(np.quantile(answer.refined, 0.9)) + 1
+
+    @property
+    def searchable(self) -> bool:
+        """Whether there are bounds: some column, and nothing outside of them that may be negative."""
+        return self.cells.layout.n_columns > 0 and self.oriented.bounded
+
+    def _eligible(self, keep: Mask) -> Mask:
+        """Items that are alive and kept; None for all."""
+        if self.n_alive == len(self):
+            return keep
+        return self.alive if keep is None else self.alive & keep
+
+    def _rows(self, eligible: Mask) -> Integers:
+        return np.arange(len(self)) if eligible is None else np.flatnonzero(eligible)
+
+    def nearest(self, queries: Points, block: Profiles, search: Search, keep: Mask) -> Answer:
+        """The k nearest of the items that are alive and kept, for a block of queries."""
+        eligible = self._eligible(keep)
+        n = len(self) if eligible is None else int(eligible.sum())
+        if search.algorithm == "brute" or not self.searchable or n <= max(_FEW, 2 * search.k):
+            return self._brute(queries, block, search.k, self._rows(eligible))
+        if search.algorithm == "approximate":
+            return self._approximate(queries, block, search, eligible)
+        first = max(4 * search.k, int(1.5 * self.survivors * np.sqrt(max(search.k, 10) / 10)), 64)
+        if first * _WORTH > n:
+            return self._brute(queries, block, search.k, self._rows(eligible))
+        return self._certified(queries, block, search, eligible, first)
+
+    def within(self, queries: Points, block: Profiles, q: int, limit: float, keep: Mask) -> tuple[Floats, Integers]:
+        """Sums and rows of all items whose sum may be <= limit (rounding aside), for query q of the block."""
+        eligible, rows = self._eligible(keep), None
+        if self.searchable and len(self) > _FEW:
+            whole, slack = self._bounds(queries, block)
+            rows = self._surviving(whole, q, limit + slack[q], eligible)
+        rows = self._rows(eligible) if rows is None else rows
+        sums = np.empty(len(rows))
+        values(self.oriented.scales, block, q, self.points.positions, rows, -np.inf, sums)
+        if not self.oriented.simple:
+            sums = sums + self.oriented.rest(queries, q, self.points, rows)
+        return np.maximum(sums, self.oriented.least), rows
+
+    def _bounds(self, queries: Points, block: Profiles) -> tuple[Whole, Floats]:
+        """Tables of bounds in whole numbers, and the slack of each query."""
+        tables = self.filter.minima(block, queries)
+        size = np.where(np.isinf(tables), 0.0, np.abs(tables)).max(axis=2).sum(axis=1)
+        return whole_numbers(tables), _SLACK * size
+
+    def _surviving(self, whole: Whole, q: int, limit: float, eligible: Mask) -> Integers | None:
+        """Rows whose bound is <= limit; None if that may be all."""
+        if whole.flat[q]:
+            return None
+        return self.scan.within(whole, q, (limit - self.filter.floor - whole.base[q]) * whole.step[q], eligible)
+
+    def _certified(self, queries: Points, block: Profiles, search: Search, eligible: Mask, first: int) -> Answer:
+        whole, slack = self._bounds(queries, block)
+        answer = _empty(len(queries), search.k)
+        first = min(first, len(self))
+        sums, rows = self._scanned(whole, first, eligible)
+        bounds = whole.bounds(sums) + self.filter.floor
+        self._refine(queries, block, rows, bounds, slack, answer)
+        at_end = np.take_along_axis(rows, np.minimum(answer.refined, first - 1)[:, None], axis=1)[:, 0]
+        answer.at_once[:] = (answer.refined == len(self)) | ((answer.refined < first) & (at_end >= 0))
+        for q in np.flatnonzero(~answer.at_once):
+            self._complete(queries, block, whole, int(q), slack[q], eligible, answer)
+        return answer
+
+    def _complete(
+        self,
+        queries: Points,
+        block: Profiles,
+        whole: Whole,
+        q: int,
+        slack: float,
+        eligible: Mask,
+        answer: Answer,
+    ) -> None:
+        """Every item that can be among the nearest of query q, given the distance of the k-th so far."""
+        rows = self._surviving(whole, q, answer.sums[q, -1] + slack, eligible)
+        if rows is None:
+            rows = self._rows(eligible)
+        answer.sums[q], answer.rows[q] = np.inf, -1
+        answer.refined[q] += len(rows)
+        self._nearest(queries, block, q, rows, _NOTHING, 0.0, answer)
+
+    def _approximate(self, queries: Points, block: Profiles, search: Search, eligible: Mask) -> Answer:
+        whole = whole_numbers(self.filter.means(block, queries))
+        answer = _empty(len(queries), search.k)
+        _, rows = self._scanned(whole, min(max(search.n_candidates, search.k), len(self)), eligible)
+        self._refine(queries, block, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        for q in np.flatnonzero(answer.rows[:, -1] < 0):  # a constant table, or too few answers: look at all
+            self._complete(queries, block, whole, int(q), 0.0, eligible, answer)
+        return answer
+
+    def _scanned(self, whole: Whole, count: int, eligible: Mask) -> tuple[NDArray[np.float32], Integers]:
+        """FAISS's answers, none for constant tables."""
+        if not whole.flat.any():
+            return self.scan.nearest(whole, count, keep=eligible)
+        sums, rows = np.zeros((len(whole.step), count), np.float32), np.full((len(whole.step), count), -1)
+        varied = ~whole.flat
+        if varied.any():
+            sums[varied], rows[varied] = self.scan.nearest(whole.of(varied), count, keep=eligible)
+        return sums, rows
+
+    def _refine(self, queries: Points, block: Profiles, rows: Integers, bounds: Floats, slack: Floats, answer: Answer) -> None:
+        if self.oriented.simple:
+            nearest_of_each(
+                self.oriented.scales, block, self.points.positions, rows, bounds, slack, self.rank,
+                self.oriented.least, answer.sums, answer.rows, answer.refined,
+            )  # fmt: skip
+            return
+        for q, (found, least) in enumerate(zip(rows, bounds, strict=True)):
+            found = found[: np.argmax(found < 0)] if (found < 0).any() else found
+            answer.refined[q] = self._nearest(queries, block, q, found, least, slack[q], answer)
+
+    def _nearest(
+        self, queries: Points, block: Profiles, q: int, rows: Integers, bounds: Floats, slack: float, answer: Answer
+    ) -> int:
+        """Refine rows in growing chunks, so that what is costly is computed for few; returns how many were refined."""
+        simple, start = self.oriented.simple, 0
+        while start < len(rows):
+            stop = len(rows) if simple else min(len(rows), max(2 * start, 4 * answer.sums.shape[1], 64))
+            part = rows[start:stop]
+            extra = _NOTHING if simple else self.oriented.rest(queries, q, self.points, part)
+            used = nearest(
+                self.oriented.scales, block, q, self.points.positions, part, extra, bounds[start:stop], slack, self.rank,
+                self.oriented.least, answer.sums[q], answer.rows[q],
+            )  # fmt: skip
+            if used < len(part):
+                return start + used
+            start = stop
+        return len(rows)
+
+    def _brute(self, queries: Points, block: Profiles, k: int, rows: Integers) -> Answer:
+        """All rows, one by one: the oracle, and the way for few."""
+        answer = _empty(len(queries), k)
+        for q in range(len(queries)):
+            answer.refined[q] = self._nearest(queries, block, q, rows, _NOTHING, 0.0, answer)
+        answer.at_once[:] = True
+        return answer
+
+
+def _empty(n: int, k: int) -> Answer:
+    return Answer(np.full((n, k), np.inf), np.full((n, k), -1), np.zeros(n, np.int64), np.zeros(n, dtype=bool))
