@@ -18,6 +18,7 @@ from .estimators.approximator import DistanceApproximator
 from .estimators.regressor import DistanceRegressor
 from .grids import Grid
 from .neighbors.index import NeighborIndex
+from .neighbors.transformer import SemimetricNeighborsTransformer
 from .persistence import load
 
 __version__ = package_version()
@@ -37,6 +38,7 @@ __all__ = [
     "NotSupportedError",
     "Semimetric",
     "SemimetricError",
+    "SemimetricNeighborsTransformer",
     "SemimetricWarning",
     "StorageError",
     "load",

@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from ._errors import InputError
 from ._types import ArrayLike, Floats, Integers, Pairs
 
-__all__ = ["check_alpha", "check_choice", "check_distances", "check_items", "check_pairs", "check_weights"]
+__all__ = ["check_alpha", "check_choice", "check_count", "check_distances", "check_items", "check_pairs", "check_weights"]
 
 
 def check_items(X: ArrayLike, *, name: str = "X", n_features: int | None = None, min_items: int = 1) -> Floats:
@@ -112,3 +112,10 @@ def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
     if value < 0 or (strict and value == 0):
         raise InputError(f"{name}={value!r} must be {'> 0' if strict else '>= 0'}")
     return float(value)
+
+
+def check_count(name: str, value: object) -> int:
+    """An integer >= 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name}={value!r}: an integer >= 1 is required")
+    return int(value)

@@ -6,28 +6,36 @@ from collections.abc import Sequence
 from ._errors import StorageError
 from ._storage import read_state
 from .distance import Semimetric
+from .neighbors.index import NeighborIndex
 
 __all__ = ["load"]
 
 _CLASSES = {"Semimetric": Semimetric}
 
 
-def load(path: str | os.PathLike[str], *, base_distances: Sequence[object] = ()) -> Semimetric:
-    """Read a saved distance; no code in the file is run.
+def load(
+    path: str | os.PathLike[str], *, base_distances: Sequence[object] = (), mmap: bool = False
+) -> Semimetric | NeighborIndex:
+    """Read a saved distance (a file) or index (a folder); no code in the files is run.
 
     Parameters
     ----------
     path : path-like
     base_distances : sequence of callables
         The known distances that the model was fitted with, in the same order; each is checked against stored values.
+    mmap : bool
+        Map the items of an index into memory instead of reading them: the codes are read, the rest as it is needed. Every
+        file is verified against its digest first, which reads it once.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     StorageError
-        If the file is foreign, truncated, altered or newer, or the base distances are not those of the model.
+        If a file is foreign, truncated, altered or newer, or the base distances are not those of the model.
     """
+    if os.path.isdir(path):
+        return NeighborIndex._load(path, mmap=mmap, base_distances=base_distances)
     state = read_state(path)
     if state.kind not in _CLASSES:
         raise StorageError(f"{path} holds a {state.kind}, which this version cannot read; upgrade semimetric")

@@ -20,7 +20,7 @@ base_distances distance
 programs.losses programs.penalties programs.design programs.program programs.certificate programs.constraints programs
 solvers.base solvers.gram solvers.interior_point solvers.first_order solvers.reference solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.segment
-neighbors.growth neighbors.ids neighbors.answers neighbors.index
+neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
 recipe fitting selection
 estimators.base estimators.regressor estimators.approximator
 persistence plotting demo frames commands cli __main__ __init__

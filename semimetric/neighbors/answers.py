@@ -13,7 +13,7 @@ from ..callables import DistanceFunction
 from .oriented import Oriented
 from .segment import Search, Segment
 
-__all__ = ["Collection", "Neighbors", "nothing", "without_own"]
+__all__ = ["Collection", "Neighbors", "Recall", "nothing", "without_own"]
 
 _BLOCK = 32  # queries that are tabulated together
 
@@ -29,6 +29,24 @@ class Neighbors(NamedTuple):
     ids: NDArray
     refined: Integers
     at_once: NDArray[np.bool_]
+
+
+class Recall(NamedTuple):
+    """Share of the true neighbours that the approximate search finds: its mean and 5th percentile over queries."""
+
+    mean: float
+    p5: float
+    n_queries: int
+    n_neighbors: int
+
+    @classmethod
+    def of(cls, true: Floats, got: Floats) -> "Recall":
+        """Of exact and found distances (n_queries, k)."""
+        shares = (got <= true[:, -1:]).mean(axis=1)
+        return cls(float(shares.mean()), float(np.quantile(shares, 0.05)), *true.shape)
+
+    def __str__(self) -> str:
+        return f"recall@{self.n_neighbors} {self.mean:.4f} (5th percentile {self.p5:.3f}, {self.n_queries} queries)"
 
 
 class Collection(NamedTuple):

@@ -1,7 +1,8 @@
 """`NeighborIndex`: nearest neighbours under a learned distance, with proof (THEORY, section 4; paper 2, section 3)."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,32 +10,22 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_choice
+from .._checks import check_choice, check_count
 from .._errors import InputError
 from .._types import ArrayLike
 from ..distance import Semimetric
-from .answers import Collection, Neighbors, nothing, without_own
+from .answers import Collection, Neighbors, Recall, nothing, without_own
 from .cells import Layout
 from .growth import with_items, without_items
 from .ids import check_ids, masks_of, next_ids
 from .oriented import Oriented
 from .segment import Search, Segment
+from .store import read_segments, write_segments
 
 __all__ = ["NeighborIndex", "Neighbors", "Recall"]
 
+_SAVED = ("side", "algorithm", "n_candidates", "n_jobs", "random_state", "verbose")
 _ALGORITHMS = ("exact", "approximate", "brute")
-
-
-class Recall(NamedTuple):
-    """Share of the true neighbours that the approximate search finds: its mean and 5th percentile over queries."""
-
-    mean: float
-    p5: float
-    n_queries: int
-    n_neighbors: int
-
-    def __str__(self) -> str:
-        return f"recall@{self.n_neighbors} {self.mean:.4f} (5th percentile {self.p5:.3f}, {self.n_queries} queries)"
 
 
 class NeighborIndex(BaseEstimator):
@@ -301,8 +292,29 @@ class NeighborIndex(BaseEstimator):
             queries = queries[np.sort(rng.choice(len(queries), max_queries, replace=False))]
         true, _ = self.kneighbors(queries, n_neighbors, algorithm="exact")
         got, _ = self.kneighbors(queries, n_neighbors, algorithm="approximate", n_candidates=n_candidates)
-        shares = (got <= true[:, -1:]).mean(axis=1)
-        return Recall(float(shares.mean()), float(np.quantile(shares, 0.05)), len(queries), n_neighbors)
+        return Recall.of(true, got)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a folder; `semimetric.load` reads it.
+
+        Saved again after `add` or `remove`, only what is new is written, and the old index stays whole until then. The
+        callable ``rerank`` is not saved: give it again by ``set_params`` or at the call of `load`.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        values = {name: getattr(self, name) for name in _SAVED} | {"n_features_in": self.n_features_in_}
+        values["feature_names_in"] = None if names is None else list(names)
+        write_segments(path, self.semimetric, self.segments_, values)
+
+    @classmethod
+    def _load(cls, path: str | os.PathLike[str], *, mmap: bool, base_distances: Sequence[object]) -> "NeighborIndex":
+        semimetric, segments, values = read_segments(path, mmap=mmap, base_distances=base_distances)
+        index = cls(semimetric, **{name: values[name] for name in _SAVED})
+        index.segments_, index.layout_, index._oriented = segments, segments[0].cells.layout, segments[0].oriented
+        index.n_features_in_ = values["n_features_in"]
+        if values["feature_names_in"] is not None:
+            index.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
+        return index
 
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
         items = validate_data(self, X, dtype=[np.float64, np.float32], order="C", copy=True, reset=reset)
@@ -323,11 +335,11 @@ class NeighborIndex(BaseEstimator):
         queries, items = self._queries(X), self._collection(where)
         algorithm = self.algorithm if algorithm is None else algorithm
         check_choice("algorithm", algorithm, _ALGORITHMS)
-        k, own = _count("n_neighbors", n_neighbors), X is None
+        k, own = check_count("n_neighbors", n_neighbors), X is None
         if k > self.n_samples_fit_ - own:
             raise InputError(f"n_neighbors={k}, but there are {self.n_samples_fit_ - own} items to answer; ask for fewer")
         candidates = self.n_candidates if n_candidates is None else n_candidates
-        candidates = max(100, 10 * k) if candidates is None else max(_count("n_candidates", candidates), k)
+        candidates = max(100, 10 * k) if candidates is None else max(check_count("n_candidates", candidates), k)
         wanted = min((candidates if self.rerank else k) + own, items.n_eligible)
         if not wanted:
             return nothing(len(queries), self.segments_[0].ids.dtype)
@@ -344,9 +356,3 @@ def _objects(arrays: list[NDArray]) -> NDArray:
     out = np.empty(len(arrays), dtype=object)
     out[:] = arrays
     return out
-
-
-def _count(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name}={value!r}: an integer >= 1 is required")
-    return int(value)

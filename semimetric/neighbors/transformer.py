@@ -1,0 +1,85 @@
+"""Neighbour graphs for scikit-learn's estimators that take precomputed distances."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._checks import check_choice
+from .._types import ArrayLike
+from ..distance import Semimetric
+from .index import NeighborIndex
+
+__all__ = ["SemimetricNeighborsTransformer"]
+
+
+class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
+    """Items to the sparse graph of their nearest neighbours under a learned distance.
+
+    It stands where `sklearn.neighbors.KNeighborsTransformer` does: before ``KNeighborsClassifier(metric="precomputed")``,
+    ``DBSCAN(metric="precomputed")``, HDBSCAN, t-SNE, UMAP. Neighbours are exact unless ``algorithm`` says otherwise.
+
+    Parameters
+    ----------
+    semimetric : Semimetric
+        Symmetric, or asymmetric with ``side`` as in `NeighborIndex`.
+    n_neighbors : int, default 5
+    mode : {"distance", "connectivity"}
+        With "distance" a row holds one neighbour more: the item itself counts as its first, as in scikit-learn.
+    algorithm, side, n_candidates, n_jobs, random_state : as in `NeighborIndex`
+
+    Attributes
+    ----------
+    index_ : NeighborIndex
+    n_samples_fit_, n_features_in_ : int
+    """
+
+    def __init__(
+        self,
+        semimetric: Semimetric,
+        *,
+        n_neighbors: int = 5,
+        mode: str = "distance",
+        algorithm: str = "exact",
+        side: str = "query-first",
+        n_candidates: int | None = None,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.semimetric = semimetric
+        self.n_neighbors = n_neighbors
+        self.mode = mode
+        self.algorithm = algorithm
+        self.side = side
+        self.n_candidates = n_candidates
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: Any = None) -> "SemimetricNeighborsTransformer":
+        """Index the rows of X."""
+        check_choice("mode", self.mode, ("distance", "connectivity"))
+        self.index_ = NeighborIndex(
+            self.semimetric, side=self.side, algorithm=self.algorithm, n_candidates=self.n_candidates,
+            n_jobs=self.n_jobs, random_state=self.random_state,
+        ).fit(X)  # fmt: skip
+        self.n_features_in_ = self.index_.n_features_in_
+        if hasattr(self.index_, "feature_names_in_"):
+            self.feature_names_in_ = self.index_.feature_names_in_
+        return self
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """Number of items."""
+        return self.index_.n_samples_fit_
+
+    def transform(self, X: ArrayLike) -> sparse.csr_matrix:
+        """Graph (n_queries, n_samples_fit_) of the rows of X, each row sorted by distance."""
+        check_is_fitted(self)
+        return self.index_.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns, one an item."""
+        check_is_fitted(self)
+        return np.array([f"semimetricneighborstransformer{k}" for k in range(self.n_samples_fit_)], dtype=object)
