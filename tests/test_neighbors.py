@@ -88,6 +88,23 @@ def some(n=500, n_features=4, seed=0):
     return rough(Grid.fit(items, n_knots=5), seed=seed, low=0.05), items, rng.normal(size=(7, n_features))
 
 
+@pytest.mark.parametrize("probe", [10, 100, 10_000])
+def test_a_range_guessed_from_a_sample_changes_nothing(probe, monkeypatch):
+    """Guesses that are too small, about right, and too large."""
+    monkeypatch.setattr(segment, "_LARGE", 0)
+    monkeypatch.setattr(segment, "_PROBE", probe)
+    for seed in range(3):
+        d, items, queries = some(3000, seed=seed)
+        index, mask = NeighborIndex(d).fit(items), np.random.default_rng(seed).random(3000) < 0.3
+        for where in (None, mask):
+            for q in queries:
+                one = index.search(q[None], 5, where=where)
+                brute = index.search(q[None], 5, where=where, algorithm="brute")
+                assert_array_equal(one.ids, brute.ids)
+                assert_array_equal(one.distances, brute.distances)
+                assert one.refined < 3000
+
+
 def test_batch_is_single_and_threads_are_one():
     d, items, queries = some()
     index = NeighborIndex(d).fit(items)
@@ -178,6 +195,24 @@ def test_the_approximate_search_finds_nearly_all_and_says_so():
     got = index.search(queries, 10, algorithm="approximate")
     assert (got.refined == 100).all()
     assert_allclose(got.distances, [d.paired(np.tile(q, (10, 1)), items[i]) for q, i in zip(queries, got.ids, strict=True)])
+
+
+def test_lists_are_for_the_approximate_search_only():
+    rng = np.random.default_rng(0)
+    centres = 3 * rng.normal(size=(20, 6))
+    items = centres[rng.integers(0, 20, 4000)] + rng.normal(size=(4000, 6))
+    queries, mask = items[:50] + 0.05, rng.random(4000) < 0.02
+    d = rough(Grid.fit(items, n_knots=5), low=0.05)
+    index, flat = NeighborIndex(d, n_lists=40, n_probe=6).fit(items), NeighborIndex(d).fit(items)
+    assert 10 < len(index.segments_[0].lists.codes) <= 40
+    for where in (None, mask):
+        for x, y in zip(index.kneighbors(queries, 8, where=where), flat.kneighbors(queries, 8, where=where), strict=True):
+            assert_array_equal(x, y)
+    recalls = [index.set_params(n_probe=n).estimate_recall(queries).mean for n in (1, 6, 40)]
+    assert recalls[0] < recalls[1] <= recalls[2] == flat.estimate_recall(queries).mean
+    assert recalls[1] > 0.9
+    distances, _ = index.set_params(n_probe=1).kneighbors(queries, 8, where=mask, algorithm="approximate")
+    assert np.isfinite(distances).all()  # where the nearest lists hold too few, all are visited
 
 
 def test_rerank_answers_with_the_true_distance():

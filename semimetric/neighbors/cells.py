@@ -19,7 +19,7 @@ from ..embeddings.vertices import Vertices
 from .boxes import Boxes, barycentric
 from .oriented import Oriented, Points
 
-__all__ = ["CODES", "MOST_COLUMNS", "Cells", "Filter", "Layout", "unpacked"]
+__all__ = ["CODES", "MOST_COLUMNS", "Cells", "Filter", "Layout", "Warp", "packed_codes"]
 
 CODES = 16
 MOST_COLUMNS = 256  # 8-bit entries then add up within 16 bits
@@ -74,11 +74,12 @@ class Layout:
         return np.arange(CODES) // self.step[:, None] % self.count[:, None]
 
     @classmethod
-    def fit(cls, oriented: Oriented, items: Points, random_state: int | None) -> "Layout":
-        """Cells that follow the items and the steepness of the tables."""
+    def fit(cls, oriented: Oriented, X: NDArray, random_state: int | None) -> "Layout":
+        """Cells that follow the items X and the steepness of the tables."""
         rng = np.random.default_rng(random_state)
-        sample = items if len(items) <= _SAMPLE else items.take(np.sort(rng.choice(len(items), _SAMPLE, replace=False)))
-        warps = [_Warp.of(oriented, sample.positions[:, e], e, rng) for e in range(oriented.n_tables)]
+        rows = np.arange(len(X)) if len(X) <= _SAMPLE else np.sort(rng.choice(len(X), _SAMPLE, replace=False))
+        sample = oriented.points(X[rows])
+        warps = [Warp.of(oriented, sample.positions[:, e], e, rng) for e in range(oriented.n_tables)]
         groups = _tabulated(oriented)
         column, step, count = _packed(np.array([warp.spread for warp in warps] + [np.inf] * len(groups)))
         edges = [warp.edges(n) for warp, n in zip(warps, count, strict=False)]
@@ -101,7 +102,7 @@ def _packed(spread: Floats) -> tuple[Integers, Integers, Integers]:
     return column, step, count
 
 
-class _Warp(NamedTuple):
+class Warp(NamedTuple):
     """A scale on which one feature's table rises evenly: positions and their values, and the sample's values."""
 
     knots: Floats
@@ -114,7 +115,7 @@ class _Warp(NamedTuple):
         return float(self.sample.std())
 
     @classmethod
-    def of(cls, oriented: Oriented, positions: Floats, e: int, rng: np.random.Generator) -> "_Warp":
+    def of(cls, oriented: Oriented, positions: Floats, e: int, rng: np.random.Generator) -> "Warp":
         """Mean steepness of the table over queries like the sample, and the slope outside the range."""
         scales = oriented.scales
         size, start = int(scales.size[e]), int(scales.start[e])
@@ -168,11 +169,8 @@ class Cells:
         for p, (g, v, codes) in enumerate(_boxed(layout, oriented, items), len(layout.edges)):
             parts[:, p] = codes
             shares.append(layout.boxes[g].shares(codes, *v))
-        columns = np.zeros((len(items), layout.n_columns + layout.n_columns % 2), np.uint8)
-        for part, column, step in zip(parts.T, layout.column, layout.step, strict=True):
-            columns[:, column] += (part * step).astype(np.uint8)
-        packed = (columns[:, ::2] | columns[:, 1::2] << 4).astype(np.uint8)
-        return cls(layout, low, high, _typical(parts, items, low, high), shares), packed
+        cells = cls(layout, low, high, _typical(parts, items, low, high), shares)
+        return cells, _packed_parts(layout, parts)
 
 
 def _boxed(layout: Layout, oriented: Oriented, items: Points):  # noqa: ANN202 - number, barycentric coordinates, codes
@@ -197,9 +195,19 @@ def _typical(parts: NDArray[np.uint8], items: Points, low: Floats, high: Floats)
     return out
 
 
-def unpacked(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """One code a byte, two columns for every packed one."""
-    return np.stack([codes & 15, codes >> 4], axis=-1).reshape(len(codes), -1)
+def packed_codes(layout: Layout, positions: Floats) -> NDArray[np.uint8]:
+    """Codes of vectors that are no items, given by their positions; joint groups are in their first box."""
+    empty = np.full((len(layout.edges), CODES), np.inf)
+    parts = np.zeros((len(positions), len(layout.column)), np.uint8)
+    encode(positions, layout.entries, layout.edges, empty, -empty, parts)
+    return _packed_parts(layout, parts)
+
+
+def _packed_parts(layout: Layout, parts: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    columns = np.zeros((len(parts), layout.n_columns + layout.n_columns % 2), np.uint8)
+    for part, column, step in zip(parts.T, layout.column, layout.step, strict=True):
+        columns[:, column] += (part * step).astype(np.uint8)
+    return (columns[:, ::2] | columns[:, 1::2] << 4).astype(np.uint8)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from .store import read_segments, write_segments
 
 __all__ = ["NeighborIndex", "Neighbors", "Recall"]
 
-_SAVED = ("side", "algorithm", "n_candidates", "n_jobs", "random_state", "verbose")
+_SAVED = ("side", "algorithm", "n_lists", "n_probe", "n_candidates", "n_jobs", "random_state", "verbose")
 _ALGORITHMS = ("exact", "approximate", "brute")
 
 
@@ -45,6 +45,10 @@ class NeighborIndex(BaseEstimator):
         What queries use unless they say otherwise. "approximate" refines the ``n_candidates`` items whose cells are
         typically nearest; "brute" computes every distance (with joint groups, by merging the precomputed order of the
         fractions with the query's: paper 2, section 3).
+    n_lists : int or "auto", default "auto"
+        Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search visits all.
+    n_probe : int, default 32
+        Lists that the approximate search visits.
     n_candidates : int or None
         Of the approximate search, and of ``rerank``; None is the larger of 100 and 10 n_neighbors.
     rerank : callable or None
@@ -83,6 +87,8 @@ class NeighborIndex(BaseEstimator):
         *,
         side: str = "query-first",
         algorithm: str = "exact",
+        n_lists: int | str = "auto",
+        n_probe: int = 32,
         n_candidates: int | None = None,
         rerank: Callable[..., Any] | None = None,
         n_jobs: int | None = None,
@@ -92,6 +98,8 @@ class NeighborIndex(BaseEstimator):
         self.semimetric = semimetric
         self.side = side
         self.algorithm = algorithm
+        self.n_lists = n_lists
+        self.n_probe = n_probe
         self.n_candidates = n_candidates
         self.rerank = rerank
         self.n_jobs = n_jobs
@@ -115,15 +123,20 @@ class NeighborIndex(BaseEstimator):
             If ids repeat, or X has another number of features than the distance.
         """
         check_choice("algorithm", self.algorithm, _ALGORITHMS)
+        if self.n_lists != "auto":
+            check_count("n_lists", self.n_lists)
         if not isinstance(self.semimetric, Semimetric):
             raise InputError(f"semimetric={self.semimetric!r} is not a Semimetric; give model.semimetric_ of a fitted learner")
         items = self._items(X, reset=True)
         given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
         self._oriented = Oriented(self.semimetric, self.side)
-        points = self._oriented.points(items, n_jobs=self.n_jobs)
-        self.layout_ = Layout.fit(self._oriented, points, self.random_state)
-        self.segments_ = [Segment.build(self._oriented, self.layout_, given, points)]
+        self.layout_ = Layout.fit(self._oriented, items, self.random_state)
+        self.segments_ = [Segment.build(self._oriented, self.layout_, given, items, **self._how)]
         return self
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        return {"n_lists": self.n_lists, "n_jobs": self.n_jobs, "seed": self.random_state}
 
     @property
     def n_samples_fit_(self) -> int:
@@ -154,7 +167,7 @@ class NeighborIndex(BaseEstimator):
         given = check_ids(next_ids(there, len(items)) if ids is None else ids, len(items), there.dtype.kind)
         if np.isin(given, there).any():
             raise InputError(f"id {given[np.isin(given, there)][0]} is in the index already; remove it first, or give another")
-        self.segments_ = with_items(self.segments_, given, items, self.n_jobs)
+        self.segments_ = with_items(self.segments_, given, items, self._how)
         return self
 
     def remove(self, ids: ArrayLike) -> "NeighborIndex":
@@ -169,7 +182,7 @@ class NeighborIndex(BaseEstimator):
         gone = np.unique(check_ids(ids, np.size(ids), self.segments_[0].ids.dtype.kind, unique=False))
         if missing := np.setdiff1d(gone, self.ids_).tolist():
             raise InputError(f"id {missing[0]} is not in the index; nothing was removed: drop it from ids")
-        self.segments_ = without_items(self.segments_, gone, self.n_jobs)
+        self.segments_ = without_items(self.segments_, gone, self._how)
         return self
 
     def with_semimetric(self, semimetric: Semimetric) -> "NeighborIndex":
@@ -343,7 +356,7 @@ class NeighborIndex(BaseEstimator):
         wanted = min((candidates if self.rerank else k) + own, items.n_eligible)
         if not wanted:
             return nothing(len(queries), self.segments_[0].ids.dtype)
-        search = Search(wanted, algorithm, candidates + own)
+        search = Search(wanted, algorithm, candidates + own, check_count("n_probe", self.n_probe))
         found = items.nearest(queries, search, n_jobs=self.n_jobs, verbose=self.verbose)
         if own:
             found = without_own(found, self.ids_)

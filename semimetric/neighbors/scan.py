@@ -16,12 +16,13 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from .._types import Floats, Integers
 from .cells import CODES
 
-__all__ = ["Scan", "Whole", "whole_numbers"]
+__all__ = ["Scan", "Whole", "kmeans", "whole_numbers"]
 
 _TOP = 255.0
 _ROUNDING = 1e-6  # of a step: what float64 may have lost in the table
@@ -109,23 +110,25 @@ class Scan:
         queries, visited = self._queries(whole), self._visited(len(whole.tables), lists)
         found, rows = np.empty((len(queries), count), np.float32), np.empty((len(queries), count), np.int64)
         arrays = [faiss.swig_ptr(a) for a in (visited, np.zeros(visited.shape, np.float32), found, rows)]
-        with _one_thread():  # the wrapper search_preassigned takes no parameters
+        with _threads(1):  # the wrapper search_preassigned takes no parameters
             self._index.search_preassigned_c(
                 len(queries), faiss.swig_ptr(queries), count, *arrays, False, self._parameters(visited.shape[1], keep)
             )
         return -found, rows
 
-    def within(self, whole: Whole, q: int, limit: float, keep: NDArray[np.bool_] | None = None) -> Integers | None:
-        """All items whose sum is <= ``limit`` for query ``q``, in any order; None if that may be all of them."""
+    def within(
+        self, whole: Whole, q: int, limit: float, keep: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float32], Integers] | None:
+        """Sums and rows of all items whose sum is <= ``limit`` for query ``q``, in any order; None if that may be all."""
         one = whole.of(np.array([q]))
         limit = np.floor(limit)
         if not limit < one.tables.max(axis=2).sum():  # the worst sum: FAISS would not return such items
             return None
-        with _one_thread():
-            _, _, rows = self._index.range_search(
+        with _threads(1):
+            _, found, rows = self._index.range_search(
                 self._queries(one), -float(limit) - 1.0, params=self._parameters(self.n_lists, keep)
             )
-        return rows
+        return -found, rows
 
     def _queries(self, whole: Whole) -> NDArray[np.float32]:
         return np.ascontiguousarray(-whole.tables.reshape(len(whole.tables), -1))
@@ -144,6 +147,19 @@ class Scan:
         return parameters
 
 
+def kmeans(
+    X: NDArray[np.float32], rows: Integers, n: int, *, n_jobs: int | None, seed: int
+) -> tuple[NDArray[np.float32], Integers]:
+    """Centres of the rows ``rows`` of X that some row of X is nearest to, at most n, and the nearest of each row of X."""
+    faiss = _faiss()
+    with _threads(effective_n_jobs(n_jobs)):
+        model = faiss.Kmeans(X.shape[1], min(n, len(rows)), niter=8, seed=seed, min_points_per_centroid=1)
+        model.train(X[rows])
+        nearest = model.index.search(X, 1)[1][:, 0]
+    used, member = np.unique(nearest, return_inverse=True)
+    return model.centroids[used], member.astype(np.int64)
+
+
 def _faiss() -> Any:
     """FAISS, imported when it is first needed; its annotations do not fit what it accepts."""
     return import_module("faiss")
@@ -159,11 +175,11 @@ def _members(lists: Integers | None, n: int, n_lists: int) -> Iterator[Integers]
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """FAISS on the calling thread only: blocks of queries are what runs in parallel."""
+def _threads(n: int) -> Iterator[None]:
+    """FAISS on ``n`` threads; one in a search, where blocks of queries are what runs in parallel."""
     faiss = _faiss()
     before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
+    faiss.omp_set_num_threads(n)
     try:
         yield
     finally:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .._kernels.search import Profiles, nearest, nearest_of_each, values
 from .._types import Floats, Integers
 from .cells import Cells, Filter, Layout
+from .lists import Lists, list_count
 from .oriented import Oriented, Points
 from .scan import Scan, Whole, whole_numbers
 
@@ -25,6 +26,7 @@ __all__ = ["Answer", "Search", "Segment"]
 _FEW = 2_048  # items that are looked at one by one
 _SLACK = 1e-10  # of the largest bounds: what adding up in another order may change
 _WORTH = 8  # candidates that are more than this part of all items are not worth a scan
+_LARGE, _FEW_QUERIES, _PROBE = 65_536, 4, 8_192  # where and how single queries guess a range from a sample
 _SAMPLE = 32
 Mask: TypeAlias = NDArray[np.bool_] | None  # None keeps all
 
@@ -33,11 +35,12 @@ _NO_RANK = np.empty(0, np.int64)
 
 
 class Search(NamedTuple):
-    """What is asked: k, "exact", "approximate" or "brute", and how many candidates the approximate search refines."""
+    """What is asked: k and the algorithm; how many candidates it refines and how many lists it visits if approximate."""
 
     k: int
     algorithm: str = "exact"
     n_candidates: int = 100
+    n_probe: int = 32
 
 
 class Answer(NamedTuple):
@@ -62,6 +65,8 @@ class Segment:
     codes : ndarray of shape (n, n_bytes), uint8
     alive : ndarray of shape (n,), bool
         Items that have not been removed.
+    lists : Lists or None
+        How the items are divided for the approximate search.
     """
 
     oriented: Oriented
@@ -70,12 +75,27 @@ class Segment:
     cells: Cells
     codes: NDArray[np.uint8]
     alive: NDArray[np.bool_]
+    lists: Lists | None = None
 
     @classmethod
-    def build(cls, oriented: Oriented, layout: Layout, ids: NDArray, points: Points) -> "Segment":
-        """Encode the items."""
+    def build(
+        cls,
+        oriented: Oriented,
+        layout: Layout,
+        ids: NDArray,
+        X: NDArray,
+        *,
+        n_lists: int | str,
+        n_jobs: int | None,
+        seed: int | None,
+    ) -> "Segment":
+        """Locate, encode and divide the items X."""
+        points = oriented.points(X, n_jobs=n_jobs)
         cells, codes = Cells.of(layout, oriented, points)
-        return cls(oriented, ids, points, cells, codes, np.ones(len(ids), dtype=bool))
+        n = list_count(len(ids), oriented) if n_lists == "auto" else int(n_lists)
+        many = n > 1 and oriented.n_tables > 0
+        lists = Lists.fit(oriented, layout, points, n, n_jobs=n_jobs, seed=seed) if many else None
+        return cls(oriented, ids, points, cells, codes, np.ones(len(ids), dtype=bool), lists)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -90,7 +110,7 @@ class Segment:
         return self._shared(replace(self, oriented=oriented, points=points))
 
     def _shared(self, other: "Segment") -> "Segment":
-        for name in ("scan", "rank"):  # these depend on codes and ids alone
+        for name in ("scan", "_coarse", "_probe", "rank"):  # these depend on codes and ids alone
             if name in vars(self):
                 vars(other)[name] = vars(self)[name]
         return other
@@ -108,7 +128,12 @@ class Segment:
     @cached_property
     def scan(self) -> Scan:
         """The codes in FAISS."""
-        return Scan(self.codes, self.cells.layout.n_columns)
+        return Scan(self.codes, self.cells.layout.n_columns, None if self.lists is None else self.lists.member)
+
+    @cached_property
+    def _coarse(self) -> Scan | None:
+        """The codes of the centroids of the lists."""
+        return None if self.lists is None else Scan(self.lists.codes, self.cells.layout.n_columns)
 
     @cached_property
     def rank(self) -> Integers:
@@ -178,17 +203,19 @@ class Segment:
         """Rows whose bound is <= limit; None if that may be all."""
         if whole.flat[q]:
             return None
-        return self.scan.within(whole, q, (limit - self.filter.floor - whole.base[q]) * whole.step[q], eligible)
+        found = self.scan.within(whole, q, (limit - self.filter.floor - whole.base[q]) * whole.step[q], eligible)
+        return None if found is None else found[1]
 
     def _certified(self, queries: Points, block: Profiles, search: Search, eligible: Mask, first: int) -> Answer:
         whole, slack = self._bounds(queries, block)
         answer = _empty(len(queries), search.k)
-        first = min(first, len(self))
-        sums, rows = self._scanned(whole, first, eligible)
+        few = len(queries) <= _FEW_QUERIES and len(self) >= _LARGE
+        sums, rows = (self._sampled if few else self._scanned)(whole, min(first, len(self)), eligible)
         bounds = whole.bounds(sums) + self.filter.floor
         self._refine(queries, block, rows, bounds, slack, answer)
-        at_end = np.take_along_axis(rows, np.minimum(answer.refined, first - 1)[:, None], axis=1)[:, 0]
-        answer.at_once[:] = (answer.refined == len(self)) | ((answer.refined < first) & (at_end >= 0))
+        width = rows.shape[1]
+        at_end = np.take_along_axis(rows, np.minimum(answer.refined, width - 1)[:, None], axis=1)[:, 0]
+        answer.at_once[:] = (answer.refined == len(self)) | ((answer.refined < width) & (at_end >= 0))
         for q in np.flatnonzero(~answer.at_once):
             self._complete(queries, block, whole, int(q), slack[q], eligible, answer)
         return answer
@@ -214,21 +241,57 @@ class Segment:
     def _approximate(self, queries: Points, block: Profiles, search: Search, eligible: Mask) -> Answer:
         whole = whole_numbers(self.filter.means(block, queries))
         answer = _empty(len(queries), search.k)
-        _, rows = self._scanned(whole, min(max(search.n_candidates, search.k), len(self)), eligible)
+        count = min(max(search.n_candidates, search.k), len(self))
+        _, rows = self._scanned(whole, count, eligible, search.n_probe)
+        if self.lists is not None and (short := rows[:, search.k - 1] < 0).any():  # too few in these lists: visit all
+            _, rows[short] = self._scanned(whole.of(short), count, eligible)
         self._refine(queries, block, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
         for q in np.flatnonzero(answer.rows[:, -1] < 0):  # a constant table, or too few answers: look at all
             self._complete(queries, block, whole, int(q), 0.0, eligible, answer)
         return answer
 
-    def _scanned(self, whole: Whole, count: int, eligible: Mask) -> tuple[NDArray[np.float32], Integers]:
-        """FAISS's answers, none for constant tables."""
-        if not whole.flat.any():
-            return self.scan.nearest(whole, count, keep=eligible)
+    def _scanned(
+        self, whole: Whole, count: int, eligible: Mask, n_probe: int | None = None
+    ) -> tuple[NDArray[np.float32], Integers]:
+        """The items of the smallest sums in all lists, or in the ``n_probe`` nearest; none for constant tables."""
         sums, rows = np.zeros((len(whole.step), count), np.float32), np.full((len(whole.step), count), -1)
         varied = ~whole.flat
         if varied.any():
-            sums[varied], rows[varied] = self.scan.nearest(whole.of(varied), count, keep=eligible)
+            part = whole if varied.all() else whole.of(varied)
+            lists = None
+            if n_probe and self._coarse and n_probe < self._coarse.n:
+                _, lists = self._coarse.nearest(part, n_probe)
+            sums[varied], rows[varied] = self.scan.nearest(part, count, lists=lists, keep=eligible)
         return sums, rows
+
+    def _sampled(self, whole: Whole, count: int, eligible: Mask) -> tuple[NDArray[np.float32], Integers]:
+        """About ``count`` items of the smallest sums, by a range search up to a sum that a sample of the items suggests.
+
+        For single queries FAISS collects a range faster than many best. After a query's items comes one entry with the
+        next sum: it stands for all others, and where it is reached the search is completed.
+        """
+        place = max(count * len(self._probe[1]) // len(self), 1)
+        keep = None if eligible is None else eligible[self._probe[1]]
+        guesses, _ = self._probe[0].nearest(whole, min(place, len(self._probe[1])), keep=keep)
+        parts = [self._up_to(whole, q, float(guess), eligible) for q, guess in enumerate(guesses[:, -1])]
+        width = max(len(sums) for sums, _ in parts)
+        sums, rows = np.zeros((len(parts), width), np.float32), np.full((len(parts), width), -1)
+        for q, (found, row) in enumerate(parts):
+            sums[q, : len(found)], rows[q, : len(row)] = found, row
+        return sums, rows
+
+    def _up_to(self, whole: Whole, q: int, limit: float, eligible: Mask) -> tuple[NDArray[np.float32], Integers]:
+        found = None if whole.flat[q] or not np.isfinite(limit) else self.scan.within(whole, q, limit, eligible)
+        if found is None:
+            return np.zeros(1, np.float32), np.full(1, -1)
+        order = np.argsort(found[0].astype(np.uint16), kind="stable")  # sums are whole numbers below 65,536
+        return np.append(found[0][order], np.float32(limit + 1)), np.append(found[1][order], 0)
+
+    @cached_property
+    def _probe(self) -> tuple[Scan, Integers]:
+        """A sample of the codes, and its rows."""
+        rows = np.linspace(0, len(self) - 1, min(_PROBE, len(self))).astype(np.int64)
+        return Scan(self.codes[rows], self.cells.layout.n_columns), rows
 
     def _refine(self, queries: Points, block: Profiles, rows: Integers, bounds: Floats, slack: Floats, answer: Answer) -> None:
         if self.oriented.simple:

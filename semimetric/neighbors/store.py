@@ -25,6 +25,7 @@ from ..distance import Semimetric
 from ..embeddings.base import Items
 from .boxes import Boxes
 from .cells import Cells, Layout
+from .lists import Lists
 from .oriented import Oriented, Points
 from .segment import Segment
 
@@ -65,6 +66,8 @@ def _large(segment: Segment) -> dict[str, NDArray[Any]]:
     points = segment.points
     arrays = {"raw": points.raw, "positions": points.positions, "codes": segment.codes, "ids": segment.ids}
     arrays["alive"] = segment.alive
+    if segment.lists is not None:
+        arrays |= {"member": segment.lists.member, "centroids": segment.lists.codes}
     if points.joint is not None:
         arrays |= dict(zip(Located._fields, points.joint.located, strict=True)) | {"order": points.joint.order}
     return arrays
@@ -128,7 +131,8 @@ def read_segments(
         cells = Cells(layout, small[f"low_{k}"], small[f"high_{k}"], small[f"typical_{k}"], shares)
         joint = Items(Located(*(large[f] for f in Located._fields)), large["order"]) if "order" in large else None
         points = Points(large["raw"], large["positions"], joint)
-        segments.append(Segment(oriented, large["ids"], points, cells, large["codes"], large["alive"]))
+        lists = Lists(large["member"], large["centroids"]) if "member" in large else None
+        segments.append(Segment(oriented, large["ids"], points, cells, large["codes"], large["alive"], lists))
     return semimetric, segments, values
 
 
