@@ -4,7 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from scipy import sparse
 from tqdm import tqdm
 
 from .._threads import map_blocks
@@ -13,9 +15,9 @@ from ..callables import DistanceFunction
 from .oriented import Oriented
 from .segment import Search, Segment
 
-__all__ = ["Collection", "Neighbors", "Recall", "nothing", "without_own"]
+__all__ = ["Collection", "Neighbors", "Recall", "as_graph", "nothing", "without_own"]
 
-_BLOCK = 32  # queries that are tabulated together
+_BLOCK = 128  # queries that are tabulated together, at most
 
 
 class Neighbors(NamedTuple):
@@ -71,7 +73,7 @@ class Collection(NamedTuple):
                 bar.update(len(found.ids))
                 return found
 
-            parts = map_blocks(answered, len(X), size=_BLOCK, n_jobs=n_jobs)
+            parts = map_blocks(answered, len(X), size=_block(len(X), n_jobs), n_jobs=n_jobs)
         return Neighbors(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def _nearest(self, X: NDArray, search: Search) -> Neighbors:
@@ -88,7 +90,7 @@ class Collection(NamedTuple):
 
     def within(self, X: NDArray, radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray]]:
         """Distances and ids of all items within ``radius`` of every row of X, nearest first, ties by id."""
-        parts = map_blocks(lambda block: self._within(X[block], radius), len(X), size=_BLOCK, n_jobs=n_jobs)
+        parts = map_blocks(lambda block: self._within(X[block], radius), len(X), size=_block(len(X), n_jobs), n_jobs=n_jobs)
         return [pair for part in tqdm(parts, desc="queries", disable=not verbose) for pair in part]
 
     def _within(self, X: NDArray, radius: float) -> list[tuple[Floats, NDArray]]:
@@ -131,6 +133,19 @@ class Collection(NamedTuple):
         return found._replace(
             distances=np.take_along_axis(true, order, axis=1), ids=np.take_along_axis(found.ids, order, axis=1)
         )
+
+
+def _block(n: int, n_jobs: int | None) -> int:
+    """Queries a block: enough of them for every thread."""
+    return max(min(_BLOCK, -(-n // effective_n_jobs(n_jobs))), 1)
+
+
+def as_graph(values: Floats, ids: NDArray, there: NDArray) -> sparse.csr_matrix:
+    """Values of ids (n_queries, k) as a sparse matrix whose columns are the ids ``there``; rows keep their order."""
+    order = np.argsort(there, kind="stable")
+    columns = order[np.searchsorted(there, ids.ravel(), sorter=order)]
+    ends = np.arange(len(ids) + 1) * ids.shape[1]
+    return sparse.csr_matrix((values.ravel(), columns, ends), shape=(len(ids), len(there)))
 
 
 def nothing(n: int, dtype: np.dtype) -> Neighbors:

@@ -14,7 +14,7 @@ from .._checks import check_choice, check_count
 from .._errors import InputError
 from .._types import ArrayLike
 from ..distance import Semimetric
-from .answers import Collection, Neighbors, Recall, nothing, without_own
+from .answers import Collection, Neighbors, Recall, as_graph, nothing, without_own
 from .cells import Layout
 from .growth import with_items, without_items
 from .ids import check_ids, masks_of, next_ids
@@ -47,7 +47,7 @@ class NeighborIndex(BaseEstimator):
         fractions with the query's: paper 2, section 3).
     n_lists : int or "auto", default "auto"
         Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search visits all.
-    n_probe : int, default 32
+    n_probe : int, default 16
         Lists that the approximate search visits.
     n_candidates : int or None
         Of the approximate search, and of ``rerank``; None is the larger of 100 and 10 n_neighbors.
@@ -88,7 +88,7 @@ class NeighborIndex(BaseEstimator):
         side: str = "query-first",
         algorithm: str = "exact",
         n_lists: int | str = "auto",
-        n_probe: int = 32,
+        n_probe: int = 16,
         n_candidates: int | None = None,
         rerank: Callable[..., Any] | None = None,
         n_jobs: int | None = None,
@@ -285,12 +285,7 @@ class NeighborIndex(BaseEstimator):
         """
         check_choice("mode", mode, ("connectivity", "distance"))
         distances, ids = self.kneighbors(X, n_neighbors)
-        there = self.ids_
-        order = np.argsort(there, kind="stable")
-        columns = order[np.searchsorted(there, ids.ravel(), sorter=order)]
-        data = distances.ravel() if mode == "distance" else np.ones(ids.size)
-        ends = np.arange(0, ids.size + 1, max(ids.shape[1], 1))
-        return sparse.csr_matrix((data, columns, ends), shape=(len(ids), len(there)))
+        return as_graph(distances if mode == "distance" else np.ones(ids.shape), ids, self.ids_)
 
     def estimate_recall(
         self, X: ArrayLike, n_neighbors: int = 10, *, n_candidates: int | None = None, max_queries: int = 200

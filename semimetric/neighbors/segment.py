@@ -40,7 +40,7 @@ class Search(NamedTuple):
     k: int
     algorithm: str = "exact"
     n_candidates: int = 100
-    n_probe: int = 32
+    n_probe: int = 16
 
 
 class Answer(NamedTuple):
