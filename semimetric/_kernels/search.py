@@ -14,6 +14,9 @@ from .jit import kernel
 __all__ = ["Profiles", "Scales", "cell_means", "cell_minima", "encode", "nearest", "nearest_of_each", "tabulate", "values"]
 
 
+_AHEAD, _LINE = 16, 8  # rows whose memory is asked for together; values a cache line
+
+
 class Scales(NamedTuple):
     """One-feature parts of a distance: knots, first table entry, first piece and slope outside of each, and all tables.
 
@@ -88,9 +91,21 @@ def _sum(positions, scales, block, b, least):
 
 
 @kernel
+def _touch(positions, rows, start, seen):
+    """Read one value a cache line of the next rows, so that their loads from memory overlap; ``seen`` keeps the reads."""
+    for r in range(start, min(start + _AHEAD, rows.shape[0])):
+        if rows[r] >= 0:
+            for e in range(0, positions.shape[1], _LINE):
+                seen[0] += positions[rows[r], e]
+
+
+@kernel
 def values(scales, block, b, positions, rows, least, out):
     """out[r] = sum over the features between query b and the item rows[r], at least ``least``."""
+    seen = np.zeros(1)
     for r in range(rows.shape[0]):
+        if r % _AHEAD == 0:
+            _touch(positions, rows, r, seen)
         out[r] = _sum(positions[rows[r]], scales, block, b, least)
 
 
@@ -158,8 +173,10 @@ def nearest(scales, block, b, positions, rows, extra, bounds, slack, rank, least
     as one exceeds the k-th value by more than ``slack``, no later row can be among the nearest. A row of -1 ends the list.
     ``rank`` may be empty: rows then rank themselves. Returns how many rows were looked at.
     """
-    k = kept.shape[0]
+    k, seen = kept.shape[0], np.zeros(1)
     for r in range(rows.shape[0]):
+        if r % _AHEAD == 0:
+            _touch(positions, rows, r, seen)
         row = rows[r]
         if row < 0 or (bounds.shape[0] and bounds[r] > kept[k - 1] + slack):
             return r

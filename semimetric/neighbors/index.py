@@ -171,13 +171,7 @@ class NeighborIndex(BaseEstimator):
         return self
 
     def remove(self, ids: ArrayLike) -> "NeighborIndex":
-        """Remove items by id.
-
-        Raises
-        ------
-        InputError
-            If an id is not in the index: then nothing is removed.
-        """
+        """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
         check_is_fitted(self)
         gone = np.unique(check_ids(ids, np.size(ids), self.segments_[0].ids.dtype.kind, unique=False))
         if missing := np.setdiff1d(gone, self.ids_).tolist():
@@ -186,13 +180,7 @@ class NeighborIndex(BaseEstimator):
         return self
 
     def with_semimetric(self, semimetric: Semimetric) -> "NeighborIndex":
-        """The same items and codes under a distance that was learned again on the same grid, groups and directions.
-
-        Raises
-        ------
-        InputError
-            If the grid, groups or directions differ: then fit a new index.
-        """
+        """The same items and codes under a distance learned again on the same grid, groups and directions (or an error)."""
         check_is_fitted(self)
         other = type(self)(**(self.get_params(deep=False) | {"semimetric": semimetric}))
         oriented = Oriented(semimetric, self.side)
@@ -234,20 +222,12 @@ class NeighborIndex(BaseEstimator):
         ids : ndarray of shape (n_queries, k)
             k is the smaller of n_neighbors and the number of items that may be answered.
         """
-        found = self._found(X, n_neighbors, algorithm, n_candidates, where)
+        found = self._found(X, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
         return (found.distances, found.ids) if return_distance else found.ids
 
-    def search(
-        self,
-        X: ArrayLike | None = None,
-        n_neighbors: int = 5,
-        *,
-        algorithm: str | None = None,
-        n_candidates: int | None = None,
-        where: ArrayLike | Iterable | None = None,
-    ) -> Neighbors:
-        """`kneighbors` with its report: how many items were refined, and for how many queries the first scan was enough."""
-        return self._found(X, n_neighbors, algorithm, n_candidates, where)
+    def search(self, X: ArrayLike | None = None, n_neighbors: int = 5, **options: Any) -> Neighbors:
+        """`kneighbors`, its options too, with a report: items refined, and queries for which the first scan was enough."""
+        return self._found(X, n_neighbors, **options)
 
     def radius_neighbors(
         self,
@@ -276,12 +256,9 @@ class NeighborIndex(BaseEstimator):
     def kneighbors_graph(
         self, X: ArrayLike | None = None, n_neighbors: int = 5, mode: str = "connectivity"
     ) -> sparse.csr_matrix:
-        """Neighbours as a sparse matrix (n_queries, n_samples_fit_); columns are in the order of `ids_`.
+        """`kneighbors` as a sparse matrix (n_queries, n_samples_fit_): ones, or with ``mode="distance"`` distances.
 
-        Parameters
-        ----------
-        X, n_neighbors : as in `kneighbors`
-        mode : {"connectivity", "distance"}
+        Columns are in the order of `ids_`.
         """
         check_choice("mode", mode, ("connectivity", "distance"))
         distances, ids = self.kneighbors(X, n_neighbors)
@@ -339,7 +316,9 @@ class NeighborIndex(BaseEstimator):
     def _collection(self, where: ArrayLike | Iterable | None) -> Collection:
         return Collection(self._oriented, self.segments_, masks_of(where, self.segments_))
 
-    def _found(self, X: Any, n_neighbors: int, algorithm: str | None, n_candidates: int | None, where: Any) -> Neighbors:
+    def _found(
+        self, X: Any, n_neighbors: int, *, algorithm: str | None = None, n_candidates: int | None = None, where: Any = None
+    ) -> Neighbors:
         queries, items = self._queries(X), self._collection(where)
         algorithm = self.algorithm if algorithm is None else algorithm
         check_choice("algorithm", algorithm, _ALGORITHMS)
@@ -348,16 +327,16 @@ class NeighborIndex(BaseEstimator):
             raise InputError(f"n_neighbors={k}, but there are {self.n_samples_fit_ - own} items to answer; ask for fewer")
         candidates = self.n_candidates if n_candidates is None else n_candidates
         candidates = max(100, 10 * k) if candidates is None else max(check_count("n_candidates", candidates), k)
-        wanted = min((candidates if self.rerank else k) + own, items.n_eligible)
+        wanted = min((candidates if self.rerank is not None else k) + own, items.n_eligible)
         if not wanted:
             return nothing(len(queries), self.segments_[0].ids.dtype)
         search = Search(wanted, algorithm, candidates + own, check_count("n_probe", self.n_probe))
         found = items.nearest(queries, search, n_jobs=self.n_jobs, verbose=self.verbose)
         if own:
             found = without_own(found, self.ids_)
-        return (
-            items.reranked(queries, found, self.rerank, k, n_jobs=self.n_jobs, verbose=self.verbose) if self.rerank else found
-        )
+        if self.rerank is None:
+            return found
+        return items.reranked(queries, found, self.rerank, k, n_jobs=self.n_jobs, verbose=self.verbose)
 
 
 def _objects(arrays: list[NDArray]) -> NDArray:
