@@ -297,3 +297,20 @@ def test_an_index_can_be_emptied_and_filled_again():
     assert all(len(part) == 0 for part in index.radius_neighbors(queries, 1.0, return_distance=False))
     index.add(items[:5])
     assert index.kneighbors(items[:5], 1)[1].ravel().tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["singles", "pairs", "warped"])
+def test_a_soak_of_many_queries_has_no_mismatch(kind):
+    """1e5 queries in all, over rough models of many shapes, with duplicates and points far outside."""
+    rng = np.random.default_rng(0)
+    for seed in range(35):
+        n_features = int(rng.integers(1, 12 if kind != "pairs" else 5))
+        items = np.round(rng.normal(size=(4000, n_features)), int(rng.integers(1, 6)))
+        items[:50] *= 10
+        queries = np.vstack([items[rng.integers(0, 4000, 500)], 1.5 * rng.normal(size=(500, n_features))])
+        grid = Grid.fit(items[1000:1500], n_knots=int(rng.integers(2, 9)))
+        index = NeighborIndex(rough(grid, kind=kind, seed=seed), n_jobs=2).fit(items)
+        exact, brute = index.search(queries, 10), index.search(queries, 10, algorithm="brute")
+        assert_array_equal(exact.ids, brute.ids)
+        assert_array_equal(exact.distances, brute.distances)
