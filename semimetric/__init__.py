@@ -11,7 +11,8 @@ from ._errors import (
     StorageError,
 )
 from ._storage import package_version
-from .distance import Axioms, Semimetric
+from .axioms import Axioms
+from .distance import Semimetric
 from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
 from .estimators.approximator import DistanceApproximator

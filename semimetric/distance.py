@@ -21,44 +21,16 @@ from ._errors import InputError, NotSupportedError, StorageError
 from ._storage import State, write_state
 from ._threads import blocks, map_blocks
 from ._types import ArrayLike, Floats, Integers
+from .axioms import Axioms
 from .base_distances import BaseDistance
 from .embeddings.base import Items, PairMap, Table
 from .embeddings.directions import Directions
 from .embeddings.states import directions_state, map_state, read_directions, read_map
 from .embeddings.warped import WarpedEmbedding, l1_pairwise
 
-__all__ = ["Axioms", "Semimetric"]
+__all__ = ["Semimetric"]
 
 _BLOCK = 4096
-
-
-@dataclass(frozen=True)
-class Axioms:
-    """What holds for every pair of points, by the weights and columns of the model.
-
-    With base distances it holds if each base distance is itself a semimetric; the triangle inequality is then not
-    claimed. ``triangle=False`` means "not proved", not "violated".
-    """
-
-    nonnegative: bool
-    zero_on_diagonal: bool
-    symmetric: bool
-    positive: bool
-    triangle: bool
-    continuous: bool
-
-    @property
-    def name(self) -> str:
-        """The strongest name that all of these give: metric, semimetric, premetric or none."""
-        if not (self.nonnegative and self.zero_on_diagonal):
-            return "none"
-        if not (self.symmetric and self.positive):
-            return "premetric"
-        return "metric" if self.triangle else "semimetric"
-
-    def __str__(self) -> str:
-        held = [name.replace("_", " ") for name, holds in vars(self).items() if holds]
-        return f"{self.name} ({', '.join(held)})" if held else "none"
 
 
 class _Points(NamedTuple):
@@ -145,8 +117,7 @@ class Semimetric:
     def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
         """Distances of the rows of X to the same rows of Y, shape (n,), float64."""
         x, y = self._both(X, Y)
-        if len(x) != len(y):
-            raise InputError(f"X has {len(x)} rows and Y {len(y)}; the same number is required: use pairwise for all pairs")
+        _check_paired(x, y)
         parts = map_blocks(lambda b: self._sum(x[b], y[b]), len(x), size=_BLOCK, n_jobs=n_jobs)
         return self._linked(np.concatenate(parts))
 
@@ -188,13 +159,14 @@ class Semimetric:
         Parameters
         ----------
         x, y : array-like of shape (n_features,) or (n, n_features)
+            One vector beside many rows goes with each of them.
 
         Returns
         -------
         ndarray of shape (n_terms,) or (n, n_terms)
         """
         flat = np.ndim(x) == 1 and np.ndim(y) == 1
-        left, right = self._both(np.atleast_2d(x), np.atleast_2d(y))
+        left, right = _as_many(*self._both(_as_rows(x), _as_rows(y)))
         x, y, rows = self._points(left), self._points(right), np.arange(len(left))
         parts = [self.embedding.contributions(x.items, rows, y.items, rows, self.weights)]
         parts += [base.paired(left, right)[:, None] for base in self.base_distances]
@@ -318,6 +290,23 @@ class Semimetric:
 
     def _linked(self, total: Floats) -> Floats:
         return np.sqrt(total) if self.link == "sqrt" else total
+
+
+def _check_paired(x: Floats, y: Floats) -> None:
+    if len(x) != len(y):
+        raise InputError(f"X has {len(x)} rows and Y {len(y)}; the same number is required: use pairwise for all pairs")
+
+
+def _as_rows(x: ArrayLike) -> ArrayLike:
+    return np.asarray(x)[None] if np.ndim(x) == 1 else x
+
+
+def _as_many(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """As many rows of both: one row beside many is repeated."""
+    if 1 in (len(x), len(y)):
+        x, y = (np.ascontiguousarray(side) for side in np.broadcast_arrays(x, y))
+    _check_paired(x, y)
+    return x, y
 
 
 def _mirror(out: Floats) -> None:

@@ -77,6 +77,14 @@ def test_terms_tables_and_repr_can_be_read(line):
         assert part in repr(line)
 
 
+def test_contributions_of_one_vector_and_many_rows(line, rng):
+    X = rng.random((4, 2))
+    want = line.contributions(X, np.tile([1.0, 2.0], (4, 1)))
+    np.testing.assert_array_equal(line.contributions(X, [1.0, 2.0]), want)
+    np.testing.assert_array_equal(line.contributions([1.0, 2.0], X), want)
+    np.testing.assert_allclose(want.sum(axis=1), line.pairwise(X, [[1.0, 2.0]])[:, 0])
+
+
 def test_directions_and_bases_are_named_terms():
     assert cases.fitted("base")[0].semimetric_.terms[-2:] == ("cityblock", "outside range")
     d = cases.fitted("pairs")[0].semimetric_
@@ -93,6 +101,7 @@ BAD = {
     "features": (lambda d: d.pairwise(np.ones((2, 3))), "X has 3 features", "2 features are required", "same columns"),
     "of Y": (lambda d: d.pairwise(np.ones((2, 2)), np.ones((2, 1))), "Y has 1 features", "2 features are required"),
     "rows": (lambda d: d.paired(np.ones((2, 2)), np.ones((3, 2))), "X has 2 rows and Y 3", "same number", "use pairwise"),
+    "terms": (lambda d: d.contributions(np.ones((4, 2)), np.ones((2, 2))), "X has 4 rows and Y 2", "same number"),
     "transform": (lambda d: d.transform(np.ones((2, 2))), "only warped models", "precomputed", 'fit with tables="warped"'),
 }
 

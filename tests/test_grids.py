@@ -63,6 +63,24 @@ def test_bad_knots_are_refused(name):
     assert assert_refused(*BAD[name])
 
 
+BAD_VALUES = {
+    "columns": ([[1.0]], "shape (1, 1)", "(n_items, 2) is required", "one column a feature"),
+    "one dimension": ([1.0, 2.0], "shape (2,)", "(n_items, 2) is required", "one column a feature"),
+    "three dimensions": (np.ones((2, 2, 2)), "shape (2, 2, 2)", "(n_items, 2) is required", "one column a feature"),
+    "nan": ([[np.nan, 1.0]], "NaN or infinity", "finite values are required", "drop those rows"),
+    "infinite": ([[1.0, -np.inf]], "NaN or infinity", "finite values are required", "drop those rows"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_VALUES)
+def test_values_that_do_not_fit_the_grid_are_refused_before_the_kernel(name):
+    X, *parts = BAD_VALUES[name]
+    grid = Grid([[0.0, 1.0, 2.0], [0.0, 4.0]])
+    assert assert_refused(lambda: grid.locate(X), *parts)
+    if "n_items" in parts[1]:
+        assert assert_refused(lambda: grid.excess(X), *parts)
+
+
 def test_a_grid_is_a_value():
     given = np.array([0.0, 1.0, 2.0])
     grid = Grid([given])
