@@ -8,7 +8,16 @@ from sklearn.utils import check_array
 from ._errors import InputError
 from ._types import ArrayLike, Floats, Integers, Pairs
 
-__all__ = ["check_alpha", "check_choice", "check_distances", "check_items", "check_pairs", "check_weights"]
+__all__ = [
+    "as_rows",
+    "check_alpha",
+    "check_choice",
+    "check_distances",
+    "check_items",
+    "check_pairs",
+    "check_same_length",
+    "check_weights",
+]
 
 
 def check_items(X: ArrayLike, *, name: str = "X", n_features: int | None = None, min_items: int = 1) -> Floats:
@@ -20,6 +29,20 @@ def check_items(X: ArrayLike, *, name: str = "X", n_features: int | None = None,
             "give the same columns, in the same order, as in fit"
         )
     return items
+
+
+def as_rows(x: ArrayLike) -> ArrayLike:
+    """A vector as a matrix of one row; anything else as it is."""
+    return np.asarray(x)[None] if np.ndim(x) == 1 else x
+
+
+def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Floats, Floats]:
+    """As many rows of x and of y; with ``repeat`` a single row goes with each row of the other."""
+    if repeat and 1 in (len(x), len(y)):
+        x, y = (np.ascontiguousarray(side) for side in np.broadcast_arrays(x, y))
+    if len(x) != len(y):
+        raise InputError(f"X has {len(x)} rows and Y {len(y)}; the same number is required: use pairwise for all pairs")
+    return x, y
 
 
 def _check_index(index: ArrayLike, n_items: int) -> Integers:

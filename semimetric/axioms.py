@@ -9,8 +9,9 @@ __all__ = ["Axioms"]
 class Axioms:
     """What holds for every pair of points, by the weights and columns of the model.
 
-    With base distances it holds if each base distance is itself a semimetric; the triangle inequality is then not
-    claimed. ``triangle=False`` means "not proved", not "violated".
+    With base distances it holds if each base distance is itself a semimetric: symmetry and zeros on the diagonal are checked
+    on a few pairs of the training, and not claimed if they fail there; the triangle inequality is never claimed.
+    ``triangle=False`` means "not proved", not "violated".
     """
 
     nonnegative: bool

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._checks import check_items
+from ._checks import as_rows, check_items, check_same_length
 from ._errors import InputError, NotSupportedError, StorageError
 from ._storage import State, write_state
 from ._threads import blocks, map_blocks
-from ._types import ArrayLike, Floats, Integers
+from ._types import ArrayLike, Floats, Integers, Value, freeze
 from .axioms import Axioms
 from .base_distances import BaseDistance
 from .embeddings.base import Items, PairMap, Table
@@ -42,8 +42,10 @@ class _Points(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Semimetric:
+class Semimetric(Value):
     """A distance: embedding, weights and what goes with them. Made by a learner or by `semimetric.load`.
+
+    Its arrays are read-only copies, so what `axioms` says stays true.
 
     Parameters
     ----------
@@ -57,6 +59,11 @@ class Semimetric:
     directions : Directions or None
     base_distances : tuple of BaseDistance
     link : {"identity", "sqrt"}
+
+    Raises
+    ------
+    InputError
+        If the numbers of weights, slopes, names and directions do not fit the embedding.
 
     Examples
     --------
@@ -78,6 +85,15 @@ class Semimetric:
     base_distances: tuple[BaseDistance, ...] = field(default=())
     link: str = "identity"
 
+    def __post_init__(self) -> None:
+        freeze(self, "weights", "epsilon")
+        n, embedded = self.embedding.n_columns, self.embedding.grid.n_features
+        if (self.weights.shape, self.epsilon.shape, len(self.columns)) != ((n,), (embedded,), embedded):
+            raise InputError(
+                f"weights have shape {self.weights.shape}, epsilon {self.epsilon.shape}, and there are {len(self.columns)} "
+                f"features with directions; ({n},), ({embedded},) and {embedded} are required by the embedding"
+            )
+
     @property
     def n_features(self) -> int:
         """Number of raw features of the vectors it takes."""
@@ -85,14 +101,14 @@ class Semimetric:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of the embedded features: the raw ones, then the directions."""
-        return self.feature_names + (self.directions.names if self.directions else ())
+        """Names of the embedded features: the raw ones, then the directions; a name that is taken gets a number."""
+        return _distinct((*self.feature_names, *(self.directions.names if self.directions else ())))
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
-        """Names of the terms of the sum, in the order of `contributions`."""
+        """Names of the terms of the sum, in the order of `contributions`; a name that is taken gets a number."""
         groups = [" * ".join(self.columns[f] for f in group) for group in self.embedding.groups]
-        return (*groups, *(base.name for base in self.base_distances), "outside range")
+        return _distinct((*groups, *(base.name for base in self.base_distances), "outside range"))
 
     @cached_property
     def axioms(self) -> Axioms:
@@ -103,8 +119,8 @@ class Semimetric:
         nonnegative = bool((self.weights >= 0).all() and (self.epsilon >= 0).all())
         return Axioms(
             nonnegative=nonnegative,
-            zero_on_diagonal=e.zero_diagonal,
-            symmetric=e.symmetric,
+            zero_on_diagonal=e.zero_diagonal and all(base.zero_on_diagonal for base in self.base_distances),
+            symmetric=e.symmetric and all(base.symmetric for base in self.base_distances),
             positive=nonnegative and outside and covered >= set(range(self.n_features)),
             triangle=e.metric and nonnegative and not self.base_distances,
             continuous=e.continuous,
@@ -117,7 +133,7 @@ class Semimetric:
     def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
         """Distances of the rows of X to the same rows of Y, shape (n,), float64."""
         x, y = self._both(X, Y)
-        _check_paired(x, y)
+        check_same_length(x, y)
         parts = map_blocks(lambda b: self._sum(x[b], y[b]), len(x), size=_BLOCK, n_jobs=n_jobs)
         return self._linked(np.concatenate(parts))
 
@@ -130,7 +146,8 @@ class Semimetric:
         """Distances of all rows of X to all rows of Y (of X if None), shape (n, m), float64.
 
         One-feature tables are tabulated per row of X; warped models are L1 between coordinates; other groups go pair by
-        pair. A symmetric distance of X to itself is symmetric to the bit, with a diagonal of exact zeros.
+        pair. A symmetric distance of X to itself is symmetric to the bit, with a diagonal of exact zeros; base distances
+        are called for every pair in both orders, and are as symmetric as they answer.
 
         Parameters
         ----------
@@ -147,10 +164,10 @@ class Semimetric:
             if beyond.any():
                 left, right = (side.excess[:, beyond] * self.epsilon[beyond] for side in (x, y))
                 out += l1_pairwise(left, right, n_jobs=n_jobs)
-        for base in self.base_distances:
-            base.add_pairwise(x.raw, y.raw, out)
         if Y is None and self.embedding.symmetric:
             _mirror(out)
+        for base in self.base_distances:
+            base.add_pairwise(x.raw, y.raw, out)
         return self._linked(out)
 
     def contributions(self, x: ArrayLike, y: ArrayLike) -> Floats:
@@ -166,7 +183,7 @@ class Semimetric:
         ndarray of shape (n_terms,) or (n, n_terms)
         """
         flat = np.ndim(x) == 1 and np.ndim(y) == 1
-        left, right = _as_many(*self._both(_as_rows(x), _as_rows(y)))
+        left, right = check_same_length(*self._both(*map(as_rows, (x, y))), repeat=True)
         x, y, rows = self._points(left), self._points(right), np.arange(len(left))
         parts = [self.embedding.contributions(x.items, rows, y.items, rows, self.weights)]
         parts += [base.paired(left, right)[:, None] for base in self.base_distances]
@@ -238,16 +255,16 @@ class Semimetric:
             BaseDistance.read(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"])
             for k, (s, function) in enumerate(zip(stored, base_distances, strict=True))
         )
-        read = cls(
+        parts = (
             read_map(values["embedding"], arrays), arrays["weights"], arrays["epsilon"],
             tuple(values["feature_names"]), read_directions(values, arrays), bases, values["link"],
         )  # fmt: skip
-        expected = (read.embedding.n_columns, read.embedding.grid.n_features, len(read.columns))
-        if (len(read.weights), len(read.epsilon), read.embedding.grid.n_features) != expected:
+        try:
+            return cls(*parts)
+        except InputError as error:
             raise StorageError(
                 "the file's arrays do not fit together; it was not written by this version: save the model again"
-            )
-        return read
+            ) from error
 
     def __repr__(self) -> str:
         sizes = sorted({len(g) for g in self.embedding.groups})
@@ -292,21 +309,15 @@ class Semimetric:
         return np.sqrt(total) if self.link == "sqrt" else total
 
 
-def _check_paired(x: Floats, y: Floats) -> None:
-    if len(x) != len(y):
-        raise InputError(f"X has {len(x)} rows and Y {len(y)}; the same number is required: use pairwise for all pairs")
-
-
-def _as_rows(x: ArrayLike) -> ArrayLike:
-    return np.asarray(x)[None] if np.ndim(x) == 1 else x
-
-
-def _as_many(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """As many rows of both: one row beside many is repeated."""
-    if 1 in (len(x), len(y)):
-        x, y = (np.ascontiguousarray(side) for side in np.broadcast_arrays(x, y))
-    _check_paired(x, y)
-    return x, y
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, with (2), (3), ... behind those that one before has taken."""
+    taken: dict[str, None] = {}
+    for name in names:
+        k, free = 1, name
+        while free in taken:
+            free = f"{name} ({(k := k + 1)})"
+        taken[free] = None
+    return tuple(taken)
 
 
 def _mirror(out: Floats) -> None:

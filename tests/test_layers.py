@@ -12,7 +12,7 @@ ROOT = Path(semimetric.__file__).parent
 # a module imports only modules above it
 ORDER = """
 _errors _types _extras _checks _storage _threads
-_kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables
+_kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear
 grids callables supervision datasets
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.pairs
 embeddings.directions embeddings.histograms embeddings.states

@@ -18,14 +18,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_items
 from .._errors import InputError
-from .._types import ArrayLike, Floats
+from .._kernels.linear import linear_map
+from .._types import ArrayLike, Floats, Value, freeze
 
 __all__ = ["Directions", "EvenDirections", "LinearFeatures", "fit_directions", "half_sphere"]
 
 
 @dataclass(frozen=True, eq=False)
-class Directions:
-    """A fitted linear map and the names of its features.
+class Directions(Value):
+    """A fitted linear map and the names of its features; its matrix is read-only.
 
     Parameters
     ----------
@@ -36,9 +37,16 @@ class Directions:
     matrix: Floats
     names: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        freeze(self, "matrix")
+
     def append(self, X: Floats) -> Floats:
-        """[X, X Mᵀ], shape (n, n_features + n_directions)."""
-        return np.hstack([X, X @ self.matrix.T])
+        """[X, X Mᵀ], shape (n, n_features + n_directions); a row has the same bits whatever the other rows are."""
+        if X.shape != (len(X), self.matrix.shape[1]):
+            raise InputError(f"X has shape {X.shape}; (n_items, {self.matrix.shape[1]}) is required")
+        mapped = np.empty((len(X), len(self.matrix)))
+        linear_map(np.ascontiguousarray(X), np.array(self.matrix.T, order="C"), mapped)
+        return np.hstack([X, mapped])
 
 
 def fit_directions(directions: Any, X: Floats, *, names: Sequence[str], random_state: int | None = None) -> Directions | None:
