@@ -20,15 +20,40 @@ __all__ = [
 ]
 
 
-def check_items(X: ArrayLike, *, name: str = "X", n_features: int | None = None, min_items: int = 1) -> Floats:
-    """Finite float64 matrix of shape (n_items, n_features), C-contiguous."""
+def check_items(
+    X: ArrayLike, *, name: str = "X", n_features: int | None = None, names: Sequence[str] = (), min_items: int = 1
+) -> Floats:
+    """Finite float64 matrix of shape (n_items, n_features), C-contiguous.
+
+    A frame must have the columns ``names`` in this order, where given; arrays have no names to compare.
+    """
     items = check_array(X, dtype=np.float64, order="C", ensure_min_samples=min_items, input_name=name)
     if n_features is not None and items.shape[1] != n_features:
         raise InputError(
             f"{name} has {items.shape[1]} features, but {n_features} features are required; "
             "give the same columns, in the same order, as in fit"
         )
+    if names:
+        _check_names(getattr(X, "columns", ()), names, name)
     return items
+
+
+def _check_names(given: Sequence[object], names: Sequence[str], name: str) -> None:
+    columns = tuple(given)
+    if not columns or columns == tuple(names) or not all(isinstance(c, str) for c in columns):
+        return
+    unknown = [c for c in columns if c not in names]
+    if unknown and list(names) == [f"x{k}" for k in range(len(names))]:  # fitted on an array
+        return
+    wrong = f"{unknown[0]!r} is not among them" if unknown else "their order differs"
+    raise InputError(
+        f"{name} has the columns {_listed(columns)}, but {_listed(names)} are required: {wrong}; "
+        f"give the columns of the fit in its order, {name}[list(d.feature_names)] for a distance d"
+    )
+
+
+def _listed(names: Sequence[object]) -> str:
+    return ", ".join(map(str, names[:8])) + (", ..." if len(names) > 8 else "")
 
 
 def as_rows(x: ArrayLike) -> ArrayLike:
@@ -63,10 +88,12 @@ def _check_index(index: ArrayLike, n_items: int) -> Integers:
     return np.ascontiguousarray(array)
 
 
-def check_pairs(pairs: ArrayLike, preprocessor: ArrayLike | None = None, *, n_features: int | None = None) -> Pairs:
+def check_pairs(
+    pairs: ArrayLike, preprocessor: ArrayLike | None = None, *, n_features: int | None = None, names: Sequence[str] = ()
+) -> Pairs:
     """Points (m, 2, n_features), or row numbers (m, 2) of the items ``preprocessor``, as `Pairs`.
 
-    Points are viewed as 2m items, so nothing is copied.
+    Points are viewed as 2m items, so nothing is copied. ``names`` are those that a frame of items must have.
     """
     if preprocessor is not None:
         index = np.asarray(pairs)
@@ -74,7 +101,7 @@ def check_pairs(pairs: ArrayLike, preprocessor: ArrayLike | None = None, *, n_fe
             raise InputError(f"pairs have shape {index.shape}; with preprocessor= they must be row numbers (n_pairs, 2)")
         if not len(index):
             raise InputError("there are 0 pairs; at least one is required")
-        items = check_items(preprocessor, name="preprocessor", n_features=n_features)
+        items = check_items(preprocessor, name="preprocessor", n_features=n_features, names=names)
         return Pairs(items, _check_index(index, len(items)))
     try:
         points = np.asarray(pairs, dtype=np.float64)

@@ -152,6 +152,7 @@ class Semimetric(Value):
         Parameters
         ----------
         X, Y : array-like of shape (n, n_features), (m, n_features)
+            The columns of a frame must be `feature_names`, in this order, here and in every method.
         n_jobs : int or None
             Threads; None is one, -1 all.
         """
@@ -213,11 +214,11 @@ class Semimetric(Value):
                 'only warped models (tables="warped", link="identity", no base distances) map exactly into L1; use '
                 'pairwise(X) as a precomputed metric, or fit with tables="warped"'
             )
-        return self._coordinates(self._points(check_items(X, n_features=self.n_features)))
+        return self._coordinates(self._points(self._checked(X)))
 
     def outside(self, X: ArrayLike) -> Floats:
         """Share of the rows of X that lie outside the range of each raw feature, where epsilon takes over from the tables."""
-        points = self._points(check_items(X, n_features=self.n_features))
+        points = self._points(self._checked(X))
         return (points.excess[:, : self.n_features] != 0).mean(axis=0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -280,8 +281,11 @@ class Semimetric(Value):
         )
 
     def _both(self, X: ArrayLike, Y: ArrayLike) -> tuple[Floats, Floats]:
-        x = check_items(X, n_features=self.n_features)
-        return x, x if Y is X else check_items(Y, name="Y", n_features=self.n_features)
+        x = self._checked(X)
+        return x, x if Y is X else self._checked(Y, name="Y")
+
+    def _checked(self, X: ArrayLike, *, name: str = "X") -> Floats:
+        return check_items(X, name=name, n_features=self.n_features, names=self.feature_names)
 
     def _points(self, x: Floats) -> _Points:
         features = self.directions.append(x) if self.directions else x

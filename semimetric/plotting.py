@@ -78,7 +78,7 @@ def plot_around(
     """
     point = check_items(np.atleast_2d(np.asarray(x, np.float64)), name="x", n_features=d.n_features)[0]
     first, second = _two_features(d, features)
-    items = None if X is None else check_items(X, n_features=d.n_features)
+    items = None if X is None else check_items(X, n_features=d.n_features, names=d.feature_names)
     spans = [_span(d, f, point, items) for f in (first, second)]
     axes, drawn = _axes(ax), _surface(d, point, (first, second), spans)
     image = axes.contourf(*spans, drawn, levels=14, cmap=_COLOURS)
