@@ -1,6 +1,6 @@
 """Known distances that join a learned one as columns of their own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ from ._threads import blocks
 from ._types import Floats, Value, freeze
 from .callables import DistanceFunction
 
-__all__ = ["BaseDistance"]
+__all__ = ["BaseDistance", "base_functions"]
 
 _CALLS = 1 << 16  # pairs a call
 
@@ -114,3 +114,20 @@ class BaseDistance(Value):
                 "give the same function, of the same version"
             )
         return cls(wrapped, state["weight"], state["name"], probe, values, state["power"])
+
+
+def base_functions(given: Any, items: Floats) -> tuple[DistanceFunction, ...]:
+    """What ``base_distances=`` means: functions that were tried on a few of the items.
+
+    Raises
+    ------
+    InputError
+        If it is no sequence of callables, or one of them fails.
+    """
+    if callable(given) or not isinstance(given, Sequence):
+        raise InputError(f"base_distances={given!r} must be a sequence of callables; give a list, such as [{_called(given)}]")
+    return tuple(DistanceFunction.detect(f, items, name=f"base_distances[{k}]") for k, f in enumerate(given))
+
+
+def _called(function: Any) -> str:
+    return getattr(function, "__name__", "function")
