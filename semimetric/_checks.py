@@ -12,6 +12,7 @@ __all__ = [
     "as_rows",
     "check_alpha",
     "check_choice",
+    "check_count",
     "check_distances",
     "check_items",
     "check_pairs",
@@ -153,6 +154,13 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     """Refuse a parameter that is none of ``choices``."""
     if value not in choices:
         raise InputError(f"{name}={value!r} is not known; use one of {', '.join(repr(c) for c in choices)}")
+
+
+def check_count(name: str, value: object, *, minimum: int = 1) -> int:
+    """An integer >= ``minimum``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
+        raise InputError(f"{name}={value!r} must be an integer >= {minimum}")
+    return int(value)
 
 
 def check_alpha(name: str, value: float, *, strict: bool = False) -> float:

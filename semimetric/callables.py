@@ -21,6 +21,7 @@ __all__ = ["Distance", "DistanceFunction"]
 Distance: TypeAlias = Callable[[Any, Any], Any]
 T = TypeVar("T")
 _PROBE = 3
+_BATCH, _SINGLE = 1024, 32  # pairs a task
 _SEARCHED = 256  # rows searched for different items
 
 
@@ -66,8 +67,8 @@ class DistanceFunction:
         if not single:
             raise InputError(
                 f"{name} works neither on two vectors ({_brief(error)}) nor on two batches "
-                f"({_brief(batch_error or whole_error)}); it must return one number for two vectors, or n numbers for two arrays "
-                "(n, n_features)"
+                f"({_brief(batch_error or whole_error)}); it must return one number for two vectors, or n numbers for two "
+                "arrays (n, n_features)"
             ) from error
         return cls(function, False, name)
 
@@ -112,7 +113,7 @@ class DistanceFunction:
             If the callable raises or returns NaN, infinity or (if ``nonnegative``) a negative number: the error names
             the pair and carries what was evaluated so far.
         """
-        parts = list(blocks(len(pairs), 1024 if self.batch else 32))
+        parts = list(blocks(len(pairs), _BATCH if self.batch else _SINGLE))
         tasks = (delayed(self._checked)(pairs.take(part), nonnegative) for part in parts)  # type: ignore[arg-type]
         results = Parallel(n_jobs=effective_n_jobs(n_jobs), prefer="threads", return_as="generator")(tasks)
         done: list[Floats] = []
