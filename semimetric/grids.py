@@ -111,7 +111,13 @@ class Grid:
         """
         items = check_items(X)
         check_choice("knots", strategy, tuple(_STRATEGIES))
-        counts = np.broadcast_to(np.asarray(n_knots), items.shape[1])
+        given = np.asarray(n_knots)
+        if given.ndim > 1 or given.size not in (1, items.shape[1]):
+            raise InputError(
+                f"n_knots={n_knots!r} has {given.size} numbers for {items.shape[1]} features (directions are features too); "
+                "one number, or one a feature, is required"
+            )
+        counts = np.broadcast_to(given, items.shape[1])
         if counts.dtype.kind not in "iu" or (counts < 2).any() or (counts > _MOST_KNOTS).any():
             raise InputError(f"n_knots={n_knots!r}: integers between 2 and {_MOST_KNOTS} are required, one or one a feature")
         make = _STRATEGIES[strategy]

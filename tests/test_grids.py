@@ -54,6 +54,12 @@ BAD = {
     "too wide": (lambda: Grid([[-1e308, 1e308]]), "feature 0", "a finite range", "rescale"),
     "one asked for": (lambda: Grid.fit([[0.0], [1.0]], n_knots=1), "n_knots=1", "integers between 2 and 65535"),
     "a fraction": (lambda: Grid.fit([[0.0], [1.0]], n_knots=2.5), "n_knots=2.5", "integers between 2 and 65535"),
+    "too few counts": (
+        lambda: Grid.fit([[0.0] * 3], n_knots=[3, 4]),
+        "2 numbers for 3 features",
+        "or one a feature, is required",
+    ),
+    "a table of counts": (lambda: Grid.fit([[0.0]], n_knots=[[3]]), "n_knots=[[3]]", "or one a feature, is required"),
     "strategy": (lambda: Grid.fit([[0.0]], strategy="even"), "knots='even'", "not known", "use one of 'quantile'"),
 }
 

@@ -65,7 +65,8 @@ def fit_directions(directions: Any, X: Floats, *, names: Sequence[str], random_s
     Raises
     ------
     InputError
-        If the map has the wrong shape, holds no finite numbers, or has an all-zero direction.
+        If the map has the wrong shape, holds no finite numbers, or has an all-zero direction, or a transformer that is not
+        fitted needs labels.
     """
     if directions is None:
         return None
@@ -81,7 +82,7 @@ def fit_directions(directions: Any, X: Floats, *, names: Sequence[str], random_s
         merged = tuple(f"{k}:{name}" for k, part in enumerate(parts) if part for name in part.names)
         return Directions(np.vstack([part.matrix for part in parts if part]), merged)
     if not hasattr(directions, "fit"):
-        return _checked(np.array(directions, dtype=np.float64), None, X.shape[1])
+        return _checked(_matrix(directions, X.shape[1]), None, X.shape[1])
     transformer = _fitted(directions, X, names)
     if not hasattr(transformer, "components_"):
         raise InputError(f"{type(transformer).__name__} has no components_; directions= needs a linear map")
@@ -93,7 +94,25 @@ def _fitted(transformer: Any, X: Floats, names: Sequence[str]) -> Any:
     if hasattr(transformer, "components_"):
         return transformer
     fresh = clone(transformer)
-    return fresh.fit_named(X, names) if isinstance(fresh, EvenDirections) else fresh.fit(X)
+    if isinstance(fresh, EvenDirections):
+        return fresh.fit_named(X, names)
+    try:
+        return fresh.fit(X)
+    except TypeError as error:
+        raise InputError(
+            f"{type(transformer).__name__} cannot be fitted on the items alone ({error}): fit it yourself, with labels if it "
+            "needs them, and give it fitted or give its components_"
+        ) from error
+
+
+def _matrix(directions: Any, n_features: int) -> Floats:
+    try:
+        return np.array(directions, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"directions cannot be read as numbers of shape (n_directions, {n_features}): give every direction one number a "
+            f"feature ({error})"
+        ) from error
 
 
 def _checked(matrix: Floats, names: Sequence[str] | None, n_features: int) -> Directions:
