@@ -15,28 +15,43 @@ from .axioms import Axioms
 from .distance import Semimetric
 from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
+from .embeddings.pairs import PairEmbedding
 from .estimators.approximator import DistanceApproximator
 from .estimators.regressor import DistanceRegressor
 from .grids import Grid
 from .persistence import load
+from .programs import Absolute, Huber, Lasso, Ridge, Roughness, Shift, Squared
+from .solvers import FirstOrder, Gram, InteriorPoint, Reference
 
 __version__ = package_version()
 
 __all__ = [
+    "Absolute",
     "Axioms",
     "ConvergenceWarning",
     "DistanceApproximator",
     "DistanceCallError",
     "DistanceRegressor",
     "EvenDirections",
+    "FirstOrder",
+    "Gram",
     "Grid",
     "HistogramFeatures",
+    "Huber",
     "InputError",
+    "InteriorPoint",
+    "Lasso",
     "MissingExtraError",
     "NotSupportedError",
+    "PairEmbedding",
+    "Reference",
+    "Ridge",
+    "Roughness",
     "Semimetric",
     "SemimetricError",
     "SemimetricWarning",
+    "Shift",
+    "Squared",
     "StorageError",
     "load",
 ]

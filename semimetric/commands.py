@@ -19,6 +19,7 @@ from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
 from .estimators.regressor import DistanceRegressor
 from .frames import ItemTable, read_items, read_pairs, read_target, write_table
+from .outside import warn_outside
 from .persistence import load
 from .supervision import item_disjoint_splits
 
@@ -68,11 +69,14 @@ def run_fit(arguments: Namespace) -> Answer:
 
 
 def run_distance(arguments: Namespace) -> Answer:
-    """Distances of listed pairs, or of all."""
+    """Distances of listed pairs, or of all; how many items lie outside the range of the fit is said once a table."""
     d = load(arguments.model)
     left = read_items(arguments.items, arguments.id)
     right = read_items(arguments.other, arguments.id) if arguments.other else left
     x, y = left.features(d.feature_names), None if right is left else right.features(d.feature_names)
+    for table, features in ((left, x), (right, y)):
+        if features is not None:
+            warn_outside(d, features, source=table.path)
     pandas = optional("pandas")
     if arguments.pairs:
         rows, _ = read_pairs(arguments.pairs, (arguments.left, arguments.right), left, right)
@@ -147,7 +151,7 @@ def _learn(
         return model.fit(pairs, y), None
     train, test = _hold_out(Pairs(items.values, pairs), arguments.held_out, arguments.random_state)
     model.fit(pairs[train], y[train])
-    check = _check(y[test], model.predict(pairs[test]))
+    check = _check(y[test], model.semimetric_.paired_by_index(items.values, pairs[test], n_jobs=arguments.n_jobs))
     model.set_params(n_knots=model.recipe_.n_knots, alpha=model.recipe_.alpha)
     return model.fit(pairs, y), check
 

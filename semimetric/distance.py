@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._checks import as_rows, check_items, check_same_length
 from ._errors import InputError, NotSupportedError, StorageError
@@ -218,8 +219,12 @@ class Semimetric(Value):
 
     def outside(self, X: ArrayLike) -> Floats:
         """Share of the rows of X that lie outside the range of each raw feature, where epsilon takes over from the tables."""
-        points = self._points(self._checked(X))
-        return (points.excess[:, : self.n_features] != 0).mean(axis=0)
+        return self.beyond(self._checked(X)).mean(axis=0)
+
+    def beyond(self, X: Floats) -> NDArray[np.bool_]:
+        """Whether each value of X (n, n_features) lies outside the range of its raw feature."""
+        grid = self.embedding.grid
+        return (X < grid.low[: self.n_features]) | (X > grid.high[: self.n_features])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one file that `semimetric.load` reads; see `to_state` for what it holds."""
@@ -249,8 +254,9 @@ class Semimetric(Value):
         stored = values["base_distances"]
         if len(stored) != len(base_distances):
             raise StorageError(
-                f"the model has {len(stored)} base distances ({', '.join(s['name'] for s in stored) or 'none'}), but "
-                f"{len(base_distances)} were given; give the same callables, in the same order, as base_distances=[...]"
+                f"the model has {len(stored)} base distances ({', '.join(s['name'] for s in stored) or 'none'}), which are "
+                f"Python functions, but {len(base_distances)} were given; in Python, give the same callables, in the same "
+                "order: semimetric.load(path, base_distances=[...])"
             )
         bases = tuple(
             BaseDistance.read(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"])

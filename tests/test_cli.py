@@ -4,6 +4,7 @@ import sys
 from functools import partial
 from io import StringIO
 
+import cases
 import numpy as np
 import pytest
 
@@ -342,6 +343,33 @@ def test_a_warning_is_one_line_on_standard_error(folder, tmp_path, capsys):
     assert code == 0
     assert err == "semimetric: features [2] are constant and carry nothing\n"
     assert json.loads(out)["n_items"] == 60
+
+
+def test_distance_says_how_many_items_lie_outside_the_range(folder, tmp_path, capsys):
+    far = tmp_path / "far.csv"
+    pd.DataFrame({"name": ["a", "b"], "width": [5.0, 1e3], "height": [0.5, 0.5]}).to_csv(far, index=False)
+    code, _, err = call(capsys, "distance", *paths(folder, "model.smm", "items.csv"), far, "--id", "name")
+    assert (code, err.count("\n")) == (0, 1)
+    assert err.startswith(f"semimetric: 1 of 2 items of {far} (50 %) lie outside the range of the fit (width 50 %), where")
+
+
+def test_a_model_with_base_distances_says_how_to_read_it(tmp_path, capsys):
+    pairs = np.random.default_rng(0).random((50, 2, 1))
+    fit = semimetric.DistanceRegressor(n_knots=2, alpha=1.0, base_distances=[cases.cityblock])
+    fit.fit(pairs, cases.cityblock(pairs[:, 0], pairs[:, 1])).semimetric_.save(tmp_path / "m.smm")
+    code, _, err = call(capsys, "info", tmp_path / "m.smm")
+    assert code == 1
+    assert "(cityblock), which are Python functions, but 0 were given; in Python, give" in err
+
+
+def test_plot_around_of_one_feature(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    pairs = np.random.default_rng(0).random((50, 2, 1))
+    model = semimetric.DistanceRegressor(n_knots=2, alpha=1.0).fit(pairs, cases.cityblock(pairs[:, 0], pairs[:, 1]))
+    model.semimetric_.save(tmp_path / "m.smm")
+    pd.DataFrame({"a": [0.1, 0.9]}).to_csv(tmp_path / "items.csv", index=False)
+    arguments = [*paths(tmp_path, "m.smm", "items.csv"), "--around", 0, "--output", tmp_path / "p.png"]
+    assert call(capsys, "plot", *arguments)[0] == 0
 
 
 def test_columns_that_are_not_used_are_named_on_standard_error(folder, tmp_path, capsys):

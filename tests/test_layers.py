@@ -16,7 +16,7 @@ _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables 
 grids callables supervision datasets
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.pairs
 embeddings.directions embeddings.histograms embeddings.states
-base_distances axioms distance
+base_distances axioms distance outside
 programs.losses programs.penalties programs.design programs.program programs.certificate programs.constraints programs
 solvers.base solvers.gram solvers.interior_point solvers.first_order solvers.reference solvers.auto solvers
 recipe fitting selection

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_pairs
 from .._types import ArrayLike, Floats, Pairs
 from ..distance import Semimetric
+from ..outside import warn_outside
 from ..solvers.base import Solution
 
 __all__ = ["LearnedDistance", "feature_names"]
@@ -43,7 +44,7 @@ class LearnedDistance(BaseEstimator):
         return check_pairs(pairs, self.preprocessor, n_features=n_features, names=names)
 
     def pair_distance(self, pairs: ArrayLike) -> Floats:
-        """Learned distances, shape (n_pairs,), float64.
+        """Learned distances, shape (n_pairs,), float64; a `SemimetricWarning` says how many items lie outside the range.
 
         Parameters
         ----------
@@ -51,6 +52,7 @@ class LearnedDistance(BaseEstimator):
         """
         check_is_fitted(self, "semimetric_")
         checked = self._pairs(pairs, n_features=self.n_features_in_, names=self.semimetric_.feature_names)
+        warn_outside(self.semimetric_, checked.used)
         return self.semimetric_.paired_by_index(checked.items, checked.index, n_jobs=getattr(self, "n_jobs", None))
 
     def pair_score(self, pairs: ArrayLike) -> Floats:
