@@ -159,7 +159,7 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
 def check_count(name: str, value: object, *, minimum: int = 1) -> int:
     """An integer >= ``minimum``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
-        raise InputError(f"{name}={value!r} must be an integer >= {minimum}")
+        raise InputError(f"{name}={value!r}: an integer >= {minimum} is required")
     return int(value)
 
 

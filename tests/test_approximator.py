@@ -152,9 +152,9 @@ BAD = {
         lambda: fit(method="vertices", directions=[[1.0, 1.0]]), 'method="vertices"', "no directions", "raw features",
         NotSupportedError,
     ),
-    "no pairs": (lambda: fit(n_pairs=0), "n_pairs=0", "must be an integer >= 1"),
-    "negative pairs": (lambda: fit(n_pairs=-5), "n_pairs=-5", "must be an integer >= 1"),
-    "half a pair": (lambda: fit(n_pairs=100.5), "n_pairs=100.5", "must be an integer >= 1"),
+    "no pairs": (lambda: fit(n_pairs=0), "n_pairs=0", "an integer >= 1 is required"),
+    "negative pairs": (lambda: fit(n_pairs=-5), "n_pairs=-5", "an integer >= 1 is required"),
+    "half a pair": (lambda: fit(n_pairs=100.5), "n_pairs=100.5", "an integer >= 1 is required"),
     "near by name": (lambda: fit(near="a"), "near='a'", "must be a finite number"),
     "partial_fit": (lambda: fit().partial_fit(), "draws its own pairs", "DistanceRegressor.partial_fit", "", NotSupportedError),
 }  # fmt: skip

@@ -95,8 +95,8 @@ BAD_PARAMETERS = {
     "negative width": ({"edge_scales": (1.0, -1.0)}, "each of edge_scales=-1.0", "must be > 0"),
     "nan": ({"ball_radii": (np.nan,)}, "each of ball_radii=nan", "must be a finite number"),
     "one radius": ({"ball_radii": 1.0}, "ball_radii=1.0", "must be a sequence of numbers > 0", "such as (1.0, 2.0)"),
-    "half a direction": ({"n_slices": 2.5}, "n_slices=2.5", "must be an integer >= 0"),
-    "negative": ({"n_edges": -1}, "n_edges=-1", "must be an integer >= 0"),
+    "half a direction": ({"n_slices": 2.5}, "n_slices=2.5", "an integer >= 0 is required"),
+    "negative": ({"n_edges": -1}, "n_edges=-1", "an integer >= 0 is required"),
 }
 
 
