@@ -8,18 +8,67 @@ from sklearn.utils import check_array
 from ._errors import InputError
 from ._types import ArrayLike, Floats, Integers, Pairs
 
-__all__ = ["check_alpha", "check_choice", "check_count", "check_distances", "check_items", "check_pairs", "check_weights"]
+__all__ = [
+    "as_rows",
+    "check_alpha",
+    "check_choice",
+    "check_count",
+    "check_distances",
+    "check_items",
+    "check_pairs",
+    "check_same_length",
+    "check_weights",
+]
 
 
-def check_items(X: ArrayLike, *, name: str = "X", n_features: int | None = None, min_items: int = 1) -> Floats:
-    """Finite float64 matrix of shape (n_items, n_features), C-contiguous."""
+def check_items(
+    X: ArrayLike, *, name: str = "X", n_features: int | None = None, names: Sequence[str] = (), min_items: int = 1
+) -> Floats:
+    """Finite float64 matrix of shape (n_items, n_features), C-contiguous.
+
+    A frame must have the columns ``names`` in this order, where given; arrays have no names to compare.
+    """
     items = check_array(X, dtype=np.float64, order="C", ensure_min_samples=min_items, input_name=name)
     if n_features is not None and items.shape[1] != n_features:
         raise InputError(
             f"{name} has {items.shape[1]} features, but {n_features} features are required; "
             "give the same columns, in the same order, as in fit"
         )
+    if names:
+        _check_names(getattr(X, "columns", ()), names, name)
     return items
+
+
+def _check_names(given: Sequence[object], names: Sequence[str], name: str) -> None:
+    columns = tuple(given)
+    if not columns or columns == tuple(names) or not all(isinstance(c, str) for c in columns):
+        return
+    unknown = [c for c in columns if c not in names]
+    if unknown and list(names) == [f"x{k}" for k in range(len(names))]:  # fitted on an array
+        return
+    wrong = f"{unknown[0]!r} is not among them" if unknown else "their order differs"
+    raise InputError(
+        f"{name} has the columns {_listed(columns)}, but {_listed(names)} are required: {wrong}; "
+        f"give the columns of the fit in its order, {name}[list(d.feature_names)] for a distance d"
+    )
+
+
+def _listed(names: Sequence[object]) -> str:
+    return ", ".join(map(str, names[:8])) + (", ..." if len(names) > 8 else "")
+
+
+def as_rows(x: ArrayLike) -> ArrayLike:
+    """A vector as a matrix of one row; anything else as it is."""
+    return np.asarray(x)[None] if np.ndim(x) == 1 else x
+
+
+def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Floats, Floats]:
+    """As many rows of x and of y; with ``repeat`` a single row goes with each row of the other."""
+    if repeat and 1 in (len(x), len(y)):
+        x, y = (np.ascontiguousarray(side) for side in np.broadcast_arrays(x, y))
+    if len(x) != len(y):
+        raise InputError(f"X has {len(x)} rows and Y {len(y)}; the same number is required: use pairwise for all pairs")
+    return x, y
 
 
 def _check_index(index: ArrayLike, n_items: int) -> Integers:
@@ -40,10 +89,12 @@ def _check_index(index: ArrayLike, n_items: int) -> Integers:
     return np.ascontiguousarray(array)
 
 
-def check_pairs(pairs: ArrayLike, preprocessor: ArrayLike | None = None, *, n_features: int | None = None) -> Pairs:
+def check_pairs(
+    pairs: ArrayLike, preprocessor: ArrayLike | None = None, *, n_features: int | None = None, names: Sequence[str] = ()
+) -> Pairs:
     """Points (m, 2, n_features), or row numbers (m, 2) of the items ``preprocessor``, as `Pairs`.
 
-    Points are viewed as 2m items, so nothing is copied.
+    Points are viewed as 2m items, so nothing is copied. ``names`` are those that a frame of items must have.
     """
     if preprocessor is not None:
         index = np.asarray(pairs)
@@ -51,7 +102,7 @@ def check_pairs(pairs: ArrayLike, preprocessor: ArrayLike | None = None, *, n_fe
             raise InputError(f"pairs have shape {index.shape}; with preprocessor= they must be row numbers (n_pairs, 2)")
         if not len(index):
             raise InputError("there are 0 pairs; at least one is required")
-        items = check_items(preprocessor, name="preprocessor", n_features=n_features)
+        items = check_items(preprocessor, name="preprocessor", n_features=n_features, names=names)
         return Pairs(items, _check_index(index, len(items)))
     try:
         points = np.asarray(pairs, dtype=np.float64)
@@ -105,6 +156,13 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
         raise InputError(f"{name}={value!r} is not known; use one of {', '.join(repr(c) for c in choices)}")
 
 
+def check_count(name: str, value: object, *, minimum: int = 1) -> int:
+    """An integer >= ``minimum``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
+        raise InputError(f"{name}={value!r}: an integer >= {minimum} is required")
+    return int(value)
+
+
 def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
     """A finite number >= 0 (> 0 if strict)."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not np.isfinite(value):
@@ -112,10 +170,3 @@ def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
     if value < 0 or (strict and value == 0):
         raise InputError(f"{name}={value!r} must be {'> 0' if strict else '>= 0'}")
     return float(value)
-
-
-def check_count(name: str, value: object) -> int:
-    """An integer >= 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name}={value!r}: an integer >= 1 is required")
-    return int(value)

@@ -41,7 +41,7 @@ class DistanceCallError(SemimetricError, RuntimeError):
     Attributes
     ----------
     pair : tuple of int
-        Rows of the two items on which the callable failed.
+        Rows of the two items on which the callable failed (of ``vertices_`` with ``method="vertices"``).
     pairs, distances : ndarray
         The pairs evaluated before the failure, shape (k, 2), and their distances, shape (k,).
     """

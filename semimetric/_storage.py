@@ -70,9 +70,11 @@ def write_state(path: str | os.PathLike[str], state: State) -> None:
     Raises
     ------
     StorageError
-        If the folder does not exist.
+        If the folder does not exist, or the path is one.
     """
     target = Path(path)
+    if target.is_dir():
+        raise StorageError(f"cannot save to {target}: it is a folder; give the name of a file in it, such as model.smm")
     if not target.parent.is_dir():
         raise StorageError(f"cannot save to {target}: the folder {target.parent} does not exist; create it first")
     members = {"state.json": json.dumps(state.values, indent=1, allow_nan=False).encode()}

@@ -1,15 +1,30 @@
 """Array aliases and the index arrays that say which items belong together."""
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ArrayLike", "Floats", "Integers", "Pairs"]
+__all__ = ["ArrayLike", "Floats", "Integers", "Pairs", "Value", "freeze"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
+
+
+class Value:
+    """A frozen dataclass with arrays: pickled as the arguments that make it, so that a copy is frozen too."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]
+
+
+def freeze(value: Any, *names: str) -> None:
+    """Replace the arrays called ``names`` of a frozen dataclass by read-only copies, for its ``__post_init__``."""
+    for name in names:
+        array = np.array(getattr(value, name))
+        array.setflags(write=False)
+        object.__setattr__(value, name, array)
 
 
 @dataclass(frozen=True)

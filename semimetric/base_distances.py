@@ -1,23 +1,24 @@
 """Known distances that join a learned one as columns of their own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ._errors import StorageError
+from ._errors import InputError, StorageError
 from ._threads import blocks
-from ._types import Floats
+from ._types import Floats, Value, freeze
 from .callables import DistanceFunction
 
-__all__ = ["BaseDistance"]
+__all__ = ["BaseDistance", "base_functions"]
 
 _CALLS = 1 << 16  # pairs a call
 
 
 @dataclass(frozen=True, eq=False)
-class BaseDistance:
+class BaseDistance(Value):
     """A known distance D that joins the sum as ``weight D^power``, weight >= 0.
 
     Parameters
@@ -39,9 +40,50 @@ class BaseDistance:
     values: Floats
     power: int = 1
 
+    def __post_init__(self) -> None:
+        freeze(self, "probe", "values")
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether D(y, x) is D(x, y) on the probe, or the weight is 0."""
+        return self._gives(self.probe[:, 1], self.probe[:, 0], self.values)
+
+    @cached_property
+    def zero_on_diagonal(self) -> bool:
+        """Whether D(x, x) is 0 for the items of the probe, or the weight is 0."""
+        items = self.probe.reshape(-1, self.probe.shape[2])
+        return self._gives(items, items, np.zeros(len(items)))
+
+    def _gives(self, x: Floats, y: Floats, want: Floats) -> bool:
+        if self.weight == 0:
+            return True
+        try:
+            return bool(np.allclose(self.function(x, y), want, rtol=1e-9, atol=1e-12))
+        except Exception:  # a user's code that refuses the question has not shown it
+            return False
+
     def paired(self, x: Floats, y: Floats) -> Floats:
-        """The term of the rows of x and the same rows of y, shape (n,)."""
-        return self.weight * self.function(x, y) ** self.power
+        """The term of the rows of x and the same rows of y, shape (n,).
+
+        Raises
+        ------
+        InputError
+            If the callable gives another number of values, or one that is no finite number >= 0: the error shows the vectors.
+        """
+        values = self.function(x, y)
+        if values.shape != (len(x),):
+            raise InputError(
+                f"base distance {self.name!r} returned shape {values.shape} for {len(x)} pairs; one number a pair is "
+                "required: correct the function"
+            )
+        bad = np.flatnonzero(~((values >= 0) & (values < np.inf)))
+        if len(bad):
+            left, right = (np.array2string(v[bad[0]], precision=6, threshold=8) for v in (x, y))
+            raise InputError(
+                f"base distance {self.name!r} returned {values[bad[0]]} for {left} and {right}; a finite number >= 0 is "
+                "required: correct the function, or leave such items out"
+            )
+        return self.weight * values**self.power
 
     def add_pairwise(self, x: Floats, y: Floats, out: Floats) -> None:
         """out[i, j] += the term of x_i and y_j, a block of rows at a time."""
@@ -72,3 +114,20 @@ class BaseDistance:
                 "give the same function, of the same version"
             )
         return cls(wrapped, state["weight"], state["name"], probe, values, state["power"])
+
+
+def base_functions(given: Any, items: Floats) -> tuple[DistanceFunction, ...]:
+    """What ``base_distances=`` means: functions that were tried on a few of the items.
+
+    Raises
+    ------
+    InputError
+        If it is no sequence of callables, or one of them fails.
+    """
+    if callable(given) or not isinstance(given, Sequence):
+        raise InputError(f"base_distances={given!r} must be a sequence of callables; give a list, such as [{_called(given)}]")
+    return tuple(DistanceFunction.detect(f, items, name=f"base_distances[{k}]") for k, f in enumerate(given))
+
+
+def _called(function: Any) -> str:
+    return getattr(function, "__name__", "function")

@@ -3,9 +3,10 @@
 A function of two batches takes X and Y of shape (n, n_features) and returns n distances.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -18,7 +19,10 @@ from ._types import Floats, Pairs
 __all__ = ["Distance", "DistanceFunction"]
 
 Distance: TypeAlias = Callable[[Any, Any], Any]
+T = TypeVar("T")
 _PROBE = 3
+_BATCH, _SINGLE = 1024, 32  # pairs a task
+_SEARCHED = 256  # rows searched for different items
 
 
 @dataclass(frozen=True)
@@ -30,35 +34,43 @@ class DistanceFunction:
     function : callable
     batch : bool
         True if it takes two batches, False if two vectors. `detect` finds out.
+    name : str
+        The parameter that it was given as, for messages.
     """
 
     function: Distance
     batch: bool
+    name: str = "distance"
 
     @classmethod
-    def detect(cls, function: Distance | None, items: Floats) -> "DistanceFunction":
-        """Try ``function`` on a few items: it takes batches if a batch gives the same numbers as its vectors.
+    def detect(cls, function: Distance | None, items: Floats, *, name: str = "distance") -> "DistanceFunction":
+        """Try ``function`` on a few pairs of different items: it takes batches if a batch gives the numbers of its vectors.
+
+        A pair on which it fails says nothing of its form: it is passed over, and `evaluate` names it if it is drawn.
 
         Raises
         ------
         InputError
-            If it is not callable, or neither form gives numbers.
+            If it is not callable, or neither form gives numbers on any of the pairs.
         """
         if not callable(function):
-            raise InputError(f"distance={function!r} must be callable: a function of two vectors, or of two batches")
-        n = _PROBE if items.shape[1] != _PROBE else _PROBE + 1  # so that (n,) cannot be taken for (n_features,)
-        rows = np.arange(n) % len(items)
-        left, right = items[rows], items[rows[::-1]]
-        single, error = _attempt(lambda: np.array([float(function(x, y)) for x, y in zip(left, right, strict=True)]))
-        whole, batch_error = _attempt(lambda: np.asarray(function(left, right), dtype=np.float64))
-        if whole is not None and whole.shape == (n,) and (single is None or np.allclose(whole, single, equal_nan=True)):
-            return cls(function, batch=True)
-        if single is None:
+            raise InputError(f"{name}={function!r} must be callable: a function of two vectors, or of two batches")
+        left, right = _probe(items)
+        pairs = list(zip(left, right, strict=True))
+        single, error = _answers(lambda x, y: float(function(x, y)), pairs)
+        alone, batch_error = ({}, None) if single else _answers(lambda x, y: _one(function(x[None], y[None])), pairs)
+        rows = np.array(sorted(single or alone or range(len(pairs))))
+        whole, whole_error = _attempt(lambda: np.asarray(function(left[rows], right[rows]), dtype=np.float64))
+        known = [single.get(k, np.nan) for k in rows.tolist()]
+        if whole is not None and whole.shape == (len(rows),) and (not single or np.allclose(whole, known, equal_nan=True)):
+            return cls(function, True, name)
+        if not single:
             raise InputError(
-                f"distance= works neither on two vectors ({_brief(error)}) nor on two batches ({_brief(batch_error)}); "
-                "it must return one number for two vectors, or n numbers for two arrays (n, n_features)"
+                f"{name} works neither on two vectors ({_brief(error)}) nor on two batches "
+                f"({_brief(batch_error or whole_error)}); it must return one number for two vectors, or n numbers for two "
+                "arrays (n, n_features)"
             ) from error
-        return cls(function, batch=False)
+        return cls(function, False, name)
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
         """Distances of the rows of X to the rows of Y, shape (n,)."""
@@ -66,8 +78,34 @@ class DistanceFunction:
             return np.asarray(self.function(X, Y), dtype=np.float64)
         return np.array([float(self.function(x, y)) for x, y in zip(X, Y, strict=True)], dtype=np.float64)
 
-    def evaluate(self, pairs: Pairs, *, n_jobs: int | None = None, verbose: bool = False, nonnegative: bool = True) -> Floats:
-        """Distances of ``pairs``, in blocks over ``n_jobs`` threads, with a progress bar if verbose.
+    def asymmetry(self, items: Floats) -> tuple[float, float] | None:
+        """d(x, y) and d(y, x) of the first of a few pairs of items where they differ; None if there is none."""
+        left, right = _probe(items)
+        there, _ = _attempt(lambda: self(left, right))
+        back, _ = _attempt(lambda: self(right, left))
+        if there is None or back is None or there.shape != back.shape:
+            return None  # `evaluate` will say why
+        differ = np.flatnonzero(~np.isclose(there, back, rtol=1e-6, equal_nan=True))
+        return (float(there[differ[0]]), float(back[differ[0]])) if len(differ) else None
+
+    def evaluate(self, pairs: Pairs, **options: Any) -> Floats:
+        """Distances of ``pairs``, shape (n_pairs,): all blocks of `stream`."""
+        return np.concatenate([np.empty(0), *self.stream(pairs, **options)])
+
+    def stream(
+        self, pairs: Pairs, *, n_jobs: int | None = None, verbose: bool = False, nonnegative: bool = True, kind: str = "items"
+    ) -> Iterator[Floats]:
+        """Distances of ``pairs``, block by block over ``n_jobs`` threads, with a progress bar if verbose.
+
+        Whatever ends it, every distance that was evaluated in order before comes first.
+
+        Parameters
+        ----------
+        pairs : Pairs
+        nonnegative : bool
+            Whether negative numbers are refused.
+        kind : str
+            What the rows of ``pairs.items`` are, for messages.
 
         Raises
         ------
@@ -75,63 +113,89 @@ class DistanceFunction:
             If the callable raises or returns NaN, infinity or (if ``nonnegative``) a negative number: the error names
             the pair and carries what was evaluated so far.
         """
-        size = 1024 if self.batch else 32
-        parts = list(blocks(len(pairs), size))
+        parts = list(blocks(len(pairs), _BATCH if self.batch else _SINGLE))
         tasks = (delayed(self._checked)(pairs.take(part), nonnegative) for part in parts)  # type: ignore[arg-type]
-        stream = Parallel(n_jobs=effective_n_jobs(n_jobs), prefer="threads", return_as="generator")(tasks)
+        results = Parallel(n_jobs=effective_n_jobs(n_jobs), prefer="threads", return_as="generator")(tasks)
         done: list[Floats] = []
         with tqdm(total=len(pairs), desc="distances", unit="pair", disable=not verbose) as bar:
-            for part, (values, failure) in zip(parts, stream, strict=True):
+            for part, (values, failure) in zip(parts, results, strict=True):
                 done.append(values)
+                yield values
+                if isinstance(failure, Exception):
+                    raise self._failed(failure, pairs, part.start + len(values), np.concatenate(done), kind)
                 if failure is not None:
-                    raise _failed(failure, pairs, part.start + len(values), np.concatenate(done))
+                    raise failure
                 bar.update(len(values))
-        return np.concatenate(done)
 
-    def _checked(self, pairs: Pairs, nonnegative: bool) -> tuple[Floats, Exception | None]:
+    def _checked(self, pairs: Pairs, nonnegative: bool) -> tuple[Floats, BaseException | None]:
         """Distances up to the first that failed, and the failure."""
-        left, right = pairs.items[pairs.left], pairs.items[pairs.right]
+        if not self.batch:
+            return self._one_by_one(pairs, nonnegative)
         try:
-            values = self(left, right)
+            values = self(pairs.items[pairs.left], pairs.items[pairs.right])
             if values.shape != (len(pairs),):
                 raise InputError(f"it returned shape {values.shape} for {len(pairs)} pairs")
-        except Exception as error:  # a user's code may raise anything; it is re-raised with the pair
-            if len(pairs) == 1:
-                return np.empty(0), error
+        except Exception:  # a user's code may raise anything; pair by pair finds the one
             return self._one_by_one(pairs, nonnegative)
-        bad = ~np.isfinite(values) | (nonnegative & (values < 0))
-        if bad.any():
-            first = int(np.flatnonzero(bad)[0])
-            return values[:first], InputError(f"it returned {values[first]}")
-        return values, None
+        except KeyboardInterrupt as interrupt:
+            return np.empty(0), interrupt
+        bad = np.flatnonzero(~np.isfinite(values) | (nonnegative & (values < 0)))
+        return (values[: bad[0]], InputError(f"it returned {values[bad[0]]}")) if len(bad) else (values, None)
 
-    def _one_by_one(self, pairs: Pairs, nonnegative: bool) -> tuple[Floats, Exception | None]:
-        done: list[Floats] = []
-        for k in range(len(pairs)):
-            values, failure = self._checked(pairs.take(np.array([k])), nonnegative)
-            done.append(values)
-            if failure is not None:
-                return np.concatenate(done), failure
-        return np.concatenate(done), None
+    def _one_by_one(self, pairs: Pairs, nonnegative: bool) -> tuple[Floats, BaseException | None]:
+        done: list[float] = []
+        try:
+            for x, y in zip(pairs.items[pairs.left], pairs.items[pairs.right], strict=True):
+                value = _one(self.function(x[None], y[None])) if self.batch else float(self.function(x, y))
+                if not np.isfinite(value) or (nonnegative and value < 0):
+                    raise InputError(f"it returned {value}")
+                done.append(value)
+        except (Exception, KeyboardInterrupt) as failure:  # a user's code, re-raised with the pair; or the user
+            return np.array(done), failure
+        return np.array(done), None
+
+    def _failed(self, failure: Exception, pairs: Pairs, position: int, distances: Floats, kind: str) -> DistanceCallError:
+        i, j = (int(k) for k in pairs.index[position])
+        error = DistanceCallError(
+            f"{self.name} failed on {kind} {i} and {j} (pair {position} of {len(pairs)}): {_brief(failure)}. A finite number "
+            f">= 0 is required; the {len(distances)} distances evaluated so far are in the attributes pairs and distances",
+            (i, j), pairs.index[: len(distances)], distances,
+        )  # fmt: skip
+        error.__cause__ = failure
+        return error
 
 
-def _attempt(call: Callable[[], Floats]) -> tuple[Floats | None, Exception | None]:
+def _probe(items: Floats) -> tuple[Floats, Floats]:
+    """Both sides of a few pairs of items that differ, if any do."""
+    n = _PROBE if items.shape[1] != _PROBE else _PROBE + 1  # so that (n,) cannot be taken for (n_features,)
+    different = np.sort(np.unique(items[:_SEARCHED], axis=0, return_index=True)[1])
+    rows = different[np.arange(2 * n) % len(different)]
+    return items[rows[0::2]], items[rows[1::2]]
+
+
+def _answers(call: Callable[..., float], pairs: Sequence[tuple[Floats, Floats]]) -> tuple[dict[int, float], Exception | None]:
+    """The answers by the number of their pair, where there are any, and the first failure."""
+    attempts = [_attempt(partial(call, x, y)) for x, y in pairs]
+    failures = [error for _, error in attempts if error is not None]
+    return {k: a for k, (a, _) in enumerate(attempts) if a is not None}, failures[0] if failures else None
+
+
+def _one(values: Any) -> float:
+    """The number in the answer to a batch of one pair."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (1,):
+        raise InputError(f"it returned shape {array.shape} for 1 pairs")
+    return float(array[0])
+
+
+def _attempt(call: Callable[[], T]) -> tuple[T | None, Exception | None]:
     try:
         return call(), None
-    except Exception as error:  # the probe of a user's code; both failures are reported by the caller
+    except Exception as error:  # the probe of a user's code; the caller reports failures
         return None, error
 
 
 def _brief(error: Exception | None) -> str:
+    if isinstance(error, InputError):
+        return str(error)
     return f"{type(error).__name__}: {error}" if error is not None else "the wrong number of values"
-
-
-def _failed(failure: Exception, pairs: Pairs, position: int, distances: Floats) -> DistanceCallError:
-    i, j = (int(k) for k in pairs.index[position])
-    error = DistanceCallError(
-        f"the distance failed on items {i} and {j} (pair {position} of {len(pairs)}): {failure}. A finite number >= 0 is "
-        f"required; the {len(distances)} distances evaluated so far are in the attributes pairs and distances",
-        (i, j), pairs.index[: len(distances)], distances,
-    )  # fmt: skip
-    error.__cause__ = failure
-    return error

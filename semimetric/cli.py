@@ -173,9 +173,9 @@ def _add_plot(commands: Any) -> None:
     command.add_argument("items", metavar="ITEMS", nargs="?", help="table of items, for --around and --pair")
     what = command.add_mutually_exclusive_group(required=True)
     what.add_argument("--term", metavar="NAME", help="heat map of this term; semimetric info lists them")
-    what.add_argument("--around", metavar="ROW", help="distances from this item, over two features")
+    what.add_argument("--around", metavar="ROW", help="distances from this item, over two features or one")
     what.add_argument("--pair", nargs=2, metavar="ROW", help="terms of the distance between these two items")
-    command.add_argument("--features", nargs=2, metavar="NAME", help="for --around (the first two)")
+    command.add_argument("--features", nargs="+", metavar="NAME", help="for --around: two, or one for a line (the first two)")
     command.add_argument("--id", metavar="COLUMN", help="column that names the items; by default rows are numbered from 0")
     command.add_argument("--output", required=True, metavar="FILE", help="picture, such as plot.png")
 

@@ -1,6 +1,7 @@
 """The commands of the command line: each takes parsed arguments, calls the library and returns an `Answer`."""
 
 import sys
+import warnings
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import demo, plotting
-from ._errors import InputError
+from ._errors import InputError, SemimetricWarning
 from ._extras import optional
 from ._types import Floats, Integers, Pairs
 from .distance import Semimetric
@@ -18,6 +19,7 @@ from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
 from .estimators.regressor import DistanceRegressor
 from .frames import ItemTable, read_items, read_pairs, read_target, write_table
+from .outside import warn_outside
 from .persistence import load
 from .supervision import item_disjoint_splits
 
@@ -51,7 +53,7 @@ def run_demo(arguments: Namespace) -> Answer:
 def run_fit(arguments: Namespace) -> Answer:
     """Learn from a table of items and one of pairs, and save the model."""
     _check_folder(arguments.output)
-    items = read_items(arguments.items, arguments.id)
+    items = _read_features(arguments.items, arguments.id)
     pairs, frame = read_pairs(arguments.pairs, (arguments.left, arguments.right), items, items)
     target = read_target(frame, arguments.target, arguments.pairs)
     model, check = _learn(arguments, items, pairs, target)
@@ -67,16 +69,20 @@ def run_fit(arguments: Namespace) -> Answer:
 
 
 def run_distance(arguments: Namespace) -> Answer:
-    """Distances of listed pairs, or of all."""
+    """Distances of listed pairs, or of all; how many items lie outside the range of the fit is said once a table."""
     d = load(arguments.model)
     left = read_items(arguments.items, arguments.id)
     right = read_items(arguments.other, arguments.id) if arguments.other else left
     x, y = left.features(d.feature_names), None if right is left else right.features(d.feature_names)
+    for table, features in ((left, x), (right, y)):
+        if features is not None:
+            warn_outside(d, features, source=table.path)
     pandas = optional("pandas")
     if arguments.pairs:
-        rows, listed = read_pairs(arguments.pairs, (arguments.left, arguments.right), left, right)
+        rows, _ = read_pairs(arguments.pairs, (arguments.left, arguments.right), left, right)
         distances = d.paired(x[rows[:, 0]], (x if y is None else y)[rows[:, 1]], n_jobs=arguments.n_jobs)
-        columns = {name: listed[name].tolist() for name in (arguments.left, arguments.right)}
+        sides = zip((arguments.left, arguments.right), (left, right), rows.T, strict=True)
+        columns = {name: [table.ids[row] for row in side] for name, table, side in sides}
         values: dict[str, Any] = columns | {"distance": distances}
         frame = pandas.DataFrame(values)
     else:
@@ -145,7 +151,7 @@ def _learn(
         return model.fit(pairs, y), None
     train, test = _hold_out(Pairs(items.values, pairs), arguments.held_out, arguments.random_state)
     model.fit(pairs[train], y[train])
-    check = _check(y[test], model.predict(pairs[test]))
+    check = _check(y[test], model.semimetric_.paired_by_index(items.values, pairs[test], n_jobs=arguments.n_jobs))
     model.set_params(n_knots=model.recipe_.n_knots, alpha=model.recipe_.alpha)
     return model.fit(pairs, y), check
 
@@ -186,12 +192,21 @@ def _directions(given: str) -> Any:
     """none, pca, even, even:a,b or histogram:FILE."""
     kind, _, rest = given.partition(":")
     if kind == "histogram" and rest:
-        return HistogramFeatures(read_items(rest).values)
+        return HistogramFeatures(_read_features(rest).values)
     if kind == "even":
         return EvenDirections(rest.split(",") if rest else None)
     if given not in ("none", "pca"):
         raise InputError(f"--directions {given} is not known; use none, pca, even, even:COLUMN,COLUMN or histogram:FILE")
     return None if given == "none" else "pca"
+
+
+def _read_features(path: str, id_column: str | None = None) -> ItemTable:
+    """Items whose columns of numbers are all used; the others are named."""
+    items = read_items(path, id_column)
+    if items.unused:
+        message = f"columns of {path} that are not numeric are not used: {', '.join(items.unused)}"
+        warnings.warn(message, SemimetricWarning, stacklevel=2)
+    return items
 
 
 def _frame(items: ItemTable) -> Any:

@@ -15,50 +15,23 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ._checks import check_items
+from ._checks import as_rows, check_items, check_same_length
 from ._errors import InputError, NotSupportedError, StorageError
 from ._storage import State, write_state
 from ._threads import blocks, map_blocks
-from ._types import ArrayLike, Floats, Integers
+from ._types import ArrayLike, Floats, Integers, Value, freeze
+from .axioms import Axioms
 from .base_distances import BaseDistance
 from .embeddings.base import Items, PairMap, Table
 from .embeddings.directions import Directions
 from .embeddings.states import directions_state, map_state, read_directions, read_map
 from .embeddings.warped import WarpedEmbedding, l1_pairwise
 
-__all__ = ["Axioms", "Semimetric"]
+__all__ = ["Semimetric"]
 
 _BLOCK = 4096
-
-
-@dataclass(frozen=True)
-class Axioms:
-    """What holds for every pair of points, by the weights and columns of the model.
-
-    With base distances it holds if each base distance is itself a semimetric; the triangle inequality is then not
-    claimed. ``triangle=False`` means "not proved", not "violated".
-    """
-
-    nonnegative: bool
-    zero_on_diagonal: bool
-    symmetric: bool
-    positive: bool
-    triangle: bool
-    continuous: bool
-
-    @property
-    def name(self) -> str:
-        """The strongest name that all of these give: metric, semimetric, premetric or none."""
-        if not (self.nonnegative and self.zero_on_diagonal):
-            return "none"
-        if not (self.symmetric and self.positive):
-            return "premetric"
-        return "metric" if self.triangle else "semimetric"
-
-    def __str__(self) -> str:
-        held = [name.replace("_", " ") for name, holds in vars(self).items() if holds]
-        return f"{self.name} ({', '.join(held)})" if held else "none"
 
 
 class _Points(NamedTuple):
@@ -70,8 +43,10 @@ class _Points(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Semimetric:
+class Semimetric(Value):
     """A distance: embedding, weights and what goes with them. Made by a learner or by `semimetric.load`.
+
+    Its arrays are read-only copies, so what `axioms` says stays true.
 
     Parameters
     ----------
@@ -85,6 +60,11 @@ class Semimetric:
     directions : Directions or None
     base_distances : tuple of BaseDistance
     link : {"identity", "sqrt"}
+
+    Raises
+    ------
+    InputError
+        If the numbers of weights, slopes, names and directions do not fit the embedding.
 
     Examples
     --------
@@ -106,6 +86,15 @@ class Semimetric:
     base_distances: tuple[BaseDistance, ...] = field(default=())
     link: str = "identity"
 
+    def __post_init__(self) -> None:
+        freeze(self, "weights", "epsilon")
+        n, embedded = self.embedding.n_columns, self.embedding.grid.n_features
+        if (self.weights.shape, self.epsilon.shape, len(self.columns)) != ((n,), (embedded,), embedded):
+            raise InputError(
+                f"weights have shape {self.weights.shape}, epsilon {self.epsilon.shape}, and there are {len(self.columns)} "
+                f"features with directions; ({n},), ({embedded},) and {embedded} are required by the embedding"
+            )
+
     @property
     def n_features(self) -> int:
         """Number of raw features of the vectors it takes."""
@@ -113,14 +102,14 @@ class Semimetric:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of the embedded features: the raw ones, then the directions."""
-        return self.feature_names + (self.directions.names if self.directions else ())
+        """Names of the embedded features: the raw ones, then the directions; a name that is taken gets a number."""
+        return _distinct((*self.feature_names, *(self.directions.names if self.directions else ())))
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
-        """Names of the terms of the sum, in the order of `contributions`."""
+        """Names of the terms of the sum, in the order of `contributions`; a name that is taken gets a number."""
         groups = [" * ".join(self.columns[f] for f in group) for group in self.embedding.groups]
-        return (*groups, *(base.name for base in self.base_distances), "outside range")
+        return _distinct((*groups, *(base.name for base in self.base_distances), "outside range"))
 
     @cached_property
     def axioms(self) -> Axioms:
@@ -131,8 +120,8 @@ class Semimetric:
         nonnegative = bool((self.weights >= 0).all() and (self.epsilon >= 0).all())
         return Axioms(
             nonnegative=nonnegative,
-            zero_on_diagonal=e.zero_diagonal,
-            symmetric=e.symmetric,
+            zero_on_diagonal=e.zero_diagonal and all(base.zero_on_diagonal for base in self.base_distances),
+            symmetric=e.symmetric and all(base.symmetric for base in self.base_distances),
             positive=nonnegative and outside and covered >= set(range(self.n_features)),
             triangle=e.metric and nonnegative and not self.base_distances,
             continuous=e.continuous,
@@ -145,8 +134,7 @@ class Semimetric:
     def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
         """Distances of the rows of X to the same rows of Y, shape (n,), float64."""
         x, y = self._both(X, Y)
-        if len(x) != len(y):
-            raise InputError(f"X has {len(x)} rows and Y {len(y)}; the same number is required: use pairwise for all pairs")
+        check_same_length(x, y)
         parts = map_blocks(lambda b: self._sum(x[b], y[b]), len(x), size=_BLOCK, n_jobs=n_jobs)
         return self._linked(np.concatenate(parts))
 
@@ -159,11 +147,13 @@ class Semimetric:
         """Distances of all rows of X to all rows of Y (of X if None), shape (n, m), float64.
 
         One-feature tables are tabulated per row of X; warped models are L1 between coordinates; other groups go pair by
-        pair. A symmetric distance of X to itself is symmetric to the bit, with a diagonal of exact zeros.
+        pair. A symmetric distance of X to itself is symmetric to the bit, with a diagonal of exact zeros; base distances
+        are called for every pair in both orders, and are as symmetric as they answer.
 
         Parameters
         ----------
         X, Y : array-like of shape (n, n_features), (m, n_features)
+            The columns of a frame must be `feature_names`, in this order, here and in every method.
         n_jobs : int or None
             Threads; None is one, -1 all.
         """
@@ -176,10 +166,10 @@ class Semimetric:
             if beyond.any():
                 left, right = (side.excess[:, beyond] * self.epsilon[beyond] for side in (x, y))
                 out += l1_pairwise(left, right, n_jobs=n_jobs)
-        for base in self.base_distances:
-            base.add_pairwise(x.raw, y.raw, out)
         if Y is None and self.embedding.symmetric:
             _mirror(out)
+        for base in self.base_distances:
+            base.add_pairwise(x.raw, y.raw, out)
         return self._linked(out)
 
     def contributions(self, x: ArrayLike, y: ArrayLike) -> Floats:
@@ -188,13 +178,14 @@ class Semimetric:
         Parameters
         ----------
         x, y : array-like of shape (n_features,) or (n, n_features)
+            One vector beside many rows goes with each of them.
 
         Returns
         -------
         ndarray of shape (n_terms,) or (n, n_terms)
         """
         flat = np.ndim(x) == 1 and np.ndim(y) == 1
-        left, right = self._both(np.atleast_2d(x), np.atleast_2d(y))
+        left, right = check_same_length(*self._both(*map(as_rows, (x, y))), repeat=True)
         x, y, rows = self._points(left), self._points(right), np.arange(len(left))
         parts = [self.embedding.contributions(x.items, rows, y.items, rows, self.weights)]
         parts += [base.paired(left, right)[:, None] for base in self.base_distances]
@@ -224,12 +215,16 @@ class Semimetric:
                 'only warped models (tables="warped", link="identity", no base distances) map exactly into L1; use '
                 'pairwise(X) as a precomputed metric, or fit with tables="warped"'
             )
-        return self._coordinates(self._points(check_items(X, n_features=self.n_features)))
+        return self._coordinates(self._points(self._checked(X)))
 
     def outside(self, X: ArrayLike) -> Floats:
         """Share of the rows of X that lie outside the range of each raw feature, where epsilon takes over from the tables."""
-        points = self._points(check_items(X, n_features=self.n_features))
-        return (points.excess[:, : self.n_features] != 0).mean(axis=0)
+        return self.beyond(self._checked(X)).mean(axis=0)
+
+    def beyond(self, X: Floats) -> NDArray[np.bool_]:
+        """Whether each value of X (n, n_features) lies outside the range of its raw feature."""
+        grid = self.embedding.grid
+        return (X < grid.low[: self.n_features]) | (X > grid.high[: self.n_features])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one file that `semimetric.load` reads; see `to_state` for what it holds."""
@@ -259,23 +254,24 @@ class Semimetric:
         stored = values["base_distances"]
         if len(stored) != len(base_distances):
             raise StorageError(
-                f"the model has {len(stored)} base distances ({', '.join(s['name'] for s in stored) or 'none'}), but "
-                f"{len(base_distances)} were given; give the same callables, in the same order, as base_distances=[...]"
+                f"the model has {len(stored)} base distances ({', '.join(s['name'] for s in stored) or 'none'}), which are "
+                f"Python functions, but {len(base_distances)} were given; in Python, give the same callables, in the same "
+                "order: semimetric.load(path, base_distances=[...])"
             )
         bases = tuple(
             BaseDistance.read(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"])
             for k, (s, function) in enumerate(zip(stored, base_distances, strict=True))
         )
-        read = cls(
+        parts = (
             read_map(values["embedding"], arrays), arrays["weights"], arrays["epsilon"],
             tuple(values["feature_names"]), read_directions(values, arrays), bases, values["link"],
         )  # fmt: skip
-        expected = (read.embedding.n_columns, read.embedding.grid.n_features, len(read.columns))
-        if (len(read.weights), len(read.epsilon), read.embedding.grid.n_features) != expected:
+        try:
+            return cls(*parts)
+        except InputError as error:
             raise StorageError(
                 "the file's arrays do not fit together; it was not written by this version: save the model again"
-            )
-        return read
+            ) from error
 
     def __repr__(self) -> str:
         sizes = sorted({len(g) for g in self.embedding.groups})
@@ -291,8 +287,11 @@ class Semimetric:
         )
 
     def _both(self, X: ArrayLike, Y: ArrayLike) -> tuple[Floats, Floats]:
-        x = check_items(X, n_features=self.n_features)
-        return x, x if Y is X else check_items(Y, name="Y", n_features=self.n_features)
+        x = self._checked(X)
+        return x, x if Y is X else self._checked(Y, name="Y")
+
+    def _checked(self, X: ArrayLike, *, name: str = "X") -> Floats:
+        return check_items(X, name=name, n_features=self.n_features, names=self.feature_names)
 
     def _points(self, x: Floats) -> _Points:
         features = self.directions.append(x) if self.directions else x
@@ -318,6 +317,17 @@ class Semimetric:
 
     def _linked(self, total: Floats) -> Floats:
         return np.sqrt(total) if self.link == "sqrt" else total
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, with (2), (3), ... behind those that one before has taken."""
+    taken: dict[str, None] = {}
+    for name in names:
+        k, free = 1, name
+        while free in taken:
+            free = f"{name} ({(k := k + 1)})"
+        taken[free] = None
+    return tuple(taken)
 
 
 def _mirror(out: Floats) -> None:

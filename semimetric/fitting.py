@@ -13,7 +13,7 @@ from scipy import sparse
 
 from ._errors import InputError
 from ._types import Floats, Integers, Pairs
-from .base_distances import BaseDistance
+from .base_distances import BaseDistance, base_functions
 from .callables import DistanceFunction
 from .distance import Semimetric
 from .embeddings.base import PairMap
@@ -77,7 +77,7 @@ def build(recipe: Recipe, items: Floats, names: Sequence[str]) -> Structure:
     if grid.n_features != features.shape[1]:
         raise InputError(f"knots are given for {grid.n_features} features, but there are {features.shape[1]}")
     groups = resolve_groups(recipe.groups, grid.n_features)
-    bases = tuple(DistanceFunction.detect(f, items) for f in recipe.base_distances)
+    bases = base_functions(recipe.base_distances, items)
     if recipe.tables == "warped":
         return Structure(tuple(names), directions, WarpedEmbedding(grid, groups), bases)
     embedding = PairEmbedding(

@@ -1,5 +1,6 @@
 """Items and pairs in CSV or Parquet files, by extension; pandas comes with the extra ``cli``."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,9 +30,11 @@ class ItemTable:
     names : tuple of str
         Of the features.
     ids : tuple of str or int
-        One a row: the ``--id`` column, or row numbers.
+        One a row: the ``--id`` column as text, or row numbers.
     named : bool
         Whether the ids come from a column.
+    unused : tuple of str
+        Columns that are no features: text, dates.
     """
 
     path: str
@@ -39,6 +42,7 @@ class ItemTable:
     names: tuple[str, ...]
     ids: tuple[Any, ...]
     named: bool
+    unused: tuple[str, ...] = ()
 
     @cached_property
     def _rows(self) -> dict[str, int]:
@@ -52,7 +56,8 @@ class ItemTable:
         InputError
             If there is no such item.
         """
-        row = self._rows.get(_as_key(name))
+        key = _as_key(name)
+        row = self._rows.get(key if self.named or not key.isdecimal() else str(int(key)))
         if row is None:
             kind = "id" if self.named else f"row number (0 to {len(self.ids) - 1})"
             hint = "correct it" if self.named else "correct it, or name the column of ids with --id"
@@ -78,8 +83,8 @@ class ItemTable:
         )
 
 
-def read_table(path: str) -> Any:
-    """A pandas frame from ``path``.
+def read_table(path: str, text: Sequence[str] = ()) -> Any:
+    """A pandas frame from ``path``; the columns ``text`` of a CSV file come as they are written there.
 
     Raises
     ------
@@ -92,7 +97,7 @@ def read_table(path: str) -> Any:
     if not Path(path).is_file():
         raise InputError(f"there is no file {path}; check the path")
     try:
-        frame = pandas.read_parquet(path) if suffix in _PARQUET else pandas.read_csv(path)
+        frame = pandas.read_parquet(path) if suffix in _PARQUET else _read_csv(path, text)
     except Exception as error:  # pandas and pyarrow raise many kinds; the user's file is named
         kind = "Parquet" if suffix in _PARQUET else "CSV"
         raise InputError(f"{path} cannot be read as {kind} ({_brief(error)}); check its content and extension") from error
@@ -100,31 +105,50 @@ def read_table(path: str) -> Any:
     return frame
 
 
+def _read_csv(path: str, text: Sequence[str]) -> Any:
+    """A frame whose columns ``text`` keep leading zeros, and words such as NA."""
+    pandas = optional("pandas")
+    frame = pandas.read_csv(path)
+    if wanted := [name for name in dict.fromkeys(text) if name in frame.columns]:
+        written = pandas.read_csv(path, usecols=wanted, dtype=str, keep_default_na=False)
+        for name in wanted:
+            frame[name] = written[name].to_numpy(dtype=object)
+    return frame
+
+
 def read_items(path: str, id_column: str | None = None) -> ItemTable:
-    """Items: rows of a table with numeric columns, named by ``id_column`` or by their numbers."""
-    frame = read_table(path)
+    """Items: rows of a table, named by ``id_column`` or by their numbers.
+
+    Columns of numbers, and of true and false (1 and 0), are features; others are `ItemTable.unused`.
+
+    Raises
+    ------
+    InputError
+        If an id is missing or repeated, a value is missing, a cell of a column that is mostly numbers is none, or there is
+        no column of numbers.
+    """
+    frame = read_table(path, [] if id_column is None else [id_column])
     ids: Sequence[Any] = range(len(frame))
     if id_column is not None:
-        ids = _column(frame, id_column, path).tolist()
+        ids = _ids(frame, id_column, path)
         frame = frame.drop(columns=id_column)
-        repeated = next((name for name in ids if ids.count(name) > 1), None) if len(set(ids)) < len(ids) else None
-        if repeated is not None:
+        if len(set(ids)) < len(ids):
+            repeated = next(name for name in ids if ids.count(name) > 1)
             raise InputError(f"the id {repeated!r} is on more than one row of {path}; every item needs its own")
-    numeric = frame.select_dtypes("number")
-    if not numeric.shape[1] or not len(numeric):
-        raise InputError(
-            f"{path} has {len(frame)} rows and {numeric.shape[1]} numeric columns; items need at least one of each"
-        )
-    values = numeric.to_numpy(dtype=np.float64)
-    _check_finite(values, list(numeric.columns), path)
-    return ItemTable(path, values, tuple(numeric.columns), tuple(ids), id_column is not None)
+    columns = [(name, _numbers(frame[name], name, path)) for name in frame.columns]
+    numeric = {name: numbers for name, numbers in columns if numbers is not None}
+    if not numeric or not len(frame):
+        raise InputError(f"{path} has {len(frame)} rows and {len(numeric)} numeric columns; items need at least one of each")
+    values, unused = np.column_stack(list(numeric.values())), tuple(name for name, n in columns if n is None)
+    _check_finite(values, list(numeric), path)
+    return ItemTable(path, values, tuple(numeric), tuple(ids), id_column is not None, unused)
 
 
 def read_pairs(path: str, columns: tuple[str, str], left: ItemTable, right: ItemTable) -> tuple[Integers, Any]:
     """Rows of ``left`` and ``right`` that a table of pairs names, shape (n_pairs, 2), and the whole table."""
-    frame = read_table(path)
+    frame = read_table(path, columns)
     sides = zip(columns, (left, right), strict=True)
-    rows = [[table.row(name) for name in _column(frame, column, path)] for column, table in sides]
+    rows = [[table.row(name) for name in _ids(frame, column, path)] for column, table in sides]
     if not len(frame):
         raise InputError(f"{path} has no rows; at least one pair is required")
     return np.array(rows, dtype=np.int64).T, frame
@@ -171,6 +195,46 @@ def _column(frame: Any, name: str, path: str) -> Any:
     return frame[name]
 
 
+def _ids(frame: Any, column: str, path: str) -> list[str]:
+    """What the cells of a column call items."""
+    cells = _column(frame, column, path)
+    ids = [_as_key(cell) for cell in cells]
+    missing = [row for row, (cell, key) in enumerate(zip(cells.isna(), ids, strict=True)) if cell or not key]
+    if missing:
+        raise InputError(
+            f"row {missing[0]} of {path} has no {column} ({len(missing)} such rows in all); an id is required on every row: "
+            "fill it in or drop the row"
+        )
+    return ids
+
+
+def _numbers(column: Any, name: str, path: str) -> Floats | None:
+    """A column as floats; None if it is no column of numbers.
+
+    Raises
+    ------
+    InputError
+        If more than half of its cells are numbers written as text, and some are none.
+    """
+    types = optional("pandas").api.types
+    if types.is_numeric_dtype(column) or types.is_bool_dtype(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
+        return None
+    numbers = optional("pandas").to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    given, text = column.notna().to_numpy(), np.array([isinstance(cell, str) for cell in column], dtype=bool)
+    wrong = np.flatnonzero(given & np.isnan(numbers))
+    if not len(wrong) and not text.any():
+        return numbers
+    n = int(given.sum()) - len(wrong)
+    if len(wrong) and 2 * n > given.sum():
+        raise InputError(
+            f"row {wrong[0]} of {path} has {name}={column.iloc[int(wrong[0])]}, which is no number, but {n} cells of this "
+            "column are; a column of numbers or one of text is required: correct the cell or drop the column"
+        )
+    return None
+
+
 def _check_finite(values: Floats, names: list[str], path: str) -> None:
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
@@ -182,8 +246,8 @@ def _check_finite(values: Floats, names: list[str], path: str) -> None:
 
 
 def _as_key(name: object) -> str:
-    """'3' for 3.0: pandas reads whole numbers beside gaps as floats."""
-    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
+    """An id as text: 3, 3.0 and "3.0" are '3', but "03" is itself."""
+    return re.sub(r"^([+-]?\d+)\.0*$", r"\1", str(name).strip())
 
 
 def _brief(error: Exception) -> str:

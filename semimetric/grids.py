@@ -111,7 +111,13 @@ class Grid:
         """
         items = check_items(X)
         check_choice("knots", strategy, tuple(_STRATEGIES))
-        counts = np.broadcast_to(np.asarray(n_knots), items.shape[1])
+        given = np.asarray(n_knots)
+        if given.ndim > 1 or given.size not in (1, items.shape[1]):
+            raise InputError(
+                f"n_knots={n_knots!r} has {given.size} numbers for {items.shape[1]} features (directions are features too); "
+                "one number, or one a feature, is required"
+            )
+        counts = np.broadcast_to(given, items.shape[1])
         if counts.dtype.kind not in "iu" or (counts < 2).any() or (counts > _MOST_KNOTS).any():
             raise InputError(f"n_knots={n_knots!r}: integers between 2 and {_MOST_KNOTS} are required, one or one a feature")
         make = _STRATEGIES[strategy]
@@ -156,16 +162,38 @@ class Grid:
         return Grid([k[[0, -1]] if len(k) > 1 else k for k in self.knots])
 
     def locate(self, X: ArrayLike) -> Located:
-        """Lower vertex, upper vertex and fraction of every value; values outside the range are clipped."""
-        x = np.ascontiguousarray(X, dtype=np.float64)
+        """Lower vertex, upper vertex and fraction of every value; values outside the range are clipped.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features)
+
+        Raises
+        ------
+        InputError
+            If X has another number of features, or holds NaN or infinity.
+        """
+        x = self._checked(X)
+        if not np.isfinite(x).all():
+            raise InputError("X holds NaN or infinity; finite values are required: fill them in or drop those rows")
         lower, upper = np.empty(x.shape, np.uint16), np.empty(x.shape, np.uint16)
         located = Located(lower, upper, np.empty(x.shape))
         locate_cells(x, self.flat, self.starts, *located)
         return located
 
-    def excess(self, X: Floats) -> Floats:
+    def excess(self, X: ArrayLike) -> Floats:
         """x - clip(x): how far every value lies outside its range, signed; 0 inside."""
-        return X - np.clip(X, self.low, self.high)
+        x = self._checked(X)
+        return x - np.clip(x, self.low, self.high)
+
+    def _checked(self, X: ArrayLike) -> Floats:
+        """X as the kernels need it: they read as many columns as there are features."""
+        x = np.ascontiguousarray(X, dtype=np.float64)
+        if x.shape != (len(x), self.n_features):
+            raise InputError(
+                f"X has shape {x.shape}; (n_items, {self.n_features}) is required, one column a feature of the grid"
+            )
+        return x
 
 
 def _check_knots(feature: int, knots: Floats) -> None:

@@ -64,23 +64,25 @@ def plot_table(d: Semimetric, term: str | int, ax: "Axes | None" = None) -> "Axe
 def plot_around(
     d: Semimetric, x: ArrayLike, features: Sequence[str | int], X: ArrayLike | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """d(x, .) over two features, all others held at their values in x.
+    """d(x, .) over two features, or one, all others held at their values in x.
 
     Parameters
     ----------
     d : Semimetric
     x : array-like of shape (n_features,)
-    features : two of str or int
-        Names or numbers of raw features.
+    features : two or one of str or int
+        Names or numbers of raw features; one gives a line.
     X : array-like of shape (n_items, n_features) or None
         Items to draw; they also set the range. Without them it is the range of the training items.
     ax : matplotlib Axes or None
     """
     point = check_items(np.atleast_2d(np.asarray(x, np.float64)), name="x", n_features=d.n_features)[0]
-    first, second = _two_features(d, features)
-    items = None if X is None else check_items(X, n_features=d.n_features)
-    spans = [_span(d, f, point, items) for f in (first, second)]
-    axes, drawn = _axes(ax), _surface(d, point, (first, second), spans)
+    chosen = _numbers(d, features)
+    items = None if X is None else check_items(X, n_features=d.n_features, names=d.feature_names)
+    spans, axes = [_span(d, f, point, items) for f in chosen], _axes(ax)
+    if len(chosen) == 1:
+        return _draw_line(d, point, chosen[0], spans[0], items, axes)
+    (first, second), drawn = chosen, _around(d, point, chosen, np.meshgrid(*spans)).reshape(_STEPS, _STEPS)
     image = axes.contourf(*spans, drawn, levels=14, cmap=_COLOURS)
     axes.contour(*spans, drawn, levels=image.levels, colors=_INK, linewidths=0.4, alpha=0.4)
     if items is not None:
@@ -210,17 +212,27 @@ def _label_knots(axes: Any, knots: Floats) -> None:
     axes.tick_params(axis="x", labelrotation=45)
 
 
-def _two_features(d: Semimetric, features: Sequence[str | int]) -> tuple[int, int]:
-    if isinstance(features, str) or len(features) != 2:
-        raise InputError(f"features={features!r} must be two names or numbers of features, such as (0, 1)")
+def _draw_line(d: Semimetric, point: Floats, feature: int, span: Floats, items: Floats | None, axes: Any) -> Any:
+    """d(point, .) along one feature."""
+    axes.plot(span, _around(d, point, (feature,), [span]), color=_BLUE)
+    if items is not None:
+        axes.plot(items[:, feature], np.zeros(len(items)), "|", color=_INK, alpha=0.4)
+    axes.plot(point[feature], 0.0, "o", color=_ORANGE, ms=9, mec="white", mew=1.5)
+    axes.set(xlabel=d.feature_names[feature], ylabel="distance", title="Distance from the marked point", xlim=span[[0, -1]])
+    return _plain(axes)
+
+
+def _numbers(d: Semimetric, features: Sequence[str | int]) -> tuple[int, ...]:
+    if isinstance(features, str) or len(features) not in (1, 2):
+        raise InputError(f"features={features!r} must be one or two names or numbers of features, such as (0, 1)")
     chosen = [d.feature_names.index(f) if f in d.feature_names else f for f in features]
     for given, number in zip(features, chosen, strict=True):
         if not isinstance(number, (int, np.integer)) or not 0 <= number < d.n_features:
             names = ", ".join(d.feature_names[:8]) + (", ..." if d.n_features > 8 else "")
             raise InputError(f"there is no feature {given!r}; give a name ({names}) or a number below {d.n_features}")
-    if chosen[0] == chosen[1]:
+    if len(set(chosen)) < len(chosen):
         raise InputError(f"features={features!r} name the same feature twice; two different ones are required")
-    return int(chosen[0]), int(chosen[1])
+    return tuple(int(number) for number in chosen)
 
 
 def _span(d: Semimetric, feature: int, point: Floats, items: Floats | None) -> Floats:
@@ -233,12 +245,12 @@ def _span(d: Semimetric, feature: int, point: Floats, items: Floats | None) -> F
     return np.linspace(low, high, _STEPS)
 
 
-def _surface(d: Semimetric, point: Floats, features: tuple[int, int], spans: Sequence[Floats]) -> Floats:
-    """d(point, .) on the grid of the spans, shape (second, first)."""
-    around = np.tile(point, (_STEPS * _STEPS, 1))
-    for feature, values in zip(features, np.meshgrid(*spans), strict=True):
-        around[:, feature] = values.ravel()
-    return d.pairwise(point[None], around)[0].reshape(_STEPS, _STEPS)
+def _around(d: Semimetric, point: Floats, features: Sequence[int], values: Sequence[Floats]) -> Floats:
+    """d(point, .) where the features have the values, one array a feature, all others those of the point."""
+    around = np.tile(point, (values[0].size, 1))
+    for feature, column in zip(features, values, strict=True):
+        around[:, feature] = column.ravel()
+    return d.pairwise(point[None], around)[0]
 
 
 def _agreement(true: Floats, predicted: Floats) -> str:

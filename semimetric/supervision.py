@@ -1,6 +1,7 @@
 """Which pairs to learn from, and which to hold out: sampling and splitting, always seeded."""
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,8 +68,8 @@ def item_disjoint_splits(
 def sample_pairs(
     items: Floats, n_pairs: int, *, near: float = 0.25, n_neighbors: int = 30, random_state: int | None = None
 ) -> Integers:
-    """Distinct pairs of different rows, shape (at most n_pairs, 2): random ones, and near ones, so that small distances
-    are learned too.
+    """Distinct pairs of different rows, shape (n_pairs, 2): random ones, and near ones, so that small distances are learned
+    too. All pairs, if there are no more than n_pairs.
 
     Parameters
     ----------
@@ -82,14 +83,22 @@ def sample_pairs(
     if n < 2:
         raise InputError("at least two items are required to draw pairs")
     rng = np.random.default_rng(random_state)
-    n_near = round(near * n_pairs)
-    drawn = [_near_pairs(items, n_near, n_neighbors, rng), rng.integers(0, n, (2 * (n_pairs - n_near) + 16, 2))]
-    seen: set[tuple[int, int]] = set()
-    for i, j in np.concatenate(drawn).tolist():
-        if i != j and len(seen) < n_pairs:
-            seen.add((min(i, j), max(i, j)))
+    n_all, seen = n * (n - 1) // 2, set[tuple[int, int]]()
+    while missing := min(n_pairs, n_all) - len(seen):
+        n_near = round(near * missing)
+        drawn = [_near_pairs(items, n_near, n_neighbors, rng), rng.integers(0, n, (2 * (missing - n_near) + 16, 2))]
+        if seen and n_all <= 4 * n_pairs:  # the last ones are hard to hit
+            drawn.append(rng.permutation(list(combinations(range(n), 2))))
+        _add_pairs(seen, np.concatenate(drawn), n_pairs)
+        near /= 2  # the near ones may be drawn all
     pairs = np.array(sorted(seen), dtype=np.int64).reshape(-1, 2)
     return rng.permuted(rng.permutation(pairs), axis=1)
+
+
+def _add_pairs(seen: set[tuple[int, int]], drawn: Integers, n_pairs: int) -> None:
+    for i, j in drawn.tolist():
+        if i != j and len(seen) < n_pairs:
+            seen.add((min(i, j), max(i, j)))
 
 
 def _near_pairs(items: Floats, n: int, n_neighbors: int, rng: np.random.Generator) -> Integers:

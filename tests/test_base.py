@@ -80,3 +80,27 @@ def test_names_come_from_a_frame():
     assert model.semimetric_.feature_names == ("u", "v", "w")
     assert model.feature_names_in_.tolist() == ["u", "v", "w"]
     assert feature_names(pd.DataFrame(items), 3) == feature_names(items, 3) == ("x0", "x1", "x2")
+    assert not hasattr(model.set_params(preprocessor=items).fit(index, y), "feature_names_in_")
+
+
+def test_a_frame_of_other_columns_is_refused():
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    items, index, y = cases.sample()
+    frame = pd.DataFrame(items, columns=["u", "v", "w"])
+    model = DistanceRegressor(**cases.RECIPES["warped"], preprocessor=frame).fit(index, y)
+    d, turned, other = model.semimetric_, frame[["w", "v", "u"]], frame.rename(columns={"u": "t"})
+    assert (d.pairwise(frame, items) == d.pairwise(items)).all()
+    assert (model.predict(index) == d.paired_by_index(items, index)).all()
+    for call in (d.pairwise, d.transform, d.outside, lambda X: d.paired(frame, X), lambda X: d.contributions(X, frame)):
+        assert_refused(lambda call=call: call(turned), "the columns w, v, u", "u, v, w are required", "their order differs")
+        assert_refused(lambda call=call: call(other), "the columns t, v, w", "u, v, w are required", "'t' is not among them")
+    model.set_params(preprocessor=turned)
+    assert_refused(lambda: model.predict(index), "preprocessor has the columns w, v, u", "u, v, w are required", "in its order")
+
+
+def test_a_model_of_an_array_has_no_names_to_compare():
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    model, items, _, _ = cases.fitted("singles")
+    d = model.semimetric_
+    assert (d.pairwise(pd.DataFrame(items, columns=["u", "v", "w"])) == d.pairwise(items)).all()
+    assert_refused(lambda: d.pairwise(pd.DataFrame(items, columns=["x1", "x0", "x2"])), "x1, x0, x2", "x0, x1, x2 are required")

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from cases import assert_refused, cityblock
 
-from semimetric import DistanceCallError
+from semimetric import DistanceCallError, DistanceRegressor
 from semimetric._types import Pairs
+from semimetric.base_distances import base_functions
 from semimetric.callables import DistanceFunction
 
 ITEMS = np.arange(40.0).reshape(20, 2)
@@ -79,3 +80,46 @@ def test_a_batch_of_the_wrong_shape_is_an_error():
 def test_negative_values_pass_where_they_are_allowed():
     signed = DistanceFunction(lambda X, Y: (X - Y).sum(axis=-1), batch=True)
     assert (signed.evaluate(Pairs(ITEMS, INDEX), nonnegative=False) < 0).any()
+
+
+def refuses(condition, function):
+    """``function``, which raises where ``condition`` holds for a pair."""
+
+    def called(X, Y):
+        if any(condition(x, y) for x, y in zip(np.atleast_2d(X), np.atleast_2d(Y), strict=True)):
+            raise ZeroDivisionError("inside")
+        return function(X, Y)
+
+    return called
+
+
+@pytest.mark.parametrize(("function", "batch"), [(two_vectors, False), (two_batches, True), (cityblock, True)])
+def test_a_pair_on_which_it_fails_says_nothing_of_its_form(function, batch):
+    same = refuses(np.array_equal, function)
+    assert DistanceFunction.detect(same, np.repeat(ITEMS, 3, axis=0)).batch is batch
+    first = DistanceFunction.detect(refuses(lambda x, y: x[0] == 0, function), ITEMS)
+    assert first.batch is batch
+    with pytest.raises(
+        DistanceCallError, match=r"distance failed on items 0 and 19 \(pair 0 of 20\): ZeroDivisionError: inside"
+    ):
+        first.evaluate(Pairs(ITEMS, INDEX))
+
+
+def test_messages_name_the_parameter_that_was_given():
+    items = np.eye(3)
+    assert_refused(lambda: base_functions([cityblock, None], items), "base_distances[1]=None", "must be callable")
+    assert_refused(lambda: base_functions([lambda x: 0], items), "base_distances[0] works neither", "it must return")
+    assert_refused(lambda: base_functions(cityblock, items), "base_distances=<function", "a sequence", "such as [cityblock]")
+    nan = base_functions((lambda x, y: np.nan,), items)[0]
+    with pytest.raises(DistanceCallError, match=r"base_distances\[0\] failed on items 0 and 1 .* it returned nan"):
+        nan.evaluate(Pairs(items, np.array([[0, 1]])))
+    model = DistanceRegressor(n_knots=2, alpha=1.0, base_distances=cityblock)
+    assert_refused(
+        lambda: model.fit(np.random.default_rng(0).random((5, 2, 2)), np.arange(5.0)), "base_distances=", "a sequence"
+    )
+
+
+def test_finds_pairs_on_which_directions_differ():
+    signed = DistanceFunction(lambda X, Y: np.maximum(X - Y, 0.0).sum(axis=-1), batch=True)
+    assert signed.asymmetry(ITEMS) == (0.0, 4.0)
+    assert DistanceFunction(cityblock, batch=True).asymmetry(ITEMS) is None

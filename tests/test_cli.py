@@ -4,6 +4,7 @@ import sys
 from functools import partial
 from io import StringIO
 
+import cases
 import numpy as np
 import pytest
 
@@ -22,17 +23,18 @@ def true(x, y):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Items a, b, ... with a column of text, pairs of them by id, and a model that was fitted on them by the command."""
+    """Items item0, item1, ..., pairs of them by id, and a model that was fitted on them by the command."""
     folder = tmp_path_factory.mktemp("cli")
     rng = np.random.default_rng(0)
     X = rng.random((60, 2)) * [10, 1]
     names = [f"item{k}" for k in range(60)]
-    items = pd.DataFrame({"name": names, "note": "text", "width": X[:, 0], "height": X[:, 1]})
+    items = pd.DataFrame({"name": names, "width": X[:, 0], "height": X[:, 1]})
     pairs = rng.choice(60, (600, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     distance = true(X[pairs[:, 0]], X[pairs[:, 1]])
     named = pd.DataFrame({"left": np.take(names, pairs[:, 0]), "right": np.take(names, pairs[:, 1]), "distance": distance})
     items.to_csv(folder / "items.csv", index=False)
+    items.drop(columns="name").to_csv(folder / "unnamed.csv", index=False)
     named.to_csv(folder / "pairs.csv", index=False)
     named.head(3).to_csv(folder / "three.csv", index=False)
     numbered = pd.DataFrame({"from": pairs[:, 0], "to": pairs[:, 1], "minutes": distance})
@@ -83,7 +85,7 @@ def test_fit_says_it_in_words(folder, tmp_path, capsys):
 def test_options_reach_the_learner(folder, tmp_path, capsys):
     model = tmp_path / "m.smm"
     values = answer(
-        capsys, "fit", *paths(folder, "items.csv", "numbered.csv"), "--left", "from", "--right", "to", "--target", "minutes",
+        capsys, "fit", *paths(folder, "unnamed.csv", "numbered.csv"), "--left", "from", "--right", "to", "--target", "minutes",
         "--tables", "warped", "--axioms", "metric", "--n-knots", 3, "--alpha", 1e-6, "--directions", "even:width,height",
         "--relative", "--penalty", "ridge", "--held-out", 0, "--output", model,
     )  # fmt: skip
@@ -341,6 +343,62 @@ def test_a_warning_is_one_line_on_standard_error(folder, tmp_path, capsys):
     assert code == 0
     assert err == "semimetric: features [2] are constant and carry nothing\n"
     assert json.loads(out)["n_items"] == 60
+
+
+def test_distance_says_how_many_items_lie_outside_the_range(folder, tmp_path, capsys):
+    far = tmp_path / "far.csv"
+    pd.DataFrame({"name": ["a", "b"], "width": [5.0, 1e3], "height": [0.5, 0.5]}).to_csv(far, index=False)
+    code, _, err = call(capsys, "distance", *paths(folder, "model.smm", "items.csv"), far, "--id", "name")
+    assert (code, err.count("\n")) == (0, 1)
+    assert err.startswith(f"semimetric: 1 of 2 items of {far} (50 %) lie outside the range of the fit (width 50 %), where")
+
+
+def test_a_model_with_base_distances_says_how_to_read_it(tmp_path, capsys):
+    pairs = np.random.default_rng(0).random((50, 2, 1))
+    fit = semimetric.DistanceRegressor(n_knots=2, alpha=1.0, base_distances=[cases.cityblock])
+    fit.fit(pairs, cases.cityblock(pairs[:, 0], pairs[:, 1])).semimetric_.save(tmp_path / "m.smm")
+    code, _, err = call(capsys, "info", tmp_path / "m.smm")
+    assert code == 1
+    assert "(cityblock), which are Python functions, but 0 were given; in Python, give" in err
+
+
+def test_plot_around_of_one_feature(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    pairs = np.random.default_rng(0).random((50, 2, 1))
+    model = semimetric.DistanceRegressor(n_knots=2, alpha=1.0).fit(pairs, cases.cityblock(pairs[:, 0], pairs[:, 1]))
+    model.semimetric_.save(tmp_path / "m.smm")
+    pd.DataFrame({"a": [0.1, 0.9]}).to_csv(tmp_path / "items.csv", index=False)
+    arguments = [*paths(tmp_path, "m.smm", "items.csv"), "--around", 0, "--output", tmp_path / "p.png"]
+    assert call(capsys, "plot", *arguments)[0] == 0
+
+
+def test_columns_that_are_not_used_are_named_on_standard_error(folder, tmp_path, capsys):
+    items = pd.read_csv(folder / "items.csv").assign(note="text", when="2024-01-01", tall=lambda t: t["height"] > 0.5)
+    items.to_csv(tmp_path / "items.csv", index=False)
+    files, model = [tmp_path / "items.csv", folder / "pairs.csv"], tmp_path / "m.smm"
+    fit = ["fit", *files, "--id", "name", "--held-out", 0, "--n-knots", 3, "--alpha", 1e-3, "--output", model, "--json"]
+    code, out, err = call(capsys, *fit)
+    assert (code, json.loads(out)["features"]) == (0, ["width", "height", "tall"])
+    assert err.startswith(f"semimetric: columns of {files[0]} that are not numeric are not used: note, when\n")
+    assert call(capsys, "distance", model, tmp_path / "items.csv", "--id", "name")[2] == ""  # the model says what it needs
+
+
+def test_ids_keep_leading_zeros_and_whole_floats_are_integers(folder, tmp_path, capsys):
+    distances = answer(
+        capsys, "distance", *paths(folder, "model.smm", "items.csv"), "--pairs", folder / "three.csv", "--id", "name"
+    )
+    items, pairs = pd.read_csv(folder / "items.csv"), pd.read_csv(folder / "three.csv").drop(columns="distance")
+    for write_items, write_pairs in (("{:03d}", "{:03d}"), ("{:d}", "{:.1f}"), ("{:.1f}", "{:d}")):
+        number = {name: write_items.format(k) for k, name in enumerate(items["name"])}
+        items.assign(name=items["name"].map(number)).replace({"name": {number["item59"]: "NA"}}).to_csv(
+            tmp_path / "items.csv", index=False
+        )
+        place = {name: write_pairs.format(k) for k, name in enumerate(items["name"])}
+        pairs.map(place.get).to_csv(tmp_path / "pairs.csv", index=False)
+        files = [folder / "model.smm", tmp_path / "items.csv"]
+        again = answer(capsys, "distance", *files, "--pairs", tmp_path / "pairs.csv", "--id", "name")
+        assert again["distance"] == distances["distance"]
+        assert again["left"] == [number[name].removesuffix(".0") for name in pairs["left"]]
 
 
 def test_numbers_that_json_does_not_know_are_null():

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 from sklearn.decomposition import PCA
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 from semimetric import EvenDirections, HistogramFeatures
 from semimetric.embeddings.directions import Directions, fit_directions, half_sphere
@@ -67,6 +68,8 @@ def test_given_directions_stay_and_a_transformers_copies_of_raw_features_go(X):
 BAD = {
     "name": ("lda", "directions='lda'", "is not known here", "fit them yourself"),
     "shape": ([[1.0, 2.0]], "shape (1, 2)", "(n_directions, 3) is required"),
+    "ragged": ([[1.0, 0.0], [1.0]], "directions cannot be read", "(n_directions, 3)", "one number a feature"),
+    "needs labels": (NeighborhoodComponentsAnalysis(1), "NeighborhoodComponentsAnalysis", "fit it yourself", "give it fitted"),
     "zero": ([[0.0, 0.0, 0.0]], "directions", "none may be all 0", "correct or drop"),
     "nan": ([[np.nan, 1.0, 0.0]], "directions", "must be finite", "correct or drop"),
     "one feature": (EvenDirections((1,)), "features=(1,)", "at least two", "leave these directions out"),

@@ -1,9 +1,12 @@
+import pickle
+
 import cases
 import numpy as np
 import pytest
 from cases import assert_refused
 
 from semimetric import Axioms, DistanceRegressor, Semimetric
+from semimetric.embeddings.directions import Directions
 from semimetric.embeddings.pairs import PairEmbedding
 from semimetric.grids import Grid
 
@@ -77,10 +80,67 @@ def test_terms_tables_and_repr_can_be_read(line):
         assert part in repr(line)
 
 
+def test_contributions_of_one_vector_and_many_rows(line, rng):
+    X = rng.random((4, 2))
+    want = line.contributions(X, np.tile([1.0, 2.0], (4, 1)))
+    np.testing.assert_array_equal(line.contributions(X, [1.0, 2.0]), want)
+    np.testing.assert_array_equal(line.contributions([1.0, 2.0], X), want)
+    np.testing.assert_allclose(want.sum(axis=1), line.pairwise(X, [[1.0, 2.0]])[:, 0])
+
+
 def test_directions_and_bases_are_named_terms():
     assert cases.fitted("base")[0].semimetric_.terms[-2:] == ("cityblock", "outside range")
     d = cases.fitted("pairs")[0].semimetric_
     assert d.terms[:3] == ("x0 * x1", "x0 * x2", "x1 * x2")
+
+
+def test_terms_of_the_same_name_are_told_apart():
+    embedding = PairEmbedding(Grid([[0.0, 1.0]] * 4))
+    names, directions = ("pca0", "outside range"), Directions(np.array([[1.0, 1.0], [1.0, -1.0]]), ("pca0", "pca0 (2)"))
+    d = Semimetric(embedding, np.arange(1.0, 5.0), np.ones(4), names, directions)
+    assert d.terms == ("pca0", "outside range", "pca0 (2)", "pca0 (2) (2)", "outside range (2)")
+    assert [table.values[0, 1] for table in d.tables().values()] == [1.0, 2.0, 3.0, 4.0]
+    assert d.feature_names == names
+
+
+@pytest.mark.parametrize("name", ["singles", "touched", "base", "pca"])
+def test_a_distance_is_a_value(name):
+    d = cases.fitted(name)[0].semimetric_
+    for one in (d, pickle.loads(pickle.dumps(d))):
+        arrays = [one.weights, one.epsilon, *(v.touched for v in getattr(one.embedding, "vertices", ()) if not v.whole)]
+        arrays += [one.directions.matrix] if one.directions else []
+        arrays += [a for base in one.base_distances for a in (base.probe, base.values)]
+        for array in arrays:
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = -1
+    given = np.array([1.0])
+    own = Semimetric(PairEmbedding(Grid([[0.0, 1.0]])), given, np.ones(1), ("u",))
+    given[0] = -1.0
+    assert own.weights == [1.0]
+
+
+@pytest.mark.parametrize("name", ["pca", "directions", "square root"])
+def test_the_distance_of_an_item_to_itself_is_0_in_any_batch(name, rng):
+    """The features of an item do not depend on the items beside it: BLAS gave 1e-17, and the root of it 1e-8."""
+    directions = rng.normal(size=(7, 3)) if name == "square root" else cases.RECIPES[name]["directions"]
+    d = cases.fitted(name, directions=directions)[0].semimetric_
+    X = rng.normal(size=(50, 3)) * 2
+    for size in (1, 2, 5):
+        assert all((np.diag(d.pairwise(X[k : k + size], X)[:, k:]) == 0).all() for k in range(50))
+    assert all(d(x, x) == 0 for x in X)
+
+
+WRONG_PARTS = {
+    "weights": (np.ones(3), np.ones(2), ("u", "v"), "weights have shape (3,)", "(4,)"),
+    "epsilon": (np.ones(4), np.ones(1), ("u", "v"), "epsilon (1,)", "(2,)"),
+    "names": (np.ones(4), np.ones(2), ("u",), "there are 1 features", "and 2 are required"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_PARTS)
+def test_parts_that_do_not_fit_are_refused(line, name):
+    weights, epsilon, names, *parts = WRONG_PARTS[name]
+    assert assert_refused(lambda: Semimetric(line.embedding, weights, epsilon, names), *parts)
 
 
 def test_the_square_root_link_is_a_root(rng):
@@ -93,6 +153,7 @@ BAD = {
     "features": (lambda d: d.pairwise(np.ones((2, 3))), "X has 3 features", "2 features are required", "same columns"),
     "of Y": (lambda d: d.pairwise(np.ones((2, 2)), np.ones((2, 1))), "Y has 1 features", "2 features are required"),
     "rows": (lambda d: d.paired(np.ones((2, 2)), np.ones((3, 2))), "X has 2 rows and Y 3", "same number", "use pairwise"),
+    "terms": (lambda d: d.contributions(np.ones((4, 2)), np.ones((2, 2))), "X has 4 rows and Y 2", "same number"),
     "transform": (lambda d: d.transform(np.ones((2, 2))), "only warped models", "precomputed", 'fit with tables="warped"'),
 }
 

@@ -41,6 +41,13 @@ def test_make_targets_of_the_readme_exist(target):
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
+def test_what_parameters_take_is_imported_from_the_root_and_cvxpy_is_not():
+    parts = "Absolute Huber Squared Lasso Ridge Roughness Shift Gram InteriorPoint FirstOrder Reference PairEmbedding"
+    assert set(parts.split()) < set(semimetric.__all__)
+    code = "import sys, semimetric; sys.exit('cvxpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 @pytest.mark.parametrize("name", semimetric.__all__)
 def test_public_names_exist_and_are_documented(name):
     assert getattr(semimetric, name).__doc__

@@ -54,6 +54,12 @@ BAD = {
     "too wide": (lambda: Grid([[-1e308, 1e308]]), "feature 0", "a finite range", "rescale"),
     "one asked for": (lambda: Grid.fit([[0.0], [1.0]], n_knots=1), "n_knots=1", "integers between 2 and 65535"),
     "a fraction": (lambda: Grid.fit([[0.0], [1.0]], n_knots=2.5), "n_knots=2.5", "integers between 2 and 65535"),
+    "too few counts": (
+        lambda: Grid.fit([[0.0] * 3], n_knots=[3, 4]),
+        "2 numbers for 3 features",
+        "or one a feature, is required",
+    ),
+    "a table of counts": (lambda: Grid.fit([[0.0]], n_knots=[[3]]), "n_knots=[[3]]", "or one a feature, is required"),
     "strategy": (lambda: Grid.fit([[0.0]], strategy="even"), "knots='even'", "not known", "use one of 'quantile'"),
 }
 
@@ -61,6 +67,24 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_knots_are_refused(name):
     assert assert_refused(*BAD[name])
+
+
+BAD_VALUES = {
+    "columns": ([[1.0]], "shape (1, 1)", "(n_items, 2) is required", "one column a feature"),
+    "one dimension": ([1.0, 2.0], "shape (2,)", "(n_items, 2) is required", "one column a feature"),
+    "three dimensions": (np.ones((2, 2, 2)), "shape (2, 2, 2)", "(n_items, 2) is required", "one column a feature"),
+    "nan": ([[np.nan, 1.0]], "NaN or infinity", "finite values are required", "drop those rows"),
+    "infinite": ([[1.0, -np.inf]], "NaN or infinity", "finite values are required", "drop those rows"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_VALUES)
+def test_values_that_do_not_fit_the_grid_are_refused_before_the_kernel(name):
+    X, *parts = BAD_VALUES[name]
+    grid = Grid([[0.0, 1.0, 2.0], [0.0, 4.0]])
+    assert assert_refused(lambda: grid.locate(X), *parts)
+    if "n_items" in parts[1]:
+        assert assert_refused(lambda: grid.excess(X), *parts)
 
 
 def test_a_grid_is_a_value():

@@ -41,6 +41,29 @@ def test_features_are_those_asked_for_and_distinct(histograms, options, kinds):
     assert (np.abs(unit @ unit.T)[~np.eye(len(unit), dtype=bool)] < 1 - 1e-9).all()
 
 
+FAR = {
+    "time stamps": 1.7e9 + np.array([0.0, 1, 10, 11, 20]),
+    "even": 1.7e9 + np.arange(5.0),
+    "tiny": -1e-5 + 1e-9 * np.arange(5.0),
+    "unlike widths": np.array([0.0, 1e-12, 1e-3, 5, 1e9]),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_cumulative_sums_are_exact_wherever_the_bins_are(name, rng):
+    H, features = rng.dirichlet(np.ones(5), 12), HistogramFeatures(FAR[name])
+    Z = features.fit_transform(H)
+    assert len(set(features.get_feature_names_out())) == Z.shape[1] == 4
+    for k in range(11):
+        assert np.abs(Z[k] - Z[k + 1]).sum() == pytest.approx(emd_1d(H[k], H[k + 1], FAR[name]))
+
+
+def test_features_of_a_plane_do_not_depend_on_where_it_is(histograms):
+    here, there = (HistogramFeatures(PLANE + shift).fit(histograms) for shift in (0.0, 2.0**30))
+    np.testing.assert_allclose(here.components_, there.components_, atol=1e-12)
+    assert len(set(there.get_feature_names_out())) == len(there.components_)
+
+
 def test_slices_are_masses_of_half_planes(histograms):
     features = HistogramFeatures(PLANE, n_slices=2, n_edges=0, ball_radii=()).fit(histograms)
     by_column = histograms.reshape(20, 3, 3).sum(axis=1)
@@ -67,9 +90,25 @@ def test_bad_coordinates_are_refused(histograms, name):
     assert assert_refused(lambda: HistogramFeatures(coordinates).fit(histograms), *parts)
 
 
+BAD_PARAMETERS = {
+    "no width": ({"edge_scales": (0,), "ball_radii": (), "n_slices": 0}, "each of edge_scales=0", "must be > 0"),
+    "negative width": ({"edge_scales": (1.0, -1.0)}, "each of edge_scales=-1.0", "must be > 0"),
+    "nan": ({"ball_radii": (np.nan,)}, "each of ball_radii=nan", "must be a finite number"),
+    "one radius": ({"ball_radii": 1.0}, "ball_radii=1.0", "must be a sequence of numbers > 0", "such as (1.0, 2.0)"),
+    "half a direction": ({"n_slices": 2.5}, "n_slices=2.5", "an integer >= 0 is required"),
+    "negative": ({"n_edges": -1}, "n_edges=-1", "an integer >= 0 is required"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_PARAMETERS)
+def test_bad_parameters_are_refused(histograms, name):
+    parameters, *parts = BAD_PARAMETERS[name]
+    assert assert_refused(lambda: HistogramFeatures(PLANE, **parameters).fit(histograms), *parts)
+
+
 def test_nothing_asked_for_is_refused(histograms):
     nothing = HistogramFeatures(PLANE, n_slices=0, ball_radii=(), n_edges=0)
-    assert_refused(lambda: nothing.fit(histograms), "no features are left", "ask for slices")
+    assert_refused(lambda: nothing.fit(histograms), "no features are left of 9 bins of equal masses", "ask for slices")
 
 
 def test_one_bin_of_equal_mass_carries_nothing():

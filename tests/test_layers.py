@@ -12,11 +12,12 @@ ROOT = Path(semimetric.__file__).parent
 # a module imports only modules above it
 ORDER = """
 _errors _types _extras _checks _storage _threads
-_kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.search _kernels.metric
+_kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
+_kernels.metric
 grids callables supervision datasets
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.pairs
 embeddings.directions embeddings.histograms embeddings.states
-base_distances distance
+base_distances axioms distance outside
 programs.losses programs.penalties programs.design programs.program programs.certificate programs.constraints programs
 solvers.base solvers.gram solvers.interior_point solvers.first_order solvers.reference solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment

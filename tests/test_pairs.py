@@ -121,3 +121,35 @@ def test_select_keeps_groups_and_renumbers_features():
     part = PairEmbedding(GRID, [(0,), (1, 2), (2,)]).select(np.array([1, 2]), np.array([1, 2]))
     assert part.groups == ((0, 1), (1,))
     assert [len(k) for k in part.grid.knots] == [2, 4]
+
+
+ITEMS = PairEmbedding(Grid([[0.0, 1.0], [0.0, 2.0, 3.0]])).locate(np.zeros((3, 2)))
+OTHER = PairEmbedding(Grid([[0.0, 1.0]])).locate(np.zeros((3, 1)))
+ROWS, SHORT, BEYOND = np.arange(3), np.arange(2), np.array([0, 1, 3])
+WRONG = {
+    "lengths": (ITEMS, ROWS, ITEMS, SHORT, "3 rows of x and 2 of y", "same number is required"),
+    "beyond": (ITEMS, ROWS, ITEMS, BEYOND, "items 0 to 3", "0 to 2 are required"),
+    "negative": (ITEMS, ROWS - 1, ITEMS, ROWS, "items -1 to 1", "0 to 2 are required"),
+    "grid": (ITEMS, ROWS, OTHER, ROWS, "located on 1 features", "the grid has 2"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("groups", ["singles", "pairs"])
+def test_what_kernels_would_read_beyond_is_refused(name, groups):
+    embedding, (x, i, y, j, *parts) = PairEmbedding(Grid([[0.0, 1.0], [0.0, 2.0, 3.0]]), groups), WRONG[name]
+    w = np.ones(embedding.n_columns)
+    for call in (embedding.paired, embedding.contributions):
+        assert assert_refused(lambda call=call: call(x, i, y, j, w), *parts)
+    if y is not x:
+        assert assert_refused(lambda: embedding.pairwise(x, y, w), *parts)
+
+
+@pytest.mark.parametrize("groups", ["singles", "pairs"])
+def test_weights_that_are_not_one_a_column_are_refused(groups):
+    embedding = PairEmbedding(Grid([[0.0, 1.0], [0.0, 2.0, 3.0]]), groups)
+    short = np.ones(embedding.n_columns - 1)
+    calls = [lambda: embedding.pairwise(ITEMS, ITEMS, short)]
+    calls += [lambda f=f: f(ITEMS, ROWS, ITEMS, ROWS, short) for f in (embedding.paired, embedding.contributions)]
+    for call in calls:
+        assert assert_refused(call, f"shape ({len(short)},)", f"each of the {len(short) + 1} columns is required")

@@ -28,7 +28,12 @@ def test_a_base_distance_is_given_again_and_checked(saved):
 
 
 BAD = {
-    "missing": ([], "1 base distances (cityblock), but 0 were given", "give the same callables", "base_distances=[...]"),
+    "missing": (
+        [],
+        "1 base distances (cityblock), which are Python functions, but 0 were given",
+        "give the same callables",
+        "base_distances=[...]",
+    ),
     "one too many": ([cases.cityblock] * 2, "but 2 were given", "the same callables", "in the same order"),
     "another": ([twice], "'cityblock' does not give the values", "when the model was saved", "same function"),
     "no callable": (["cityblock"], "base distance 'cityblock'", "must be callable", "'cityblock'"),

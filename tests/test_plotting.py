@@ -100,6 +100,14 @@ def test_predicted_says_how_well_they_agree(n, ax):
     assert bool(ax.collections) == (n > 5000)  # many pairs are binned
 
 
+def test_around_one_feature_is_a_line(d, ax):
+    x = np.array([0.0, -1.0, 7.0])
+    assert plot_around(d, x, ["width"], [[0.0, 0, 7], [5.0, 0, 7]], ax) is ax
+    values, distances = ax.lines[0].get_data()
+    assert values[[0, -1]].tolist() == [0.0, 5.0]
+    np.testing.assert_allclose(distances, [d(x, [v, -1.0, 7.0]) for v in values])
+
+
 def test_contributions_sum_to_the_distance(d, ax):
     x, y = [0.0, -1.0, 7.0], [4.1, 1.0, 7.0]
     drawn = plot_contributions(d, x, y, ax)
@@ -134,7 +142,7 @@ def test_equal_points_have_an_empty_sum(d, ax):
         (lambda d: plot_table(d, "weight"), "there is no table 'weight'; give one of: width, height, colour"),
         (lambda d: plot_table(d, 9), "there is no table 9"),
         (lambda d: plot_table(d, "colour"), "'colour' was constant in training"),
-        (lambda d: plot_around(d, [0.0, 0, 7], "ab"), "must be two names or numbers"),
+        (lambda d: plot_around(d, [0.0, 0, 7], "ab"), "must be one or two names or numbers"),
         (lambda d: plot_around(d, [0.0, 0, 7], ("width", "mass")), "there is no feature 'mass'; give a name .width"),
         (lambda d: plot_around(d, [0.0, 0, 7], (0, 5)), "there is no feature 5.*a number below 3"),
         (lambda d: plot_around(d, [0.0, 0, 7], ("width", 0)), "the same feature twice"),

@@ -2,7 +2,9 @@ import cases
 import cvxpy
 import numpy as np
 import pytest
+from cases import assert_refused
 
+from semimetric import NotSupportedError
 from semimetric.solvers import InteriorPoint, Reference
 
 ENGINES = [name for name in ("CLARABEL", "OSQP", "SCS") if name in cvxpy.installed_solvers()]
@@ -33,3 +35,14 @@ def test_a_limit_of_iterations_reaches_the_engine():
     program = cases.program(cases.PENALTIES["ridge"], loss="absolute")
     with pytest.warns(UserWarning, match="less than the tolerance"):
         assert np.isfinite(Reference(max_iter=1).solve(program).objective)
+    if "SCS" in ENGINES:
+        with pytest.warns(UserWarning, match="less than the tolerance"):
+            assert np.isfinite(Reference("SCS", max_iter=2).solve(program).objective)
+
+
+def test_what_an_engine_cannot_do_is_refused():
+    program = cases.program(cases.PENALTIES["ridge"])
+    if "HIGHS" not in cvxpy.installed_solvers():
+        pytest.skip("HiGHS is not installed")
+    for solver, part in ((Reference("HIGHS"), "Reference(HIGHS)"), (Reference("HIGHS", max_iter=5), "leave max_iter=None")):
+        assert_refused(lambda solver=solver: solver.solve(program), part, "cannot solve this program", error=NotSupportedError)

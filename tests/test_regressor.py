@@ -95,6 +95,14 @@ def test_bad_input_is_refused_in_three_parts(name):
     assert assert_refused(*BAD[name])
 
 
+def test_numbers_of_knots_may_be_an_array():
+    want = fit(n_knots=[3, 4, 5]).semimetric_.weights
+    assert (fit(n_knots=np.array([3, 4, 5])).semimetric_.weights == want).all()
+    some = {"preprocessor": ITEMS, "n_knots": np.array([3, 4, 5])}
+    assert DistanceRegressor(**some).fit(INDEX, Y).recipe_.n_knots == [3, 4, 5]
+    assert DistanceRegressor(**some, alpha=1e-3).partial_fit(INDEX, Y).semimetric_.embedding.grid.sizes.tolist() == [3, 4, 5]
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("where", ["items", "y", "points"])
 def test_values_that_are_no_numbers_are_refused(where, value):

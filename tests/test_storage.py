@@ -68,6 +68,13 @@ def test_a_file_that_is_replaced_keeps_its_permissions(path):
     assert path.stat().st_mode & 0o777 == 0o640
 
 
+def test_a_folder_is_no_file(tmp_path):
+    assert_refused(
+        lambda: write_state(tmp_path, State("A", {})), f"{tmp_path}: it is a folder", "name of a file", error=StorageError
+    )
+    assert not list(tmp_path.parent.glob(".*.part"))
+
+
 def test_there_must_be_a_folder(tmp_path):
     missing = tmp_path / "no" / "model"
     assert_refused(lambda: write_state(missing, STATE), str(missing), "does not exist", "create it first", error=StorageError)

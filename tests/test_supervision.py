@@ -52,8 +52,19 @@ def test_drawn_pairs_are_distinct_and_of_different_rows(rng, near):
     index = sample_pairs(rng.random((60, 3)), 300, near=near, random_state=0)
     assert (index[:, 0] != index[:, 1]).all()
     assert len({frozenset(p) for p in index.tolist()}) == len(index)
-    assert 150 < len(index) <= 300
+    assert len(index) == 300
     assert (index == sample_pairs(np.random.default_rng(0).random((60, 3)), 300, near=near, random_state=0)).all()
+
+
+@pytest.mark.parametrize("near", [0.0, 0.25, 1.0])
+def test_all_pairs_are_drawn_where_all_are_asked_for(rng, near):
+    items = rng.random((40, 2))
+    every = {frozenset((i, j)) for i in range(40) for j in range(i)}
+    for n_pairs in (len(every), 10_000):
+        index = sample_pairs(items, n_pairs, near=near, n_neighbors=3, random_state=0)
+        assert len(index) == len(every)
+        assert {frozenset(p) for p in index.tolist()} == every
+    assert len(sample_pairs(items, len(every) - 1, near=near, random_state=0)) == len(every) - 1
 
 
 def test_near_pairs_are_near(rng):

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._errors import InputError
 from .._kernels.simplex import Located
 from .._types import ArrayLike, Floats, Integers
 from ..grids import Grid
 from .rows import Rows
 
-__all__ = ["Items", "PairMap", "Table"]
+__all__ = ["Items", "PairMap", "Table", "check_columns", "check_rows"]
 
 
 class Items(NamedTuple):
@@ -26,6 +27,30 @@ class Items(NamedTuple):
 
     def __len__(self) -> int:  # the number of items, not of fields
         return len(self.located.fraction)
+
+
+def check_rows(x: Items, i: Integers, y: Items, j: Integers, n_features: int) -> None:
+    """Refuse pairs that name no items, or items of another grid: kernels do not look.
+
+    Raises
+    ------
+    InputError
+    """
+    for side, rows in ((x, i), (y, j)):
+        if side.located.fraction.shape[1] != n_features:
+            raise InputError(f"items were located on {side.located.fraction.shape[1]} features, but the grid has {n_features}")
+        if len(rows) and not 0 <= rows.min() <= rows.max() < len(side):
+            raise InputError(
+                f"pairs name the items {rows.min()} to {rows.max()}; row numbers from 0 to {len(side) - 1} are required"
+            )
+    if len(i) != len(j):
+        raise InputError(f"{len(i)} rows of x and {len(j)} of y make no pairs; the same number is required")
+
+
+def check_columns(w: Floats, n_columns: int) -> None:
+    """Refuse weights that are not one a column."""
+    if np.shape(w) != (n_columns,):
+        raise InputError(f"weights have shape {np.shape(w)}; one for each of the {n_columns} columns is required")
 
 
 class Table(NamedTuple):
@@ -84,6 +109,7 @@ class PairMap(ABC):
 
     def paired(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
         """Distance before the link for the pairs, shape (B,): A w and the value of unseen vertices."""
+        check_columns(w, self.n_columns)
         return self.rows(x, i, y, j).matvec(w)
 
     def positive_groups(self, w: Floats) -> NDArray[np.bool_]:

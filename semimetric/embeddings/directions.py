@@ -18,14 +18,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_items
 from .._errors import InputError
-from .._types import ArrayLike, Floats
+from .._kernels.linear import linear_map
+from .._types import ArrayLike, Floats, Value, freeze
 
 __all__ = ["Directions", "EvenDirections", "LinearFeatures", "fit_directions", "half_sphere"]
 
 
 @dataclass(frozen=True, eq=False)
-class Directions:
-    """A fitted linear map and the names of its features.
+class Directions(Value):
+    """A fitted linear map and the names of its features; its matrix is read-only.
 
     Parameters
     ----------
@@ -36,9 +37,16 @@ class Directions:
     matrix: Floats
     names: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        freeze(self, "matrix")
+
     def append(self, X: Floats) -> Floats:
-        """[X, X Mᵀ], shape (n, n_features + n_directions)."""
-        return np.hstack([X, X @ self.matrix.T])
+        """[X, X Mᵀ], shape (n, n_features + n_directions); a row has the same bits whatever the other rows are."""
+        if X.shape != (len(X), self.matrix.shape[1]):
+            raise InputError(f"X has shape {X.shape}; (n_items, {self.matrix.shape[1]}) is required")
+        mapped = np.empty((len(X), len(self.matrix)))
+        linear_map(np.ascontiguousarray(X), np.array(self.matrix.T, order="C"), mapped)
+        return np.hstack([X, mapped])
 
 
 def fit_directions(directions: Any, X: Floats, *, names: Sequence[str], random_state: int | None = None) -> Directions | None:
@@ -57,7 +65,8 @@ def fit_directions(directions: Any, X: Floats, *, names: Sequence[str], random_s
     Raises
     ------
     InputError
-        If the map has the wrong shape, holds no finite numbers, or has an all-zero direction.
+        If the map has the wrong shape, holds no finite numbers, or has an all-zero direction, or a transformer that is not
+        fitted needs labels.
     """
     if directions is None:
         return None
@@ -73,7 +82,7 @@ def fit_directions(directions: Any, X: Floats, *, names: Sequence[str], random_s
         merged = tuple(f"{k}:{name}" for k, part in enumerate(parts) if part for name in part.names)
         return Directions(np.vstack([part.matrix for part in parts if part]), merged)
     if not hasattr(directions, "fit"):
-        return _checked(np.array(directions, dtype=np.float64), None, X.shape[1])
+        return _checked(_matrix(directions, X.shape[1]), None, X.shape[1])
     transformer = _fitted(directions, X, names)
     if not hasattr(transformer, "components_"):
         raise InputError(f"{type(transformer).__name__} has no components_; directions= needs a linear map")
@@ -85,7 +94,25 @@ def _fitted(transformer: Any, X: Floats, names: Sequence[str]) -> Any:
     if hasattr(transformer, "components_"):
         return transformer
     fresh = clone(transformer)
-    return fresh.fit_named(X, names) if isinstance(fresh, EvenDirections) else fresh.fit(X)
+    if isinstance(fresh, EvenDirections):
+        return fresh.fit_named(X, names)
+    try:
+        return fresh.fit(X)
+    except TypeError as error:
+        raise InputError(
+            f"{type(transformer).__name__} cannot be fitted on the items alone ({error}): fit it yourself, with labels if it "
+            "needs them, and give it fitted or give its components_"
+        ) from error
+
+
+def _matrix(directions: Any, n_features: int) -> Floats:
+    try:
+        return np.array(directions, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"directions cannot be read as numbers of shape (n_directions, {n_features}): give every direction one number a "
+            f"feature ({error})"
+        ) from error
 
 
 def _checked(matrix: Floats, names: Sequence[str] | None, n_features: int) -> Directions:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import validate_data
 
+from .._checks import check_alpha, check_count
 from .._errors import InputError
 from .._types import ArrayLike, Floats
 from .directions import LinearFeatures, half_sphere
@@ -83,8 +84,10 @@ class HistogramFeatures(LinearFeatures):
         Raises
         ------
         InputError
-            If the numbers of bins differ, or coordinates are not finite or repeat.
+            If the numbers of bins differ, coordinates are not finite or repeat, a parameter is no number > 0 (no integer
+            >= 0 for the numbers of directions), or no feature is left.
         """
+        self._check_parameters()
         histograms = validate_data(self, X, dtype=np.float64)
         bank = _Bank(self._coordinates(histograms.shape[1]))
         mass = histograms.sum(axis=1)
@@ -92,9 +95,12 @@ class HistogramFeatures(LinearFeatures):
         named = list(self._features(bank))
         if not equal:
             named.append(("mass", np.ones(histograms.shape[1])))
-        if not named:
-            raise InputError("no features are left; ask for slices, balls, edges or bins")
-        kept = _distinct(np.array([row for _, row in named]), up_to_constant=equal)
+        kept = _distinct(np.array([row for _, row in named]), up_to_constant=equal) if named else []
+        if not kept:
+            raise InputError(
+                f"no features are left of {histograms.shape[1]} bins of {'equal' if equal else 'different'} masses; give two "
+                "bins or more, and ask for slices, balls, edges or bins"
+            )
         self.components_ = np.array([named[k][1] for k in kept])
         self._names = np.array([named[k][0] for k in kept], dtype=object)
         return self
@@ -102,6 +108,16 @@ class HistogramFeatures(LinearFeatures):
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names such as ``slice3<2.5``, ``ball1.5@12``, ``edge2x1.5@7``, ``mass``."""
         return self._names
+
+    def _check_parameters(self) -> None:
+        for name in ("n_slices", "n_edges"):
+            check_count(name, getattr(self, name), minimum=0)
+        for name in ("ball_radii", "edge_scales"):
+            values = getattr(self, name)
+            if np.ndim(values) != 1:
+                raise InputError(f"{name}={values!r} must be a sequence of numbers > 0, such as (1.0, 2.0)")
+            for value in values:
+                check_alpha(f"each of {name}", value, strict=True)
 
     def _coordinates(self, n_bins: int) -> Floats:
         C = np.asarray(self.bin_coordinates, dtype=np.float64)
@@ -125,7 +141,9 @@ class _Bank:
     """Rows over bins at coordinates C (n, d)."""
 
     def __init__(self, C: Floats) -> None:
-        self.C, (self.n, self.dimension) = C, C.shape
+        self.n, self.dimension = C.shape
+        self.origin = C.min(axis=0) if self.dimension > 1 else np.zeros(1)  # 1-D coordinates stay exact
+        self.C = C - self.origin
 
     @cached_property
     def ground(self) -> Floats:
@@ -137,6 +155,11 @@ class _Bank:
         """Median distance to the nearest other bin."""
         return float(np.median(np.where(np.eye(self.n, dtype=bool), np.inf, self.ground).min(axis=1)))
 
+    @property
+    def rounding(self) -> float:
+        """Projections that are this close are one: 1-D coordinates are their own, exactly, and need none."""
+        return 0.0 if self.dimension == 1 else max(1e-9 * float(self.C.max()), 1e-15 * float(np.abs(self.origin).max()))
+
     def _directions(self, n: int) -> Floats:
         if self.dimension == 1:
             return np.ones((min(n, 1), 1))
@@ -144,14 +167,13 @@ class _Bank:
 
     def slices(self, n: int) -> Iterator[Named]:
         """Cumulative sums along ``n`` directions: the mass before every gap between projected bins, times its width."""
-        tolerance = 1e-9 * float(np.abs(self.C).max(initial=1.0))
         for d, u in enumerate(self._directions(n)):
-            projection = self.C @ u
+            projection, origin = (self.C @ u if self.dimension > 1 else self.C[:, 0]), float(self.origin @ u)
             values = np.unique(projection)
-            values = values[np.concatenate([[True], np.diff(values) > tolerance])]
+            values = values[np.concatenate([[True], np.diff(values) > self.rounding])]
+            digits = 4 + int(np.log10(max(np.abs(values + origin).max() / (np.ptp(values) or 1.0), 1.0)))
             for low, high in zip(values[:-1], values[1:], strict=True):
-                middle = (low + high) / 2
-                yield f"slice{d}<{middle:.4g}", (high - low) * (projection < middle)
+                yield f"slice{d}<{origin + (low + high) / 2:.{digits}g}", (high - low) * (projection < high)
 
     def balls(self, radii: Sequence[float]) -> Iterator[Named]:
         """The mass within each radius (in units of the spacing) of every bin."""
@@ -174,7 +196,7 @@ def _distinct(rows: Floats, *, up_to_constant: bool) -> list[int]:
     """The first of every set of rows that are equal up to sign and scale (and a constant); all-zero rows are dropped."""
     shape = rows - rows.mean(axis=1, keepdims=True) if up_to_constant else rows
     size = np.linalg.norm(shape, axis=1)
-    real = np.flatnonzero(size > 1e-9 * max(float(size.max(initial=0.0)), 1e-300))
+    real = np.flatnonzero(size > 1e-9 * np.linalg.norm(rows, axis=1))
     unit = shape[real] / size[real, None]
     first = unit[np.arange(len(unit)), np.argmax(np.abs(unit) > 1e-6, axis=1)]
     keys = np.round(unit * np.sign(first)[:, None], 6) + 0.0

@@ -22,7 +22,7 @@ from .._kernels.tables import add_single_tables
 from .._threads import blocks, map_blocks
 from .._types import ArrayLike, Floats, Integers
 from ..grids import Grid
-from .base import Items, PairMap, Table
+from .base import Items, PairMap, Table, check_columns, check_rows
 from .roughness import table_differences
 from .rows import SparseRows
 from .vertices import Vertices
@@ -112,6 +112,7 @@ class PairEmbedding(PairMap):
         slopes : ndarray of shape (n_features,)
             An untouched vertex takes the value of the L1 distance with these slopes, as in `prior`.
         """
+        check_rows(x, i, x, j, self.grid.n_features)
         seen: list[list[Integers]] = [[] for _ in self.groups]
         for block in blocks(len(i), 4096):
             flat, values = self._vertices(x, i[block], x, j[block])
@@ -221,6 +222,7 @@ class PairEmbedding(PairMap):
         return Items(located, np.argsort(located.fraction, axis=1, kind="stable"))
 
     def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> SparseRows:
+        check_rows(x, i, y, j, self.grid.n_features)
         if self.singles and self.whole:
             columns = np.empty((len(i), int(self._slot[-1])), np.int32)
             values = np.empty(columns.shape)
@@ -269,9 +271,12 @@ class PairEmbedding(PairMap):
         return SparseRows(columns, values, self._slot, None if self.whole else unseen)
 
     def contributions(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
+        check_columns(w, self.n_columns)
         return self.rows(x, i, y, j).group_sums(w)
 
     def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
+        check_columns(w, self.n_columns)
+        check_rows(x, np.arange(0), y, np.arange(0), self.grid.n_features)
         out = np.zeros((len(x), len(y)))
         fill = self._tabulated(x, y, w, out) if self.singles and self.whole else self._by_rows(x, y, w, out)
         map_blocks(fill, len(x), size=16, n_jobs=n_jobs)

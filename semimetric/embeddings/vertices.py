@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import InputError
-from .._types import Floats, Integers
+from .._types import Floats, Integers, Value, freeze
 from ..grids import Grid
 
 __all__ = ["WHOLE_TABLE", "Vertices"]
@@ -22,7 +22,7 @@ _MOST_POINTS = math.isqrt(2**63 - 1)  # C² must fit an int64
 
 
 @dataclass(frozen=True, eq=False)
-class Vertices:
+class Vertices(Value):
     """The vertices of one group, and the columns among them.
 
     Parameters
@@ -40,6 +40,10 @@ class Vertices:
     tied: bool
     zero_diagonal: bool
     touched: Integers | None = None
+
+    def __post_init__(self) -> None:
+        if self.touched is not None:
+            freeze(self, "touched")
 
     @classmethod
     def of(cls, grid: Grid, group: tuple[int, ...], *, tied: bool, zero_diagonal: bool) -> "Vertices":

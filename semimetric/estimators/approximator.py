@@ -1,16 +1,18 @@
 """Approximating an expensive distance that can be called (paper 2, section 4)."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .._checks import check_choice, check_distances, check_items, check_weights
-from .._errors import InputError, NotSupportedError
+from .._checks import check_alpha, check_choice, check_count, check_distances, check_items, check_weights
+from .._errors import InputError, NotSupportedError, SemimetricWarning
 from .._types import ArrayLike, Floats, Integers, Pairs
 from ..callables import Distance, DistanceFunction
 from ..embeddings.directions import fit_directions
 from ..embeddings.pairs import PairEmbedding
+from ..embeddings.vertices import WHOLE_TABLE
 from ..fitting import Structure, build, distance, make_task
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
@@ -27,21 +29,25 @@ _MOST_VERTICES = 5_000_000
 class DistanceApproximator(DistanceRegressor):
     """A fast distance in place of a slow one: draws pairs of X, calls the distance, and regresses (`DistanceRegressor`).
 
-    Or sets the weights at the grid, ``w_ab = distance(v_a, v_b)``, with no learning: the error is then at most L times the
-    diameter of a cell for an L-Lipschitz distance (paper 2, universality).
+    Or sets the weights at the grid, ``w_ab = distance(v_a, v_b)``, with no learning. With one group of all features the error
+    in the range of the grid is then at most L times the diameter of a cell for an L-Lipschitz distance (paper 2,
+    universality); with more groups that holds for a distance that is a sum over them, and for others there is no bound.
+
+    Whatever ends `fit` early, an error of the distance or Ctrl-C, ``pairs_`` and ``distances_`` hold what was evaluated.
 
     Parameters
     ----------
     distance : callable
         Of two vectors (n_features,) -> number, or of two batches (n, n_features) -> (n,); which of the two is found out.
+        Numbers >= 0, or of any sign with ``axioms=None``.
     n_pairs : int, default 20000
-        Pairs to draw for learning.
+        Pairs to draw for learning; all pairs if there are no more.
     near : float, default 0.25
         Share of them drawn among near neighbours, so that small distances are learned too.
     method : {"regress", "vertices"}, default "regress"
         "vertices" needs groups that share no feature, and no directions; a group's table is the distance between points
         that differ in the group alone, all else at the median of X. It is exact at the vertices for a distance that is
-        a sum over the groups, or for one group of all features.
+        a sum over the groups, or for one group of all features. The distance must be symmetric if the axioms are.
     validation_fraction : float, default 0.1
         Share of the items set aside: pairs of them are never learned from, and give `error_quantiles_`. 0 sets none aside.
     n_knots, knots, groups, directions, tables, axioms, symmetry, delta, outside, link, loss, relative, penalty, alpha, \
@@ -53,8 +59,10 @@ solver, base_distances, n_jobs, random_state, verbose
     ----------
     semimetric_ : Semimetric
     pairs_ : ndarray of shape (n_drawn, 2), int64
-        Rows of X that were evaluated and learned from.
+        Rows of X, or of ``vertices_``, that were evaluated and learned from.
     distances_ : ndarray of shape (n_drawn,)
+    vertices_ : ndarray of shape (n_vertices, n_features)
+        With ``method="vertices"``: grid points of all groups.
     error_quantiles_ : dict of float to float
         Quantiles 0.5, 0.9 and 0.99 of the relative error on pairs of items set aside; NaN without them.
     """
@@ -112,26 +120,25 @@ solver, base_distances, n_jobs, random_state, verbose
         DistanceCallError
             If the distance fails on a pair: the error names it and carries what was evaluated so far.
         InputError
-            If the data or parameters cannot be used.
+            If the data or parameters cannot be used; NotSupportedError if they do not go together.
         """
         recipe = self._recipe()
         check_choice("method", self.method, ("regress", "vertices"))
+        check_count("n_pairs", self.n_pairs)
         for name in ("near", "validation_fraction"):
-            if not 0 <= getattr(self, name) <= 1:
+            if check_alpha(name, getattr(self, name)) > 1:
                 raise InputError(f"{name}={getattr(self, name)!r} must lie between 0 and 1")
         items = check_items(X, min_items=2)
         names = self._names(X, items.shape[1])
+        structure = _separable(build(recipe, items, names)) if self.method == "vertices" else None
         function = DistanceFunction.detect(self.distance, items)
+        self._check_symmetry(recipe, function, items)
+        self.__dict__.pop("vertices_", None)
         learn, held = self._split(len(items))
-        if self.method == "vertices":
-            self._set_vertices(recipe, items, names, function)
+        if structure is not None:
+            self._set_vertices(recipe, items, structure, function)
         else:
-            features = self._features(recipe, items[learn], names)
-            self.pairs_ = learn[sample_pairs(features, self.n_pairs, near=self.near, random_state=self.random_state)]
-            pairs = Pairs(items, self.pairs_)
-            self.distances_ = function.evaluate(pairs, n_jobs=self.n_jobs, verbose=self.verbose)
-            target = check_distances(self.distances_, len(pairs))
-            self._learn(recipe, pairs, target, check_weights(None, len(pairs)), names)
+            self._regress(recipe, items, learn, names, function)
         self.error_quantiles_ = self._errors(items, held, function)
         return self
 
@@ -146,6 +153,38 @@ solver, base_distances, n_jobs, random_state, verbose
         n_held = n_held if n_held >= 2 and n - n_held >= 2 else 0
         return np.sort(order[n_held:]), np.sort(order[:n_held])
 
+    def _check_symmetry(self, recipe: Recipe, function: DistanceFunction, items: Floats) -> None:
+        if recipe.axioms not in ("semimetric", "metric") or (answers := function.asymmetry(items)) is None:
+            return
+        message = (
+            f"distance= is not symmetric: it gave {answers[0]:g} for a pair and {answers[1]:g} for its reverse, but "
+            f'axioms={recipe.axioms!r} has one value for both; give a symmetric distance, or use axioms="premetric"'
+        )
+        if self.method == "vertices":
+            raise NotSupportedError(message)
+        warnings.warn(f"{message}; the values learned lie between the two", SemimetricWarning, stacklevel=3)
+
+    def _regress(
+        self, recipe: Recipe, items: Floats, learn: Integers, names: Sequence[str], function: DistanceFunction
+    ) -> None:
+        features = self._features(recipe, items[learn], names)
+        index = learn[sample_pairs(features, self.n_pairs, near=self.near, random_state=self.random_state)]
+        pairs = Pairs(items, index)
+        distances = self._evaluated(function, pairs, "items")
+        target = check_distances(distances, len(pairs), minimum=-np.inf if recipe.axioms is None else 0.0)
+        self._learn(recipe, pairs, target, check_weights(None, len(pairs)), names)
+
+    def _evaluated(self, function: DistanceFunction, pairs: Pairs, kind: str) -> Floats:
+        """Distances of the pairs; what was evaluated is kept even if it ends early."""
+        done, options = [np.empty(0)], {"n_jobs": self.n_jobs, "verbose": self.verbose, "nonnegative": self.axioms is not None}
+        try:
+            for part in function.stream(pairs, kind=kind, **options):  # type: ignore[arg-type]
+                done.append(part)
+        finally:
+            self.distances_ = np.concatenate(done)
+            self.pairs_ = pairs.index[: len(self.distances_)]
+        return self.distances_
+
     def _features(self, recipe: Recipe, items: Floats, names: Sequence[str]) -> Floats:
         """Where near neighbours are looked for."""
         directions = fit_directions(recipe.directions, items, names=names, random_state=recipe.random_state)
@@ -157,48 +196,55 @@ solver, base_distances, n_jobs, random_state, verbose
             return dict.fromkeys(levels, float("nan"))
         n = max(2, round(self.validation_fraction * self.n_pairs))
         index = held[sample_pairs(items[held], n, near=0.0, random_state=self.random_state)]
-        true = function.evaluate(Pairs(items, index), n_jobs=self.n_jobs, verbose=self.verbose)
-        learned = self.semimetric_.paired_by_index(items, index)
-        relative = np.abs(learned - true)[true > 0] / true[true > 0]
+        true = function.evaluate(
+            Pairs(items, index), n_jobs=self.n_jobs, verbose=self.verbose, nonnegative=self.axioms is not None
+        )  # fmt: skip
+        learned, used = self.semimetric_.paired_by_index(items, index), true != 0
+        relative = np.abs(learned - true)[used] / np.abs(true[used])
         return dict(zip(levels, np.quantile(relative, levels).tolist(), strict=True)) if len(relative) else {}
 
-    def _set_vertices(self, recipe: Recipe, items: Floats, names: Sequence[str], function: DistanceFunction) -> None:
-        structure = build(recipe, items, names)
-        embedding = _separable(structure)
-        weights = _vertex_distances(structure, embedding, items, function, n_jobs=self.n_jobs, verbose=self.verbose)
+    def _set_vertices(self, recipe: Recipe, items: Floats, structure: Structure, function: DistanceFunction) -> None:
+        pairs = _vertex_pairs(structure.embedding, np.median(items, axis=0))  # type: ignore[arg-type]
+        self.vertices_ = pairs.items
+        weights = self._evaluated(function, pairs, "vertices")
         if recipe.link == "sqrt":
             weights = weights**2
         delta = recipe.delta * float(weights.mean()) if recipe.axioms is not None else 0.0
         weights = np.maximum(weights, delta) if recipe.axioms is not None else weights
         task = make_task(recipe, structure, Pairs(items, np.array([[0, 1]])), np.ones(1), np.ones(1))
         self.n_features_in_, self.recipe_, self.choices_ = items.shape[1], recipe, ()
-        self.pairs_, self.distances_ = np.empty((0, 2), np.int64), np.empty(0)
         solution = Solution(weights, 0.0, 0.0, 0, Status.SOLVED, "set at the vertices, nothing learned")
         self._record(distance(recipe, structure, task, weights, delta), solution)
 
 
-def _separable(structure: Structure) -> PairEmbedding:
-    """The embedding, if its tables can be set one by one."""
+def _separable(structure: Structure) -> Structure:
+    """The structure, if its tables can be set one by one: asked before any call of the distance."""
     embedding = structure.embedding
     features = [f for g in embedding.groups for f in g]
     if structure.directions is not None or structure.bases or not isinstance(embedding, PairEmbedding):
         raise NotSupportedError('method="vertices" needs full tables on raw features: no directions, no base distances')
     if len(set(features)) < len(features):
         raise NotSupportedError('method="vertices" needs groups that share no feature; use method="regress"')
-    if sum(len(v.keys) if v.fits else v.n_points**2 for v in embedding.vertices) > _MOST_VERTICES:
+    large = [v for v in embedding.vertices if not v.fits]
+    if large:
+        raise InputError(
+            f"the table of group {large[0].group} has {large[0].n_points}² vertices; at most {WHOLE_TABLE} can be held: "
+            "use fewer knots or smaller groups"
+        )
+    if sum(len(v.keys) for v in embedding.vertices) > _MOST_VERTICES:
         raise InputError(f"more than {_MOST_VERTICES} vertices would have to be evaluated; use fewer knots or smaller groups")
-    return embedding
+    return structure
 
 
-def _vertex_distances(
-    structure: Structure, embedding: PairEmbedding, items: Floats, function: DistanceFunction, **options: Any
-) -> Floats:
-    """Distances between the vertices of every group, all other features at their median."""
-    centre, parts = np.median(items, axis=0), []
+def _vertex_pairs(embedding: PairEmbedding, centre: Floats) -> Pairs:
+    """The columns as pairs of grid points, group after group; the features of other groups are those of ``centre``."""
+    items, index = [np.empty((0, len(centre)))], [np.empty((0, 2), np.int64)]
+    start = 0
     for v in embedding.vertices:
         points = np.tile(centre, (v.n_points, 1))
         for f, values in zip(v.group, v.coordinates(embedding.grid, np.arange(v.n_points)), strict=True):
             points[:, f] = values
-        index = np.column_stack(np.divmod(v.keys, v.n_points))
-        parts.append(function.evaluate(Pairs(points, index), **options) if len(index) else np.empty(0))
-    return np.concatenate(parts)
+        items.append(points)
+        index.append(start + np.column_stack(np.divmod(v.keys, v.n_points)))
+        start += v.n_points
+    return Pairs(np.concatenate(items), np.concatenate(index))

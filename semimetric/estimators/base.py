@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_pairs
 from .._types import ArrayLike, Floats, Pairs
 from ..distance import Semimetric
+from ..outside import warn_outside
 from ..solvers.base import Solution
 
 __all__ = ["LearnedDistance", "feature_names"]
@@ -39,18 +40,19 @@ class LearnedDistance(BaseEstimator):
     solution_: Solution
     preprocessor: ArrayLike | None
 
-    def _pairs(self, pairs: ArrayLike, *, n_features: int | None = None) -> Pairs:
-        return check_pairs(pairs, self.preprocessor, n_features=n_features)
+    def _pairs(self, pairs: ArrayLike, *, n_features: int | None = None, names: Sequence[str] = ()) -> Pairs:
+        return check_pairs(pairs, self.preprocessor, n_features=n_features, names=names)
 
     def pair_distance(self, pairs: ArrayLike) -> Floats:
-        """Learned distances, shape (n_pairs,), float64.
+        """Learned distances, shape (n_pairs,), float64; a `SemimetricWarning` says how many items lie outside the range.
 
         Parameters
         ----------
         pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) integers with ``preprocessor``
         """
         check_is_fitted(self, "semimetric_")
-        checked = self._pairs(pairs, n_features=self.n_features_in_)
+        checked = self._pairs(pairs, n_features=self.n_features_in_, names=self.semimetric_.feature_names)
+        warn_outside(self.semimetric_, checked.used)
         return self.semimetric_.paired_by_index(checked.items, checked.index, n_jobs=getattr(self, "n_jobs", None))
 
     def pair_score(self, pairs: ArrayLike) -> Floats:
@@ -83,6 +85,7 @@ class LearnedDistance(BaseEstimator):
         return hasattr(self, "semimetric_")
 
     def _names(self, source: Any, n_features: int) -> Sequence[str]:
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         names = feature_names(source, n_features)
         if getattr(source, "columns", None) is not None and len(names) == n_features:
             self.feature_names_in_ = np.array(names, dtype=object)

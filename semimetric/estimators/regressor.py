@@ -48,7 +48,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
         How knots are placed, or the knots themselves (of the raw features, then of the directions).
     groups : "singles" (default), "pairs" or sequence of tuples of int
-        Features modelled jointly. Features that no group names are ignored, and positivity is then not claimed.
+        Features modelled jointly. Features that no group names count outside their range only (``outside=``), and positivity is
+        then not claimed.
     directions : None (default), "pca", array of shape (n_directions, n_features), transformer with ``components_``, or list
         Linear features that join the raw ones: `EvenDirections`, `HistogramFeatures`, any linear scikit-learn map, or a
         list of such transformers.
@@ -71,7 +72,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     relative : bool or float, default False
         Divide the residual of a pair by max(its target, floor); True takes the floor 0.1, in units of the mean target.
     penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence of them, or None
-        "auto" is a ridge towards the weighted L1 distance plus tensor differences of order 1.
+        "auto" is `Ridge` towards the weighted L1 distance, `Shift` and `Roughness` of tensor differences.
     alpha : float or "auto", default "auto"
         Strength of a penalty given by name; "auto" chooses on held-out pairs, by least squares.
     solver : {"auto", "gram", "interior_point", "first_order", "reference"} or Solver, default "auto"
@@ -182,7 +183,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
 
     def _decide_and_fit(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]) -> None:
         self.recipe_, self.choices_ = decide(
-            recipe, auto_knots=self.n_knots == "auto", auto_alpha=self.alpha == "auto",
+            recipe, auto_knots=isinstance(self.n_knots, str), auto_alpha=isinstance(self.alpha, str),
             pairs=pairs, y=y, weight=weight, names=names,
         )  # fmt: skip
         structure = build(self.recipe_, pairs.used, names)
@@ -199,7 +200,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         numbers for ``n_knots`` (or given knots) and ``alpha``.
         """
         recipe = self._recipe()
-        if "auto" in (self.alpha, self.n_knots if isinstance(self.knots, str) else None):
+        if isinstance(self.alpha, str) or (isinstance(self.n_knots, str) and isinstance(self.knots, str)):
             raise NotSupportedError('partial_fit cannot hold pairs out; give numbers for n_knots= and alpha=, not "auto"')
         if not resolve_loss(recipe.loss).quadratic or recipe.link != "identity" or recipe.relative is not False:
             raise NotSupportedError(
@@ -225,7 +226,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
             if isinstance(value, str) and value != "auto":
                 raise InputError(f'{name}={value!r} must be a number or "auto"')
             if not isinstance(value, str):
-                given[name] = value
+                given[name] = value.tolist() if isinstance(value, np.ndarray) else value
         return Recipe(**given).checked()
 
     def _checked(

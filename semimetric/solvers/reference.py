@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import NotSupportedError
 from .._types import Floats
 from ..programs.certificate import Certificate
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status
 
 __all__ = ["Reference"]
+
+_LIMITS = {"CLARABEL": "max_iter", "OSQP": "max_iter", "SCS": "max_iters", "ECOS": "max_iters"}
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Reference(Solver):
     engine : str, default "CLARABEL"
         Any solver that CVXPY has installed, by name.
     max_iter : int or None
-        Passed to the engine where given (only Clarabel's and OSQP's names for it are known).
+        Limit of iterations, for Clarabel, OSQP, SCS and ECOS; None is the engine's own.
     """
 
     engine: str = "CLARABEL"
@@ -33,6 +36,8 @@ class Reference(Solver):
 
         if self.engine not in cp.installed_solvers():
             return f"CVXPY has no solver {self.engine!r} here; installed are {', '.join(cp.installed_solvers())}"
+        if self.max_iter is not None and self.engine not in _LIMITS:
+            return f"how {self.engine} calls max_iter is not known, only for {', '.join(_LIMITS)}; leave max_iter=None"
         return None
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
@@ -43,8 +48,11 @@ class Reference(Solver):
         objective = program.loss.expression(cp, residual, program.sample_weight)
         objective += sum(p.expression(cp, w, program.columns) for p in program.penalties)
         problem = cp.Problem(cp.Minimize(objective), self._rows(cp, w, program))
-        options = {} if self.max_iter is None else {"max_iter": self.max_iter}
-        problem.solve(solver=self.engine, verbose=verbose, **options)
+        options = {} if self.max_iter is None else {_LIMITS[self.engine]: self.max_iter}
+        try:
+            problem.solve(solver=self.engine, verbose=verbose, **options)
+        except cp.error.SolverError as error:
+            raise NotSupportedError(f"{self._name} cannot solve this program ({error}); use another engine") from error
         return self._solution(program, w.value, problem)
 
     def _rows(self, cp: Any, w: Any, program: ConvexProgram) -> list[Any]:
