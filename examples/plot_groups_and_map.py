@@ -1,5 +1,5 @@
 """Which spectra are alike, if their peaks may drift?
-===================================================
+==================================================
 
 Four substances, 150 measurements each: histograms over 60 bins with narrow peaks, whose positions drift from measurement to
 measurement. Bin by bin, two measurements of one substance have little in common. A distance is learned from 2,000 exact Earth
