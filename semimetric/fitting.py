@@ -117,9 +117,7 @@ class Task:
 
 
 def make_task(recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats) -> Task:
-    """Targets in units of their mean; pairs of weight 0 are dropped; base distances are evaluated once."""
-    used = weight > 0
-    pairs, y, weight = pairs.take(used), y[used], weight[used]
+    """Targets in units of their mean; base distances are evaluated once. Every weight is > 0."""
     target = y * y if recipe.link == "sqrt" else y
     unit = float(weight @ np.abs(target)) / float(weight.sum())
     target = target / unit

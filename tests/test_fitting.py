@@ -124,13 +124,6 @@ def test_many_columns_are_restricted_to_those_that_pairs_touch(monkeypatch):
     np.testing.assert_allclose(models[1].pairwise(ITEMS), table, atol=0.02 * table.mean())
 
 
-def test_pairs_of_weight_zero_are_dropped_before_anything_is_evaluated():
-    weight = np.where(np.arange(len(Y)) < 100, 1.0, 0.0) / 100
-    recipe = Recipe(n_knots=3, base_distances=(cases.cityblock,))
-    structure = build(recipe, ITEMS, NAMES)
-    assert len(make_task(recipe, structure, Pairs(ITEMS, INDEX), Y, weight).base) == 100
-
-
 def test_under_the_swap_groups_without_weight_stay():
     """Tables numbered under the swap keep their values: what is left alone is not renumbered as tied."""
     y = np.abs(ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) @ [1.0, 2.0, 3.0]

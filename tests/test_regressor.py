@@ -68,6 +68,15 @@ def test_a_base_distance_takes_what_it_explains():
     assert model.semimetric_.base_distances[0].weight == pytest.approx(2.5, rel=0.01)
 
 
+@pytest.mark.parametrize("options", [{}, {"n_knots": "auto", "alpha": "auto"}, {"base_distances": (cases.cityblock,)}])
+def test_a_pair_of_weight_zero_is_as_good_as_absent(options):
+    keep = np.arange(len(Y)) % 3 > 0
+    weighted, absent = fit(sample_weight=keep.astype(float), **options), fit(INDEX[keep], Y[keep], **options)
+    assert weighted.recipe_.n_knots == absent.recipe_.n_knots
+    assert weighted.choices_ == absent.choices_
+    assert (weighted.semimetric_.weights == absent.semimetric_.weights).all()
+
+
 def test_threads_do_not_change_the_weights():
     np.testing.assert_allclose(fit(n_jobs=2).semimetric_.weights, fit().semimetric_.weights, rtol=1e-9)
 

@@ -162,6 +162,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         y : array-like of shape (n_pairs,)
             Distances, >= 0 (any sign with ``axioms=None``).
         sample_weight : array-like of shape (n_pairs,) or None
+            Pairs of weight 0 are as good as absent.
 
         Raises
         ------
@@ -242,7 +243,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
                 "least two pairs at different distances"
             )
         raw = np.ones(len(checked)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return checked, target, weight if normalise else raw
+        used = weight > 0  # a pair of weight 0 is as good as absent: its items place no knot, and no split holds it
+        return checked.take(used), target[used], (weight if normalise else raw)[used]
 
 
 class _Stream:
@@ -256,15 +258,14 @@ class _Stream:
 
     def add(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats) -> None:
         task = make_task(recipe, self.structure, pairs, y, weight)
-        used = weight[weight > 0]
         embedding = self.structure.embedding
         raw = [
-            task.design(self.structure, e, recipe.n_jobs).moments(task.target * task.unit, used)
+            task.design(self.structure, e, recipe.n_jobs).moments(task.target * task.unit, weight)
             for e in (ends(self.structure), embedding)
         ]
         self.prior = raw[0] if self.prior is None else self.prior + raw[0]
         self.moments = raw[1] if self.moments is None else self.moments + raw[1]
-        self.mean += float(used @ np.abs(y[weight > 0]))
+        self.mean += float(weight @ np.abs(y))
         self.task = self.task or task
 
     def solve(self, recipe: Recipe) -> tuple[Semimetric, Solution]:
