@@ -39,10 +39,13 @@ __all__ = [
     "distance",
     "ends",
     "fit",
+    "keeping",
+    "keeps_all",
     "least_squares",
     "make_task",
     "make_terms",
     "touched",
+    "touched_vertices",
 ]
 
 _PROBES = 8
@@ -116,10 +119,12 @@ class Task:
         return PairDesign(embedding, self.pairs, structure.directions, self.base, self.scale, n_jobs)
 
 
-def make_task(recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats) -> Task:
-    """Targets in units of their mean; base distances are evaluated once. Every weight is > 0."""
+def make_task(
+    recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats, *, unit: float | None = None
+) -> Task:
+    """Targets in units of their mean, or in ``unit``; base distances are evaluated once. Every weight is > 0."""
     target = y * y if recipe.link == "sqrt" else y
-    unit = float(weight @ np.abs(target)) / float(weight.sum())
+    unit = float(weight @ np.abs(target)) / float(weight.sum()) if unit is None else unit
     target = target / unit
     base = None
     if structure.bases:
@@ -135,9 +140,7 @@ def make_task(recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, wei
 
 def least_squares(moments: Moments, penalty: Quadratic, lower: Floats, start: Floats | None = None) -> Solution:
     """Gram's solution from moments of any total weight."""
-    t = moments.total
-    mean = Moments(moments.gram / t, moments.cross / t, moments.square / t, 1.0)
-    return solve_moments(Gram(), mean, penalty, lower, start)
+    return solve_moments(Gram(), moments.mean, penalty, lower, start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,13 +238,26 @@ def fit(recipe: Recipe, structure: Structure, task: Task) -> tuple[Semimetric, S
 
 def touched(structure: Structure, task: Task, base: Baseline) -> Structure:
     """Columns only at touched vertices: where a table cannot be held, or where most of many columns would say nothing."""
+    return structure if keeps_all(structure) else keeping(structure, touched_vertices(structure, task.pairs), base)
+
+
+def keeps_all(structure: Structure) -> bool:
+    """Whether every vertex is a column, whatever the pairs touch."""
     embedding = structure.embedding
-    if not isinstance(embedding, PairEmbedding) or (embedding.holds_tables and embedding.n_columns <= _MANY_COLUMNS):
-        return structure
-    items = structure.directions.append(task.pairs.items) if structure.directions else task.pairs.items
+    return not isinstance(embedding, PairEmbedding) or (embedding.holds_tables and embedding.n_columns <= _MANY_COLUMNS)
+
+
+def touched_vertices(structure: Structure, pairs: Pairs) -> list[Integers]:
+    """The vertices of each group of a `PairEmbedding` that the pairs touch."""
+    items = structure.directions.append(pairs.items) if structure.directions else pairs.items
+    return structure.embedding.touched_by(structure.embedding.locate(items), pairs.left, pairs.right)  # type: ignore[attr-defined]
+
+
+def keeping(structure: Structure, vertices: Sequence[Integers], base: Baseline) -> Structure:
+    """Columns only at these vertices, unless they are most of tables that can be held; the others take the prior."""
+    embedding = structure.embedding
     even = 1.0 / (base.spread * len(embedding.groups))
-    located = embedding.locate(items)
-    restricted = embedding.touched_by(located, task.pairs.left, task.pairs.right, np.maximum(base.slopes, _FLOOR * even))
+    restricted = embedding.restricted(vertices, np.maximum(base.slopes, _FLOOR * even))  # type: ignore[attr-defined]
     if embedding.holds_tables and restricted.n_columns > embedding.n_columns // 2:
         return structure
     return replace(structure, embedding=restricted)

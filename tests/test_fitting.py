@@ -23,6 +23,7 @@ BAD = {
     "relative": ({"relative": 0.0}, "relative=0.0", "must be > 0"),
     "loss": ({"loss": "cubic"}, "loss='cubic'", "not known", "'huber'"),
     "penalty": ({"penalty": "smooth"}, "penalty='smooth'", "not known", "'ridge'"),
+    "solver": ({"solver": "bogus"}, "solver='bogus'", "not known", "use 'auto'"),
     "penalties": ({"penalty": [1.0]}, "penalty=[1.0]", "a sequence of them"),
     "metric": ({"axioms": "metric"}, "axioms='metric'", "needs the triangle inequality", 'tables="warped"', NotSupportedError),
     "warped premetric": ({"tables": "warped", "axioms": None}, 'tables="warped"', "needs", 'tables="full"', NotSupportedError),

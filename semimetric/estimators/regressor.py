@@ -1,7 +1,6 @@
 """Learning a distance from pairs with measured distances (paper 2, section 4)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,25 +10,13 @@ from .._checks import check_distances, check_weights
 from .._errors import InputError, NotSupportedError
 from .._threads import blas_threads
 from .._types import ArrayLike, Floats, Pairs
-from ..distance import Semimetric
-from ..fitting import (
-    Structure,
-    Task,
-    baseline,
-    build,
-    distance,
-    ends,
-    fit,
-    least_squares,
-    make_task,
-    make_terms,
-)
-from ..programs.design import Moments
-from ..programs.losses import Loss, resolve_loss
-from ..programs.penalties import Penalty, total
+from ..fitting import build, fit, make_task
+from ..programs.losses import Loss
+from ..programs.penalties import Penalty
 from ..recipe import Recipe
 from ..selection import decide
-from ..solvers.base import Solution, Solver
+from ..solvers.base import Solver
+from ..streaming import Stream, check_streams
 from .base import LearnedDistance
 
 __all__ = ["DistanceRegressor"]
@@ -154,7 +141,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self.verbose = verbose
 
     def fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "DistanceRegressor":
-        """Learn from pairs and their distances.
+        """Learn from pairs and their distances; what was learned before, by `partial_fit` too, is forgotten.
 
         Parameters
         ----------
@@ -194,28 +181,50 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         return self.pair_distance(pairs)
 
     def partial_fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "DistanceRegressor":
-        """Add a block of pairs to what was learned so far, exactly: any order of blocks gives the same as one `fit`.
+        """Add a block of pairs to what earlier blocks taught.
 
-        The first block fixes knots and directions (give ``knots=`` to be independent of it). Needs the squared loss and
-        numbers for ``n_knots`` (or given knots) and ``alpha``.
+        Any order of blocks gives the same as one `fit` on all pairs, to rounding, with the knots and directions that the
+        first block fixes; give ``knots=`` to be independent of it. Parameters that act when the weights are solved for
+        may change between blocks (alpha, penalty, delta, outside). A block counts once its weights are learned: one that
+        raises, or is interrupted, is as if it had not been given.
+
+        Parameters
+        ----------
+        pairs, y, sample_weight
+            As in `fit`.
+
+        Raises
+        ------
+        NotSupportedError
+            If second moments are not enough (squared loss, identity link, numbers for ``n_knots`` and ``alpha``), or the
+            model was learned by `fit`, which keeps none.
+        InputError
+            If the block cannot be used, other parameters changed, or the pairs need more than 8,000 weights.
         """
         recipe = self._recipe()
         if "auto" in (self.alpha, self.n_knots if isinstance(self.knots, str) else None):
             raise NotSupportedError('partial_fit cannot hold pairs out; give numbers for n_knots= and alpha=, not "auto"')
-        if not resolve_loss(recipe.loss).quadratic or recipe.link != "identity" or recipe.relative is not False:
+        check_streams(recipe)
+        if hasattr(self, "semimetric_") and not hasattr(self, "_stream"):
             raise NotSupportedError(
-                'partial_fit adds up second moments: it needs loss="squared", link="identity", relative=False'
+                "this model was learned by fit, which keeps no second moments to add to; call partial_fit from the first "
+                "block on, on a fresh model (sklearn.base.clone)"
             )
         checked, target, weight = self._checked(pairs, y, sample_weight, normalise=False)
-        if not hasattr(self, "_stream"):
-            names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
-            self._stream = _Stream(build(recipe, checked.used, names))
-            self.n_features_in_, self.recipe_, self.choices_ = checked.items.shape[1], recipe, ()
-        elif checked.items.shape[1] != self.n_features_in_:
+        self._stream: Stream | None = getattr(self, "_stream", None)
+        stream = self._stream
+        if stream is not None and checked.items.shape[1] != self.n_features_in_:
             raise InputError(f"this block has {checked.items.shape[1]} features, the first had {self.n_features_in_}")
         with blas_threads(self.n_jobs):
-            self._stream.add(recipe, checked, target, weight)
-            self._record(*self._stream.solve(recipe))
+            if stream is None:
+                names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
+                stream = Stream.begin(recipe, build(recipe, checked.used, names), checked, target, weight)
+            else:
+                stream = stream.add(recipe, checked, target, weight)
+            solved = stream.solve(recipe)
+        self.n_features_in_, self.recipe_, self.choices_ = checked.items.shape[1], recipe, ()
+        self._record(*solved)
+        self._stream = stream
         return self
 
     def _recipe(self) -> Recipe:
@@ -245,36 +254,3 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         raw = np.ones(len(checked)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         used = weight > 0  # a pair of weight 0 is as good as absent: its items place no knot, and no split holds it
         return checked.take(used), target[used], (weight if normalise else raw)[used]
-
-
-class _Stream:
-    """Second moments of everything seen, in the user's units."""
-
-    def __init__(self, structure: Structure) -> None:
-        self.structure, self.mean = structure, 0.0
-        self.moments: Moments | None = None
-        self.prior: Moments | None = None
-        self.task: Task | None = None
-
-    def add(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats) -> None:
-        task = make_task(recipe, self.structure, pairs, y, weight)
-        embedding = self.structure.embedding
-        raw = [
-            task.design(self.structure, e, recipe.n_jobs).moments(task.target * task.unit, weight)
-            for e in (ends(self.structure), embedding)
-        ]
-        self.prior = raw[0] if self.prior is None else self.prior + raw[0]
-        self.moments = raw[1] if self.moments is None else self.moments + raw[1]
-        self.mean += float(weight @ np.abs(y))
-        self.task = self.task or task
-
-    def solve(self, recipe: Recipe) -> tuple[Semimetric, Solution]:
-        """As `fitting.fit`, from the moments."""
-        if self.moments is None or self.prior is None or self.task is None:
-            raise InputError("nothing was added yet")
-        unit = self.mean / self.moments.total
-        base = baseline(self.structure, self.prior.in_unit(unit))
-        terms = make_terms(recipe, self.structure, base)
-        solution = least_squares(self.moments.in_unit(unit), total(recipe.penalties(), terms.columns), terms.lower)
-        task = replace(self.task, unit=unit)
-        return distance(recipe, self.structure, task, solution.weights, terms.delta), solution

@@ -51,6 +51,11 @@ class Solution:
         """gap / objective: the share of the objective that a perfect solver could still remove, at most."""
         return self.gap / max(abs(self.objective), 1e-300)
 
+    def warn_unless_solved(self) -> None:
+        """Say that a solver stopped before its tolerance, and with what gap."""
+        if self.status is not Status.SOLVED:
+            warnings.warn(f"{self!r}", ConvergenceWarning, stacklevel=4)
+
     def __repr__(self) -> str:
         return (
             f"Solution({self.solver}: {self.status.value}; objective {self.objective:.6g}, "
@@ -81,6 +86,5 @@ class Solver(ABC):
         if reason is not None:
             raise NotSupportedError(f"{type(self).__name__} cannot solve this program: {reason}")
         solution = self._solve(program, start, verbose)
-        if solution.status is not Status.SOLVED:
-            warnings.warn(f"{solution!r}", ConvergenceWarning, stacklevel=3)
+        solution.warn_unless_solved()
         return solution
