@@ -11,20 +11,10 @@ import numpy as np
 
 from ._errors import InputError, NotSupportedError
 from ._types import Floats, Integers, Pairs
+from .assembly import beyond, distance
 from .distance import Semimetric
 from .embeddings.pairs import PairEmbedding
-from .fitting import (
-    Structure,
-    Task,
-    baseline,
-    distance,
-    ends,
-    keeping,
-    keeps_all,
-    make_task,
-    make_terms,
-    touched_vertices,
-)
+from .fitting import baseline, keeping, keeps_all, make_terms, touched_vertices
 from .programs.design import Moments
 from .programs.losses import resolve_loss
 from .programs.penalties import total
@@ -32,6 +22,7 @@ from .recipe import Recipe
 from .solvers.auto import resolve_solver
 from .solvers.base import Solution
 from .solvers.gram import Gram, solve_moments
+from .task import Structure, Task, ends, make_task
 
 __all__ = ["Stream", "check_streams"]
 
@@ -73,6 +64,8 @@ class Stream:
         Of the weighted L1 distance, and of the tables.
     size : float
         Weighted sum of the targets' absolute values.
+    beyond : ndarray of shape (n_features,)
+        Items beyond the knots of every feature, summed over the blocks.
     """
 
     recipe: Recipe
@@ -82,13 +75,14 @@ class Stream:
     prior: Moments
     moments: Moments
     size: float
+    beyond: Integers
 
     @classmethod
     def begin(cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats) -> "Stream":
         """The first block: its structure stays."""
         task = make_task(recipe, structure, pairs, y, weight)
         seen = structure if keeps_all(structure) else _restricted(structure, touched_vertices(structure, pairs))
-        return cls(recipe, structure, seen, task, *_moments(recipe, structure, seen, task))
+        return cls(recipe, structure, seen, task, *_moments(recipe, structure, seen, task), beyond(recipe, structure, pairs))
 
     def add(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats) -> "Stream":
         """One more block.
@@ -105,7 +99,10 @@ class Stream:
             seen = _restricted(self.structure, touched_vertices(self.structure, pairs), self.seen)
             moments = _scattered(moments, self.seen, seen)
         prior, more, size = _moments(recipe, self.structure, seen, task)
-        return replace(self, seen=seen, prior=self.prior + prior, moments=moments + more, size=self.size + size)
+        return replace(
+            self, seen=seen, prior=self.prior + prior, moments=moments + more, size=self.size + size,
+            beyond=self.beyond + beyond(recipe, self.structure, pairs),
+        )  # fmt: skip
 
     def solve(self, recipe: Recipe) -> tuple[Semimetric, Solution]:
         """As `fitting.fit`, from the moments."""
@@ -125,7 +122,7 @@ class Stream:
         solution.warn_unless_solved()
         task = replace(self.task, unit=ratio * self.task.unit)
         solution = replace(solution, solver=f"{solution.solver} (sums of second moments, {len(terms.lower)} weights)")
-        return distance(recipe, structure, task, solution.weights, terms.delta), solution
+        return distance(recipe, structure, task, solution.weights, terms.delta, self.beyond), solution
 
     def _check_unchanged(self, recipe: Recipe) -> None:
         for name in Recipe.__dataclass_fields__:

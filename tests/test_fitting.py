@@ -1,9 +1,11 @@
+import warnings
+
 import cases
 import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, InputError, NotSupportedError, fitting
+from semimetric import DistanceRegressor, InputError, NotSupportedError, SemimetricWarning, fitting
 from semimetric._types import Pairs
 from semimetric.embeddings.pairs import PairEmbedding
 from semimetric.fitting import baseline, build, ends, make_task, make_terms
@@ -123,6 +125,24 @@ def test_many_columns_are_restricted_to_those_that_pairs_touch(monkeypatch):
     assert models[1].embedding.whole
     table = models[0].pairwise(ITEMS)
     np.testing.assert_allclose(models[1].pairwise(ITEMS), table, atol=0.02 * table.mean())
+
+
+@pytest.mark.parametrize("tables", ["full", "warped"])
+def test_features_learned_clipped_stay_clipped_and_say_so(tables):
+    """Items beyond given knots: the table already holds what lies outside, so its mean slope must not be added again."""
+    items = np.random.default_rng(0).random((100, 2))
+    index = cases.sample_pairs(items, 400, random_state=0)
+    y = np.abs(items[index[:, 0]] - items[index[:, 1]]) @ [1.0, 3.0]
+    options = {"knots": [[0.25, 0.5, 0.75], [0.0, 0.5, 1.0]], "alpha": 1e-6, "tables": tables, "preprocessor": items}
+    n = int(((items[:, 0] < 0.25) | (items[:, 0] > 0.75)).sum())
+    with pytest.warns(SemimetricWarning, match=rf"of 100 items some lie beyond the knots \(x0: {n}\)"):
+        d = DistanceRegressor(**options).fit(index, y).semimetric_
+    assert d([0, 0], [1, 0]) == pytest.approx(d([0.25, 0], [0.75, 0]), rel=1e-3)
+    assert d([0.4, 0], [0.4, 2]) == pytest.approx(6.0, rel=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SemimetricWarning)
+        clipped = DistanceRegressor(**options, outside="clip").fit(index, y).semimetric_
+    assert clipped.epsilon[0] == d.epsilon[0]
 
 
 def test_under_the_swap_groups_without_weight_stay():

@@ -19,7 +19,7 @@ embeddings.directions embeddings.histograms embeddings.states
 base_distances distance
 programs.losses programs.penalties programs.design programs.program programs.certificate programs.constraints programs
 solvers.base solvers.gram solvers.interior_point solvers.first_order solvers.reference solvers.auto solvers
-recipe fitting streaming selection
+recipe task assembly fitting streaming selection
 estimators.base estimators.regressor estimators.approximator
 persistence plotting demo frames commands cli __main__ __init__
 """.split()

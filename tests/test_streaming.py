@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, NotSupportedError, fitting, streaming
+from semimetric import DistanceRegressor, NotSupportedError, SemimetricWarning, fitting, streaming
 from semimetric.solvers import Gram
 
 ITEMS, INDEX, Y = cases.sample()
@@ -53,13 +53,14 @@ def test_columns_are_those_of_one_fit(name, monkeypatch):
 
 
 def test_a_block_that_touches_too_many_vertices_is_refused_and_does_not_count(monkeypatch):
-    model = DistanceRegressor(groups=[(0, 1, 2)], n_knots=12, alpha=1e-3, preprocessor=ITEMS).partial_fit(INDEX[:20], Y[:20])
+    options = SIZES["too large to be held"] | {"alpha": 1e-3, "preprocessor": ITEMS}
+    model = DistanceRegressor(**options).partial_fit(INDEX[:20], Y[:20])
     before = model.predict(INDEX)
     monkeypatch.setattr(streaming, "_MOST_COLUMNS", 200)
     assert_refused(lambda: model.partial_fit(INDEX, Y), "weights", "at most 200", "fewer knots")
     monkeypatch.undo()
     assert (model.predict(INDEX) == before).all()
-    again = DistanceRegressor(**model.get_params()).partial_fit(INDEX[:20], Y[:20]).partial_fit(INDEX[20:], Y[20:])
+    again = DistanceRegressor(**options).partial_fit(INDEX[:20], Y[:20]).partial_fit(INDEX[20:], Y[20:])
     np.testing.assert_allclose(model.partial_fit(INDEX[20:], Y[20:]).predict(INDEX), again.predict(INDEX), rtol=1e-12)
 
 
@@ -77,6 +78,15 @@ def test_what_shapes_the_moments_stays_and_the_rest_may_change():
     np.testing.assert_allclose(
         late.partial_fit(INDEX[70:], Y[70:]).predict(INDEX), early.fit(POINTS, Y).predict(POINTS), rtol=1e-6
     )
+
+
+def test_a_block_beyond_the_first_ones_knots_is_clipped_and_told():
+    order = np.argsort(POINTS[:, :, 0].max(axis=1))
+    model = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[order[:40]], Y[order[:40]])
+    steep = model.semimetric_.epsilon[0]
+    with pytest.warns(SemimetricWarning, match=r"beyond the knots \(x0: \d+"):
+        model.partial_fit(INDEX[order[40:]], Y[order[40:]])
+    assert 0 < model.semimetric_.epsilon[0] < 1e-3 * steep
 
 
 def test_says_what_it_needs():

@@ -51,7 +51,9 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         positivity is not claimed.
     outside : {"extend", "clip"}, default "extend"
         Outside the range of the training items a feature adds its mean slope across the range, or only delta a range, as
-        good as clipped (paper 2, Alg. 1). `Semimetric.outside` reports how often that happens.
+        good as clipped (paper 2, Alg. 1). `Semimetric.outside` reports how often that happens. A feature whose training
+        items already lie beyond its knots (given ``knots=``, or a later block of `partial_fit`) was learned as if they
+        were at its end, so it is clipped, with a `SemimetricWarning` that counts them.
     link : {"identity", "sqrt"}, default "identity"
         With "sqrt" the tables learn the squared distance.
     loss : {"squared", "absolute", "huber"} or Loss, default "squared"
