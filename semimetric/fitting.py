@@ -1,6 +1,8 @@
 """The one place where the axes meet: pairs and targets, embedding, terms and solver give a `Semimetric` and a `Solution`.
 
     structure, task -> design -> prior (weighted L1) -> program -> solver -> compact Semimetric
+
+Everything is in units of the mean target until `assembly` puts the distance into the user's.
 """
 
 from collections.abc import Sequence

@@ -19,7 +19,9 @@ from .grids import Grid
 from .programs.design import PairDesign
 from .recipe import Recipe
 
-__all__ = ["Structure", "Task", "build", "ends", "make_task"]
+__all__ = ["Structure", "Task", "build", "check_varied", "ends", "make_task"]
+
+_UNITS = (1e-290, 1e290)  # of the mean target: beyond, weights in the user's units overflow or lose their digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,8 @@ def build(recipe: Recipe, items: Floats, names: Sequence[str]) -> Structure:
     if grid.n_features != features.shape[1]:
         raise InputError(f"knots are given for {grid.n_features} features, but there are {features.shape[1]}")
     groups = resolve_groups(recipe.groups, grid.n_features)
+    if not (recipe.base_distances or any(grid.sizes[f] > 1 for group in groups for f in group)):
+        raise InputError("every feature that groups= names is constant; at least one that differs is required: name others")
     bases = tuple(DistanceFunction.detect(f, items) for f in recipe.base_distances)
     if recipe.tables == "warped":
         return Structure(tuple(names), directions, WarpedEmbedding(grid, groups), bases)
@@ -55,6 +59,15 @@ def build(recipe: Recipe, items: Floats, names: Sequence[str]) -> Structure:
         grid, groups, symmetry=recipe.symmetry_of_columns, zero_diagonal=recipe.axioms is not None
     )  # fmt: skip
     return Structure(tuple(names), directions, embedding, bases)
+
+
+def check_varied(items: Floats) -> None:
+    """Refuse items that are all the same."""
+    if not np.ptp(items, axis=0).any():
+        raise InputError(
+            f"all {items.shape[1]} features are constant over the {len(items)} items of the pairs; items that differ in at "
+            "least one are required: give other items, or other columns"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +103,23 @@ class Task:
 def make_task(
     recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats, *, unit: float | None = None
 ) -> Task:
-    """Targets in units of their mean, or in ``unit``; base distances are evaluated once. Every weight is > 0."""
-    target = y * y if recipe.link == "sqrt" else y
-    unit = float(weight @ np.abs(target)) / float(weight.sum()) if unit is None else unit
-    target = target / unit
+    """Targets in units of their mean, or in ``unit``; base distances are evaluated once. Every weight is > 0.
+
+    Raises
+    ------
+    InputError
+        If targets (squared for the square-root link) are too large or too small for floating point.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        target = y * y if recipe.link == "sqrt" else y
+        unit = float((weight / weight.sum()) @ np.abs(target)) if unit is None else unit
+        if not _UNITS[0] < unit < _UNITS[1]:
+            squares = 'their squares, which link="sqrt" learns, ' if recipe.link == "sqrt" else ""
+            raise InputError(
+                f"the distances reach {np.abs(y).max():g}, and {squares}have the mean {unit:g}; between {_UNITS[0]:g} and "
+                f"{_UNITS[1]:g} is required: rescale the distances"
+            )
+        target = target / unit
     base = None
     if structure.bases:
         columns = [f.evaluate(pairs, n_jobs=recipe.n_jobs, verbose=recipe.verbose) for f in structure.bases]

@@ -26,6 +26,7 @@ BAD = {
     "loss": ({"loss": "cubic"}, "loss='cubic'", "not known", "'huber'"),
     "penalty": ({"penalty": "smooth"}, "penalty='smooth'", "not known", "'ridge'"),
     "solver": ({"solver": "bogus"}, "solver='bogus'", "not known", "use 'auto'"),
+    "signed squares": ({"link": "sqrt", "axioms": None}, 'link="sqrt"', "no sign", 'axioms="premetric"', NotSupportedError),
     "penalties": ({"penalty": [1.0]}, "penalty=[1.0]", "a sequence of them"),
     "metric": ({"axioms": "metric"}, "axioms='metric'", "needs the triangle inequality", 'tables="warped"', NotSupportedError),
     "warped premetric": ({"tables": "warped", "axioms": None}, 'tables="warped"', "needs", 'tables="full"', NotSupportedError),
@@ -143,6 +144,14 @@ def test_features_learned_clipped_stay_clipped_and_say_so(tables):
         warnings.simplefilter("error", SemimetricWarning)
         clipped = DistanceRegressor(**options, outside="clip").fit(index, y).semimetric_
     assert clipped.epsilon[0] == d.epsilon[0]
+
+
+@pytest.mark.parametrize(("link", "factor"), [("sqrt", 1e160), ("sqrt", 1e-160), ("identity", 1e300), ("identity", 1e-300)])
+def test_targets_that_floating_point_cannot_hold_are_refused(link, factor):
+    model = DistanceRegressor(**cases.FAST, link=link, preprocessor=ITEMS)
+    assert_refused(lambda: model.fit(INDEX, Y * factor), "the distances reach", "is required", "rescale the distances")
+    near = factor**0.85
+    np.testing.assert_allclose(model.fit(INDEX, Y * near).predict(INDEX) / near, model.fit(INDEX, Y).predict(INDEX), rtol=1e-6)
 
 
 def test_under_the_swap_groups_without_weight_stay():

@@ -127,6 +127,21 @@ def test_constant_features_are_warned_of_and_carry_nothing():
     assert model.semimetric_.contributions(items[0], items[1])[3] == 0
 
 
+@pytest.mark.parametrize("options", [{}, {"n_knots": "auto", "alpha": "auto"}, {"base_distances": (cases.cityblock,)}])
+def test_items_that_are_all_the_same_are_refused(options):
+    same = np.ones_like(ITEMS)
+    assert_refused(lambda: fit(preprocessor=same, **options), "all 3 features are constant", "differ in at least one", "give")
+
+
+@pytest.mark.filterwarnings("ignore:features")
+@pytest.mark.parametrize("tables", ["full", "warped"])
+def test_groups_of_constant_features_need_a_base_distance(tables):
+    options = {"preprocessor": np.column_stack([ITEMS, np.ones(len(ITEMS))]), "groups": [(3,)], "tables": tables}
+    assert_refused(lambda: fit(**options), "every feature that groups= names is constant", "is required", "name others")
+    model = fit(y=cases.cityblock(*POINTS.swapaxes(0, 1)), base_distances=(cases.cityblock,), **options)
+    assert model.score(INDEX, cases.cityblock(*POINTS.swapaxes(0, 1))) > 0.999
+
+
 def test_fit_forgets_what_partial_fit_gathered_and_says_so():
     model = DistanceRegressor(**cases.FAST, preprocessor=ITEMS)
     model.partial_fit(INDEX[:50], Y[:50]).fit(INDEX, Y)

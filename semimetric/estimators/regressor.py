@@ -10,13 +10,14 @@ from .._checks import check_distances, check_weights
 from .._errors import InputError, NotSupportedError
 from .._threads import blas_threads
 from .._types import ArrayLike, Floats, Pairs
-from ..fitting import build, fit, make_task
+from ..fitting import fit
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..recipe import Recipe
 from ..selection import decide
 from ..solvers.base import Solver
 from ..streaming import Stream, check_streams
+from ..task import build, check_varied, make_task
 from .base import LearnedDistance
 
 __all__ = ["DistanceRegressor"]
@@ -171,6 +172,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         return self
 
     def _decide_and_fit(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]) -> None:
+        check_varied(pairs.used)
         self.recipe_, self.choices_ = decide(
             recipe, auto_knots=self.n_knots == "auto", auto_alpha=self.alpha == "auto",
             pairs=pairs, y=y, weight=weight, names=names,
