@@ -5,7 +5,7 @@
 Everything is in units of the mean target until `assembly` puts the distance into the user's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,6 +46,7 @@ __all__ = [
 
 _MANY_COLUMNS = 1_000
 _LEAST_SPREAD = 0.25  # of the typical: a feature that hardly ever differs must not be given a steep slope for it
+_IDLE = 1e-12  # of the largest column: rounding, not pairs
 _FLOOR = 1e-3  # of the even slope: an untouched vertex is never 0
 
 
@@ -91,11 +92,25 @@ def baseline(structure: Structure, moments: Moments) -> Baseline:
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Prior, penalties and bounds on the columns of one structure."""
+    """Prior, penalties and bounds on the columns of one structure; ``unseen`` is for columns that nothing determines."""
 
     columns: Columns
     lower: Floats
     delta: float
+    unseen: Floats
+
+    def settled(self, weights: Floats, penalty: Quadratic, norms: Callable[[], Floats]) -> Floats:
+        """The weights, those of table columns that neither a pair nor the penalty touches being that of the prior.
+
+        ``norms`` gives any norm of the columns; it is asked only if the penalty leaves some alone.
+        """
+        n = len(self.unseen)
+        alone = (penalty.P.diagonal()[:n] == 0) & (penalty.q[:n] == 0)
+        if not alone.any():
+            return weights
+        size = norms()
+        idle = alone & (size[:n] <= _IDLE * size.max())
+        return np.append(np.where(idle, self.unseen, weights[:n]), weights[n:])
 
 
 def make_terms(recipe: Recipe, structure: Structure, base: Baseline) -> Terms:
@@ -107,7 +122,13 @@ def make_terms(recipe: Recipe, structure: Structure, base: Baseline) -> Terms:
     lower = np.where(raw[owner], delta, 0.0)
     if recipe.axioms is None:
         lower = np.full(len(prior), -np.inf)
-    return Terms(_columns(recipe, embedding, base, prior, n_base), np.concatenate([lower, np.zeros(n_base)]), delta)
+    unseen = np.maximum(embedding.prior(_unseen_slopes(base, len(embedding.groups))), lower)
+    return Terms(_columns(recipe, embedding, base, prior, n_base), np.append(lower, np.zeros(n_base)), delta, unseen)
+
+
+def _unseen_slopes(base: Baseline, n_groups: int) -> Floats:
+    """Of the weighted L1 distance where training never was: never 0."""
+    return np.maximum(base.slopes, _FLOOR / (base.spread * n_groups))
 
 
 def _columns(recipe: Recipe, embedding: PairMap, base: Baseline, prior: Floats, n_base: int) -> Columns:
@@ -138,7 +159,8 @@ def fit(recipe: Recipe, structure: Structure, task: Task) -> tuple[Semimetric, S
     )  # fmt: skip
     solver, reason = choose(recipe.solver, program)
     solution = solver.solve(program, verbose=recipe.verbose)
-    solution = replace(solution, solver=f"{solution.solver} ({reason})")
+    weights = terms.settled(solution.weights, program.penalty, lambda: design.rmatvec(task.weight))
+    solution = replace(solution, weights=weights, solver=f"{solution.solver} ({reason})")
     counts = beyond(recipe, structure, task.pairs) if not isinstance(recipe.knots, str) else None
     return distance(recipe, structure, task, solution.weights, terms.delta, counts), solution
 
@@ -163,8 +185,8 @@ def touched_vertices(structure: Structure, pairs: Pairs) -> list[Integers]:
 def keeping(structure: Structure, vertices: Sequence[Integers], base: Baseline) -> Structure:
     """Columns only at these vertices, unless they are most of tables that can be held; the others take the prior."""
     embedding = structure.embedding
-    even = 1.0 / (base.spread * len(embedding.groups))
-    restricted = embedding.restricted(vertices, np.maximum(base.slopes, _FLOOR * even))  # type: ignore[attr-defined]
+    slopes = _unseen_slopes(base, len(embedding.groups))
+    restricted = embedding.restricted(vertices, slopes)  # type: ignore[attr-defined]
     if embedding.holds_tables and restricted.n_columns > embedding.n_columns // 2:
         return structure
     return replace(structure, embedding=restricted)

@@ -116,12 +116,12 @@ class Stream:
         terms = make_terms(recipe, structure, base)
         penalty = total(recipe.penalties(structure.embedding), terms.columns)
         solver = resolve_solver(recipe.solver)
-        solution = solve_moments(
-            solver if isinstance(solver, Gram) else Gram(), moments.in_unit(ratio, n_base).mean, penalty, terms.lower
-        )
+        moments = moments.in_unit(ratio, n_base).mean
+        solution = solve_moments(solver if isinstance(solver, Gram) else Gram(), moments, penalty, terms.lower)
         solution.warn_unless_solved()
-        task = replace(self.task, unit=ratio * self.task.unit)
-        solution = replace(solution, solver=f"{solution.solver} (sums of second moments, {len(terms.lower)} weights)")
+        weights = terms.settled(solution.weights, penalty, moments.norms)
+        how = f"{solution.solver} (sums of second moments, {len(weights)} weights)"
+        solution, task = replace(solution, weights=weights, solver=how), replace(self.task, unit=ratio * self.task.unit)
         return distance(recipe, structure, task, solution.weights, terms.delta, self.beyond), solution
 
     def _check_unchanged(self, recipe: Recipe) -> None:

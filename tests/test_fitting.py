@@ -128,6 +128,20 @@ def test_many_columns_are_restricted_to_those_that_pairs_touch(monkeypatch):
     np.testing.assert_allclose(models[1].pairwise(ITEMS), table, atol=0.02 * table.mean())
 
 
+@pytest.mark.parametrize("options", [{}, {"solver": "interior_point"}, {"tables": "warped", "knots": "uniform"}, {"stream": 1}])
+def test_without_a_penalty_what_no_pair_touches_takes_the_prior(options):
+    """Two clusters and no pair between them: the distance across is that of the weighted L1 distance, not 0."""
+    rng = np.random.default_rng(0)
+    items = np.concatenate([rng.random((30, 1)), 5 + rng.random((30, 1))])
+    index = np.concatenate([rng.integers(0, 30, (300, 2)), rng.integers(30, 60, (300, 2))])
+    y = cases.cityblock(items[index[:, 0]], items[index[:, 1]])
+    learn = DistanceRegressor.partial_fit if "stream" in options else DistanceRegressor.fit
+    options = {name: value for name, value in options.items() if name != "stream"}
+    model = learn(DistanceRegressor(n_knots=8, alpha=1e-3, penalty=None, preprocessor=items, **options), index, y)
+    assert model.semimetric_([0.2], [5.8]) == pytest.approx(5.6, rel=0.05)
+    np.testing.assert_allclose(model.predict(index), y, atol=1e-3)
+
+
 @pytest.mark.parametrize("tables", ["full", "warped"])
 def test_features_learned_clipped_stay_clipped_and_say_so(tables):
     """Items beyond given knots: the table already holds what lies outside, so its mean slope must not be added again."""

@@ -61,7 +61,10 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     relative : bool or float, default False
         Divide the residual of a pair by max(its target, floor); True takes the floor 0.1, in units of the mean target.
     penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence of them, or None
-        "auto" is a ridge towards the weighted L1 distance plus tensor differences of order 1.
+        "auto" is a ridge towards the weighted L1 distance plus tensor differences of order 1 and differences under a common
+        shift. Where no pair ever was, it, "ridge" and None give the weighted L1 distance that fits the pairs; "lasso" and
+        "ridge-zero" shrink to 0 what the pairs do not ask for, so what they never touched goes to its lower bound: a
+        distance between regions that no pair joins is then close to 0.
     alpha : float or "auto", default "auto"
         Strength of a penalty given by name; "auto" chooses on held-out pairs, by least squares.
     solver : {"auto", "gram", "interior_point", "first_order", "reference"} or Solver, default "auto"

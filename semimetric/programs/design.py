@@ -49,6 +49,10 @@ class Moments:
         gram[np.ix_(positions, positions)], cross[positions] = self.gram, self.cross
         return Moments(gram, cross, self.square, self.total)
 
+    def norms(self) -> Floats:
+        """sqrt(sum_i s_i A_ij²), shape (n,)."""
+        return np.sqrt(np.maximum(np.diag(self.gram), 0.0))
+
     @property
     def mean(self) -> "Moments":
         """The moments for weights that sum to 1."""
