@@ -18,7 +18,7 @@ embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings
 embeddings.directions embeddings.histograms embeddings.states
 base_distances distance
 programs.losses programs.penalties programs.design programs.program programs.certificate programs.constraints programs
-solvers.base solvers.gram solvers.interior_point solvers.first_order solvers.reference solvers.auto solvers
+solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order solvers.reference solvers.auto solvers
 recipe task assembly fitting streaming selection
 estimators.base estimators.regressor estimators.approximator
 persistence plotting demo frames commands cli __main__ __init__
