@@ -51,8 +51,8 @@ _FLOOR = 1e-3  # of the even slope: an untouched vertex is never 0
 
 
 def least_squares(moments: Moments, penalty: Quadratic, lower: Floats, start: Floats | None = None) -> Solution:
-    """Gram's solution from moments of any total weight."""
-    return solve_moments(Gram(), moments.mean, penalty, lower, start)
+    """Gram's solution from moments of any total weight; Ctrl-C raises, since this is a step on the way."""
+    return solve_moments(Gram(), moments.mean, penalty, lower, start).raise_if_interrupted()
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ def test_a_box_of_two_weights_by_exhaustion(rng):
     for _ in range(5):
         B = rng.normal(size=(2, 2))
         H, b, lower = B.T @ B + 0.1 * np.eye(2), rng.normal(size=2), rng.normal(size=2)
-        w, _, _ = minimise(BoxQuadratic(H, b, lower, np.full(2, np.inf)), tol=1e-12, max_iter=50)
+        w = minimise(BoxQuadratic(H, b, lower, np.full(2, np.inf)), tol=1e-12, max_iter=50).w
 
         def value(u, v, H=H, b=b):
             return (x := np.array([u, v])) @ H @ x / 2 - b @ x

@@ -161,6 +161,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         ------
         InputError
             If the data cannot be used; NotSupportedError if parameters do not go together.
+        KeyboardInterrupt
+            On Ctrl-C. If the last solver was at work, ``semimetric_`` and ``solution_`` hold its best weights so far.
         """
         recipe = self._recipe()
         checked, target, weight = self._checked(pairs, y, sample_weight)
@@ -170,8 +172,6 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     def _learn(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]) -> "DistanceRegressor":
         with blas_threads(self.n_jobs):
             self._decide_and_fit(recipe, pairs, y, weight, names)
-        self.n_features_in_ = pairs.items.shape[1]
-        self.__dict__.pop("_stream", None)
         return self
 
     def _decide_and_fit(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]) -> None:
@@ -181,7 +181,10 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
             pairs=pairs, y=y, weight=weight, names=names,
         )  # fmt: skip
         structure = build(self.recipe_, pairs.used, names)
-        self._record(*fit(self.recipe_, structure, make_task(self.recipe_, structure, pairs, y, weight)))
+        learned = fit(self.recipe_, structure, make_task(self.recipe_, structure, pairs, y, weight))
+        self.n_features_in_ = pairs.items.shape[1]
+        self.__dict__.pop("_stream", None)
+        self._record(*learned)
 
     def predict(self, pairs: ArrayLike) -> Floats:
         """Learned distances, shape (n_pairs,): the same as `pair_distance`."""

@@ -11,18 +11,28 @@ A good p makes r >= 0, so that no upper bound is needed; it costs a square of wh
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .._types import Floats
 
-__all__ = ["BoxQuadratic", "interior", "solve_regular"]
+__all__ = ["BoxQuadratic", "Found", "interior", "solve_regular"]
 
 _JITTER = 1e-12  # of the mean diagonal, in the factorisation only: a singular H still gives a descent direction
 _ROUNDING = 1e-12  # of the largest |b|: a slope of a free weight that is no slope
 _REFINEMENTS = 8
 _DAMPING = 0.9995
+
+
+class Found(NamedTuple):
+    """A point, its certified gap, the iterations, and whether Ctrl-C ended them."""
+
+    w: Floats
+    gap: float
+    n_iter: int
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,37 +110,35 @@ def _refined(H: Floats, g: Floats, factor: tuple) -> Floats:
     return x
 
 
-def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[Floats, Floats, float, int]:
+def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[Found, Floats]:
     """Mehrotra's predictor and corrector, for finite bounds: a singular H is as good as any.
 
     Returns
     -------
-    w, multipliers : ndarray of shape (n,)
-        The multipliers are those of w >= lower.
-    gap : float
-        Certified.
-    n_iter : int
+    found : Found
+    multipliers : ndarray of shape (n,)
+        Of w >= lower.
     """
     H, n = box.H, len(box.b)
-    ones = np.ones(n)
-    level = max(float(np.maximum(box.b, 0.0).sum()) / max(float(ones @ H @ ones), 1e-300), 1e-12)
+    level = max(float(np.maximum(box.b, 0.0).sum()) / max(float(H.sum()), 1e-300), 1e-12)
     x = np.full(n, level)  # w - lower
     z = np.full(n, max(float(np.abs(H @ (box.lower + x) - box.b).mean()), 1e-300))
-    best, gap = (box.lower + x, z), np.inf
-    for n_iter in range(max_iter + 1):
-        w = box.lower + x
-        gradient = H @ w - box.b
-        bound = box.gap(w, gradient)
-        if bound < gap:
-            best, gap = (w, z), bound
-        if gap <= tol or n_iter == max_iter:
-            break
-        try:
+    best, n_iter, interrupted = (np.inf, box.lower + x, z), 0, False
+    try:
+        for n_iter in range(max_iter + 1):  # noqa: B007 - reported
+            w = box.lower + x
+            gradient = H @ w - box.b
+            gap = box.gap(w, gradient)
+            best = (gap, w, z) if gap < best[0] else best
+            if gap <= tol or n_iter == max_iter:
+                break
             with np.errstate(divide="raise", invalid="raise", over="raise"):
                 x, z = _step(H, gradient, x, z)
-        except (LinAlgError, FloatingPointError):
-            break
-    return *best, gap, n_iter
+    except (LinAlgError, FloatingPointError):
+        pass  # as near as rounding lets it
+    except KeyboardInterrupt:
+        interrupted = True
+    return Found(best[1], best[0], n_iter, interrupted), best[2]
 
 
 def _step(H: Floats, gradient: Floats, x: Floats, z: Floats) -> tuple[Floats, Floats]:

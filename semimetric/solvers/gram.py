@@ -14,7 +14,7 @@ from ..programs.design import Moments
 from ..programs.penalties import Quadratic
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status
-from .box import BoxQuadratic, interior, solve_regular
+from .box import BoxQuadratic, Found, interior, solve_regular
 
 __all__ = ["Gram", "minimise", "solve_moments"]
 
@@ -62,10 +62,17 @@ def solve_moments(solver: Gram, moments: Moments, penalty: Quadratic, lower: Flo
 
     reached = objective_at(np.where(np.isfinite(lower), lower, 0.0))
     box = BoxQuadratic(H, b, lower, _upper(moments, lower, reached))
-    w, gap, n_iter = minimise(box, start, tol=solver.tol * scale, max_iter=solver.max_iter)
-    objective = objective_at(w)
-    status = Status.SOLVED if gap <= solver.tol * scale else Status.LIMIT if n_iter >= solver.max_iter else Status.INACCURATE
-    return Solution(w, objective, gap, n_iter, status, "Gram")
+    tol = solver.tol * scale
+    found = minimise(box, start, tol=tol, max_iter=solver.max_iter)
+    return Solution(found.w, objective_at(found.w), found.gap, found.n_iter, _status(solver, found, tol), "Gram")
+
+
+def _status(solver: Gram, found: Found, tol: float) -> Status:
+    if found.interrupted:
+        return Status.INTERRUPTED
+    if found.gap <= tol:
+        return Status.SOLVED
+    return Status.LIMIT if found.n_iter >= solver.max_iter else Status.INACCURATE
 
 
 def _upper(moments: Moments, lower: Floats, objective: float) -> Floats:
@@ -78,47 +85,54 @@ def _upper(moments: Moments, lower: Floats, objective: float) -> Floats:
         return np.maximum(np.where(norm > 0, reach / norm, np.inf), lower)
 
 
-def minimise(box: BoxQuadratic, start: Floats | None = None, *, tol: float, max_iter: int) -> tuple[Floats, float, int]:
+def minimise(box: BoxQuadratic, start: Floats | None = None, *, tol: float, max_iter: int) -> Found:
     """The minimum over the box: projected Newton steps, and where H is too singular for them, interior points.
 
     Newton ends with weights exactly at their bounds and profits from a start, so it has the first word and the last.
-
-    Returns
-    -------
-    w : ndarray of shape (n,)
-    gap : float
-        Certified.
-    n_iter : int
     """
     first = np.where(box.free, 0.0, box.lower) if start is None else np.maximum(start, box.lower)
-    w, gap, n_iter = _newton(box, first, tol, max_iter if box.free.any() else min(max_iter, _FEW))
-    if gap <= tol or n_iter == max_iter or box.free.any():
-        return w, gap, n_iter
-    inner, multipliers, inner_gap, more = interior(box, tol=tol, max_iter=max_iter - n_iter)
-    n_iter += more
-    snapped = np.where(inner - box.lower < multipliers / box.scale, box.lower, inner)
-    last, last_gap, more = _newton(box, snapped, tol, min(max_iter - n_iter, _FEW))
-    points = [(last_gap, last), (inner_gap, inner), (gap, w)]
-    gap, w = next((p for p in points if p[0] <= tol), min(points, key=lambda p: p[0]))
-    return w, gap, n_iter + more
+    found = _newton(box, first, tol, max_iter if box.free.any() else min(max_iter, _FEW))
+    if found.gap <= tol or found.interrupted or found.n_iter == max_iter or box.free.any():
+        return found
+    inner, multipliers = interior(box, tol=tol, max_iter=max_iter - found.n_iter)
+    found = _better(found, inner, tol)
+    if inner.interrupted or found.n_iter >= max_iter:
+        return found
+    snapped = np.where(inner.w - box.lower < multipliers / box.scale, box.lower, inner.w)
+    return _better(found, _newton(box, snapped, tol, min(max_iter - found.n_iter, _FEW)), tol)
 
 
-def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> tuple[Floats, float, int]:
+def _better(old: Found, new: Found, tol: float) -> Found:
+    """The new point if its gap is small enough or the smaller one, with the iterations of both."""
+    point = new if new.gap <= max(tol, old.gap) else old
+    return Found(point.w, point.gap, old.n_iter + new.n_iter, new.interrupted)
+
+
+def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> Found:
     """Projected Newton steps on the weights that are not held by their bound."""
-    gradient = box.H @ w - box.b
-    for n_iter in range(max_iter + 1):
-        gap = box.gap(w, gradient)
-        if gap <= tol or n_iter == max_iter:
-            break
-        loose = (w > box.lower) | (gradient < 0)
-        step = np.zeros_like(w)
-        step[loose] = -solve_regular(box.H[np.ix_(loose, loose)], gradient[loose])
-        if box.free.any() and (gap := box.gap(w, gradient, step)) <= tol:
-            break
-        w, gradient, moved = _search(box, gradient, w, step)
-        if not moved:
-            break
-    return w, gap if gap <= tol else min(gap, box.gap(w, gradient, box.lift(gradient))), n_iter
+    gradient, gap, n_iter = box.H @ w - box.b, np.inf, 0
+    try:
+        for n_iter in range(max_iter + 1):  # noqa: B007 - reported
+            gap = box.gap(w, gradient)
+            if gap <= tol or n_iter == max_iter:
+                break
+            step = _newton_step(box, gradient, (w > box.lower) | (gradient < 0))
+            if box.free.any() and (gap := box.gap(w, gradient, step)) <= tol:
+                break
+            w, gradient, moved = _search(box, gradient, w, step)
+            if not moved:
+                break
+        if gap > tol:
+            gap = min(gap, box.gap(w, gradient, box.lift(gradient)))
+    except KeyboardInterrupt:
+        return Found(w, box.gap(w, box.H @ w - box.b), n_iter, interrupted=True)
+    return Found(w, gap, n_iter)
+
+
+def _newton_step(box: BoxQuadratic, gradient: Floats, loose: np.ndarray) -> Floats:
+    step = np.zeros_like(gradient)
+    step[loose] = -solve_regular(box.H[np.ix_(loose, loose)], gradient[loose])
+    return step
 
 
 def _search(box: BoxQuadratic, gradient: Floats, w: Floats, step: Floats) -> tuple[Floats, Floats, bool]:
