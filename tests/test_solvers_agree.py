@@ -1,5 +1,6 @@
 """Every solver against CVXPY on every kind of program: objective, bounds, and a gap that is sound."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -63,6 +64,16 @@ def test_agrees_where_no_certificate_may_exist(loss, penalty, setting, solver):
     assert (solution.weights >= program.lower).all()
     assert solution.objective == pytest.approx(reference.objective, abs=2e-3 * max(reference.objective, 1e-3))
     assert solution.objective - solution.gap <= reference.objective + 1e-11
+
+
+@pytest.mark.parametrize("solver", cases.SOLVERS)
+def test_an_exact_fit_is_solved(solver):
+    """The optimum is 0, so no gap is small relative to it."""
+    program = cases.program(delta=0.0)
+    program = replace(program, y=program.design.matvec(np.full(len(program.lower), 0.5)))
+    solution = cases.SOLVERS[solver][0].solve(program)
+    assert solution.status is Status.SOLVED
+    assert solution.objective <= 1e-7 * program.loss.value(-program.y, program.sample_weight)
 
 
 @pytest.mark.parametrize("solver", cases.SOLVERS)

@@ -56,7 +56,7 @@ class FirstOrder(Solver):
                     run.check()
                     bar.update(_CHECK)
                     bar.set_postfix(objective=run.objective, gap=run.gap)
-                    if run.gap <= self.tol * abs(run.objective):
+                    if run.gap <= self.tol * max(abs(run.objective), program.exact):
                         status = Status.SOLVED
                         break
             except KeyboardInterrupt:

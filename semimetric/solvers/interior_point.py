@@ -73,7 +73,7 @@ class InteriorPoint(Solver):
                     best = (objective, point.w) if objective <= best[0] else best
                     gap = min(gap, certificate.gap(point.theta, state.product, point.w, objective))
                     bar.set_postfix(objective=objective, gap=gap)
-                    if gap <= self.tol * abs(objective):
+                    if gap <= self.tol * max(abs(objective), program.exact):
                         status = Status.SOLVED
                         break
                     with np.errstate(divide="raise", invalid="raise"):  # a room of exactly 0: as near as rounding lets it
