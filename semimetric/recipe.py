@@ -10,6 +10,7 @@ from ._types import ArrayLike
 from .embeddings.base import PairMap
 from .programs.losses import Loss, resolve_loss
 from .programs.penalties import Lasso, Penalty, Ridge, Roughness, Shift
+from .solvers.auto import resolve_solver
 from .solvers.base import Solver
 
 __all__ = ["Recipe"]
@@ -65,7 +66,13 @@ class Recipe:
             )
         if self.tables == "warped" and self.axioms not in ("semimetric", "metric"):
             raise NotSupportedError(f'tables="warped" is a metric by construction; axioms={self.axioms!r} needs tables="full"')
+        if self.link == "sqrt" and self.axioms is None:
+            raise NotSupportedError(
+                'link="sqrt" learns the squared distance, which has no sign, and axioms=None allows it below 0, where it has '
+                'no root; use axioms="premetric", or link="identity"'
+            )
         resolve_loss(self.loss)
+        resolve_solver(self.solver)
         self.penalties()
         return self
 

@@ -134,8 +134,9 @@ def _path(recipe: Recipe, structure: Structure, base: Baseline, part: Task, held
     for k, alpha in sorted(enumerate(alphas), key=lambda a: -a[1]):
         trial = replace(recipe, alpha=alpha)
         terms = make_terms(trial, structure, base)
-        solution = least_squares(moments, total(trial.penalties(structure.embedding), terms.columns), terms.lower, start)
-        start = solution.weights
+        penalty = total(trial.penalties(structure.embedding), terms.columns)
+        start = least_squares(moments, penalty, terms.lower, start).weights
+        start = terms.settled(start, penalty, moments.norms)
         weights = np.concatenate([structure.embedding.expanded(start[:n])[1], start[n:]])
         losses[k] = loss.value(design.matvec(weights) - held.scaled, held.weight)
     return losses

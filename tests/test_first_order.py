@@ -27,3 +27,14 @@ def test_the_matrix_need_not_be_held(monkeypatch):
     held = FirstOrder().solve(program)
     monkeypatch.setattr("semimetric.programs.design._HELD_ENTRIES", 0)
     np.testing.assert_allclose(FirstOrder().solve(program).weights, held.weights, atol=1e-6)
+
+
+@pytest.mark.parametrize("max_iter", [0, 20])
+def test_a_limit_between_checks_is_a_limit(max_iter):
+    """Gaps are certified every 50 iterations, and at the end."""
+    program = cases.program(cases.PENALTIES["ridge"])
+    with pytest.warns(UserWarning, match="stopped at the limit"):
+        solution = FirstOrder(max_iter=max_iter).solve(program)
+    assert solution.n_iter == max_iter
+    assert (solution.objective < program.objective(program.lower)) == (max_iter > 0)
+    assert np.isfinite(solution.gap)

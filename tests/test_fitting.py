@@ -1,9 +1,11 @@
+import warnings
+
 import cases
 import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, InputError, NotSupportedError, fitting
+from semimetric import DistanceRegressor, InputError, NotSupportedError, SemimetricWarning, fitting
 from semimetric._types import Pairs
 from semimetric.embeddings.pairs import PairEmbedding
 from semimetric.fitting import baseline, build, ends, make_task, make_terms
@@ -23,6 +25,8 @@ BAD = {
     "relative": ({"relative": 0.0}, "relative=0.0", "must be > 0"),
     "loss": ({"loss": "cubic"}, "loss='cubic'", "not known", "'huber'"),
     "penalty": ({"penalty": "smooth"}, "penalty='smooth'", "not known", "'ridge'"),
+    "solver": ({"solver": "bogus"}, "solver='bogus'", "not known", "use 'auto'"),
+    "signed squares": ({"link": "sqrt", "axioms": None}, 'link="sqrt"', "no sign", 'axioms="premetric"', NotSupportedError),
     "penalties": ({"penalty": [1.0]}, "penalty=[1.0]", "a sequence of them"),
     "metric": ({"axioms": "metric"}, "axioms='metric'", "needs the triangle inequality", 'tables="warped"', NotSupportedError),
     "warped premetric": ({"tables": "warped", "axioms": None}, 'tables="warped"', "needs", 'tables="full"', NotSupportedError),
@@ -124,11 +128,44 @@ def test_many_columns_are_restricted_to_those_that_pairs_touch(monkeypatch):
     np.testing.assert_allclose(models[1].pairwise(ITEMS), table, atol=0.02 * table.mean())
 
 
-def test_pairs_of_weight_zero_are_dropped_before_anything_is_evaluated():
-    weight = np.where(np.arange(len(Y)) < 100, 1.0, 0.0) / 100
-    recipe = Recipe(n_knots=3, base_distances=(cases.cityblock,))
-    structure = build(recipe, ITEMS, NAMES)
-    assert len(make_task(recipe, structure, Pairs(ITEMS, INDEX), Y, weight).base) == 100
+@pytest.mark.parametrize("options", [{}, {"solver": "interior_point"}, {"tables": "warped", "knots": "uniform"}, {"stream": 1}])
+def test_without_a_penalty_what_no_pair_touches_takes_the_prior(options):
+    """Two clusters and no pair between them: the distance across is that of the weighted L1 distance, not 0."""
+    rng = np.random.default_rng(0)
+    items = np.concatenate([rng.random((30, 1)), 5 + rng.random((30, 1))])
+    index = np.concatenate([rng.integers(0, 30, (300, 2)), rng.integers(30, 60, (300, 2))])
+    y = cases.cityblock(items[index[:, 0]], items[index[:, 1]])
+    learn = DistanceRegressor.partial_fit if "stream" in options else DistanceRegressor.fit
+    options = {name: value for name, value in options.items() if name != "stream"}
+    model = learn(DistanceRegressor(n_knots=8, alpha=1e-3, penalty=None, preprocessor=items, **options), index, y)
+    assert model.semimetric_([0.2], [5.8]) == pytest.approx(5.6, rel=0.05)
+    np.testing.assert_allclose(model.predict(index), y, atol=1e-3)
+
+
+@pytest.mark.parametrize("tables", ["full", "warped"])
+def test_features_learned_clipped_stay_clipped_and_say_so(tables):
+    """Items beyond given knots: the table already holds what lies outside, so its mean slope must not be added again."""
+    items = np.random.default_rng(0).random((100, 2))
+    index = cases.sample_pairs(items, 400, random_state=0)
+    y = np.abs(items[index[:, 0]] - items[index[:, 1]]) @ [1.0, 3.0]
+    options = {"knots": [[0.25, 0.5, 0.75], [0.0, 0.5, 1.0]], "alpha": 1e-6, "tables": tables, "preprocessor": items}
+    n = int(((items[:, 0] < 0.25) | (items[:, 0] > 0.75)).sum())
+    with pytest.warns(SemimetricWarning, match=rf"of 100 items some lie beyond the knots \(x0: {n}\)"):
+        d = DistanceRegressor(**options).fit(index, y).semimetric_
+    assert d([0, 0], [1, 0]) == pytest.approx(d([0.25, 0], [0.75, 0]), rel=1e-3)
+    assert d([0.4, 0], [0.4, 2]) == pytest.approx(6.0, rel=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SemimetricWarning)
+        clipped = DistanceRegressor(**options, outside="clip").fit(index, y).semimetric_
+    assert clipped.epsilon[0] == d.epsilon[0]
+
+
+@pytest.mark.parametrize(("link", "factor"), [("sqrt", 1e160), ("sqrt", 1e-160), ("identity", 1e300), ("identity", 1e-300)])
+def test_targets_that_floating_point_cannot_hold_are_refused(link, factor):
+    model = DistanceRegressor(**cases.FAST, link=link, preprocessor=ITEMS)
+    assert_refused(lambda: model.fit(INDEX, Y * factor), "the distances reach", "is required", "rescale the distances")
+    near = factor**0.85
+    np.testing.assert_allclose(model.fit(INDEX, Y * near).predict(INDEX) / near, model.fit(INDEX, Y).predict(INDEX), rtol=1e-6)
 
 
 def test_under_the_swap_groups_without_weight_stay():

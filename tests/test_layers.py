@@ -19,10 +19,10 @@ embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings
 embeddings.directions embeddings.histograms embeddings.states
 base_distances axioms distance outside
 programs.losses programs.penalties programs.design programs.program programs.certificate programs.constraints programs
-solvers.base solvers.gram solvers.interior_point solvers.first_order solvers.reference solvers.auto solvers
+solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order solvers.reference solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
-recipe fitting selection
+recipe task assembly fitting streaming selection
 estimators.base estimators.regressor estimators.approximator
 persistence plotting demo frames commands cli __main__ __init__
 """.split()

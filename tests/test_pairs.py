@@ -74,7 +74,7 @@ def touched(rng, groups=((0, 1), (2,))):
     whole = PairEmbedding(GRID, groups)
     X = rng.uniform(0, 4, (12, 3)).clip(GRID.low, GRID.high)
     items, i, j = whole.locate(X), np.arange(11), np.arange(1, 12)
-    return whole, whole.touched_by(items, i, j, np.array([1.0, 2.0, 3.0])), X, i, j
+    return whole, whole.restricted(whole.touched_by(items, i, j), np.array([1.0, 2.0, 3.0])), X, i, j
 
 
 def test_touched_vertices_are_those_with_a_coefficient(rng):
@@ -86,6 +86,13 @@ def test_touched_vertices_are_those_with_a_coefficient(rng):
     assert not part.whole
     w = rng.random(part.n_columns)
     np.testing.assert_allclose(part.csr(items, i, items, j) @ w, part.paired(items, i, items, j, w))
+
+
+def test_columns_are_found_again_among_more_columns(rng):
+    whole, part, _, _, _ = touched(rng)
+    w = rng.random(whole.n_columns)
+    taken = np.concatenate([np.isin(v.keys, p.keys) for v, p in zip(whole.vertices, part.vertices, strict=True)])
+    np.testing.assert_array_equal(w[whole.positions(part)], w[taken])
 
 
 def test_expanded_touched_columns_give_the_same_distance_everywhere(rng):
@@ -111,7 +118,7 @@ def test_unseen_vertices_scale_with_the_unit_and_decide_positivity(rng):
 def test_what_needs_whole_tables_says_so(rng):
     large = PairEmbedding(Grid([np.arange(20.0)] * 3), [(0, 1, 2)])
     items = large.locate(rng.uniform(0, 19, (5, 3)))
-    part = large.touched_by(items, np.arange(4), np.arange(1, 5), np.ones(3))
+    part = large.restricted(large.touched_by(items, np.arange(4), np.arange(1, 5)), np.ones(3))
     assert_refused(lambda: part.tables(np.ones(part.n_columns)), "only touched vertices", "too large", error=NotSupportedError)
     assert_refused(lambda: part.differences("tables"), "tables that can be held", "ridge", error=NotSupportedError)
     assert_refused(lambda: large._lookups, "(0, 1, 2) is too large", "fewer knots", error=NotSupportedError)

@@ -68,6 +68,15 @@ def test_a_base_distance_takes_what_it_explains():
     assert model.semimetric_.base_distances[0].weight == pytest.approx(2.5, rel=0.01)
 
 
+@pytest.mark.parametrize("options", [{}, {"n_knots": "auto", "alpha": "auto"}, {"base_distances": (cases.cityblock,)}])
+def test_a_pair_of_weight_zero_is_as_good_as_absent(options):
+    keep = np.arange(len(Y)) % 3 > 0
+    weighted, absent = fit(sample_weight=keep.astype(float), **options), fit(INDEX[keep], Y[keep], **options)
+    assert weighted.recipe_.n_knots == absent.recipe_.n_knots
+    assert weighted.choices_ == absent.choices_
+    assert (weighted.semimetric_.weights == absent.semimetric_.weights).all()
+
+
 def test_threads_do_not_change_the_weights():
     np.testing.assert_allclose(fit(n_jobs=2).semimetric_.weights, fit().semimetric_.weights, rtol=1e-9)
 
@@ -126,24 +135,28 @@ def test_constant_features_are_warned_of_and_carry_nothing():
     assert model.semimetric_.contributions(items[0], items[1])[3] == 0
 
 
-def test_partial_fit_says_what_it_needs():
-    def refused(*parts, **options):
-        model = DistanceRegressor(**{"n_knots": 3, "alpha": 1e-3} | options, preprocessor=ITEMS)
-        assert_refused(lambda: model.partial_fit(INDEX, Y), *parts, error=NotSupportedError)
-
-    refused("cannot hold pairs out", "give numbers", 'not "auto"', alpha="auto")
-    refused("second moments", 'loss="squared"', loss="absolute")
-    refused("second moments", 'link="identity"', link="sqrt")
-    model = DistanceRegressor(**cases.FAST).partial_fit(POINTS, Y)
-    assert_refused(lambda: model.partial_fit(POINTS[:, :, :2], Y), "2 features", "the first had 3")
+@pytest.mark.parametrize("options", [{}, {"n_knots": "auto", "alpha": "auto"}, {"base_distances": (cases.cityblock,)}])
+def test_items_that_are_all_the_same_are_refused(options):
+    same = np.ones_like(ITEMS)
+    assert_refused(lambda: fit(preprocessor=same, **options), "all 3 features are constant", "differ in at least one", "give")
 
 
-def test_fit_forgets_what_partial_fit_gathered():
+@pytest.mark.filterwarnings("ignore:features")
+@pytest.mark.parametrize("tables", ["full", "warped"])
+def test_groups_of_constant_features_need_a_base_distance(tables):
+    options = {"preprocessor": np.column_stack([ITEMS, np.ones(len(ITEMS))]), "groups": [(3,)], "tables": tables}
+    assert_refused(lambda: fit(**options), "every feature that groups= names is constant", "is required", "name others")
+    model = fit(y=cases.cityblock(*POINTS.swapaxes(0, 1)), base_distances=(cases.cityblock,), **options)
+    assert model.score(INDEX, cases.cityblock(*POINTS.swapaxes(0, 1))) > 0.999
+
+
+def test_fit_forgets_what_partial_fit_gathered_and_says_so():
     model = DistanceRegressor(**cases.FAST, preprocessor=ITEMS)
     model.partial_fit(INDEX[:50], Y[:50]).fit(INDEX, Y)
     assert (model.semimetric_.weights == fit().semimetric_.weights).all()
-    model.partial_fit(INDEX[:50], Y[:50])
-    assert (model.predict(INDEX) != fit().predict(INDEX)).any()
+    assert_refused(
+        lambda: model.partial_fit(INDEX[:50], Y[:50]), "learned by fit", "no second moments", "fresh model", NotSupportedError
+    )  # fmt: skip
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Every solver against CVXPY on every kind of program: objective, bounds, and a gap that is sound."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -66,10 +67,20 @@ def test_agrees_where_no_certificate_may_exist(loss, penalty, setting, solver):
 
 
 @pytest.mark.parametrize("solver", cases.SOLVERS)
+def test_an_exact_fit_is_solved(solver):
+    """The optimum is 0, so no gap is small relative to it."""
+    program = cases.program(delta=0.0)
+    program = replace(program, y=program.design.matvec(np.full(len(program.lower), 0.5)))
+    solution = cases.SOLVERS[solver][0].solve(program)
+    assert solution.status is Status.SOLVED
+    assert solution.objective <= 1e-7 * program.loss.value(-program.y, program.sample_weight)
+
+
+@pytest.mark.parametrize("solver", cases.SOLVERS)
 def test_the_gap_is_sound_long_before_the_end(solver):
     """Stopped early, the bound still lies below the optimum, and the weights within their bounds."""
     program, reference = solved_by_cvxpy("squared", "ridge", "pairs")
-    engine = type(cases.SOLVERS[solver][0])(tol=1e-15, max_iter={"first order": 50}.get(solver, 1))
+    engine = type(cases.SOLVERS[solver][0])(tol=1e-15, max_iter={"first order": 50, "gram": 0}.get(solver, 1))
     with pytest.warns(UserWarning, match="stopped at the limit|solved to less than"):
         solution = engine.solve(program)
     assert np.isfinite(solution.gap)

@@ -72,7 +72,7 @@ class PairEmbedding(PairMap):
     zero_diagonal : bool, default True
         Leave out the columns (a, a), so that d(x, x) = 0.
     vertices : sequence of Vertices or None
-        Columns of each group; None takes all (see `touched_by` for groups whose tables are too large).
+        Columns of each group; None takes all (see `restricted` for groups whose tables are too large).
     unseen_slopes : ndarray of shape (n_features,) or None
         Weighted L1 that gives a vertex its value where training never was; never silently 0.
     """
@@ -101,17 +101,8 @@ class PairEmbedding(PairMap):
         self.holds_tables = all(v.fits for v in self.vertices)
         self.unseen_slopes = unseen_slopes
 
-    def touched_by(self, x: Items, i: Integers, j: Integers, slopes: Floats) -> "PairEmbedding":
-        """The same groups, with only the touched vertices as columns.
-
-        Parameters
-        ----------
-        x : Items
-        i, j : ndarray of int
-            The training pairs.
-        slopes : ndarray of shape (n_features,)
-            An untouched vertex takes the value of the L1 distance with these slopes, as in `prior`.
-        """
+    def touched_by(self, x: Items, i: Integers, j: Integers) -> list[Integers]:
+        """The vertices of every group that the pairs (x[i], x[j]) touch, each once."""
         check_rows(x, i, x, j, self.grid.n_features)
         seen: list[list[Integers]] = [[] for _ in self.groups]
         for block in blocks(len(i), 4096):
@@ -119,8 +110,25 @@ class PairEmbedding(PairMap):
             for g, found in enumerate(seen):
                 part = slice(self._slot[g], self._slot[g + 1])
                 found.append(np.unique(flat[:, part][values[:, part] > 0]))
-        vertices = [v.restricted(np.concatenate(found)) for v, found in zip(self.vertices, seen, strict=True)]
+        return [np.unique(np.concatenate(found)) for found in seen]
+
+    def restricted(self, touched: Sequence[Integers], slopes: Floats) -> "PairEmbedding":
+        """The same groups, with only the vertices ``touched`` as columns.
+
+        Parameters
+        ----------
+        touched : sequence of ndarray of int
+            Vertices of every group, such as `touched_by` gives.
+        slopes : ndarray of shape (n_features,)
+            An untouched vertex takes the value of the L1 distance with these slopes, as in `prior`.
+        """
+        vertices = [v.restricted(found) for v, found in zip(self.vertices, touched, strict=True)]
         return self._with(vertices, self._shared(slopes))
+
+    def positions(self, part: "PairEmbedding") -> Integers:
+        """Where the columns of ``part`` are among these: the same groups, with some of the vertices."""
+        found = [np.searchsorted(v.keys, p.keys) for v, p in zip(self.vertices, part.vertices, strict=True)]
+        return np.concatenate([base + f for base, f in zip(self._base, found, strict=False)])
 
     def expanded(self, w: Floats) -> tuple["PairEmbedding", Floats]:
         """Every table that can be held made whole, and its weights.

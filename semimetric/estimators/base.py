@@ -79,7 +79,9 @@ class LearnedDistance(BaseEstimator):
         return self.semimetric_.transform(X)
 
     def _record(self, semimetric: Semimetric, solution: Solution) -> None:
+        """Keep what was learned; an interrupted solution is kept too, and Ctrl-C goes on to whoever called."""
         self.semimetric_, self.solution_ = semimetric, solution
+        solution.raise_if_interrupted()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "semimetric_")

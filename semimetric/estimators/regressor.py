@@ -1,7 +1,6 @@
 """Learning a distance from pairs with measured distances (paper 2, section 4)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,25 +10,14 @@ from .._checks import check_distances, check_weights
 from .._errors import InputError, NotSupportedError
 from .._threads import blas_threads
 from .._types import ArrayLike, Floats, Pairs
-from ..distance import Semimetric
-from ..fitting import (
-    Structure,
-    Task,
-    baseline,
-    build,
-    distance,
-    ends,
-    fit,
-    least_squares,
-    make_task,
-    make_terms,
-)
-from ..programs.design import Moments
-from ..programs.losses import Loss, resolve_loss
-from ..programs.penalties import Penalty, total
+from ..fitting import fit
+from ..programs.losses import Loss
+from ..programs.penalties import Penalty
 from ..recipe import Recipe
 from ..selection import decide
-from ..solvers.base import Solution, Solver
+from ..solvers.base import Solver
+from ..streaming import Stream, check_streams
+from ..task import build, check_varied, make_task
 from .base import LearnedDistance
 
 __all__ = ["DistanceRegressor"]
@@ -65,14 +53,19 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         positivity is not claimed.
     outside : {"extend", "clip"}, default "extend"
         Outside the range of the training items a feature adds its mean slope across the range, or only delta a range, as
-        good as clipped (paper 2, Alg. 1). `Semimetric.outside` reports how often that happens.
+        good as clipped (paper 2, Alg. 1). `Semimetric.outside` reports how often that happens. A feature whose training
+        items already lie beyond its knots (given ``knots=``, or a later block of `partial_fit`) was learned as if they
+        were at its end, so it is clipped, with a `SemimetricWarning` that counts them.
     link : {"identity", "sqrt"}, default "identity"
         With "sqrt" the tables learn the squared distance.
     loss : {"squared", "absolute", "huber"} or Loss, default "squared"
     relative : bool or float, default False
         Divide the residual of a pair by max(its target, floor); True takes the floor 0.1, in units of the mean target.
     penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence of them, or None
-        "auto" is `Ridge` towards the weighted L1 distance, `Shift` and `Roughness` of tensor differences.
+        "auto" is a ridge towards the weighted L1 distance plus tensor differences of order 1 and differences under a common
+        shift. Where no pair ever was, it, "ridge" and None give the weighted L1 distance that fits the pairs; "lasso" and
+        "ridge-zero" shrink to 0 what the pairs do not ask for, so what they never touched goes to its lower bound: a
+        distance between regions that no pair joins is then close to 0.
     alpha : float or "auto", default "auto"
         Strength of a penalty given by name; "auto" chooses on held-out pairs, by least squares.
     solver : {"auto", "gram", "interior_point", "first_order", "reference"} or Solver, default "auto"
@@ -155,7 +148,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self.verbose = verbose
 
     def fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "DistanceRegressor":
-        """Learn from pairs and their distances.
+        """Learn from pairs and their distances; what was learned before, by `partial_fit` too, is forgotten.
 
         Parameters
         ----------
@@ -163,11 +156,14 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         y : array-like of shape (n_pairs,)
             Distances, >= 0 (any sign with ``axioms=None``).
         sample_weight : array-like of shape (n_pairs,) or None
+            Pairs of weight 0 are as good as absent.
 
         Raises
         ------
         InputError
             If the data cannot be used; NotSupportedError if parameters do not go together.
+        KeyboardInterrupt
+            On Ctrl-C. If the last solver was at work, ``semimetric_`` and ``solution_`` hold its best weights so far.
         """
         recipe = self._recipe()
         checked, target, weight = self._checked(pairs, y, sample_weight)
@@ -177,45 +173,69 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     def _learn(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]) -> "DistanceRegressor":
         with blas_threads(self.n_jobs):
             self._decide_and_fit(recipe, pairs, y, weight, names)
-        self.n_features_in_ = pairs.items.shape[1]
-        self.__dict__.pop("_stream", None)
         return self
 
     def _decide_and_fit(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]) -> None:
+        check_varied(pairs.used)
         self.recipe_, self.choices_ = decide(
             recipe, auto_knots=isinstance(self.n_knots, str), auto_alpha=isinstance(self.alpha, str),
             pairs=pairs, y=y, weight=weight, names=names,
         )  # fmt: skip
         structure = build(self.recipe_, pairs.used, names)
-        self._record(*fit(self.recipe_, structure, make_task(self.recipe_, structure, pairs, y, weight)))
+        learned = fit(self.recipe_, structure, make_task(self.recipe_, structure, pairs, y, weight))
+        self.n_features_in_ = pairs.items.shape[1]
+        self.__dict__.pop("_stream", None)
+        self._record(*learned)
 
     def predict(self, pairs: ArrayLike) -> Floats:
         """Learned distances, shape (n_pairs,): the same as `pair_distance`."""
         return self.pair_distance(pairs)
 
     def partial_fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "DistanceRegressor":
-        """Add a block of pairs to what was learned so far, exactly: any order of blocks gives the same as one `fit`.
+        """Add a block of pairs to what earlier blocks taught.
 
-        The first block fixes knots and directions (give ``knots=`` to be independent of it). Needs the squared loss and
-        numbers for ``n_knots`` (or given knots) and ``alpha``.
+        Any order of blocks gives the same as one `fit` on all pairs, to rounding, with the knots and directions that the
+        first block fixes; give ``knots=`` to be independent of it. Parameters that act when the weights are solved for
+        may change between blocks (alpha, penalty, delta, outside). A block counts once its weights are learned: one that
+        raises, or is interrupted, is as if it had not been given.
+
+        Parameters
+        ----------
+        pairs, y, sample_weight
+            As in `fit`.
+
+        Raises
+        ------
+        NotSupportedError
+            If second moments are not enough (squared loss, identity link, numbers for ``n_knots`` and ``alpha``), or the
+            model was learned by `fit`, which keeps none.
+        InputError
+            If the block cannot be used, other parameters changed, or the pairs need more than 8,000 weights.
         """
         recipe = self._recipe()
         if isinstance(self.alpha, str) or (isinstance(self.n_knots, str) and isinstance(self.knots, str)):
             raise NotSupportedError('partial_fit cannot hold pairs out; give numbers for n_knots= and alpha=, not "auto"')
-        if not resolve_loss(recipe.loss).quadratic or recipe.link != "identity" or recipe.relative is not False:
+        check_streams(recipe)
+        if hasattr(self, "semimetric_") and not hasattr(self, "_stream"):
             raise NotSupportedError(
-                'partial_fit adds up second moments: it needs loss="squared", link="identity", relative=False'
+                "this model was learned by fit, which keeps no second moments to add to; call partial_fit from the first "
+                "block on, on a fresh model (sklearn.base.clone)"
             )
         checked, target, weight = self._checked(pairs, y, sample_weight, normalise=False)
-        if not hasattr(self, "_stream"):
-            names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
-            self._stream = _Stream(build(recipe, checked.used, names))
-            self.n_features_in_, self.recipe_, self.choices_ = checked.items.shape[1], recipe, ()
-        elif checked.items.shape[1] != self.n_features_in_:
+        self._stream: Stream | None = getattr(self, "_stream", None)
+        stream = self._stream
+        if stream is not None and checked.items.shape[1] != self.n_features_in_:
             raise InputError(f"this block has {checked.items.shape[1]} features, the first had {self.n_features_in_}")
         with blas_threads(self.n_jobs):
-            self._stream.add(recipe, checked, target, weight)
-            self._record(*self._stream.solve(recipe))
+            if stream is None:
+                names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
+                stream = Stream.begin(recipe, build(recipe, checked.used, names), checked, target, weight)
+            else:
+                stream = stream.add(recipe, checked, target, weight)
+            solved = stream.solve(recipe)
+        self.n_features_in_, self.recipe_, self.choices_ = checked.items.shape[1], recipe, ()
+        self._record(*solved)
+        self._stream = stream
         return self
 
     def _recipe(self) -> Recipe:
@@ -243,38 +263,5 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
                 "least two pairs at different distances"
             )
         raw = np.ones(len(checked)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return checked, target, weight if normalise else raw
-
-
-class _Stream:
-    """Second moments of everything seen, in the user's units."""
-
-    def __init__(self, structure: Structure) -> None:
-        self.structure, self.mean = structure, 0.0
-        self.moments: Moments | None = None
-        self.prior: Moments | None = None
-        self.task: Task | None = None
-
-    def add(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats) -> None:
-        task = make_task(recipe, self.structure, pairs, y, weight)
-        used = weight[weight > 0]
-        embedding = self.structure.embedding
-        raw = [
-            task.design(self.structure, e, recipe.n_jobs).moments(task.target * task.unit, used)
-            for e in (ends(self.structure), embedding)
-        ]
-        self.prior = raw[0] if self.prior is None else self.prior + raw[0]
-        self.moments = raw[1] if self.moments is None else self.moments + raw[1]
-        self.mean += float(used @ np.abs(y[weight > 0]))
-        self.task = self.task or task
-
-    def solve(self, recipe: Recipe) -> tuple[Semimetric, Solution]:
-        """As `fitting.fit`, from the moments."""
-        if self.moments is None or self.prior is None or self.task is None:
-            raise InputError("nothing was added yet")
-        unit = self.mean / self.moments.total
-        base = baseline(self.structure, self.prior.in_unit(unit))
-        terms = make_terms(recipe, self.structure, base)
-        solution = least_squares(self.moments.in_unit(unit), total(recipe.penalties(), terms.columns), terms.lower)
-        task = replace(self.task, unit=unit)
-        return distance(recipe, self.structure, task, solution.weights, terms.delta), solution
+        used = weight > 0  # a pair of weight 0 is as good as absent: its items place no knot, and no split holds it
+        return checked.take(used), target[used], (weight if normalise else raw)[used]

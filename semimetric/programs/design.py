@@ -38,9 +38,25 @@ class Moments:
             self.gram + other.gram, self.cross + other.cross, self.square + other.square, self.total + other.total
         )  # fmt: skip
 
-    def in_unit(self, unit: float) -> "Moments":
-        """The moments of y / unit."""
-        return Moments(self.gram, self.cross / unit, self.square / unit**2, self.total)
+    def in_unit(self, unit: float, n_base: int = 0) -> "Moments":
+        """The moments of y / unit, where the last ``n_base`` columns are distances and are divided by it too."""
+        scale = np.append(np.ones(len(self.cross) - n_base), np.full(n_base, 1.0 / unit))
+        return Moments(self.gram * np.outer(scale, scale), self.cross * scale / unit, self.square / unit**2, self.total)
+
+    def scattered(self, positions: Integers, n: int) -> "Moments":
+        """The same moments among ``n`` columns, those at other positions than ``positions`` being 0."""
+        gram, cross = np.zeros((n, n)), np.zeros(n)
+        gram[np.ix_(positions, positions)], cross[positions] = self.gram, self.cross
+        return Moments(gram, cross, self.square, self.total)
+
+    def norms(self) -> Floats:
+        """sqrt(sum_i s_i A_ij²), shape (n,)."""
+        return np.sqrt(np.maximum(np.diag(self.gram), 0.0))
+
+    @property
+    def mean(self) -> "Moments":
+        """The moments for weights that sum to 1."""
+        return Moments(self.gram / self.total, self.cross / self.total, self.square / self.total, 1.0)
 
 
 class Design(ABC):

@@ -105,6 +105,7 @@ class Ridge(Penalty):
     ----------
     alpha : float, default 1e-4
     towards : {"prior", "zero"}
+        Vertices that no pair ever touched go there: towards zero, to their lower bound.
     """
 
     alpha: float = 1e-4
@@ -203,6 +204,8 @@ class Shift(_Differences):
 @dataclass(frozen=True)
 class Lasso(Penalty):
     """alpha mean |w / unit|: weights that the data do not need fall to their lower bound.
+
+    So do those of vertices that no pair ever touched: distances between regions that no pair joins come out close to 0.
 
     Parameters
     ----------

@@ -8,11 +8,26 @@ from .gram import Gram
 from .interior_point import InteriorPoint
 from .reference import Reference
 
-__all__ = ["choose"]
+__all__ = ["choose", "resolve_solver"]
 
 _GRAM_COLUMNS = 8_000
 _INTERIOR_COLUMNS = 4_000
 _NAMES = {"reference": Reference(), "gram": Gram(), "interior_point": InteriorPoint(), "first_order": FirstOrder()}
+
+
+def resolve_solver(solver: "str | Solver") -> Solver | None:
+    """The solver that is given by name or as itself; None for "auto".
+
+    Raises
+    ------
+    InputError
+        If there is none of that name.
+    """
+    if isinstance(solver, Solver) or solver == "auto":
+        return solver if isinstance(solver, Solver) else None
+    if not isinstance(solver, str) or solver not in _NAMES:
+        raise InputError(f"solver={solver!r} is not known; use 'auto', {', '.join(map(repr, _NAMES))}, or a Solver")
+    return _NAMES[solver]
 
 
 def choose(solver: "str | Solver", program: ConvexProgram) -> tuple[Solver, str]:
@@ -24,12 +39,9 @@ def choose(solver: "str | Solver", program: ConvexProgram) -> tuple[Solver, str]
         ``"auto"`` takes Gram for squared losses of up to 8,000 weights, InteriorPoint for other losses of up to 4,000,
         FirstOrder beyond, and Reference (CVXPY) for what all of these refuse.
     """
-    if isinstance(solver, Solver):
-        return solver, "given"
-    if solver in _NAMES:
-        return _NAMES[solver], "given"
-    if solver != "auto":
-        raise InputError(f"solver={solver!r} is not known; use 'auto', {', '.join(map(repr, _NAMES))}, or a Solver")
+    given = resolve_solver(solver)
+    if given is not None:
+        return given, "given"
     n = program.design.shape[1]
     tried: list[tuple[Solver, int, str]] = [
         (Gram(), _GRAM_COLUMNS, f"squared loss, {n} weights"),

@@ -51,6 +51,17 @@ class Solution:
         """gap / objective: the share of the objective that a perfect solver could still remove, at most."""
         return self.gap / max(abs(self.objective), 1e-300)
 
+    def warn_unless_solved(self) -> None:
+        """Say that a solver stopped before its tolerance, and with what gap."""
+        if self.status is not Status.SOLVED:
+            warnings.warn(f"{self!r}", ConvergenceWarning, stacklevel=4)
+
+    def raise_if_interrupted(self) -> "Solution":
+        """The solution, if Ctrl-C did not end it; else KeyboardInterrupt, so that whoever waits for it learns."""
+        if self.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt(self.status.value)
+        return self
+
     def __repr__(self) -> str:
         return (
             f"Solution({self.solver}: {self.status.value}; objective {self.objective:.6g}, "
@@ -72,15 +83,19 @@ class Solver(ABC):
     def solve(self, program: ConvexProgram, *, start: Floats | None = None, verbose: bool = False) -> Solution:
         """Solve ``program``, warm from ``start`` where the solver can use it.
 
+        Ctrl-C ends the iterations: the solution then has the status ``INTERRUPTED`` and the best weights so far, and the
+        caller decides. Where there are no weights yet, and in `Reference`, it raises.
+
         Raises
         ------
         NotSupportedError
             Before the first iteration, naming what does not go together.
+        KeyboardInterrupt
+            On Ctrl-C before there are any weights.
         """
         reason = self.refusal(program)
         if reason is not None:
             raise NotSupportedError(f"{type(self).__name__} cannot solve this program: {reason}")
         solution = self._solve(program, start, verbose)
-        if solution.status is not Status.SOLVED:
-            warnings.warn(f"{solution!r}", ConvergenceWarning, stacklevel=3)
+        solution.warn_unless_solved()
         return solution

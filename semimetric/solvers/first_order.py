@@ -46,7 +46,7 @@ class FirstOrder(Solver):
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         run = _Run(program, start)
-        status = Status.LIMIT
+        status, n_iter = Status.LIMIT, 0
         with tqdm(total=self.max_iter, desc="first order", disable=not verbose) as bar:
             try:
                 for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - reported
@@ -56,11 +56,13 @@ class FirstOrder(Solver):
                     run.check()
                     bar.update(_CHECK)
                     bar.set_postfix(objective=run.objective, gap=run.gap)
-                    if run.gap <= self.tol * abs(run.objective):
+                    if run.gap <= self.tol * max(abs(run.objective), program.exact):
                         status = Status.SOLVED
                         break
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
+        if status is not Status.SOLVED:
+            run.certify()  # what came after the last check
         return Solution(run.best, run.objective, run.gap, n_iter, status, "FirstOrder")
 
 
@@ -126,6 +128,10 @@ class _Run:
             self.product = self.A.rmatvec(self.theta)
         self._reweigh()
         self._begin(min(gaps))
+
+    def certify(self) -> None:
+        """Certify the current point, wherever it was left."""
+        self._certify(self.w, self.theta)
 
     def _certify(self, w: Floats, theta: Floats) -> float:
         objective = self._objective(w)

@@ -8,27 +8,30 @@ The moments are sums over pairs, so they accumulate over blocks, over calls of `
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .._types import Floats
 from ..programs.design import Moments
 from ..programs.penalties import Quadratic
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status
+from .box import BoxQuadratic, Found, interior, solve_regular
 
-__all__ = ["Gram", "box_quadratic", "solve_moments"]
+__all__ = ["Gram", "minimise", "solve_moments"]
 
-_JITTER = 1e-12  # of the mean diagonal, in the factorisation only: a singular H still gives a descent direction
+_FEW = 12  # Newton steps before, and after, interior points
+_HALVINGS = 40
 
 
 @dataclass(frozen=True)
 class Gram(Solver):
     """Projected Newton on the second moments (Bertsekas 1982): exact up to rounding, for up to ~10,000 weights.
 
+    Where the moments are too singular for it (more weights than the pairs determine, and no ridge), interior points.
+
     Parameters
     ----------
     tol : float, default 1e-9
-        Largest certified gap, relative to the objective at w = lower.
+        Largest certified gap, relative to the objective at w = 0.
     max_iter : int, default 200
     """
 
@@ -53,90 +56,95 @@ def solve_moments(solver: Gram, moments: Moments, penalty: Quadratic, lower: Flo
     b = moments.cross + penalty.q
     constant = moments.square / 2 + penalty.constant
     scale = max(constant, 1e-300)
-    upper = _box(moments, lower, scale)
-    w, gap, n_iter = box_quadratic(H, b, lower, upper, start, tol=solver.tol * scale, max_iter=solver.max_iter)
-    objective = max(float(w @ (H @ w)) / 2 - float(b @ w) + constant, 0.0)
-    status = Status.SOLVED if gap <= solver.tol * scale else Status.LIMIT if n_iter >= solver.max_iter else Status.INACCURATE
-    return Solution(w, objective, gap, n_iter, status, "Gram")
+
+    def objective_at(w: Floats) -> float:
+        return max(float(w @ (H @ w)) / 2 - float(b @ w) + constant, 0.0)
+
+    reached = objective_at(np.where(np.isfinite(lower), lower, 0.0))
+    box = BoxQuadratic(H, b, lower, _upper(moments, lower, reached))
+    tol = solver.tol * scale
+    found = minimise(box, start, tol=tol, max_iter=solver.max_iter)
+    return Solution(found.w, objective_at(found.w), found.gap, found.n_iter, _status(solver, found, tol), "Gram")
 
 
-def _box(moments: Moments, lower: Floats, objective: float) -> Floats:
+def _status(solver: Gram, found: Found, tol: float) -> Status:
+    if found.interrupted:
+        return Status.INTERRUPTED
+    if found.gap <= tol:
+        return Status.SOLVED
+    return Status.LIMIT if found.n_iter >= solver.max_iter else Status.INACCURATE
+
+
+def _upper(moments: Moments, lower: Floats, objective: float) -> Floats:
     """Upper bounds that a minimiser obeys, given that ``objective`` can be reached with A, w >= 0.
 
     w_j ‖A_j‖ <= ‖A w‖ <= ‖y‖ + sqrt(2 objective), norms weighted by S; infinite for columns that no pair touches.
     """
-    reach = np.sqrt(moments.square) + np.sqrt(2.0 * objective)
-    norm = np.sqrt(np.maximum(np.diag(moments.gram), 0.0))
+    reach, norm = np.sqrt(moments.square) + np.sqrt(2.0 * objective), moments.norms()
     with np.errstate(divide="ignore"):
         return np.maximum(np.where(norm > 0, reach / norm, np.inf), lower)
 
 
-def _gap(H: Floats, gradient: Floats, w: Floats, lower: Floats, upper: Floats) -> float:
-    """A bound of objective - optimum.
+def minimise(box: BoxQuadratic, start: Floats | None = None, *, tol: float, max_iter: int) -> Found:
+    """The minimum over the box: projected Newton steps, and where H is too singular for them, interior points.
 
-    Frank-Wolfe over the box; where the box is open, g² / (2 H_jj) for the columns that only a diagonal penalty holds. With
-    free weights it is half the squared Newton decrement.
+    Newton ends with weights exactly at their bounds and profits from a start, so it has the first word and the last.
     """
-    if not np.isfinite(lower).all():
-        return abs(float(gradient @ _solve_free(H, gradient))) / 2
-    closed = np.isfinite(upper)
-    alone = np.divide(gradient**2, 2.0 * np.diag(H), out=np.zeros_like(gradient), where=np.diag(H) > 0)
-    falling = np.where(gradient < 0, np.where(closed, -gradient * (np.where(closed, upper, w) - w), alone), 0.0)
-    return float(np.maximum(gradient, 0.0) @ (w - lower) + np.maximum(falling, 0.0).sum())
+    first = np.where(box.free, 0.0, box.lower) if start is None else np.maximum(start, box.lower)
+    found = _newton(box, first, tol, max_iter if box.free.any() else min(max_iter, _FEW))
+    if found.gap <= tol or found.interrupted or found.n_iter == max_iter or box.free.any():
+        return found
+    inner, multipliers = interior(box, tol=tol, max_iter=max_iter - found.n_iter)
+    found = _better(found, inner, tol)
+    if inner.interrupted or found.n_iter >= max_iter:
+        return found
+    snapped = np.where(inner.w - box.lower < multipliers / box.scale, box.lower, inner.w)
+    return _better(found, _newton(box, snapped, tol, min(max_iter - found.n_iter, _FEW)), tol)
 
 
-def _solve_free(H: Floats, g: Floats) -> Floats:
-    """H⁻¹ g, with as little added to the diagonal as the factorisation needs."""
-    jitter = _JITTER * max(float(np.trace(H)) / len(H), 1e-300)
-    for _ in range(8):
-        try:
-            shifted = H.copy()
-            shifted[np.diag_indices_from(shifted)] += jitter
-            return cho_solve(cho_factor(shifted, overwrite_a=True, check_finite=False), g, check_finite=False)
-        except LinAlgError:
-            jitter *= 100.0
-    return g / max(float(np.trace(H)), 1e-300)  # steepest descent with a safe step
+def _better(old: Found, new: Found, tol: float) -> Found:
+    """The new point if its gap is small enough or the smaller one, with the iterations of both."""
+    point = new if new.gap <= max(tol, old.gap) else old
+    return Found(point.w, point.gap, old.n_iter + new.n_iter, new.interrupted)
 
 
-def box_quadratic(
-    H: Floats, b: Floats, lower: Floats, upper: Floats, start: Floats | None = None, *, tol: float, max_iter: int
-) -> tuple[Floats, float, int]:
-    """min wᵀ H w / 2 - bᵀ w over w >= lower, by projected Newton steps on the free weights.
-
-    ``upper`` is a box that a minimiser is known to lie in; it certifies, and does not constrain.
-
-    Returns
-    -------
-    w : ndarray of shape (n,)
-    gap : float
-        Certified.
-    n_iter : int
-    """
-    w = np.where(np.isfinite(lower), lower, 0.0) if start is None else np.maximum(start, lower)
-    gradient = H @ w - b
-    for n_iter in range(max_iter + 1):
-        gap = _gap(H, gradient, w, lower, upper)
-        if gap <= tol or n_iter == max_iter:
-            break
-        free = (w > lower) | (gradient < 0)
-        step = np.zeros_like(w)
-        step[free] = -_solve_free(H[np.ix_(free, free)], gradient[free])
-        w, gradient, moved = _search(H, gradient, lower, w, step)
-        if not moved:
-            break
-    return w, gap, n_iter
+def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> Found:
+    """Projected Newton steps on the weights that are not held by their bound."""
+    gradient, gap, n_iter = box.H @ w - box.b, np.inf, 0
+    try:
+        for n_iter in range(max_iter + 1):  # noqa: B007 - reported
+            gap = box.gap(w, gradient)
+            if gap <= tol or n_iter == max_iter:
+                break
+            step = _newton_step(box, gradient, (w > box.lower) | (gradient < 0))
+            if box.free.any() and (gap := box.gap(w, gradient, step)) <= tol:
+                break
+            w, gradient, moved = _search(box, gradient, w, step)
+            if not moved:
+                break
+        if gap > tol:
+            gap = min(gap, box.gap(w, gradient, box.lift(gradient)))
+    except KeyboardInterrupt:
+        return Found(w, box.gap(w, box.H @ w - box.b), n_iter, interrupted=True)
+    return Found(w, gap, n_iter)
 
 
-def _search(H: Floats, gradient: Floats, lower: Floats, w: Floats, step: Floats) -> tuple[Floats, Floats, bool]:
+def _newton_step(box: BoxQuadratic, gradient: Floats, loose: np.ndarray) -> Floats:
+    step = np.zeros_like(gradient)
+    step[loose] = -solve_regular(box.H[np.ix_(loose, loose)], gradient[loose])
+    return step
+
+
+def _search(box: BoxQuadratic, gradient: Floats, w: Floats, step: Floats) -> tuple[Floats, Floats, bool]:
     """The first point on the projection arc of the step that decreases the objective, its gradient, and whether there is one.
 
     The change is computed from the move, not from two objectives, so that it is exact to the last digits of progress.
     """
     length = 1.0
-    for _ in range(40):
-        trial = np.maximum(w + length * step, lower)
+    for _ in range(_HALVINGS):
+        trial = np.maximum(w + length * step, box.lower)
         move = trial - w
-        turned = H @ move
+        turned = box.H @ move
         if float(gradient @ move) + float(move @ turned) / 2 < 0:
             return trial, gradient + turned, True
         length /= 2

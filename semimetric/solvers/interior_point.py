@@ -64,27 +64,27 @@ class InteriorPoint(Solver):
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         newton, certificate = _Newton(program), Certificate(program)
-        point, best, gap, status = newton.first(start), (np.inf, program.lower), np.inf, Status.LIMIT
+        point, best, gap, status, n_iter = newton.first(start), (np.inf, program.lower), np.inf, Status.LIMIT, 0
         with tqdm(total=self.max_iter, desc="interior point", disable=not verbose) as bar:
-            for n_iter in range(self.max_iter + 1):  # noqa: B007 - reported
-                state = newton.residuals(point)
-                objective = program.loss.value(state.residual, program.sample_weight) + program.penalty.value(point.w)
-                gap = min(gap, certificate.gap(point.theta, state.product, point.w, objective))
-                best = (objective, point.w) if objective <= best[0] else best
-                bar.set_postfix(objective=objective, gap=gap)
-                if gap <= self.tol * abs(objective):
-                    status = Status.SOLVED
-                    break
-                try:
+            try:
+                for n_iter in range(self.max_iter + 1):  # noqa: B007 - reported
+                    state = newton.residuals(point)
+                    objective = program.loss.value(state.residual, program.sample_weight) + program.penalty.value(point.w)
+                    best = (objective, point.w) if objective <= best[0] else best
+                    gap = min(gap, certificate.gap(point.theta, state.product, point.w, objective))
+                    bar.set_postfix(objective=objective, gap=gap)
+                    if gap <= self.tol * max(abs(objective), program.exact):
+                        status = Status.SOLVED
+                        break
                     with np.errstate(divide="raise", invalid="raise"):  # a room of exactly 0: as near as rounding lets it
                         point = newton.step(point, state)
-                except (LinAlgError, FloatingPointError):
-                    status = Status.INACCURATE
-                    break
-                except KeyboardInterrupt:
-                    status = Status.INTERRUPTED
-                    break
-                bar.update()
+                    bar.update()
+            except (LinAlgError, FloatingPointError):
+                status = Status.INACCURATE
+            except KeyboardInterrupt:
+                if not np.isfinite(best[0]):
+                    raise
+                status = Status.INTERRUPTED
         objective, w = best
         return Solution(np.maximum(w, program.lower), objective, gap, n_iter, status, "InteriorPoint")
 

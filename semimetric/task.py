@@ -1,0 +1,138 @@
+"""What is decided and prepared before any weight is learned: the structure of a distance, and pairs with targets.
+
+Targets are divided by their mean, so penalties, thresholds and delta do not depend on the unit of the distance.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ._errors import InputError
+from ._types import Floats, Integers, Pairs
+from .base_distances import base_functions
+from .callables import DistanceFunction
+from .embeddings.base import PairMap
+from .embeddings.directions import Directions, fit_directions
+from .embeddings.pairs import PairEmbedding, resolve_groups
+from .embeddings.warped import WarpedEmbedding
+from .grids import Grid
+from .programs.design import PairDesign
+from .recipe import Recipe
+
+__all__ = ["Structure", "Task", "build", "check_varied", "ends", "make_task"]
+
+_UNITS = (1e-290, 1e290)  # of the mean target: beyond, weights in the user's units overflow or lose their digits
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What is decided before the weights: names, directions, the embedding and the base distances."""
+
+    names: tuple[str, ...]
+    directions: Directions | None
+    embedding: PairMap
+    bases: tuple[DistanceFunction, ...]
+
+    @property
+    def n_raw(self) -> int:
+        """Number of raw features."""
+        return len(self.names)
+
+
+def build(recipe: Recipe, items: Floats, names: Sequence[str]) -> Structure:
+    """Directions, grid and embedding for ``items`` (n_items, n_features)."""
+    directions = fit_directions(recipe.directions, items, names=names, random_state=recipe.random_state)
+    features = directions.append(items) if directions else items
+    if isinstance(recipe.knots, str):
+        grid = Grid.fit(features, n_knots=recipe.n_knots, strategy=recipe.knots, random_state=recipe.random_state)
+    else:
+        grid = Grid(recipe.knots)
+    if grid.n_features != features.shape[1]:
+        raise InputError(f"knots are given for {grid.n_features} features, but there are {features.shape[1]}")
+    groups = resolve_groups(recipe.groups, grid.n_features)
+    if not (recipe.base_distances or any(grid.sizes[f] > 1 for group in groups for f in group)):
+        raise InputError("every feature that groups= names is constant; at least one that differs is required: name others")
+    bases = base_functions(recipe.base_distances, items)
+    if recipe.tables == "warped":
+        return Structure(tuple(names), directions, WarpedEmbedding(grid, groups), bases)
+    embedding = PairEmbedding(
+        grid, groups, symmetry=recipe.symmetry_of_columns, zero_diagonal=recipe.axioms is not None
+    )  # fmt: skip
+    return Structure(tuple(names), directions, embedding, bases)
+
+
+def check_varied(items: Floats) -> None:
+    """Refuse items that are all the same."""
+    if not np.ptp(items, axis=0).any():
+        raise InputError(
+            f"all {items.shape[1]} features are constant over the {len(items)} items of the pairs; items that differ in at "
+            "least one are required: give other items, or other columns"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Pairs with targets in units of their mean, ready for any structure.
+
+    ``target`` is y (y² for the square-root link) divided by ``unit``; ``scale`` multiplies rows of a relative loss.
+    """
+
+    pairs: Pairs
+    target: Floats
+    weight: Floats
+    base: Floats | None
+    unit: float
+    scale: Floats | None
+
+    def take(self, rows: Integers) -> "Task":
+        """Some of the pairs, weights summing to 1."""
+        part = [None if a is None else a[rows] for a in (self.base, self.scale)]
+        weight = self.weight[rows] / self.weight[rows].sum()
+        return replace(self, pairs=self.pairs.take(rows), target=self.target[rows], weight=weight, base=part[0], scale=part[1])
+
+    @property
+    def scaled(self) -> Floats:
+        """Targets of the scaled rows."""
+        return self.target if self.scale is None else self.target * self.scale
+
+    def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> PairDesign:
+        """Rows of ``embedding`` for these pairs."""
+        return PairDesign(embedding, self.pairs, structure.directions, self.base, self.scale, n_jobs)
+
+
+def make_task(
+    recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats, *, unit: float | None = None
+) -> Task:
+    """Targets in units of their mean, or in ``unit``; base distances are evaluated once. Every weight is > 0.
+
+    Raises
+    ------
+    InputError
+        If targets (squared for the square-root link) are too large or too small for floating point.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        target = y * y if recipe.link == "sqrt" else y
+        unit = float((weight / weight.sum()) @ np.abs(target)) if unit is None else unit
+        if not _UNITS[0] < unit < _UNITS[1]:
+            squares = 'their squares, which link="sqrt" learns, ' if recipe.link == "sqrt" else ""
+            raise InputError(
+                f"the distances reach {np.abs(y).max():g}, and {squares}have the mean {unit:g}; between {_UNITS[0]:g} and "
+                f"{_UNITS[1]:g} is required: rescale the distances"
+            )
+        target = target / unit
+    base = None
+    if structure.bases:
+        columns = [f.evaluate(pairs, n_jobs=recipe.n_jobs, verbose=recipe.verbose) for f in structure.bases]
+        values = np.column_stack(columns)
+        base = (values * values if recipe.link == "sqrt" else values) / unit
+    scale = None
+    if recipe.relative is not False:
+        floor = 0.1 if recipe.relative is True else float(recipe.relative)
+        scale = 1.0 / np.maximum(np.abs(target), floor)
+    return Task(pairs, target, weight, base, unit, scale)
+
+
+def ends(structure: Structure) -> WarpedEmbedding:
+    """Two knots a feature: the columns of the weighted L1 distance."""
+    return WarpedEmbedding(structure.embedding.grid.ends)
