@@ -9,7 +9,7 @@ axiom (THEORY, section 2).
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -26,6 +26,7 @@ from .axioms import Axioms
 from .base_distances import BaseDistance
 from .embeddings.base import Items, PairMap, Table
 from .embeddings.directions import Directions
+from .embeddings.scales import compiled_metric
 from .embeddings.states import directions_state, map_state, read_directions, read_map
 from .embeddings.warped import WarpedEmbedding, l1_pairwise
 
@@ -191,6 +192,17 @@ class Semimetric(Value):
         parts += [base.paired(left, right)[:, None] for base in self.base_distances]
         out = np.hstack([*parts, self._outside(x, y)[:, None]])
         return out[0] if flat else out
+
+    def get_numba_metric(self) -> Callable[[Floats, Floats], float]:
+        """The distance as a compiled function of two vectors, for pynndescent and others that take such a metric.
+
+        It compiles at its first call, for the arrays that it is given (float32, read-only), and cannot be pickled. Models
+        with joint groups or base distances are refused (NotSupportedError).
+        """
+        if self.base_distances:
+            raise NotSupportedError("a model with base distances cannot be compiled; give it as it is, as a callable metric")
+        matrix = np.empty((0, self.n_features)) if self.directions is None else self.directions.matrix
+        return compiled_metric(self.embedding, self.weights, self.epsilon, matrix, root=self.link == "sqrt")
 
     def tables(self) -> dict[str, Table]:
         """One table for each group of features, by the name of its term."""

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import Axioms, DistanceRegressor, Semimetric
+from semimetric import Axioms, DistanceRegressor, NotSupportedError, Semimetric
 from semimetric.embeddings.directions import Directions
 from semimetric.embeddings.pairs import PairEmbedding
+from semimetric.embeddings.warped import WarpedEmbedding
 from semimetric.grids import Grid
 
 AXIOMS = {
@@ -179,3 +180,30 @@ def test_blocks_do_not_change_the_result(monkeypatch, rng):
         for part, again in zip(whole, (d.paired(X[:20], Y, n_jobs=2), d.pairwise(X, Y, n_jobs=2)), strict=True):
             np.testing.assert_allclose(again, part, rtol=1e-12)
         monkeypatch.undo()
+
+
+@pytest.mark.parametrize("link", ["identity", "sqrt"])
+@pytest.mark.parametrize("kind", ["singles", "warped", "with directions"])
+def test_the_exported_metric_is_the_distance(kind, link, rng):
+    """In and out of range, at knots, for float64, float32 and read-only arrays, with a constant feature."""
+    knots = [np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0]), np.array([1.0])]
+    directions = Directions(rng.normal(size=(2, 3)), ("u", "v")) if kind == "with directions" else None
+    grid = Grid(knots + ([np.array([-1.0, 0.0, 2.0])] * 2 if directions else []))
+    embedding = (WarpedEmbedding if kind == "warped" else PairEmbedding)(grid)
+    d = Semimetric(
+        embedding, rng.random(embedding.n_columns), rng.random(grid.n_features), ("a", "b", "c"), directions, link=link
+    )  # fmt: skip
+    metric = d.get_numba_metric()
+    points = np.vstack([rng.uniform(-1, 4, (20, 3)), [[0.0, 0.0, 1.0], [3.0, 2.0, 1.0], [1.0, 0.0, 0.0]]])
+    for x in points:
+        for y in points[::5]:
+            assert metric(x, y) == pytest.approx(d(x, y), rel=1e-12, abs=1e-12)
+    single = points.astype(np.float32)
+    single.setflags(write=False)
+    assert metric(single[0], single[1]) == pytest.approx(d(single[0], single[1]), rel=1e-6)
+
+
+def test_what_cannot_be_exported_says_what_to_do():
+    embedding = PairEmbedding(Grid([[0.0, 1.0]] * 2), [(0, 1)])
+    d = Semimetric(embedding, np.ones(embedding.n_columns), np.ones(2), ("a", "b"))
+    assert_refused(d.get_numba_metric, "joint groups", "single features", "NeighborIndex", error=NotSupportedError)

@@ -16,7 +16,7 @@ _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables 
 _kernels.metric
 grids callables supervision datasets
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.pairs
-embeddings.directions embeddings.histograms embeddings.states
+embeddings.scales embeddings.directions embeddings.histograms embeddings.states
 base_distances axioms distance outside
 programs.losses programs.penalties programs.design programs.program programs.certificate programs.constraints programs
 solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order solvers.reference solvers.auto solvers

@@ -19,7 +19,7 @@ from .._threads import map_blocks
 from .._types import Floats, Integers
 from ..distance import Semimetric
 from ..embeddings.base import Items, PairMap
-from ..embeddings.pairs import PairEmbedding
+from ..embeddings.scales import SingleParts, part_of, single_groups, single_parts
 
 __all__ = ["SIDES", "Oriented", "Points"]
 
@@ -71,68 +71,41 @@ class Oriented:
         check_choice("side", self.side, SIDES)
 
     @cached_property
-    def _single_groups(self) -> Integers:
-        embedding = self.semimetric.embedding
-        held = [v.whole and v.fits for v in embedding.vertices] if isinstance(embedding, PairEmbedding) else None
-        alone = [g for g, group in enumerate(embedding.groups) if len(group) == 1 and (held is None or held[g])]
-        return np.array(alone if embedding.continuous else [], dtype=np.int64)  # under the swap no part stands alone
+    def _parts(self) -> SingleParts:
+        d = self.semimetric
+        return single_parts(d.embedding, d.weights, d.epsilon, transposed=self.side == "query-last")
 
-    @cached_property
-    def joint_groups(self) -> Integers:
-        """The other groups: of several features, or without a table at hand."""
-        return np.setdiff1d(np.arange(len(self.semimetric.embedding.groups)), self._single_groups)
-
-    @cached_property
+    @property
     def features(self) -> Integers:
         """Embedded features of the scales: those with a table of their own, then others with a slope outside the range."""
-        own = np.array([self.semimetric.embedding.groups[g][0] for g in self._single_groups], dtype=np.int64)
-        return np.concatenate([own, np.setdiff1d(np.flatnonzero(self.semimetric.epsilon), own)])
+        return self._parts.features
 
     @property
     def n_tables(self) -> int:
         """How many of `features` have a table; they come first."""
-        return len(self._single_groups)
+        return self._parts.n_tables
 
-    @cached_property
+    @property
     def scales(self) -> Scales:
-        """The one-feature parts as arrays; features without a table have zeros."""
-        size = self.semimetric.embedding.grid.sizes[self.features]
-        tables = [t.T if self.side == "query-last" else t for t in self._single_tables]
-        tables += [np.zeros((c, c)) for c in size[self.n_tables :]]
-        flat = np.concatenate([t.ravel() for t in tables]) if tables else np.empty(0)
-        start = np.concatenate([[0], np.cumsum(size * size)[:-1]]) if len(size) else size
-        first = np.concatenate([[0], np.cumsum(2 * np.maximum(size - 1, 1))[:-1]]) if len(size) else size
-        return Scales(size, start, first, self.semimetric.epsilon[self.features] * self._unit, flat)
+        """The one-feature parts as arrays."""
+        return self._parts.scales
 
     @cached_property
-    def _single_tables(self) -> list[Floats]:
-        if not self.n_tables:
-            return []
-        embedding, w = self._part(self._single_groups)
-        return [table.values for table in embedding.tables(w)]
+    def joint_groups(self) -> Integers:
+        """The other groups: of several features, or without a table at hand."""
+        embedding = self.semimetric.embedding
+        return np.setdiff1d(np.arange(len(embedding.groups)), single_groups(embedding))
 
     @cached_property
     def joint(self) -> tuple[PairMap, Floats] | None:
         """The map of the joint groups over `joint_features`, and its weights."""
-        return self._part(self.joint_groups) if len(self.joint_groups) else None
+        d = self.semimetric
+        return part_of(d.embedding, d.weights, self.joint_groups) if len(self.joint_groups) else None
 
     @cached_property
     def joint_features(self) -> Integers:
         """Embedded features of the joint groups."""
         return np.unique([f for g in self.joint_groups for f in self.semimetric.embedding.groups[g]]).astype(np.int64)
-
-    def _part(self, groups: Integers) -> tuple[PairMap, Floats]:
-        embedding = self.semimetric.embedding
-        features = np.unique([f for g in groups for f in embedding.groups[g]]).astype(np.int64)
-        owner = embedding.group_of_column
-        return embedding.select(groups, features), self.semimetric.weights[np.isin(owner, groups)]
-
-    @cached_property
-    def _unit(self) -> Floats:
-        """Range of every feature of the scales: the unit of positions outside of it; 1 for a constant feature."""
-        grid = self.semimetric.embedding.grid
-        width = (grid.high - grid.low)[self.features]
-        return np.where(width > 0, width, 1.0)
 
     @property
     def least(self) -> float:
@@ -175,7 +148,7 @@ class Oriented:
         features = d.directions.append(raw) if d.directions else raw
         located, excess = d.embedding.grid.locate(features), d.embedding.grid.excess(features)
         f = self.features
-        positions = located.lower[:, f] + located.fraction[:, f] + excess[:, f] / self._unit
+        positions = located.lower[:, f] + located.fraction[:, f] + excess[:, f] / self._parts.unit
         return positions, self.joint[0].locate(features[:, self.joint_features]) if self.joint else None
 
     def profiles(self, queries: Points) -> Profiles:

@@ -1,0 +1,81 @@
+"""The one-feature parts of a distance as plain arrays: what a search tabulates and an exported metric holds.
+
+sum over f of  t_f(x_f, y_f) + epsilon_f |e_f(x) - e_f(y)|,      e(x) = x - clip(x)
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from .._errors import NotSupportedError
+from .._kernels.metric import make_metric
+from .._kernels.search import Scales
+from .._types import Floats, Integers
+from .base import PairMap
+from .pairs import PairEmbedding
+
+__all__ = ["SingleParts", "compiled_metric", "part_of", "single_groups", "single_parts"]
+
+
+class SingleParts(NamedTuple):
+    """One part a feature: its number, the unit of what lies outside its range, and the tables.
+
+    The first ``n_tables`` features have a table of their own, the others only a slope outside (their tables are zero).
+    """
+
+    features: Integers
+    n_tables: int
+    unit: Floats
+    scales: Scales
+
+
+def single_groups(embedding: PairMap) -> Integers:
+    """Groups of one feature whose table is at hand. Under the swap no part stands alone."""
+    held = [v.whole and v.fits for v in embedding.vertices] if isinstance(embedding, PairEmbedding) else None
+    alone = [g for g, group in enumerate(embedding.groups) if len(group) == 1 and (held is None or held[g])]
+    return np.array(alone if embedding.continuous else [], dtype=np.int64)
+
+
+def part_of(embedding: PairMap, weights: Floats, groups: Integers) -> tuple[PairMap, Floats]:
+    """The map of some groups over their own features, and its weights."""
+    features = np.unique([f for g in groups for f in embedding.groups[g]]).astype(np.int64)
+    return embedding.select(groups, features), weights[np.isin(embedding.group_of_column, groups)]
+
+
+def single_parts(embedding: PairMap, weights: Floats, epsilon: Floats, *, transposed: bool = False) -> SingleParts:
+    """The one-feature parts; tables have the first vector's vertex first, or the second's if ``transposed``."""
+    groups = single_groups(embedding)
+    own = np.array([embedding.groups[g][0] for g in groups], dtype=np.int64)
+    features = np.concatenate([own, np.setdiff1d(np.flatnonzero(epsilon), own)])
+    tables = []
+    if len(groups):
+        part, w = part_of(embedding, weights, groups)
+        tables = [table.values.T if transposed else table.values for table in part.tables(w)]
+    grid = embedding.grid
+    size, width = grid.sizes[features], (grid.high - grid.low)[features]
+    unit = np.where(width > 0, width, 1.0)
+    tables += [np.zeros((c, c)) for c in size[len(own) :]]
+    flat = np.concatenate([t.ravel() for t in tables]) if tables else np.empty(0)
+    scales = Scales(size, _starts(size * size), _starts(2 * np.maximum(size - 1, 1)), epsilon[features] * unit, flat)
+    return SingleParts(features, len(own), unit, scales)
+
+
+def compiled_metric(
+    embedding: PairMap, weights: Floats, epsilon: Floats, matrix: Floats, *, root: bool
+) -> Callable[[Floats, Floats], float]:
+    """The sum as a compiled function of two raw vectors; ``matrix`` gives the directions, shape (n_directions, n_features)."""
+    if len(single_groups(embedding)) < len(embedding.groups):
+        raise NotSupportedError(
+            "only sums over single features can be compiled, and this model has joint groups; search it with NeighborIndex, "
+            "or give it as it is, as a callable metric"
+        )
+    parts = single_parts(embedding, weights, epsilon)
+    knots = np.concatenate([embedding.grid.knots[f] for f in parts.features])
+    starts = np.concatenate([[0], np.cumsum(parts.scales.size)])
+    rows = np.vstack([np.eye(matrix.shape[1]), matrix])[parts.features]
+    return make_metric(parts.scales, knots, starts, parts.unit, rows, root)
+
+
+def _starts(counts: Integers) -> Integers:
+    return np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else counts
