@@ -7,14 +7,18 @@ from typing import TypeVar
 from joblib import effective_n_jobs
 from threadpoolctl import threadpool_limits
 
-__all__ = ["blas_threads", "blocks", "map_blocks"]
+__all__ = ["blocks", "map_blocks", "one_blas_thread"]
 
 T = TypeVar("T")
 
 
-def blas_threads(n_jobs: int | None) -> threadpool_limits:
-    """A context in which BLAS uses ``n_jobs`` threads: by default it takes every core, and waits for them if they are busy."""
-    return threadpool_limits(effective_n_jobs(n_jobs), "blas")
+def one_blas_thread() -> threadpool_limits:
+    """A context in which BLAS uses one thread.
+
+    Learning is many small factorizations: with two threads BLAS waits for the other core in each, and where that core is
+    busy a fit of 8 s took 25 to 100 s. Threads go to blocks of pairs instead, where they pay.
+    """
+    return threadpool_limits(1, "blas")
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
@@ -30,7 +34,7 @@ def map_blocks(function: Callable[[slice], T], n: int, *, size: int, n_jobs: int
     jobs = effective_n_jobs(n_jobs)
     if jobs == 1:
         return [function(block) for block in blocks(n, size)]
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(jobs) as pool:  # BLAS inside a thread stays in it
+    with one_blas_thread(), ThreadPoolExecutor(jobs) as pool:  # BLAS inside a thread stays in it
         futures = [pool.submit(function, block) for block in blocks(n, size)]
         try:
             return [future.result() for future in futures]

@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 
 from .._checks import check_distances, check_weights
 from .._errors import InputError, NotSupportedError
-from .._threads import blas_threads
+from .._threads import one_blas_thread
 from .._types import ArrayLike, Floats, Pairs
 from ..fitting import fit
 from ..programs.losses import Loss
@@ -171,7 +171,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         return self._learn(recipe, checked, target, weight, names)
 
     def _learn(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]) -> "DistanceRegressor":
-        with blas_threads(self.n_jobs):
+        with one_blas_thread():
             self._decide_and_fit(recipe, pairs, y, weight, names)
         return self
 
@@ -226,7 +226,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         stream = self._stream
         if stream is not None and checked.items.shape[1] != self.n_features_in_:
             raise InputError(f"this block has {checked.items.shape[1]} features, the first had {self.n_features_in_}")
-        with blas_threads(self.n_jobs):
+        with one_blas_thread():
             if stream is None:
                 names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
                 stream = Stream.begin(recipe, build(recipe, checked.used, names), checked, target, weight)
