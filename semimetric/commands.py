@@ -23,7 +23,17 @@ from .outside import warn_outside
 from .persistence import load
 from .supervision import item_disjoint_splits
 
-__all__ = ["Answer", "run_demo", "run_distance", "run_fit", "run_info", "run_plot"]
+__all__ = [
+    "Answer",
+    "at_terminal",
+    "check_folder",
+    "load_model",
+    "run_demo",
+    "run_distance",
+    "run_fit",
+    "run_info",
+    "run_plot",
+]
 
 _MANY = 30  # terms and features that `info` prints by name
 _SETTINGS = ("tables", "n_knots", "loss", "penalty", "alpha", "outside", "link", "relative", "n_jobs", "random_state")
@@ -40,9 +50,9 @@ class Answer:
 def run_demo(arguments: Namespace) -> Answer:
     """Learn, check and draw the demo; three files."""
     model, picture, table = (f"{arguments.output}{end}" for end in (".smm", ".png", ".csv"))
-    _check_folder(model)
+    check_folder(model)
     sizes = demo.Sizes(**{field.name: getattr(arguments, field.name) for field in fields(demo.Sizes)})
-    result = demo.run(sizes, n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=_at_terminal())
+    result = demo.run(sizes, n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=at_terminal())
     result.semimetric.save(model)
     demo.draw(result, picture)
     demo.write_digits(result, table)
@@ -52,7 +62,7 @@ def run_demo(arguments: Namespace) -> Answer:
 
 def run_fit(arguments: Namespace) -> Answer:
     """Learn from a table of items and one of pairs, and save the model."""
-    _check_folder(arguments.output)
+    check_folder(arguments.output)
     items = _read_features(arguments.items, arguments.id)
     pairs, frame = read_pairs(arguments.pairs, (arguments.left, arguments.right), items, items)
     target = read_target(frame, arguments.target, arguments.pairs)
@@ -70,7 +80,7 @@ def run_fit(arguments: Namespace) -> Answer:
 
 def run_distance(arguments: Namespace) -> Answer:
     """Distances of listed pairs, or of all; how many items lie outside the range of the fit is said once a table."""
-    d = load(arguments.model)
+    d = load_model(arguments.model)
     left = read_items(arguments.items, arguments.id)
     right = read_items(arguments.other, arguments.id) if arguments.other else left
     x, y = left.features(d.feature_names), None if right is left else right.features(d.feature_names)
@@ -98,7 +108,7 @@ def run_distance(arguments: Namespace) -> Answer:
 
 def run_info(arguments: Namespace) -> Answer:
     """What a model is."""
-    d = load(arguments.model)
+    d = load_model(arguments.model)
     grid = d.embedding.grid
     ranges = {name: [grid.low[k], grid.high[k]] for k, name in enumerate(d.feature_names)}
     values = {
@@ -111,9 +121,9 @@ def run_info(arguments: Namespace) -> Answer:
 
 def run_plot(arguments: Namespace) -> Answer:
     """One picture of a model."""
-    _check_folder(arguments.output)
+    check_folder(arguments.output)
     figure = optional("matplotlib.figure").Figure(figsize=(6.4, 5.2), layout="constrained")
-    d, axes = load(arguments.model), figure.subplots()
+    d, axes = load_model(arguments.model), figure.subplots()
     if arguments.term is not None:
         plotting.plot_table(d, arguments.term, axes)
     else:
@@ -146,7 +156,7 @@ def _learn(
     settings: dict[str, Any] = {name: getattr(arguments, name) for name in _SETTINGS}
     settings |= {"axioms": None if arguments.axioms == "none" else arguments.axioms}
     settings |= {"groups": _groups(arguments.groups, items), "directions": _directions(arguments.directions)}
-    model = DistanceRegressor(preprocessor=_frame(items), verbose=_at_terminal(), **settings)
+    model = DistanceRegressor(preprocessor=_frame(items), verbose=at_terminal(), **settings)
     if not arguments.held_out:
         return model.fit(pairs, y), None
     train, test = _hold_out(Pairs(items.values, pairs), arguments.held_out, arguments.random_state)
@@ -213,11 +223,20 @@ def _frame(items: ItemTable) -> Any:
     return optional("pandas").DataFrame(items.values, columns=list(items.names))
 
 
-def _at_terminal() -> bool:
+def load_model(path: str) -> Semimetric:
+    """A saved distance; an index is refused."""
+    d = load(path)
+    if not isinstance(d, Semimetric):
+        raise InputError(f"{path} is an index, not a model; give the file that semimetric fit wrote")
+    return d
+
+
+def at_terminal() -> bool:
+    """Whether progress can be shown."""
     return sys.stderr.isatty()
 
 
-def _check_folder(path: str) -> None:
+def check_folder(path: str) -> None:
     """Say before the work that its result cannot be written."""
     folder = Path(path).resolve().parent
     if not folder.is_dir():

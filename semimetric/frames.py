@@ -13,7 +13,7 @@ from ._errors import InputError
 from ._extras import optional
 from ._types import Floats, Integers
 
-__all__ = ["ItemTable", "read_items", "read_pairs", "read_table", "read_target", "write_table"]
+__all__ = ["ItemTable", "check_table_name", "read_items", "read_pairs", "read_table", "read_target", "write_table"]
 
 _PARQUET = (".parquet", ".pq")
 
@@ -91,7 +91,7 @@ def read_table(path: str, text: Sequence[str] = ()) -> Any:
     InputError
         If the extension is unknown, or the file cannot be read as what it says.
     """
-    pandas, suffix = optional("pandas"), _suffix(path)
+    pandas, suffix = optional("pandas"), check_table_name(path)
     if suffix in _PARQUET:
         optional("pyarrow")
     if not Path(path).is_file():
@@ -174,14 +174,15 @@ def read_target(frame: Any, column: str, path: str) -> Floats:
 
 def write_table(frame: Any, path: str) -> None:
     """Write a pandas frame as CSV or Parquet, by extension."""
-    if _suffix(path) in _PARQUET:
+    if check_table_name(path) in _PARQUET:
         optional("pyarrow")
         frame.to_parquet(path, index=False)
     else:
         frame.to_csv(path, index=False)
 
 
-def _suffix(path: str) -> str:
+def check_table_name(path: str) -> str:
+    """The extension of a table's name, or an error that says which are known."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", *_PARQUET):
         raise InputError(f"{path} ends in {suffix or 'no extension'}; tables end in .csv, .parquet or .pq")

@@ -1,4 +1,5 @@
 import json
+import shlex
 import subprocess
 import sys
 from functools import partial
@@ -9,11 +10,11 @@ import numpy as np
 import pytest
 
 import semimetric
-from semimetric import cli, commands
+from semimetric import cli, commands, search_commands
 from semimetric.cli import main
 
 pd = pytest.importorskip("pandas")
-COMMANDS = ("demo", "fit", "distance", "info", "plot")
+COMMANDS = ("demo", "fit", "distance", "index", "query", "info", "plot")
 SLOPES = np.array([1.0, 3.0])
 
 
@@ -298,9 +299,10 @@ def test_every_command_has_help_with_an_example(command, capsys):
         main([command, "--help"])
     out = capsys.readouterr().out
     assert leave.value.code == 0
-    example = out.split("example:\n")[1].split()
+    example = shlex.split(out.split("example:\n")[1])
     assert example[:2] == ["semimetric", command]
-    assert cli._parser().parse_args(example[1:]).command is getattr(commands, f"run_{command}")
+    home = search_commands if command in ("index", "query") else commands
+    assert cli._parser().parse_args(example[1:]).command is getattr(home, f"run_{command}")
     assert "--json" in out
 
 

@@ -24,7 +24,7 @@ neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.list
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
 recipe task assembly fitting streaming selection
 estimators.base estimators.regressor estimators.approximator
-persistence plotting demo frames commands cli __main__ __init__
+persistence plotting demo frames conditions item_columns commands search_commands cli __main__ __init__
 """.split()
 
 EMPTY = {"_kernels", "embeddings", "estimators", "neighbors"}  # packages that hold a docstring only
