@@ -318,11 +318,11 @@ def test_a_missing_package_names_the_extra(folder, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "pandas", None)
     code, _, err = call(capsys, "distance", *paths(folder, "model.smm", "items.csv"))
     assert code == 1
-    assert 'pip install "semimetric[cli]"' in err
+    assert 'pip install ".[cli]"' in err
     monkeypatch.setitem(sys.modules, "ot", None)
     code, _, err = call(capsys, "demo", "--output", folder / "demo")
     assert code == 1
-    assert 'pip install "semimetric[demo]"' in err
+    assert 'pip install ".[demo]"' in err
 
 
 def test_a_warning_is_one_line_on_standard_error(folder, tmp_path, capsys):
