@@ -1,11 +1,13 @@
 """The commands of the command line: each takes parsed arguments, calls the library and returns an `Answer`."""
 
+import shlex
 import sys
 import warnings
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from .supervision import item_disjoint_splits
 __all__ = [
     "Answer",
     "at_terminal",
+    "called",
     "check_folder",
     "load_model",
     "run_demo",
@@ -231,6 +234,16 @@ def load_model(path: str) -> Semimetric:
     return d
 
 
+def called() -> str:
+    """The command as it can be typed here: by its name if that is found, else as it was called."""
+    given, found = Path(sys.argv[0]), which("semimetric")
+    if given.parts[-2:] == ("semimetric", "__main__.py"):
+        return "python -m semimetric"
+    if given.stem != "semimetric" or len(given.parts) < 2 or (found and Path(found).resolve() == given.resolve()):
+        return "semimetric"
+    return shlex.quote(str(given))
+
+
 def at_terminal() -> bool:
     """Whether progress can be shown."""
     return sys.stderr.isatty()
@@ -279,6 +292,6 @@ between {r.train_images:,} images. Everything below is on {r.unseen_images:,} im
 Saved the model as {files["model"]}, the picture as {files["picture"]} and 20 digits as {files["digits"]}.
 Now try:
 
-  semimetric info {files["model"]}
-  semimetric distance {files["model"]} {files["digits"]} --id name
-  semimetric fit --help          (learn from a table of your own)"""
+  {called()} info {files["model"]}
+  {called()} distance {files["model"]} {files["digits"]} --id name
+  {called()} fit --help          (learn from a table of your own)"""
