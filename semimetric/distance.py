@@ -147,8 +147,9 @@ class Semimetric(Value):
         """Distances of all rows of X to all rows of Y (of X if None), shape (n, m), float64.
 
         One-feature tables are tabulated per row of X; warped models are L1 between coordinates; other groups go pair by
-        pair. A symmetric distance of X to itself is symmetric to the bit, with a diagonal of exact zeros; base distances
-        are called for every pair in both orders, and are as symmetric as they answer.
+        pair. A symmetric distance of X to itself is symmetric to the bit, with a diagonal of exact zeros; pairwise(X, Y)
+        and pairwise(Y, X) are transposes of one another to rounding; base distances are called for every
+        pair in both orders, and are as symmetric as they answer.
 
         Parameters
         ----------
