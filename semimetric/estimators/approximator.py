@@ -17,6 +17,7 @@ from ..fitting import Structure, build, distance, make_task
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..recipe import Recipe
+from ..selection import Choices
 from ..solvers.base import Solution, Solver, Status
 from ..supervision import sample_pairs
 from .regressor import DistanceRegressor
@@ -77,7 +78,7 @@ solver, base_distances, n_jobs, random_state, verbose
         validation_fraction: float = 0.1,
         n_knots: int | Sequence[int] | str = "auto",
         knots: str | Sequence[ArrayLike] = "quantile",
-        groups: str | Sequence[Sequence[int]] = "singles",
+        groups: str | Sequence[Sequence[int | str]] = "singles",
         directions: Any = None,
         tables: str = "full",
         axioms: str | None = "semimetric",
@@ -212,7 +213,7 @@ solver, base_distances, n_jobs, random_state, verbose
         delta = recipe.delta * float(weights.mean()) if recipe.axioms is not None else 0.0
         weights = np.maximum(weights, delta) if recipe.axioms is not None else weights
         task = make_task(recipe, structure, Pairs(items, np.array([[0, 1]])), np.ones(1), np.ones(1))
-        self.n_features_in_, self.recipe_, self.choices_ = items.shape[1], recipe, ()
+        self.n_features_in_, self.recipe_, self.choices_ = items.shape[1], recipe, Choices()
         solution = Solution(weights, 0.0, 0.0, 0, Status.SOLVED, "set at the vertices, nothing learned")
         self._record(distance(recipe, structure, task, weights, delta), solution)
 

@@ -14,7 +14,7 @@ from ..fitting import fit
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..recipe import Recipe
-from ..selection import decide
+from ..selection import Choices, decide
 from ..solvers.base import Solver
 from ..streaming import Stream, check_streams
 from ..task import build, check_varied, make_task
@@ -35,9 +35,9 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         Knots a feature; "auto" chooses on held-out pairs that share no item with the others.
     knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
         How knots are placed, or the knots themselves (of the raw features, then of the directions).
-    groups : "singles" (default), "pairs" or sequence of tuples of int
-        Features modelled jointly. Features that no group names count outside their range only (``outside=``), and positivity is
-        then not claimed.
+    groups : "singles" (default), "pairs" or sequence of tuples of int or str
+        Features modelled jointly, by number or by column name of a frame. Features that no group names count outside their
+        range only (``outside=``), and positivity is then not claimed.
     directions : None (default), "pca", array of shape (n_directions, n_features), transformer with ``components_``, or list
         Linear features that join the raw ones: `EvenDirections`, `HistogramFeatures`, any linear scikit-learn map, or a
         list of such transformers.
@@ -87,7 +87,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     semimetric_ : Semimetric
     solution_ : Solution
     choices_ : tuple of Choice
-        What "auto" compared.
+        What "auto" compared; printed, a table. Taken is the simplest within one standard error of the best: the fewest
+        knots, then the strongest penalty.
     recipe_ : Recipe
         Every parameter as it was used.
     n_features_in_ : int
@@ -107,7 +108,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         *,
         n_knots: int | Sequence[int] | str = "auto",
         knots: str | Sequence[ArrayLike] = "quantile",
-        groups: str | Sequence[Sequence[int]] = "singles",
+        groups: str | Sequence[Sequence[int | str]] = "singles",
         directions: Any = None,
         tables: str = "full",
         axioms: str | None = "semimetric",
@@ -233,7 +234,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
             else:
                 stream = stream.add(recipe, checked, target, weight)
             solved = stream.solve(recipe)
-        self.n_features_in_, self.recipe_, self.choices_ = checked.items.shape[1], recipe, ()
+        self.n_features_in_, self.recipe_, self.choices_ = checked.items.shape[1], recipe, Choices()
         self._record(*solved)
         self._stream = stream
         return self
