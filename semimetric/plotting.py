@@ -5,7 +5,7 @@ distance itself, and its kinks are where they are.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,9 +15,12 @@ from ._extras import optional
 from ._types import ArrayLike, Floats
 from .distance import Semimetric
 from .embeddings.base import Table
+from .estimators.base import LearnedDistance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Learned: TypeAlias = Semimetric | LearnedDistance
 
 __all__ = ["plot_around", "plot_contributions", "plot_predicted", "plot_table"]
 
@@ -29,12 +32,12 @@ _CELLS = 60  # a side of a heat map, at least
 _CLOSE = 0.07  # knots nearer than this share of the range go without a number
 
 
-def plot_table(d: Semimetric, term: str | int, ax: "Axes | None" = None) -> "Axes":
+def plot_table(d: Learned, term: str | int, ax: "Axes | None" = None) -> "Axes":
     """One feature's table as a heat map with its contours; ticks are the knots.
 
     Parameters
     ----------
-    d : Semimetric
+    d : Semimetric, or a learner that is fitted
     term : str or int
         Name of a one-feature term, or its place in ``d.terms``.
     ax : matplotlib Axes or None
@@ -46,6 +49,7 @@ def plot_table(d: Semimetric, term: str | int, ax: "Axes | None" = None) -> "Axe
     NotSupportedError
         If the term is a group of several features.
     """
+    d = _distance(d)
     name, table = _find_table(d, term)
     axes = _axes(ax)
     knots = table.knots[0]
@@ -62,13 +66,13 @@ def plot_table(d: Semimetric, term: str | int, ax: "Axes | None" = None) -> "Axe
 
 
 def plot_around(
-    d: Semimetric, x: ArrayLike, features: Sequence[str | int], X: ArrayLike | None = None, ax: "Axes | None" = None
+    d: Learned, x: ArrayLike, features: Sequence[str | int], X: ArrayLike | None = None, ax: "Axes | None" = None
 ) -> "Axes":
     """d(x, .) over two features, or one, all others held at their values in x.
 
     Parameters
     ----------
-    d : Semimetric
+    d : Semimetric, or a learner that is fitted
     x : array-like of shape (n_features,)
     features : two or one of str or int
         Names or numbers of raw features; one gives a line.
@@ -76,6 +80,7 @@ def plot_around(
         Items to draw; they also set the range. Without them it is the range of the training items.
     ax : matplotlib Axes or None
     """
+    d = _distance(d)
     point = check_items(np.atleast_2d(np.asarray(x, np.float64)), name="x", n_features=d.n_features)[0]
     chosen = _numbers(d, features)
     items = None if X is None else check_items(X, n_features=d.n_features, names=d.feature_names)
@@ -119,17 +124,18 @@ def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: "Axes | None" = No
     return _plain(axes)
 
 
-def plot_contributions(d: Semimetric, x: ArrayLike, y: ArrayLike, ax: "Axes | None" = None, *, most: int = 12) -> "Axes":
+def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: "Axes | None" = None, *, most: int = 12) -> "Axes":
     """The terms of the distance of one pair as bars, the largest first; they sum to the distance before the link.
 
     Parameters
     ----------
-    d : Semimetric
+    d : Semimetric, or a learner that is fitted
     x, y : array-like of shape (n_features,)
     ax : matplotlib Axes or None
     most : int, default 12
         Terms to show by name; the sum of the others is the last bar.
     """
+    d = _distance(d)
     if most < 1:
         raise InputError(f"most={most!r} must be at least 1")
     if np.ndim(x) != 1 or np.ndim(y) != 1:
@@ -146,6 +152,13 @@ def plot_contributions(d: Semimetric, x: ArrayLike, y: ArrayLike, ax: "Axes | No
     axes.set(xlabel=_value_label(d), title=f"Where the distance comes from: sum {total:.3g}{root}")
     axes.tick_params(axis="y", length=0)
     return _plain(axes)
+
+
+def _distance(d: Learned) -> Semimetric:
+    found = getattr(d, "semimetric_", d)
+    if not isinstance(found, Semimetric):
+        raise InputError(f"d={d!r} is no Semimetric; give model.semimetric_ of a model that is fitted")
+    return found
 
 
 def _axes(ax: "Axes | None") -> Any:
