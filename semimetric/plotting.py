@@ -28,6 +28,7 @@ _COLOURS = "YlGnBu"
 _INK, _BLUE, _ORANGE, _GREY = "#222222", "#1f5f8b", "#d9622b", "#b5b5b5"
 _STEPS = 121
 _MANY = 5_000
+_LONG = 32  # characters of a term in a picture
 _CELLS = 60  # a side of a heat map, at least
 _CLOSE = 0.07  # knots nearer than this share of the range go without a number
 
@@ -143,7 +144,8 @@ def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: "Axes | None"
     names, values = _largest(d, d.contributions(x, y), most)
     axes, total = _axes(ax), float(values.sum())
     colours = [_GREY if name.endswith(" other terms") else _BLUE for name in names]
-    axes.barh(names, values, color=colours, height=0.7)
+    axes.barh(range(len(names)), values, color=colours, height=0.7)
+    axes.set_yticks(range(len(names)), [_short(name) for name in names])
     for row, value in enumerate(values):
         axes.annotate(f"{value:.3g}", (value, row), (3, 0), textcoords="offset points", va="center", fontsize=8, color=_INK)
     axes.invert_yaxis()
@@ -159,6 +161,10 @@ def _distance(d: Learned) -> Semimetric:
     if not isinstance(found, Semimetric):
         raise InputError(f"d={d!r} is no Semimetric; give model.semimetric_ of a model that is fitted")
     return found
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONG else f"{name[: _LONG - 1]}…"
 
 
 def _axes(ax: "Axes | None") -> Any:

@@ -172,3 +172,11 @@ def test_a_learner_stands_for_its_distance(d, ax):
     plot_table(learner, "width")
     plot_around(learner, [1.0, 0.0, 7.0], ("width", "height"))
     plot_contributions(learner, [1.0, 0.0, 7.0], [2.0, 0.0, 7.0])
+
+
+def test_long_names_of_terms_are_shortened_and_stay_apart(d, ax):
+    names = tuple(f"a feature with quite a long name, number {k}" for k in range(3))
+    plot_contributions(dataclasses.replace(d, feature_names=names), [0.0, -1.0, 7.0], [4.1, 1.0, 7.0], ax)
+    labels = [t.get_text() for t in ax.get_yticklabels()]
+    assert len(ax.patches) == len(labels) == 2
+    assert all(len(label) == 32 and label.endswith("…") for label in labels)
