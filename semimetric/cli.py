@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):  # --n-jobs has the threads
-            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            warnings.showwarning = _show_once()  # type: ignore[assignment]
             answer: Answer = arguments.command(arguments)
         print(json.dumps(_plain(answer.values), allow_nan=False) if arguments.json else answer.text, flush=True)
     except BrokenPipeError:  # the reader, such as head, has enough
@@ -59,8 +59,17 @@ def _sentence(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
-    print(f"semimetric: {' '.join(str(message).split())}", file=sys.stderr)
+def _show_once() -> Callable[..., None]:
+    """Print each warning on standard error, the same one once."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: object) -> None:
+        text = " ".join(str(message).split())
+        if text not in said:
+            print(f"semimetric: {text}", file=sys.stderr)
+        said.add(text)
+
+    return show
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-import warnings
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import demo, plotting
-from ._errors import InputError, SemimetricWarning
+from ._errors import InputError, warn
 from ._extras import optional
 from ._types import Floats, Integers, Pairs
 from .distance import Semimetric
@@ -69,6 +68,10 @@ def run_fit(arguments: Namespace) -> Answer:
     items = _read_features(arguments.items, arguments.id)
     pairs, frame = read_pairs(arguments.pairs, (arguments.left, arguments.right), items, items)
     target = read_target(frame, arguments.target, arguments.pairs)
+    _check_signs(arguments, target)
+    if items.likely_id:
+        message = f"column {items.likely_id} of {items.path} has another whole number on every row and is used as a feature"
+        warn(f"{message}; if it names the items, give --id {items.likely_id}")
     model, check = _learn(arguments, items, pairs, target)
     d = model.semimetric_
     d.save(arguments.output)
@@ -147,9 +150,11 @@ def _plot_items(d: Semimetric, arguments: Namespace, axes: Any) -> None:
     if arguments.pair:
         x, y = (X[items.row(name)] for name in arguments.pair)
         plotting.plot_contributions(d, x, y, axes)
+        axes.set_title(axes.get_title().replace("the distance comes", f"the distance of {' and '.join(arguments.pair)} comes"))
     else:
         features = arguments.features or list(d.feature_names[:2])
         plotting.plot_around(d, X[items.row(arguments.around)], features, X, axes)
+        axes.set_title(f"Distance from {arguments.around}")
 
 
 def _learn(
@@ -167,6 +172,15 @@ def _learn(
     check = _check(y[test], model.semimetric_.paired_by_index(items.values, pairs[test], n_jobs=arguments.n_jobs))
     model.set_params(n_knots=model.recipe_.n_knots, alpha=model.recipe_.alpha)
     return model.fit(pairs, y), check
+
+
+def _check_signs(arguments: Namespace, target: Floats) -> None:
+    bad = np.flatnonzero(target < 0)
+    if len(bad) and arguments.axioms != "none":
+        raise InputError(
+            f"row {bad[0]} of {arguments.pairs} has {arguments.target}={target[bad[0]]:g} ({len(bad)} such rows in all); "
+            "distances >= 0 are required: correct them, or learn without guarantees by --axioms none"
+        )
 
 
 def _hold_out(pairs: Pairs, share: float, random_state: int) -> tuple[Integers, Integers]:
@@ -218,7 +232,7 @@ def _read_features(path: str, id_column: str | None = None) -> ItemTable:
     items = read_items(path, id_column)
     if items.unused:
         message = f"columns of {path} that are not numeric are not used: {', '.join(items.unused)}"
-        warnings.warn(message, SemimetricWarning, stacklevel=2)
+        warn(message)
     return items
 
 

@@ -276,7 +276,7 @@ class Semimetric(Value):
 
     def __repr__(self) -> str:
         sizes = sorted({len(g) for g in self.embedding.groups})
-        knots = self.embedding.grid.sizes
+        knots = dict.fromkeys(map(int, np.sort(self.embedding.grid.sizes)[[0, -1]]))
         extra = f" + {len(self.directions.names)} directions" if self.directions else ""
         base = "".join(f" + {b.weight:.3g} {b.name}" for b in self.base_distances)
         kind = "warped scales" if isinstance(self.embedding, WarpedEmbedding) else "tables"
@@ -284,7 +284,7 @@ class Semimetric(Value):
             f"Semimetric: {self.axioms}\n"
             f"  {self.n_features} features{extra}, {len(self.embedding.groups)} {kind} over groups of "
             f"{' and '.join(map(str, sizes))}{base}\n"
-            f"  {knots.min()} to {knots.max()} knots a feature, {len(self.weights)} weights, link {self.link}"
+            f"  {' to '.join(map(str, knots))} knots a feature, {len(self.weights)} weights, link {self.link}"
         )
 
     def _both(self, X: ArrayLike, Y: ArrayLike) -> tuple[Floats, Floats]:

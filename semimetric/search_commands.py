@@ -1,7 +1,6 @@
 """The commands that search: ``index`` builds an index of a table of items, ``query`` asks it."""
 
 import time
-import warnings
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import InputError, SemimetricWarning, StorageError
+from ._errors import InputError, StorageError, warn
 from ._extras import optional
 from .commands import Answer, at_terminal, check_folder, load_model
 from .conditions import read_conditions, rows_where
@@ -96,7 +95,7 @@ def _load_index(path: str) -> NeighborIndex:
 def _where(path: str, condition: str) -> NDArray[np.bool_]:
     mask = rows_where(condition, read_columns(path))
     if not mask.any():
-        warnings.warn(f"no item fulfils --where {condition}; the answer is empty", SemimetricWarning, stacklevel=2)
+        warn(f"no item fulfils --where {condition}; the answer is empty")
     return mask
 
 

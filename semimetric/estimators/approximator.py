@@ -1,13 +1,12 @@
 """Approximating an expensive distance that can be called (paper 2, section 4)."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._checks import check_alpha, check_choice, check_count, check_distances, check_items, check_weights
-from .._errors import InputError, NotSupportedError, SemimetricWarning
+from .._errors import InputError, NotSupportedError, warn
 from .._types import ArrayLike, Floats, Integers, Pairs
 from ..callables import Distance, DistanceFunction
 from ..embeddings.directions import fit_directions
@@ -163,7 +162,7 @@ solver, base_distances, n_jobs, random_state, verbose
         )
         if self.method == "vertices":
             raise NotSupportedError(message)
-        warnings.warn(f"{message}; the values learned lie between the two", SemimetricWarning, stacklevel=3)
+        warn(f"{message}; the values learned lie between the two")
 
     def _regress(
         self, recipe: Recipe, items: Floats, learn: Integers, names: Sequence[str], function: DistanceFunction
