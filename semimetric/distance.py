@@ -8,6 +8,8 @@ then the squared distance, and base distances enter it squared. The last sum is 
 axiom (THEORY, section 2).
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -243,7 +245,7 @@ class Semimetric(Value):
         return State("Semimetric", {"embedding": values} | more | names, arrays)
 
     @classmethod
-    def from_state(cls, state: State, base_distances: Sequence[object] = ()) -> "Semimetric":
+    def from_state(cls, state: State, base_distances: Sequence[object] = ()) -> Semimetric:
         """The distance of `to_state`, with the base distances given again.
 
         Raises

@@ -5,6 +5,8 @@
 Example: knots (0, 1, 4) put the value 2.5 into the cell between vertices 1 and 2, half way.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -95,7 +97,7 @@ class Grid:
         strategy: str = "quantile",
         random_state: int | None = None,
         names: Sequence[str] = (),
-    ) -> "Grid":
+    ) -> Grid:
         """Knots from data.
 
         Parameters
@@ -159,7 +161,7 @@ class Grid:
         return np.array([k[-1] for k in self.knots])
 
     @property
-    def ends(self) -> "Grid":
+    def ends(self) -> Grid:
         """The same ranges with two knots a feature (one where the feature is constant)."""
         return Grid([k[[0, -1]] if len(k) > 1 else k for k in self.knots])
 

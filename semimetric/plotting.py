@@ -4,6 +4,8 @@ A one-feature table is linear on triangles between its knots, so it is drawn on 
 distance itself, and its kinks are where they are.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -33,7 +35,7 @@ _CELLS = 60  # a side of a heat map, at least
 _CLOSE = 0.07  # knots nearer than this share of the range go without a number
 
 
-def plot_table(d: Learned, term: str | int, ax: "Axes | None" = None) -> "Axes":
+def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     """One feature's table as a heat map with its contours; ticks are the knots.
 
     Parameters
@@ -67,8 +69,8 @@ def plot_table(d: Learned, term: str | int, ax: "Axes | None" = None) -> "Axes":
 
 
 def plot_around(
-    d: Learned, x: ArrayLike, features: Sequence[str | int], X: ArrayLike | None = None, ax: "Axes | None" = None
-) -> "Axes":
+    d: Learned, x: ArrayLike, features: Sequence[str | int], X: ArrayLike | None = None, ax: Axes | None = None
+) -> Axes:
     """d(x, .) over two features, or one, all others held at their values in x.
 
     Parameters
@@ -100,7 +102,7 @@ def plot_around(
     return axes
 
 
-def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: "Axes | None" = None) -> "Axes":
+def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axes:
     """Predicted against true distances, with the line on which they agree.
 
     Parameters
@@ -125,7 +127,7 @@ def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: "Axes | None" = No
     return _plain(axes)
 
 
-def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: "Axes | None" = None, *, most: int = 12) -> "Axes":
+def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: Axes | None = None, *, most: int = 12) -> Axes:
     """The terms of the distance of one pair as bars, the largest first; they sum to the distance before the link.
 
     Parameters
@@ -167,7 +169,7 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONG else f"{name[: _LONG - 1]}…"
 
 
-def _axes(ax: "Axes | None") -> Any:
+def _axes(ax: Axes | None) -> Any:
     """The axes given, or those of a new figure."""
     return ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]
 

@@ -1,5 +1,7 @@
 """Approximating an expensive distance that can be called (paper 2, section 4)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -107,7 +109,7 @@ solver, base_distances, n_jobs, random_state, verbose
         self.method = method
         self.validation_fraction = validation_fraction
 
-    def fit(self, X: ArrayLike, y: object = None) -> "DistanceApproximator":  # type: ignore[override]
+    def fit(self, X: ArrayLike, y: object = None) -> DistanceApproximator:  # type: ignore[override]
         """Learn the distance between the rows of X.
 
         Parameters
@@ -142,7 +144,7 @@ solver, base_distances, n_jobs, random_state, verbose
         self.error_quantiles_ = self._errors(items, held, function)
         return self
 
-    def partial_fit(self, *args: object, **kwargs: object) -> "DistanceApproximator":
+    def partial_fit(self, *args: object, **kwargs: object) -> DistanceApproximator:
         """Not for approximators: use `DistanceRegressor.partial_fit` with distances that you evaluate."""
         raise NotSupportedError("an approximator draws its own pairs; use DistanceRegressor.partial_fit with your distances")
 
