@@ -1,6 +1,7 @@
 """Items and pairs in CSV or Parquet files, by extension; pandas comes with the extra ``cli``."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -115,9 +116,9 @@ def read_table(path: str, text: Sequence[str] = ()) -> Any:
 def _check_columns(names: list[str], path: str) -> None:
     if len(names) == 1 and (mark := next((m for m in ";\t|" if m in names[0]), None)):
         raise InputError(f"{path} has one column, {names[0]!r}: it seems to be separated by {mark!r}; separate it by commas")
-    repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if repeated:
-        raise InputError(f"{path} has more than one column {repeated[0]!r}; every column needs its own name: rename them")
+    repeated = next((name for name, count in Counter(names).items() if count > 1), None)
+    if repeated is not None:
+        raise InputError(f"{path} has more than one column {repeated!r}; every column needs its own name: rename them")
 
 
 def _read_parquet(path: str) -> Any:
