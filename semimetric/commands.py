@@ -155,6 +155,7 @@ def _plot_items(d: Semimetric, arguments: Namespace, axes: Any) -> None:
         features = arguments.features or list(d.feature_names[:2])
         plotting.plot_around(d, X[items.row(arguments.around)], features, X, axes)
         axes.set_title(f"Distance from {arguments.around}")
+    axes.title.set_wrap(True)
 
 
 def _learn(

@@ -2,6 +2,7 @@ import json
 import shlex
 import subprocess
 import sys
+from argparse import Namespace
 from functools import partial
 from io import StringIO
 
@@ -443,3 +444,17 @@ def test_a_constant_feature_is_said_once_and_a_column_of_ids_is_asked_for(folder
     assert "column number of" in err
     assert "if it names the items, give --id number" in err
     assert "--id" not in call(capsys, *fit, "--id", "number")[2]
+
+
+@pytest.mark.parametrize(
+    ("what", "title"),
+    [
+        ({"pair": ["item3", "item4"], "around": None}, "Where the distance of item3 and item4 comes from: sum"),
+        ({"pair": None, "around": "item5"}, "Distance from item5"),
+    ],
+)
+def test_titles_of_pictures_name_the_items(what, title, folder):
+    axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    given = Namespace(items=str(folder / "items.csv"), id="name", features=None, **what)
+    commands._plot_items(semimetric.load(folder / "model.smm"), given, axes)
+    assert axes.get_title().startswith(title)
