@@ -30,7 +30,7 @@ lint: $(STAMP)-dev
 	$(BIN)/mypy
 
 bench: $(STAMP)-bench
-	for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
+	for file in $(filter-out benchmarks/report.py,$(wildcard benchmarks/[a-z]*.py)); do $(BIN)/python $$file || exit 1; done
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

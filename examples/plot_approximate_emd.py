@@ -5,7 +5,7 @@ The Earth Mover's Distance between two images solves a linear program for every 
 pairs, and learns a sum of one-dimensional distances between linear features of the histograms: a true metric, and a matrix of
 a million of its values takes a second. Here: 300 images of digits, 2,000 exact distances, and a check on 100 other images.
 
-The exact distances need POT: pip install "semimetric[demo]".
+The exact distances need POT: pip install POT, or ".[demo]" from the folder of the package.
 """
 
 import time

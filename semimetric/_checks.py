@@ -20,6 +20,8 @@ __all__ = [
     "check_weights",
 ]
 
+_NEW = "for new points, use model.semimetric_.paired(X, Y) of the fitted model"
+
 
 def check_items(
     X: ArrayLike, *, name: str = "X", n_features: int | None = None, names: Sequence[str] = (), min_items: int = 1
@@ -28,7 +30,11 @@ def check_items(
 
     A frame must have the columns ``names`` in this order, where given; arrays have no names to compare.
     """
-    items = check_array(X, dtype=np.float64, order="C", ensure_min_samples=min_items, input_name=name)
+    try:
+        items = check_array(X, dtype=np.float64, order="C", ensure_min_samples=min_items, input_name=name)
+    except (TypeError, ValueError):
+        _check_numbers(X, name)
+        raise
     if n_features is not None and items.shape[1] != n_features:
         raise InputError(
             f"{name} has {items.shape[1]} features, but {n_features} features are required; "
@@ -37,6 +43,17 @@ def check_items(
     if names:
         _check_names(getattr(X, "columns", ()), names, name)
     return items
+
+
+def _check_numbers(X: ArrayLike, name: str) -> None:
+    """Name the first column of a frame that holds something that is no number."""
+    for column in getattr(X, "columns", ()):
+        try:
+            np.asarray(X[column]).astype(np.float64)  # type: ignore[index, call-overload]
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"column {column!r} of {name} is not of numbers ({error}); drop the column, or encode it in numbers"
+            ) from error
 
 
 def _check_names(given: Sequence[object], names: Sequence[str], name: str) -> None:
@@ -77,7 +94,7 @@ def _check_index(index: ArrayLike, n_items: int) -> Integers:
     if array.dtype.kind not in "iu":
         raise InputError(
             f"pairs by index must be integers, but have dtype {array.dtype}; "
-            "give row numbers of the items, or drop preprocessor= and give the points themselves"
+            f"give row numbers of the items, or drop preprocessor= and give the points themselves; {_NEW}"
         )
     array = array.astype(np.int64, copy=False)
     if array.size and (array.min() < 0 or array.max() >= n_items):
@@ -99,7 +116,9 @@ def check_pairs(
     if preprocessor is not None:
         index = np.asarray(pairs)
         if index.ndim != 2 or index.shape[1] != 2:
-            raise InputError(f"pairs have shape {index.shape}; with preprocessor= they must be row numbers (n_pairs, 2)")
+            raise InputError(
+                f"pairs have shape {index.shape}; with preprocessor= they must be row numbers (n_pairs, 2); {_NEW}"
+            )
         if not len(index):
             raise InputError("there are 0 pairs; at least one is required")
         items = check_items(preprocessor, name="preprocessor", n_features=n_features, names=names)

@@ -3,6 +3,10 @@
 Every message has three parts: what was given, what is required, what to do.
 """
 
+import sys
+import warnings
+from pathlib import Path
+
 __all__ = [
     "ConvergenceWarning",
     "DistanceCallError",
@@ -12,7 +16,10 @@ __all__ = [
     "SemimetricError",
     "SemimetricWarning",
     "StorageError",
+    "warn",
 ]
+
+_PACKAGE = str(Path(__file__).parent / "_")[:-1]  # with the separator
 
 
 class SemimetricError(Exception):
@@ -60,3 +67,11 @@ class SemimetricWarning(UserWarning):
 
 class ConvergenceWarning(SemimetricWarning):
     """A solver stopped before its tolerance; the message gives the gap that it certifies."""
+
+
+def warn(message: str, category: type[Warning] = SemimetricWarning) -> None:
+    """Warn at the line outside the package that called it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

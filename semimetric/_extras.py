@@ -7,6 +7,7 @@ from ._errors import MissingExtraError
 
 __all__ = ["optional"]
 
+_ON_INDEX = {"ot": "POT"}
 _EXTRAS = {
     "matplotlib": "plots",
     "matplotlib.figure": "plots",
@@ -23,8 +24,8 @@ def optional(module: str) -> ModuleType:
     try:
         return import_module(module)
     except ImportError as error:
-        extra = _EXTRAS[module]
+        extra, package = _EXTRAS[module], module.split(".")[0]
         raise MissingExtraError(
-            f"this needs the package {module.split('.')[0]!r}, which is not installed; "
-            f'install it with: pip install "semimetric[{extra}]"'
+            f"this needs the package {package!r}, which is not installed; install it with: pip install "
+            f'{_ON_INDEX.get(package, package)}, or all of the extra in the folder of semimetric: pip install ".[{extra}]"'
         ) from error

@@ -1,11 +1,10 @@
 """From learned weights to the distance in the user's units: what is left out, and how it goes on outside its knots."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
-from ._errors import SemimetricWarning
+from ._errors import warn
 from ._threads import blocks
 from ._types import Floats, Integers, Pairs
 from .base_distances import BaseDistance
@@ -33,10 +32,9 @@ def beyond(recipe: Recipe, structure: Structure, pairs: Pairs) -> Integers:
         names = structure.names + (structure.directions.names if structure.directions else ())
         shown = ", ".join(f"{names[f]}: {counts[f]}" for f in np.flatnonzero(counts)[:5])
         more = f" and {np.count_nonzero(counts) - 5} features more" if np.count_nonzero(counts) > 5 else ""
-        warnings.warn(
+        warn(
             f"of {len(used)} items some lie beyond the knots ({shown}{more}) and are learned as if at the end; outside its "
-            "knots such a feature is clipped, not extended. Give knots that cover the items",
-            SemimetricWarning, stacklevel=4,
+            "knots such a feature is clipped, not extended. Give knots that cover the items"
         )  # fmt: skip
     return counts
 

@@ -23,12 +23,17 @@ class Axioms:
 
     @property
     def name(self) -> str:
-        """The strongest name that all of these give: metric, semimetric, premetric or none."""
+        """The strongest name that all of these give.
+
+        none: negative, or not 0 from a point to itself; premetric: not symmetric; semimetric: symmetric; metric: symmetric
+        with the triangle inequality. Where different points can be at distance 0, pseudosemimetric and pseudometric stand for
+        the last two, and "premetric, not positive" for the second.
+        """
         if not (self.nonnegative and self.zero_on_diagonal):
             return "none"
-        if not (self.symmetric and self.positive):
-            return "premetric"
-        return "metric" if self.triangle else "semimetric"
+        if not self.symmetric:
+            return "premetric" if self.positive else "premetric, not positive"
+        return f"{'' if self.positive else 'pseudo'}{'metric' if self.triangle else 'semimetric'}"
 
     def __str__(self) -> str:
         held = [name.replace("_", " ") for name, holds in vars(self).items() if holds]

@@ -52,6 +52,8 @@ class DistanceFunction:
         ------
         InputError
             If it is not callable, or neither form gives numbers on any of the pairs.
+        ImportError
+            That of the function, as it is: a package is missing.
         """
         if not callable(function):
             raise InputError(f"{name}={function!r} must be callable: a function of two vectors, or of two batches")
@@ -191,6 +193,8 @@ def _one(values: Any) -> float:
 def _attempt(call: Callable[[], T]) -> tuple[T | None, Exception | None]:
     try:
         return call(), None
+    except ImportError:  # a package is missing, whatever the form
+        raise
     except Exception as error:  # the probe of a user's code; the caller reports failures
         return None, error
 

@@ -18,6 +18,7 @@ from ._errors import SemimetricError
 from ._storage import package_version
 from .commands import Answer, run_demo, run_distance, run_fit, run_info, run_plot
 from .demo import Sizes
+from .search_commands import run_index, run_query
 
 __all__ = ["main"]
 
@@ -33,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):  # --n-jobs has the threads
-            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            warnings.showwarning = _show_once()  # type: ignore[assignment]
             answer: Answer = arguments.command(arguments)
         print(json.dumps(_plain(answer.values), allow_nan=False) if arguments.json else answer.text, flush=True)
     except BrokenPipeError:  # the reader, such as head, has enough
@@ -58,8 +59,17 @@ def _sentence(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
-    print(f"semimetric: {' '.join(str(message).split())}", file=sys.stderr)
+def _show_once() -> Callable[..., None]:
+    """Print each warning on standard error, the same one once."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: object) -> None:
+        text = " ".join(str(message).split())
+        if text not in said:
+            print(f"semimetric: {text}", file=sys.stderr)
+        said.add(text)
+
+    return show
 
 
 def _plain(value: Any) -> Any:
@@ -80,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"semimetric {package_version()}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for add in (_add_demo, _add_fit, _add_distance, _add_info, _add_plot):
+    for add in (_add_demo, _add_fit, _add_distance, _add_index, _add_query, _add_info, _add_plot):
         add(commands)
     return parser
 
@@ -160,6 +170,35 @@ def _add_distance(commands: Any) -> None:
     command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 is all (1)")
 
 
+def _add_index(commands: Any) -> None:
+    about = "build an index of a table of items, which query searches for nearest neighbours"
+    command = _add(commands, "index", run_index, about, "semimetric index model.smm items.csv --id name -o items.index")
+    command.add_argument("model", metavar="MODEL")
+    command.add_argument("items", metavar="ITEMS", help="CSV or Parquet with the features of the model; all columns are kept")
+    command.add_argument("-o", "--output", required=True, metavar="INDEX", help="folder for the index; a new one or an index")
+    _add_id(command)
+    command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 is all (1)")
+
+
+def _add_query(commands: Any) -> None:
+    about = "find the nearest items of an index for every row of a table"
+    example = "semimetric query items.index queries.csv -k 5 --id name --where 'price < 20 and colour == \"red\"'"
+    command = _add(commands, "query", run_query, about, example)
+    command.add_argument("index", metavar="INDEX", help="folder that semimetric index wrote")
+    command.add_argument("queries", metavar="QUERIES", help="CSV or Parquet with the features of the model")
+    command.add_argument("-k", type=_positive, default=10, metavar="K", help="neighbours of each query (%(default)s)")
+    _add_id(command)
+    algorithms = ("exact", "approximate", "brute")
+    command.add_argument("--algorithm", choices=algorithms, help="approximate is faster and misses some (exact)")
+    where = (
+        "answer only items of which this holds: comparisons of columns with numbers or quoted text by ==, !=, <, <=, >, >=, "
+        "joined by and; column names with spaces in backticks"
+    )
+    command.add_argument("--where", metavar="CONDITION", help=where)
+    command.add_argument("--output", metavar="FILE", help="write a .csv or .parquet table instead of printing CSV")
+    command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 is all (1)")
+
+
 def _add_info(commands: Any) -> None:
     about = "say what a model is: what it guarantees, its terms and ranges"
     _add(commands, "info", run_info, about, "semimetric info model.smm").add_argument("model", metavar="MODEL")
@@ -176,12 +215,16 @@ def _add_plot(commands: Any) -> None:
     what.add_argument("--around", metavar="ROW", help="distances from this item, over two features or one")
     what.add_argument("--pair", nargs=2, metavar="ROW", help="terms of the distance between these two items")
     command.add_argument("--features", nargs="+", metavar="NAME", help="for --around: two, or one for a line (the first two)")
-    command.add_argument("--id", metavar="COLUMN", help="column that names the items; by default rows are numbered from 0")
+    _add_id(command)
     command.add_argument("--output", required=True, metavar="FILE", help="picture, such as plot.png")
 
 
-def _add_names(command: argparse.ArgumentParser) -> None:
+def _add_id(command: argparse.ArgumentParser) -> None:
     command.add_argument("--id", metavar="COLUMN", help="column that names the items; by default rows are numbered from 0")
+
+
+def _add_names(command: argparse.ArgumentParser) -> None:
+    _add_id(command)
     command.add_argument("--left", default="left", metavar="COLUMN", help="first item of a pair (%(default)s)")
     command.add_argument("--right", default="right", metavar="COLUMN", help="second item of a pair (%(default)s)")
 
@@ -202,6 +245,12 @@ def _auto(kind: Callable[[str], Any]) -> Callable[[str], Any]:
 def _count(text: str) -> int:
     if int(text) < 2:
         raise argparse.ArgumentTypeError(f"{text} must be at least 2")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} must be at least 1")
     return int(text)
 
 

@@ -1,17 +1,18 @@
 """The commands of the command line: each takes parsed arguments, calls the library and returns an `Answer`."""
 
+import shlex
 import sys
-import warnings
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import numpy as np
 
 from . import demo, plotting
-from ._errors import InputError, SemimetricWarning
+from ._errors import InputError, warn
 from ._extras import optional
 from ._types import Floats, Integers, Pairs
 from .distance import Semimetric
@@ -23,7 +24,18 @@ from .outside import warn_outside
 from .persistence import load
 from .supervision import item_disjoint_splits
 
-__all__ = ["Answer", "run_demo", "run_distance", "run_fit", "run_info", "run_plot"]
+__all__ = [
+    "Answer",
+    "at_terminal",
+    "called",
+    "check_folder",
+    "load_model",
+    "run_demo",
+    "run_distance",
+    "run_fit",
+    "run_info",
+    "run_plot",
+]
 
 _MANY = 30  # terms and features that `info` prints by name
 _SETTINGS = ("tables", "n_knots", "loss", "penalty", "alpha", "outside", "link", "relative", "n_jobs", "random_state")
@@ -40,9 +52,9 @@ class Answer:
 def run_demo(arguments: Namespace) -> Answer:
     """Learn, check and draw the demo; three files."""
     model, picture, table = (f"{arguments.output}{end}" for end in (".smm", ".png", ".csv"))
-    _check_folder(model)
+    check_folder(model)
     sizes = demo.Sizes(**{field.name: getattr(arguments, field.name) for field in fields(demo.Sizes)})
-    result = demo.run(sizes, n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=_at_terminal())
+    result = demo.run(sizes, n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=at_terminal())
     result.semimetric.save(model)
     demo.draw(result, picture)
     demo.write_digits(result, table)
@@ -52,10 +64,14 @@ def run_demo(arguments: Namespace) -> Answer:
 
 def run_fit(arguments: Namespace) -> Answer:
     """Learn from a table of items and one of pairs, and save the model."""
-    _check_folder(arguments.output)
+    check_folder(arguments.output)
     items = _read_features(arguments.items, arguments.id)
     pairs, frame = read_pairs(arguments.pairs, (arguments.left, arguments.right), items, items)
     target = read_target(frame, arguments.target, arguments.pairs)
+    _check_signs(arguments, target)
+    if items.likely_id:
+        message = f"column {items.likely_id} of {items.path} has another whole number on every row and is used as a feature"
+        warn(f"{message}; if it names the items, give --id {items.likely_id}")
     model, check = _learn(arguments, items, pairs, target)
     d = model.semimetric_
     d.save(arguments.output)
@@ -70,7 +86,7 @@ def run_fit(arguments: Namespace) -> Answer:
 
 def run_distance(arguments: Namespace) -> Answer:
     """Distances of listed pairs, or of all; how many items lie outside the range of the fit is said once a table."""
-    d = load(arguments.model)
+    d = load_model(arguments.model)
     left = read_items(arguments.items, arguments.id)
     right = read_items(arguments.other, arguments.id) if arguments.other else left
     x, y = left.features(d.feature_names), None if right is left else right.features(d.feature_names)
@@ -98,7 +114,7 @@ def run_distance(arguments: Namespace) -> Answer:
 
 def run_info(arguments: Namespace) -> Answer:
     """What a model is."""
-    d = load(arguments.model)
+    d = load_model(arguments.model)
     grid = d.embedding.grid
     ranges = {name: [grid.low[k], grid.high[k]] for k, name in enumerate(d.feature_names)}
     values = {
@@ -111,9 +127,9 @@ def run_info(arguments: Namespace) -> Answer:
 
 def run_plot(arguments: Namespace) -> Answer:
     """One picture of a model."""
-    _check_folder(arguments.output)
+    check_folder(arguments.output)
     figure = optional("matplotlib.figure").Figure(figsize=(6.4, 5.2), layout="constrained")
-    d, axes = load(arguments.model), figure.subplots()
+    d, axes = load_model(arguments.model), figure.subplots()
     if arguments.term is not None:
         plotting.plot_table(d, arguments.term, axes)
     else:
@@ -134,9 +150,12 @@ def _plot_items(d: Semimetric, arguments: Namespace, axes: Any) -> None:
     if arguments.pair:
         x, y = (X[items.row(name)] for name in arguments.pair)
         plotting.plot_contributions(d, x, y, axes)
+        axes.set_title(axes.get_title().replace("the distance comes", f"the distance of {' and '.join(arguments.pair)} comes"))
     else:
         features = arguments.features or list(d.feature_names[:2])
         plotting.plot_around(d, X[items.row(arguments.around)], features, X, axes)
+        axes.set_title(f"Distance from {arguments.around}")
+    axes.title.set_wrap(True)
 
 
 def _learn(
@@ -146,7 +165,7 @@ def _learn(
     settings: dict[str, Any] = {name: getattr(arguments, name) for name in _SETTINGS}
     settings |= {"axioms": None if arguments.axioms == "none" else arguments.axioms}
     settings |= {"groups": _groups(arguments.groups, items), "directions": _directions(arguments.directions)}
-    model = DistanceRegressor(preprocessor=_frame(items), verbose=_at_terminal(), **settings)
+    model = DistanceRegressor(preprocessor=_frame(items), verbose=at_terminal(), **settings)
     if not arguments.held_out:
         return model.fit(pairs, y), None
     train, test = _hold_out(Pairs(items.values, pairs), arguments.held_out, arguments.random_state)
@@ -154,6 +173,15 @@ def _learn(
     check = _check(y[test], model.semimetric_.paired_by_index(items.values, pairs[test], n_jobs=arguments.n_jobs))
     model.set_params(n_knots=model.recipe_.n_knots, alpha=model.recipe_.alpha)
     return model.fit(pairs, y), check
+
+
+def _check_signs(arguments: Namespace, target: Floats) -> None:
+    bad = np.flatnonzero(target < 0)
+    if len(bad) and arguments.axioms != "none":
+        raise InputError(
+            f"row {bad[0]} of {arguments.pairs} has {arguments.target}={target[bad[0]]:g} ({len(bad)} such rows in all); "
+            "distances >= 0 are required: correct them, or learn without guarantees by --axioms none"
+        )
 
 
 def _hold_out(pairs: Pairs, share: float, random_state: int) -> tuple[Integers, Integers]:
@@ -205,7 +233,7 @@ def _read_features(path: str, id_column: str | None = None) -> ItemTable:
     items = read_items(path, id_column)
     if items.unused:
         message = f"columns of {path} that are not numeric are not used: {', '.join(items.unused)}"
-        warnings.warn(message, SemimetricWarning, stacklevel=2)
+        warn(message)
     return items
 
 
@@ -213,11 +241,30 @@ def _frame(items: ItemTable) -> Any:
     return optional("pandas").DataFrame(items.values, columns=list(items.names))
 
 
-def _at_terminal() -> bool:
+def load_model(path: str) -> Semimetric:
+    """A saved distance; an index is refused."""
+    d = load(path)
+    if not isinstance(d, Semimetric):
+        raise InputError(f"{path} is an index, not a model; give the file that semimetric fit wrote")
+    return d
+
+
+def called() -> str:
+    """The command as it can be typed here: by its name if that is found, else as it was called."""
+    given, found = Path(sys.argv[0]), which("semimetric")
+    if given.parts[-2:] == ("semimetric", "__main__.py"):
+        return "python -m semimetric"
+    if given.stem != "semimetric" or len(given.parts) < 2 or (found and Path(found).resolve() == given.resolve()):
+        return "semimetric"
+    return shlex.quote(str(given))
+
+
+def at_terminal() -> bool:
+    """Whether progress can be shown."""
     return sys.stderr.isatty()
 
 
-def _check_folder(path: str) -> None:
+def check_folder(path: str) -> None:
     """Say before the work that its result cannot be written."""
     folder = Path(path).resolve().parent
     if not folder.is_dir():
@@ -260,6 +307,6 @@ between {r.train_images:,} images. Everything below is on {r.unseen_images:,} im
 Saved the model as {files["model"]}, the picture as {files["picture"]} and 20 digits as {files["digits"]}.
 Now try:
 
-  semimetric info {files["model"]}
-  semimetric distance {files["model"]} {files["digits"]} --id name
-  semimetric fit --help          (learn from a table of your own)"""
+  {called()} info {files["model"]}
+  {called()} distance {files["model"]} {files["digits"]} --id name
+  {called()} fit --help          (learn from a table of your own)"""

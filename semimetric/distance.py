@@ -8,6 +8,8 @@ then the squared distance, and base distances enter it squared. The last sum is 
 axiom (THEORY, section 2).
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -148,8 +150,9 @@ class Semimetric(Value):
         """Distances of all rows of X to all rows of Y (of X if None), shape (n, m), float64.
 
         One-feature tables are tabulated per row of X; warped models are L1 between coordinates; other groups go pair by
-        pair. A symmetric distance of X to itself is symmetric to the bit, with a diagonal of exact zeros; base distances
-        are called for every pair in both orders, and are as symmetric as they answer.
+        pair. A symmetric distance of X to itself is symmetric to the bit, with a diagonal of exact zeros; pairwise(X, Y)
+        and pairwise(Y, X) are transposes of one another to rounding; base distances are called for every
+        pair in both orders, and are as symmetric as they answer.
 
         Parameters
         ----------
@@ -254,7 +257,7 @@ class Semimetric(Value):
         return State("Semimetric", {"embedding": values} | more | names, arrays)
 
     @classmethod
-    def from_state(cls, state: State, base_distances: Sequence[object] = ()) -> "Semimetric":
+    def from_state(cls, state: State, base_distances: Sequence[object] = ()) -> Semimetric:
         """The distance of `to_state`, with the base distances given again.
 
         Raises
@@ -287,7 +290,7 @@ class Semimetric(Value):
 
     def __repr__(self) -> str:
         sizes = sorted({len(g) for g in self.embedding.groups})
-        knots = self.embedding.grid.sizes
+        knots = dict.fromkeys(map(int, np.sort(self.embedding.grid.sizes)[[0, -1]]))
         extra = f" + {len(self.directions.names)} directions" if self.directions else ""
         base = "".join(f" + {b.weight:.3g} {b.name}" for b in self.base_distances)
         kind = "warped scales" if isinstance(self.embedding, WarpedEmbedding) else "tables"
@@ -295,7 +298,7 @@ class Semimetric(Value):
             f"Semimetric: {self.axioms}\n"
             f"  {self.n_features} features{extra}, {len(self.embedding.groups)} {kind} over groups of "
             f"{' and '.join(map(str, sizes))}{base}\n"
-            f"  {knots.min()} to {knots.max()} knots a feature, {len(self.weights)} weights, link {self.link}"
+            f"  {' to '.join(map(str, knots))} knots a feature, {len(self.weights)} weights, link {self.link}"
         )
 
     def _both(self, X: ArrayLike, Y: ArrayLike) -> tuple[Floats, Floats]:

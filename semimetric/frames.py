@@ -1,6 +1,7 @@
 """Items and pairs in CSV or Parquet files, by extension; pandas comes with the extra ``cli``."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ from ._errors import InputError
 from ._extras import optional
 from ._types import Floats, Integers
 
-__all__ = ["ItemTable", "read_items", "read_pairs", "read_table", "read_target", "write_table"]
+__all__ = ["ItemTable", "check_table_name", "read_items", "read_pairs", "read_table", "read_target", "write_table"]
 
 _PARQUET = (".parquet", ".pq")
 
@@ -35,6 +36,8 @@ class ItemTable:
         Whether the ids come from a column.
     unused : tuple of str
         Columns that are no features: text, dates.
+    likely_id : str
+        A column that looks like ids, if they come from none.
     """
 
     path: str
@@ -43,6 +46,7 @@ class ItemTable:
     ids: tuple[Any, ...]
     named: bool
     unused: tuple[str, ...] = ()
+    likely_id: str = ""
 
     @cached_property
     def _rows(self) -> dict[str, int]:
@@ -91,23 +95,43 @@ def read_table(path: str, text: Sequence[str] = ()) -> Any:
     InputError
         If the extension is unknown, or the file cannot be read as what it says.
     """
-    pandas, suffix = optional("pandas"), _suffix(path)
+    optional("pandas")
+    suffix = check_table_name(path)
     if suffix in _PARQUET:
         optional("pyarrow")
     if not Path(path).is_file():
         raise InputError(f"there is no file {path}; check the path")
     try:
-        frame = pandas.read_parquet(path) if suffix in _PARQUET else _read_csv(path, text)
+        frame = _read_parquet(path) if suffix in _PARQUET else _read_csv(path, text)
+    except InputError:
+        raise
     except Exception as error:  # pandas and pyarrow raise many kinds; the user's file is named
         kind = "Parquet" if suffix in _PARQUET else "CSV"
         raise InputError(f"{path} cannot be read as {kind} ({_brief(error)}); check its content and extension") from error
     frame.columns = [str(column) for column in frame.columns]
+    _check_columns(list(frame.columns), path)
     return frame
+
+
+def _check_columns(names: list[str], path: str) -> None:
+    if len(names) == 1 and (mark := next((m for m in ";\t|" if m in names[0]), None)):
+        raise InputError(f"{path} has one column, {names[0]!r}: it seems to be separated by {mark!r}; separate it by commas")
+    repeated = next((name for name, count in Counter(names).items() if count > 1), None)
+    if repeated is not None:
+        raise InputError(f"{path} has more than one column {repeated!r}; every column needs its own name: rename them")
+
+
+def _read_parquet(path: str) -> Any:
+    """A frame; an index that has a name is a column."""
+    frame = optional("pandas").read_parquet(path)
+    return frame.reset_index() if any(name is not None for name in frame.index.names) else frame
 
 
 def _read_csv(path: str, text: Sequence[str]) -> Any:
     """A frame whose columns ``text`` keep leading zeros, and words such as NA."""
     pandas = optional("pandas")
+    header = pandas.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
+    _check_columns([name for name in header.iloc[0] if name], path)
     frame = pandas.read_csv(path)
     if wanted := [name for name in dict.fromkeys(text) if name in frame.columns]:
         written = pandas.read_csv(path, usecols=wanted, dtype=str, keep_default_na=False)
@@ -140,8 +164,9 @@ def read_items(path: str, id_column: str | None = None) -> ItemTable:
     if not numeric or not len(frame):
         raise InputError(f"{path} has {len(frame)} rows and {len(numeric)} numeric columns; items need at least one of each")
     values, unused = np.column_stack(list(numeric.values())), tuple(name for name, n in columns if n is None)
-    _check_finite(values, list(numeric), path)
-    return ItemTable(path, values, tuple(numeric), tuple(ids), id_column is not None, unused)
+    _check_finite(values, list(numeric), path, None if id_column is None else ids)
+    likely = "" if id_column is not None else next((name for name, n in numeric.items() if _like_ids(n)), "")
+    return ItemTable(path, values, tuple(numeric), tuple(ids), id_column is not None, unused, likely)
 
 
 def read_pairs(path: str, columns: tuple[str, str], left: ItemTable, right: ItemTable) -> tuple[Integers, Any]:
@@ -174,14 +199,15 @@ def read_target(frame: Any, column: str, path: str) -> Floats:
 
 def write_table(frame: Any, path: str) -> None:
     """Write a pandas frame as CSV or Parquet, by extension."""
-    if _suffix(path) in _PARQUET:
+    if check_table_name(path) in _PARQUET:
         optional("pyarrow")
         frame.to_parquet(path, index=False)
     else:
         frame.to_csv(path, index=False)
 
 
-def _suffix(path: str) -> str:
+def check_table_name(path: str) -> str:
+    """The extension of a table's name, or an error that says which are known."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", *_PARQUET):
         raise InputError(f"{path} ends in {suffix or 'no extension'}; tables end in .csv, .parquet or .pq")
@@ -235,12 +261,18 @@ def _numbers(column: Any, name: str, path: str) -> Floats | None:
     return None
 
 
-def _check_finite(values: Floats, names: list[str], path: str) -> None:
+def _like_ids(numbers: Floats) -> bool:
+    """Whether a column holds another whole number on every row."""
+    return len(numbers) > 2 and bool((numbers % 1 == 0).all()) and len(np.unique(numbers)) == len(numbers)
+
+
+def _check_finite(values: Floats, names: list[str], path: str, ids: Sequence[Any] | None) -> None:
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         row, column = bad[0]
+        item = "" if ids is None else f", the item {ids[row]!r},"
         raise InputError(
-            f"row {row} of {path} has {names[column]}={values[row, column]} ({len(bad)} such values in all); finite "
+            f"row {row} of {path}{item} has {names[column]}={values[row, column]} ({len(bad)} such values in all); finite "
             "numbers are required: fill them in or drop the rows"
         )
 

@@ -5,7 +5,8 @@
 Example: knots (0, 1, 4) put the value 2.5 into the cell between vertices 1 and 2, half way.
 """
 
-import warnings
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from ._checks import check_choice, check_items
-from ._errors import InputError, SemimetricWarning
+from ._errors import InputError, warn
 from ._kernels.locate import locate_cells
 from ._kernels.simplex import Located
 from ._types import ArrayLike, Floats, Integers
@@ -95,7 +96,8 @@ class Grid:
         n_knots: int | Sequence[int] = 8,
         strategy: str = "quantile",
         random_state: int | None = None,
-    ) -> "Grid":
+        names: Sequence[str] = (),
+    ) -> Grid:
         """Knots from data.
 
         Parameters
@@ -108,6 +110,8 @@ class Grid:
         random_state : int or None
             For k-means, and for the sample: of more than 100,000 items the inner knots come from that many at random; the
             first and last knot are the minimum and maximum of all.
+        names : sequence of str
+            Of the features, for warnings; numbers by default.
         """
         items = check_items(X)
         check_choice("knots", strategy, tuple(_STRATEGIES))
@@ -123,7 +127,7 @@ class Grid:
         make = _STRATEGIES[strategy]
         sample = _sample(items, random_state)
         knots = [np.unique(make(column, int(c), random_state)) for column, c in zip(sample.T, counts, strict=True)]
-        _warn_of_fewer(knots, counts)
+        _warn_of_fewer(knots, counts, names or range(len(knots)))
         return cls(knots)
 
     @property
@@ -157,7 +161,7 @@ class Grid:
         return np.array([k[-1] for k in self.knots])
 
     @property
-    def ends(self) -> "Grid":
+    def ends(self) -> Grid:
         """The same ranges with two knots a feature (one where the feature is constant)."""
         return Grid([k[[0, -1]] if len(k) > 1 else k for k in self.knots])
 
@@ -212,12 +216,14 @@ def _check_knots(feature: int, knots: Floats) -> None:
         )
 
 
-def _warn_of_fewer(knots: Sequence[Floats], counts: Integers) -> None:
+def _warn_of_fewer(knots: Sequence[Floats], counts: Integers, names: Sequence[object]) -> None:
     constant = [f for f, k in enumerate(knots) if len(k) == 1]
     if constant:
-        warnings.warn(f"features {constant} are constant and carry nothing", SemimetricWarning, stacklevel=3)
+        shown = ", ".join(str(names[f]) for f in constant[:8]) + (f" and {len(constant) - 8} more" if constant[8:] else "")
+        subject = f"features {shown} are" if constant[1:] else f"feature {shown} is"
+        warn(f"{subject} constant: nothing is learned there")
     fewer = [f for f, (k, c) in enumerate(zip(knots, counts, strict=True)) if 1 < len(k) < c]
     if fewer:
-        shown = ", ".join(f"{f}: {len(knots[f])} of {counts[f]}" for f in fewer[:5])
+        shown = ", ".join(f"{names[f]}: {len(knots[f])} of {counts[f]}" for f in fewer[:5])
         more = f" and {len(fewer) - 5} more" if len(fewer) > 5 else ""
-        warnings.warn(f"ties in the data leave fewer knots ({shown}{more})", SemimetricWarning, stacklevel=3)
+        warn(f"ties in the data leave fewer knots ({shown}{more})")

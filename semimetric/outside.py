@@ -1,10 +1,8 @@
 """How often items lie outside the range of the fit, where tables say nothing: said once a call, never silently clipped."""
 
-import warnings
-
 import numpy as np
 
-from ._errors import SemimetricWarning
+from ._errors import warn
 from ._types import Floats
 from .distance import Semimetric
 
@@ -31,10 +29,8 @@ def warn_outside(d: Semimetric, X: Floats, *, source: str = "") -> None:
     worst = [int(f) for f in np.argsort(-share, kind="stable")[:_WORST] if share[f]]
     named = ", ".join(f"{d.feature_names[f]} {100 * share[f]:.3g} %" for f in worst)
     more = ", ..." if np.count_nonzero(share) > len(worst) else ""
-    warnings.warn(
+    warn(
         f"{n} of {len(X)} items{source and f' of {source}'} ({100 * n / len(X):.3g} %) lie outside the range of the fit "
         f"({named}{more}), where the distance goes on at a constant slope: fit on items that span the range, or check "
-        "those distances",
-        SemimetricWarning,
-        stacklevel=4,
+        "those distances"
     )

@@ -1,5 +1,7 @@
 """Reading saved objects: the explicit table of what a file may hold."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 

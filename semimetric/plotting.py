@@ -4,8 +4,10 @@ A one-feature table is linear on triangles between its knots, so it is drawn on 
 distance itself, and its kinks are where they are.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,9 +17,12 @@ from ._extras import optional
 from ._types import ArrayLike, Floats
 from .distance import Semimetric
 from .embeddings.base import Table
+from .estimators.base import LearnedDistance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Learned: TypeAlias = Semimetric | LearnedDistance
 
 __all__ = ["plot_around", "plot_contributions", "plot_predicted", "plot_table"]
 
@@ -25,16 +30,17 @@ _COLOURS = "YlGnBu"
 _INK, _BLUE, _ORANGE, _GREY = "#222222", "#1f5f8b", "#d9622b", "#b5b5b5"
 _STEPS = 121
 _MANY = 5_000
+_LONG = 32  # characters of a term in a picture
 _CELLS = 60  # a side of a heat map, at least
 _CLOSE = 0.07  # knots nearer than this share of the range go without a number
 
 
-def plot_table(d: Semimetric, term: str | int, ax: "Axes | None" = None) -> "Axes":
+def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     """One feature's table as a heat map with its contours; ticks are the knots.
 
     Parameters
     ----------
-    d : Semimetric
+    d : Semimetric, or a learner that is fitted
     term : str or int
         Name of a one-feature term, or its place in ``d.terms``.
     ax : matplotlib Axes or None
@@ -46,6 +52,7 @@ def plot_table(d: Semimetric, term: str | int, ax: "Axes | None" = None) -> "Axe
     NotSupportedError
         If the term is a group of several features.
     """
+    d = _distance(d)
     name, table = _find_table(d, term)
     axes = _axes(ax)
     knots = table.knots[0]
@@ -62,13 +69,13 @@ def plot_table(d: Semimetric, term: str | int, ax: "Axes | None" = None) -> "Axe
 
 
 def plot_around(
-    d: Semimetric, x: ArrayLike, features: Sequence[str | int], X: ArrayLike | None = None, ax: "Axes | None" = None
-) -> "Axes":
+    d: Learned, x: ArrayLike, features: Sequence[str | int], X: ArrayLike | None = None, ax: Axes | None = None
+) -> Axes:
     """d(x, .) over two features, or one, all others held at their values in x.
 
     Parameters
     ----------
-    d : Semimetric
+    d : Semimetric, or a learner that is fitted
     x : array-like of shape (n_features,)
     features : two or one of str or int
         Names or numbers of raw features; one gives a line.
@@ -76,6 +83,7 @@ def plot_around(
         Items to draw; they also set the range. Without them it is the range of the training items.
     ax : matplotlib Axes or None
     """
+    d = _distance(d)
     point = check_items(np.atleast_2d(np.asarray(x, np.float64)), name="x", n_features=d.n_features)[0]
     chosen = _numbers(d, features)
     items = None if X is None else check_items(X, n_features=d.n_features, names=d.feature_names)
@@ -94,7 +102,7 @@ def plot_around(
     return axes
 
 
-def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: "Axes | None" = None) -> "Axes":
+def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axes:
     """Predicted against true distances, with the line on which they agree.
 
     Parameters
@@ -119,17 +127,18 @@ def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: "Axes | None" = No
     return _plain(axes)
 
 
-def plot_contributions(d: Semimetric, x: ArrayLike, y: ArrayLike, ax: "Axes | None" = None, *, most: int = 12) -> "Axes":
+def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: Axes | None = None, *, most: int = 12) -> Axes:
     """The terms of the distance of one pair as bars, the largest first; they sum to the distance before the link.
 
     Parameters
     ----------
-    d : Semimetric
+    d : Semimetric, or a learner that is fitted
     x, y : array-like of shape (n_features,)
     ax : matplotlib Axes or None
     most : int, default 12
         Terms to show by name; the sum of the others is the last bar.
     """
+    d = _distance(d)
     if most < 1:
         raise InputError(f"most={most!r} must be at least 1")
     if np.ndim(x) != 1 or np.ndim(y) != 1:
@@ -137,7 +146,8 @@ def plot_contributions(d: Semimetric, x: ArrayLike, y: ArrayLike, ax: "Axes | No
     names, values = _largest(d, d.contributions(x, y), most)
     axes, total = _axes(ax), float(values.sum())
     colours = [_GREY if name.endswith(" other terms") else _BLUE for name in names]
-    axes.barh(names, values, color=colours, height=0.7)
+    axes.barh(range(len(names)), values, color=colours, height=0.7)
+    axes.set_yticks(range(len(names)), [_short(name) for name in names])
     for row, value in enumerate(values):
         axes.annotate(f"{value:.3g}", (value, row), (3, 0), textcoords="offset points", va="center", fontsize=8, color=_INK)
     axes.invert_yaxis()
@@ -148,7 +158,18 @@ def plot_contributions(d: Semimetric, x: ArrayLike, y: ArrayLike, ax: "Axes | No
     return _plain(axes)
 
 
-def _axes(ax: "Axes | None") -> Any:
+def _distance(d: Learned) -> Semimetric:
+    found = getattr(d, "semimetric_", d)
+    if not isinstance(found, Semimetric):
+        raise InputError(f"d={d!r} is no Semimetric; give model.semimetric_ of a model that is fitted")
+    return found
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONG else f"{name[: _LONG - 1]}…"
+
+
+def _axes(ax: Axes | None) -> Any:
     """The axes given, or those of a new figure."""
     return ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]
 

@@ -25,7 +25,7 @@ class Recipe:
 
     n_knots: int | Sequence[int] = 8
     knots: str | Sequence[ArrayLike] = "quantile"
-    groups: str | Sequence[Sequence[int]] = "singles"
+    groups: str | Sequence[Sequence[int | str]] = "singles"
     directions: Any = None
     tables: str = "full"
     axioms: str | None = "semimetric"

@@ -3,6 +3,9 @@
 Held-out pairs share no item with those trained on. Of the candidates within one standard error of the best the simplest is
 taken. Candidates' weights come from least squares whatever the loss, since then one pass over the pairs serves every
 strength; the loss itself judges them.
+
+Simplest means the fewest knots that have a candidate within one standard error, the spread over the splits of the difference
+to the best, and of those the strongest penalty.
 """
 
 import warnings
@@ -33,7 +36,7 @@ from .programs.penalties import total
 from .recipe import Recipe
 from .supervision import item_disjoint_splits
 
-__all__ = ["Choice", "decide"]
+__all__ = ["Choice", "Choices", "decide"]
 
 _ALPHAS = (1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2, 1e-1)
 _KNOTS = {"full": (3, 4, 6, 8, 12, 16), "warped": (2, 3, 4, 6, 8, 12)}
@@ -56,9 +59,45 @@ class Choice:
         return float(np.mean(self.losses))
 
 
+class Choices(tuple[Choice, ...]):
+    """What "auto" compared; printed as a table of held-out losses in which the choice has a star."""
+
+    __slots__ = ()
+
+    @property
+    def chosen(self) -> Choice:
+        """The simplest within one standard error of the best."""
+        return _simplest(self)
+
+    def __repr__(self) -> str:
+        if not self:
+            return "Choices: nothing was left to choose"
+        knots, alphas = (list(dict.fromkeys(values)) for values in zip(*((str(c.n_knots), c.alpha) for c in self), strict=True))
+        losses, chosen = {(str(c.n_knots), c.alpha): c for c in self}, self.chosen
+        shown = [["n_knots \\ alpha", *(f"{a:g} " for a in alphas)]]
+        shown += [[k, *(_starred(losses.get((k, a)), chosen) for a in alphas)] for k in knots]
+        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in shown]
+        title = f"held-out loss, mean of {len(chosen.losses)} splits; * the simplest within one standard error of the best"
+        return "\n".join([title, *lines, *self._at_ends()])
+
+    def _at_ends(self) -> list[str]:
+        """What to do about a choice at an end of what was tried."""
+        notes = []
+        for name in ("alpha", "n_knots"):
+            tried = list(dict.fromkeys(str(getattr(c, name)) for c in self))
+            if len(tried) > 1 and (at := str(getattr(self.chosen, name))) in (tried[0], tried[-1]):
+                notes.append(f"{name}={at} is an end of what was tried; give {name}= to go beyond")
+        return notes
+
+
+def _starred(choice: Choice | None, chosen: Choice) -> str:
+    return f"{choice.loss:.3g}{'*' if choice is chosen else ' '}" if choice else ""
+
+
 def decide(
     recipe: Recipe, *, auto_knots: bool, auto_alpha: bool, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]
-) -> tuple[Recipe, tuple[Choice, ...]]:
+) -> tuple[Recipe, Choices]:
     """The recipe with numbers of knots and penalty strength chosen, and what was compared.
 
     Raises
@@ -69,7 +108,7 @@ def decide(
     auto_alpha = auto_alpha and isinstance(recipe.penalty, str)
     auto_knots = auto_knots and isinstance(recipe.knots, str)
     if not (auto_knots or auto_alpha):
-        return recipe, ()
+        return recipe, Choices()
     check_choice("tables", recipe.tables, tuple(_KNOTS))
     rng = np.random.default_rng(recipe.random_state)
     if len(pairs) > _MOST_PAIRS:
@@ -86,8 +125,8 @@ def decide(
             bar.update()
     if not choices:
         raise InputError(f"every number of knots in {knots} gives more than {_MOST_COLUMNS} weights; set n_knots= and alpha=")
-    best = _simplest(choices)
-    return replace(recipe, n_knots=best.n_knots, alpha=best.alpha), tuple(choices)
+    found = Choices(choices)
+    return replace(recipe, n_knots=found.chosen.n_knots, alpha=found.chosen.alpha), found
 
 
 def _simplest(choices: Sequence[Choice]) -> Choice:

@@ -14,7 +14,8 @@ from .base_distances import base_functions
 from .callables import DistanceFunction
 from .embeddings.base import PairMap
 from .embeddings.directions import Directions, fit_directions
-from .embeddings.pairs import PairEmbedding, resolve_groups
+from .embeddings.groups import resolve_groups
+from .embeddings.pairs import PairEmbedding
 from .embeddings.warped import WarpedEmbedding
 from .grids import Grid
 from .programs.design import PairDesign
@@ -44,13 +45,16 @@ def build(recipe: Recipe, items: Floats, names: Sequence[str]) -> Structure:
     """Directions, grid and embedding for ``items`` (n_items, n_features)."""
     directions = fit_directions(recipe.directions, items, names=names, random_state=recipe.random_state)
     features = directions.append(items) if directions else items
+    columns = (*names, *(directions.names if directions else ()))
     if isinstance(recipe.knots, str):
-        grid = Grid.fit(features, n_knots=recipe.n_knots, strategy=recipe.knots, random_state=recipe.random_state)
+        grid = Grid.fit(
+            features, n_knots=recipe.n_knots, strategy=recipe.knots, random_state=recipe.random_state, names=columns
+        )
     else:
         grid = Grid(recipe.knots)
     if grid.n_features != features.shape[1]:
         raise InputError(f"knots are given for {grid.n_features} features, but there are {features.shape[1]}")
-    groups = resolve_groups(recipe.groups, grid.n_features)
+    groups = resolve_groups(recipe.groups, grid.n_features, columns)
     if not (recipe.base_distances or any(grid.sizes[f] > 1 for group in groups for f in group)):
         raise InputError("every feature that groups= names is constant; at least one that differs is required: name others")
     bases = base_functions(recipe.base_distances, items)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from cases import assert_refused, cityblock
 
-from semimetric import DistanceCallError, DistanceRegressor
+from semimetric import DistanceCallError, DistanceRegressor, MissingExtraError
 from semimetric._types import Pairs
 from semimetric.base_distances import base_functions
 from semimetric.callables import DistanceFunction
@@ -103,6 +103,14 @@ def test_a_pair_on_which_it_fails_says_nothing_of_its_form(function, batch):
         DistanceCallError, match=r"distance failed on items 0 and 19 \(pair 0 of 20\): ZeroDivisionError: inside"
     ):
         first.evaluate(Pairs(ITEMS, INDEX))
+
+
+def test_a_package_that_the_function_misses_is_what_is_said():
+    def needs(x, y):
+        raise MissingExtraError("install it")
+
+    with pytest.raises(MissingExtraError, match="^install it$"):
+        DistanceFunction.detect(needs, ITEMS)
 
 
 def test_messages_name_the_parameter_that_was_given():

@@ -8,7 +8,7 @@ from semimetric._checks import check_alpha, check_choice, check_distances, check
 ITEMS = np.arange(6.0).reshape(3, 2)
 BAD = {
     "features": (lambda: check_items(ITEMS, n_features=3), "2 features", "3 features are required", "same columns"),
-    "shape by index": (lambda: check_pairs([0, 1], ITEMS), "shape (2,)", "(n_pairs, 2)", "row numbers"),
+    "shape by index": (lambda: check_pairs([0, 1], ITEMS), "shape (2,)", "(n_pairs, 2)", "model.semimetric_.paired(X, Y)"),
     "floats by index": (lambda: check_pairs([[0.0, 1.0]], ITEMS), "dtype float64", "must be integers", "drop preprocessor="),
     "too large": (lambda: check_pairs([[0, 1], [0, 3]], ITEMS), "pair 1 is (0, 3)", "3 items", "between 0 and 2"),
     "negative": (lambda: check_pairs([[-1, 1]], ITEMS), "pair 0 is (-1, 1)", "3 items", "between 0 and 2"),
@@ -66,3 +66,8 @@ def test_row_numbers_of_any_integer_type_are_taken():
 def test_weights_sum_to_one():
     np.testing.assert_allclose(check_weights(None, 4), 0.25)
     np.testing.assert_allclose(check_weights([1, 3], 2), [0.25, 0.75])
+
+
+def test_a_column_of_text_is_named():
+    frame = pytest.importorskip("pandas").DataFrame({"width": [1.0, 2.0], "colour": ["1", "red"]})
+    assert_refused(lambda: check_items(frame), "column 'colour' of X is not of numbers", "'red'", "encode it")

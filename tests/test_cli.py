@@ -1,6 +1,8 @@
 import json
+import shlex
 import subprocess
 import sys
+from argparse import Namespace
 from functools import partial
 from io import StringIO
 
@@ -9,11 +11,11 @@ import numpy as np
 import pytest
 
 import semimetric
-from semimetric import cli, commands
+from semimetric import cli, commands, search_commands
 from semimetric.cli import main
 
 pd = pytest.importorskip("pandas")
-COMMANDS = ("demo", "fit", "distance", "info", "plot")
+COMMANDS = ("demo", "fit", "distance", "index", "query", "info", "plot")
 SLOPES = np.array([1.0, 3.0])
 
 
@@ -204,6 +206,8 @@ def write(path, text):
 
 BAD_FILES = {
     "gap.csv": "name,width\na,1\nb,\n",
+    "half.csv": "name;width\na;1,5\n",
+    "double.csv": "name,width,width\na,1,2\n",
     "text.csv": "name,width\na,x\n",
     "twice.csv": "name,width\na,1\na,2\n",
     "other.csv": "name,depth\na,1\nb,2\n",
@@ -230,7 +234,10 @@ def bad(folder, tmp_path):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("fit gap.csv pairs.csv", "row 1 of gap.csv has width=nan (1 such values in all); finite numbers are required"),
+        (
+            "fit gap.csv pairs.csv",
+            "row 1 of gap.csv, the item 'b', has width=nan (1 such values in all); finite numbers are required",
+        ),
         ("fit text.csv pairs.csv", "text.csv has 1 rows and 0 numeric columns"),
         ("fit twice.csv pairs.csv", "the id 'a' is on more than one row"),
         ("fit nowhere.csv pairs.csv", "there is no file nowhere.csv; check the path"),
@@ -239,7 +246,12 @@ def bad(folder, tmp_path):
         ("fit items.csv wrong.csv", "'nobody' is no id of items.csv; correct it"),
         ("fit items.csv none.csv", "none.csv has no rows"),
         ("fit items.csv nan.csv", "row 0 of nan.csv has distance=nan"),
-        ("fit items.csv negative.csv --held-out 0", "y[0] is -1; distances must be >= 0"),
+        (
+            "fit items.csv negative.csv --held-out 0",
+            "row 0 of negative.csv has distance=-1 (1 such rows in all); distances >= 0 are required",
+        ),
+        ("fit half.csv pairs.csv", "half.csv has one column, 'name;width': it seems to be separated by ';'"),
+        ("fit double.csv pairs.csv", "double.csv has more than one column 'width'"),
         ("fit items.csv few.csv", "or --held-out 0 for no check"),
         ("fit items.csv pairs.csv --target minutes", "no column 'minutes'; its columns are left, right, distance"),
         ("fit items.csv pairs.csv --axioms metric", "axioms='metric' needs"),
@@ -298,9 +310,10 @@ def test_every_command_has_help_with_an_example(command, capsys):
         main([command, "--help"])
     out = capsys.readouterr().out
     assert leave.value.code == 0
-    example = out.split("example:\n")[1].split()
+    example = shlex.split(out.split("example:\n")[1])
     assert example[:2] == ["semimetric", command]
-    assert cli._parser().parse_args(example[1:]).command is getattr(commands, f"run_{command}")
+    home = search_commands if command in ("index", "query") else commands
+    assert cli._parser().parse_args(example[1:]).command is getattr(home, f"run_{command}")
     assert "--json" in out
 
 
@@ -316,11 +329,11 @@ def test_a_missing_package_names_the_extra(folder, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "pandas", None)
     code, _, err = call(capsys, "distance", *paths(folder, "model.smm", "items.csv"))
     assert code == 1
-    assert 'pip install "semimetric[cli]"' in err
+    assert 'pip install ".[cli]"' in err
     monkeypatch.setitem(sys.modules, "ot", None)
     code, _, err = call(capsys, "demo", "--output", folder / "demo")
     assert code == 1
-    assert 'pip install "semimetric[demo]"' in err
+    assert 'pip install ".[demo]"' in err
 
 
 def test_a_warning_is_one_line_on_standard_error(folder, tmp_path, capsys):
@@ -341,7 +354,7 @@ def test_a_warning_is_one_line_on_standard_error(folder, tmp_path, capsys):
     ]
     code, out, err = call(capsys, *fit, "--output", tmp_path / "m.smm", "--json")
     assert code == 0
-    assert err == "semimetric: features [2] are constant and carry nothing\n"
+    assert err == "semimetric: feature same is constant: nothing is learned there\n"
     assert json.loads(out)["n_items"] == 60
 
 
@@ -417,3 +430,31 @@ def test_the_process_itself(folder):
     assert failed.stderr == "semimetric: nothing.smm: No such file or directory\n"
     version = subprocess.run([*run, "--version"], capture_output=True, text=True, check=False)
     assert version.stdout == f"semimetric {semimetric.__version__}\n"
+
+
+def test_a_constant_feature_is_said_once_and_a_column_of_ids_is_asked_for(folder, tmp_path, capsys):
+    items = pd.read_csv(folder / "unnamed.csv").assign(same=1.0, number=np.arange(60))
+    items.to_csv(tmp_path / "items.csv", index=False)
+    files = [tmp_path / "items.csv", folder / "numbered.csv"]
+    columns = ["--left", "from", "--right", "to", "--target", "minutes"]
+    fit = ["fit", *files, *columns, "--n-knots", 3, "--alpha", 1e-3, "--output", tmp_path / "m.smm"]
+    code, _, err = call(capsys, *fit)
+    assert code == 0
+    assert err.count("feature same is constant") == 1
+    assert "column number of" in err
+    assert "if it names the items, give --id number" in err
+    assert "--id" not in call(capsys, *fit, "--id", "number")[2]
+
+
+@pytest.mark.parametrize(
+    ("what", "title"),
+    [
+        ({"pair": ["item3", "item4"], "around": None}, "Where the distance of item3 and item4 comes from: sum"),
+        ({"pair": None, "around": "item5"}, "Distance from item5"),
+    ],
+)
+def test_titles_of_pictures_name_the_items(what, title, folder):
+    axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
+    given = Namespace(items=str(folder / "items.csv"), id="name", features=None, **what)
+    commands._plot_items(semimetric.load(folder / "model.smm"), given, axes)
+    assert axes.get_title().startswith(title)

@@ -5,8 +5,24 @@ from argparse import Namespace
 import numpy as np
 import pytest
 
-from semimetric import DistanceRegressor, InputError, StorageError
-from semimetric.commands import Answer, run_distance, run_info
+from semimetric import DistanceRegressor, InputError, StorageError, commands
+from semimetric.commands import Answer, called, run_distance, run_info
+
+
+@pytest.mark.parametrize(
+    ("program", "found", "said"),
+    [
+        (".venv/bin/semimetric", None, ".venv/bin/semimetric"),
+        ("my env/bin/semimetric", "/usr/bin/semimetric", "'my env/bin/semimetric'"),
+        ("/usr/bin/semimetric", "/usr/bin/semimetric", "semimetric"),
+        ("lib/semimetric/__main__.py", None, "python -m semimetric"),
+        ("bin/pytest", None, "semimetric"),
+    ],
+)
+def test_commands_are_said_as_they_can_be_typed(program, found, said, monkeypatch):
+    monkeypatch.setattr(commands, "which", lambda name: found)
+    monkeypatch.setattr("sys.argv", [program])
+    assert called() == said
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def test_features_in_no_group_leave_positivity_unclaimed():
     items, index, y = cases.sample()
     d = DistanceRegressor(**cases.FAST, groups=[(0,), (2,)], preprocessor=items).fit(index, y).semimetric_
     assert not d.axioms.positive
-    assert d.axioms.name == "premetric"
+    assert d.axioms.name == "pseudosemimetric"
     moved = items + [0.0, 0.01, 0.0]
     inside = (moved <= items.max(axis=0)).all(axis=1)
     assert (d.paired(items, moved)[inside] == 0).all()
@@ -42,7 +42,7 @@ def test_weights_at_zero_leave_positivity_unclaimed():
     none = {"penalty": "lasso", "alpha": 0.3, "delta": 0.0, "n_knots": 4, "preprocessor": items}
     d = DistanceRegressor(**none).fit(index, y).semimetric_
     assert (d.weights == 0).any()
-    assert d.axioms.name == "premetric"
+    assert d.axioms.name == "pseudosemimetric"
     assert DistanceRegressor(**none | {"delta": 1e-6}).fit(index, y).semimetric_.axioms.name == "semimetric"
 
 
@@ -51,11 +51,13 @@ def test_axioms_are_named_by_the_strongest():
     assert Axioms(**facts, continuous=True).name == "metric"
     for missing, name in {
         "triangle": "semimetric",
-        "positive": "premetric",
+        "positive": "pseudometric",
         "symmetric": "premetric",
         "nonnegative": "none",
     }.items():
         assert Axioms(**facts | {missing: False}, continuous=True).name == name
+    for missing, name in {"triangle": "pseudosemimetric", "symmetric": "premetric, not positive"}.items():
+        assert Axioms(**facts | {"positive": False, missing: False}, continuous=True).name == name
 
 
 @pytest.fixture

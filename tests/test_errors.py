@@ -3,10 +3,10 @@ import pickle
 import numpy as np
 import pytest
 
-from semimetric import _errors
+from semimetric import DistanceRegressor, SemimetricWarning, _errors
 
 
-@pytest.mark.parametrize("name", _errors.__all__)
+@pytest.mark.parametrize("name", [name for name in _errors.__all__ if name != "warn"])
 def test_one_base_catches_everything_that_is_raised_on_purpose(name):
     kind = getattr(_errors, name)
     base = _errors.SemimetricWarning if issubclass(kind, Warning) else _errors.SemimetricError
@@ -26,3 +26,10 @@ def test_a_failed_call_keeps_what_was_evaluated_through_pickling():
     assert (str(again), again.pair) == ("it failed", (3, 4))
     assert (again.pairs == [[0, 1]]).all()
     assert (again.distances == [2.5]).all()
+
+
+def test_a_warning_points_to_the_line_of_the_caller():
+    pairs = np.random.default_rng(0).random((50, 2, 2)) * [1.0, 0.0]
+    with pytest.warns(SemimetricWarning, match="feature x1 is constant") as caught:
+        DistanceRegressor(n_knots=3, alpha=1e-3).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1))
+    assert {w.filename for w in caught} == {__file__}

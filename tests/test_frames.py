@@ -101,3 +101,9 @@ def test_features_go_by_name_and_unnamed_ones_by_place():
     for wrong in (["x0"], ["x1", "x0"], ["a", "c"]):
         with pytest.raises(InputError, match="items.csv has no numeric column"):
             items.features(wrong)
+
+
+def test_a_named_index_of_a_parquet_file_is_a_column(tmp_path):
+    frame = pd.DataFrame({"width": [1.0, 2.0]}, index=pd.Index(["a", "b"], name="name"))
+    frame.to_parquet(tmp_path / "items.parquet")
+    assert read_items(str(tmp_path / "items.parquet"), "name").ids == ("a", "b")

@@ -15,7 +15,7 @@ _errors _types _extras _checks _storage _threads
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
 _kernels.metric
 grids callables supervision datasets
-embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.pairs
+embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.groups embeddings.pairs
 embeddings.scales embeddings.directions embeddings.histograms embeddings.states
 base_distances axioms distance outside
 programs.losses programs.penalties programs.design programs.program programs.certificate programs.constraints programs
@@ -24,7 +24,7 @@ neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.list
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
 recipe task assembly fitting streaming selection
 estimators.base estimators.regressor estimators.approximator
-persistence plotting demo frames commands cli __main__ __init__
+persistence plotting demo frames conditions item_columns commands search_commands cli __main__ __init__
 """.split()
 
 EMPTY = {"_kernels", "embeddings", "estimators", "neighbors"}  # packages that hold a docstring only

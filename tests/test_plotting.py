@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from semimetric import InputError, NotSupportedError, Semimetric
+from semimetric import DistanceRegressor, InputError, NotSupportedError, Semimetric
 from semimetric.embeddings.pairs import PairEmbedding
 from semimetric.grids import Grid
 from semimetric.plotting import _refined, _triangles, plot_around, plot_contributions, plot_predicted, plot_table
@@ -162,3 +162,21 @@ def test_a_table_of_two_features_is_too_much_for_a_heat_map():
     d = Semimetric(embedding, np.ones(embedding.n_columns), np.ones(2), ("a", "b"))
     with pytest.raises(NotSupportedError, match="'a . b' joins 2 features.*plot_around"):
         plot_table(d, "a * b")
+
+
+def test_a_learner_stands_for_its_distance(d, ax):
+    learner = DistanceRegressor()
+    with pytest.raises(InputError, match="give model.semimetric_ of a model that is fitted"):
+        plot_table(learner, "width", ax)
+    learner.semimetric_ = d
+    plot_table(learner, "width")
+    plot_around(learner, [1.0, 0.0, 7.0], ("width", "height"))
+    plot_contributions(learner, [1.0, 0.0, 7.0], [2.0, 0.0, 7.0])
+
+
+def test_long_names_of_terms_are_shortened_and_stay_apart(d, ax):
+    names = tuple(f"a feature with quite a long name, number {k}" for k in range(3))
+    plot_contributions(dataclasses.replace(d, feature_names=names), [0.0, -1.0, 7.0], [4.1, 1.0, 7.0], ax)
+    labels = [t.get_text() for t in ax.get_yticklabels()]
+    assert len(ax.patches) == len(labels) == 2
+    assert all(len(label) == 32 and label.endswith("…") for label in labels)

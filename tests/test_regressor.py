@@ -129,7 +129,7 @@ def test_prediction_wants_the_features_of_the_fit():
 
 def test_constant_features_are_warned_of_and_carry_nothing():
     items = np.column_stack([ITEMS, np.full(len(ITEMS), 7.0)])
-    with pytest.warns(SemimetricWarning, match=r"features \[3\] are constant and carry nothing"):
+    with pytest.warns(SemimetricWarning, match="feature x3 is constant: nothing is learned there"):
         model = fit(preprocessor=items)
     np.testing.assert_allclose(model.predict(INDEX), fit().predict(INDEX), rtol=0.1)
     assert model.semimetric_.contributions(items[0], items[1])[3] == 0
@@ -173,3 +173,12 @@ def test_how_people_see_colours(real_data):
         return 100 * np.sqrt(1 - (d @ y) ** 2 / (d @ d) / (y @ y))
 
     assert stress(out) < 0.9 * stress(np.linalg.norm(pairs[:, 0] - pairs[:, 1], axis=1))
+
+
+def test_groups_are_named_by_the_columns_of_a_frame():
+    items, index, y = cases.sample()
+    frame = pytest.importorskip("pandas").DataFrame(items, columns=["u", "v", "w"])
+    named = DistanceRegressor(**cases.FAST, groups=[("w", "u"), ("v",)], preprocessor=frame).fit(index, y)
+    numbered = DistanceRegressor(**cases.FAST, groups=[(2, 0), (1,)], preprocessor=items).fit(index, y)
+    assert named.semimetric_.terms[:2] == ("w * u", "v")
+    assert (named.semimetric_.weights == numbered.semimetric_.weights).all()

@@ -1,3 +1,5 @@
+import pickle
+
 import cases
 import numpy as np
 import pytest
@@ -6,7 +8,7 @@ from cases import assert_refused
 from semimetric import DistanceRegressor, selection
 from semimetric._types import Pairs
 from semimetric.recipe import Recipe
-from semimetric.selection import Choice, decide
+from semimetric.selection import Choice, Choices, decide
 
 ITEMS, INDEX, Y = cases.sample(n_items=60, n_pairs=400)
 WEIGHT = np.full(len(Y), 1 / len(Y))
@@ -63,3 +65,23 @@ def test_large_data_are_sampled(monkeypatch):
     recipe, choices = chosen()
     assert len(choices) > 1
     assert recipe.alpha in {c.alpha for c in choices}
+
+
+def test_choices_print_as_a_table_with_a_star_at_the_choice():
+    def choice(n_knots, alpha, *losses):
+        return Choice(n_knots, alpha, losses)
+
+    choices = Choices([choice(3, 0.1, 2.0, 2.1), choice(3, 1.0, 2.0, 2.1), choice(4, 0.1, 1.0, 1.0), choice(4, 1.0, 1.1, 0.9)])
+    assert repr(choices).splitlines() == [
+        "held-out loss, mean of 2 splits; * the simplest within one standard error of the best",
+        "n_knots \\ alpha   0.1      1 ",
+        "              3  2.05   2.05 ",
+        "              4     1      1*",
+        "alpha=1.0 is an end of what was tried; give alpha= to go beyond",
+        "n_knots=4 is an end of what was tried; give n_knots= to go beyond",
+    ]
+    assert "nothing" in repr(Choices())
+    recipe, found = chosen()
+    assert (found.chosen.n_knots, found.chosen.alpha) == (recipe.n_knots, recipe.alpha)
+    assert repr(found).count("*") == 2
+    assert pickle.loads(pickle.dumps(found)) == found

@@ -9,52 +9,27 @@ the columns (a, b) and (b, a); zero on the diagonal is the absence of the column
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from .._checks import check_choice
-from .._errors import InputError, NotSupportedError
+from .._errors import NotSupportedError
 from .._kernels.simplex import Groups, Singles, group_rows_of_pairs, single_rows
 from .._kernels.tables import add_single_tables
 from .._threads import blocks, map_blocks
 from .._types import ArrayLike, Floats, Integers
 from ..grids import Grid
 from .base import Items, PairMap, Table, check_columns, check_rows
+from .groups import resolve_groups
 from .roughness import table_differences
 from .rows import SparseRows
 from .vertices import Vertices
 
-__all__ = ["PairEmbedding", "resolve_groups"]
+__all__ = ["PairEmbedding"]
 
 _SYMMETRIES = ("tie", "swap", "none")
-
-
-def resolve_groups(groups: str | Iterable[Sequence[int]], n_features: int) -> tuple[tuple[int, ...], ...]:
-    """``"singles"``, ``"pairs"`` or given tuples of features, checked.
-
-    Raises
-    ------
-    InputError
-        If a group is empty, repeats a feature or another group, or names a feature that is not there.
-    """
-    if isinstance(groups, str):
-        check_choice("groups", groups, ("singles", "pairs"))
-        size = 1 if groups == "singles" or n_features == 1 else 2
-        return tuple(combinations(range(n_features), size))
-    resolved = tuple(tuple(int(f) for f in group) for group in groups)
-    if not resolved:
-        raise InputError("groups is empty; name at least one group of features")
-    for group in resolved:
-        if not group or len(set(group)) < len(group):
-            raise InputError(f"group {group} must name at least one feature, and each once")
-        if min(group) < 0 or max(group) >= n_features:
-            raise InputError(f"group {group} names a feature outside 0 to {n_features - 1}; correct groups=")
-    if len({frozenset(g) for g in resolved}) < len(resolved):
-        raise InputError("groups repeats a set of features; give each group once")
-    return resolved
 
 
 class PairEmbedding(PairMap):

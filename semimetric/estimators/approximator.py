@@ -1,13 +1,14 @@
 """Approximating an expensive distance that can be called (paper 2, section 4)."""
 
-import warnings
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._checks import check_alpha, check_choice, check_count, check_distances, check_items, check_weights
-from .._errors import InputError, NotSupportedError, SemimetricWarning
+from .._errors import InputError, NotSupportedError, warn
 from .._types import ArrayLike, Floats, Integers, Pairs
 from ..callables import Distance, DistanceFunction
 from ..embeddings.directions import fit_directions
@@ -17,6 +18,7 @@ from ..fitting import Structure, build, distance, make_task
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..recipe import Recipe
+from ..selection import Choices
 from ..solvers.base import Solution, Solver, Status
 from ..supervision import sample_pairs
 from .regressor import DistanceRegressor
@@ -77,7 +79,7 @@ solver, base_distances, n_jobs, random_state, verbose
         validation_fraction: float = 0.1,
         n_knots: int | Sequence[int] | str = "auto",
         knots: str | Sequence[ArrayLike] = "quantile",
-        groups: str | Sequence[Sequence[int]] = "singles",
+        groups: str | Sequence[Sequence[int | str]] = "singles",
         directions: Any = None,
         tables: str = "full",
         axioms: str | None = "semimetric",
@@ -107,7 +109,7 @@ solver, base_distances, n_jobs, random_state, verbose
         self.method = method
         self.validation_fraction = validation_fraction
 
-    def fit(self, X: ArrayLike, y: object = None) -> "DistanceApproximator":  # type: ignore[override]
+    def fit(self, X: ArrayLike, y: object = None) -> DistanceApproximator:  # type: ignore[override]
         """Learn the distance between the rows of X.
 
         Parameters
@@ -142,7 +144,7 @@ solver, base_distances, n_jobs, random_state, verbose
         self.error_quantiles_ = self._errors(items, held, function)
         return self
 
-    def partial_fit(self, *args: object, **kwargs: object) -> "DistanceApproximator":
+    def partial_fit(self, *args: object, **kwargs: object) -> DistanceApproximator:
         """Not for approximators: use `DistanceRegressor.partial_fit` with distances that you evaluate."""
         raise NotSupportedError("an approximator draws its own pairs; use DistanceRegressor.partial_fit with your distances")
 
@@ -162,7 +164,7 @@ solver, base_distances, n_jobs, random_state, verbose
         )
         if self.method == "vertices":
             raise NotSupportedError(message)
-        warnings.warn(f"{message}; the values learned lie between the two", SemimetricWarning, stacklevel=3)
+        warn(f"{message}; the values learned lie between the two")
 
     def _regress(
         self, recipe: Recipe, items: Floats, learn: Integers, names: Sequence[str], function: DistanceFunction
@@ -212,7 +214,7 @@ solver, base_distances, n_jobs, random_state, verbose
         delta = recipe.delta * float(weights.mean()) if recipe.axioms is not None else 0.0
         weights = np.maximum(weights, delta) if recipe.axioms is not None else weights
         task = make_task(recipe, structure, Pairs(items, np.array([[0, 1]])), np.ones(1), np.ones(1))
-        self.n_features_in_, self.recipe_, self.choices_ = items.shape[1], recipe, ()
+        self.n_features_in_, self.recipe_, self.choices_ = items.shape[1], recipe, Choices()
         solution = Solution(weights, 0.0, 0.0, 0, Status.SOLVED, "set at the vertices, nothing learned")
         self._record(distance(recipe, structure, task, weights, delta), solution)
 

@@ -1,5 +1,7 @@
 """What every learner of a distance shares once it is fitted."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

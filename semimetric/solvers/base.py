@@ -1,11 +1,10 @@
 """What a solver promises: it says before the first iteration whether it can, and afterwards how good its answer is."""
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
 
-from .._errors import ConvergenceWarning, NotSupportedError
+from .._errors import ConvergenceWarning, NotSupportedError, warn
 from .._types import Floats
 from ..programs.program import ConvexProgram
 
@@ -54,7 +53,7 @@ class Solution:
     def warn_unless_solved(self) -> None:
         """Say that a solver stopped before its tolerance, and with what gap."""
         if self.status is not Status.SOLVED:
-            warnings.warn(f"{self!r}", ConvergenceWarning, stacklevel=4)
+            warn(f"{self!r}", ConvergenceWarning)
 
     def raise_if_interrupted(self) -> "Solution":
         """The solution, if Ctrl-C did not end it; else KeyboardInterrupt, so that whoever waits for it learns."""
@@ -65,7 +64,7 @@ class Solution:
     def __repr__(self) -> str:
         return (
             f"Solution({self.solver}: {self.status.value}; objective {self.objective:.6g}, "
-            f"gap <= {self.gap:.2g}, {self.n_iter} iterations)"
+            f"gap <= {self.gap:.2g}, {self.n_iter} iteration{'s' * (self.n_iter != 1)})"
         )
 
 

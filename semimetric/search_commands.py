@@ -1,0 +1,109 @@
+"""The commands that search: ``index`` builds an index of a table of items, ``query`` asks it."""
+
+import time
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._errors import InputError, StorageError, warn
+from ._extras import optional
+from .commands import Answer, at_terminal, check_folder, load_model
+from .conditions import read_conditions, rows_where
+from .frames import check_table_name, read_items, write_table
+from .item_columns import columns_of, read_columns, write_columns
+from .neighbors.index import NeighborIndex
+from .neighbors.store import FILE
+from .outside import warn_outside
+from .persistence import load
+
+__all__ = ["run_index", "run_query"]
+
+
+def run_index(arguments: Namespace) -> Answer:
+    """Index a table of items, and keep its columns beside the index."""
+    _check_output(arguments.output)
+    d = load_model(arguments.model)
+    items = read_items(arguments.items, arguments.id)
+    X = items.features(d.feature_names)
+    warn_outside(d, X, source=items.path)
+    columns, begin = columns_of(items, arguments.id), time.perf_counter()
+    index = NeighborIndex(d, n_jobs=arguments.n_jobs)
+    index.fit(_frame(X, d.feature_names), ids=np.array(items.ids, dtype=str) if items.named else None)
+    seconds = time.perf_counter() - begin
+    index.save(arguments.output)
+    size = _bytes(arguments.output) / len(X)
+    write_columns(arguments.output, columns)
+    values = {
+        "index": arguments.output, "n_items": len(X), "bytes_per_item": size, "seconds": seconds, "columns": list(columns),
+    }  # fmt: skip
+    text = f"{len(X)} items, {size:.0f} bytes a point on disk, indexed in {seconds:.2f} s\nsaved as {arguments.output}"
+    return Answer(values, text)
+
+
+def run_query(arguments: Namespace) -> Answer:
+    """The nearest items of every row of a table: one row a query and neighbour."""
+    if arguments.output:
+        check_folder(arguments.output)
+        check_table_name(arguments.output)
+    if arguments.where is not None:
+        read_conditions(arguments.where)  # say before the work that it cannot be read
+    index = _load_index(arguments.index)
+    if arguments.k > index.n_samples_fit_:
+        raise InputError(f"-k {arguments.k} asks for more than the {index.n_samples_fit_} items of the index; ask for fewer")
+    d = index.semimetric
+    names = tuple(getattr(index, "feature_names_in_", d.feature_names))
+    queries = read_items(arguments.queries, arguments.id)
+    X = queries.features(names)
+    warn_outside(d, X, source=queries.path)
+    where = None if arguments.where is None else _where(arguments.index, arguments.where)
+    index.set_params(n_jobs=arguments.n_jobs, verbose=at_terminal())
+    asked = _frame(X, names) if hasattr(index, "feature_names_in_") else X
+    distances, ids = index.kneighbors(asked, arguments.k, algorithm=arguments.algorithm, where=where)
+    values = {
+        "query": np.repeat(np.array(queries.ids, dtype=object), ids.shape[1]),
+        "rank": np.tile(np.arange(1, ids.shape[1] + 1), len(ids)), "id": ids.ravel(), "distance": distances.ravel(),
+    }  # fmt: skip
+    frame = optional("pandas").DataFrame(values)
+    if not arguments.output:
+        return Answer(values, frame.to_csv(index=False).rstrip("\n"))
+    write_table(frame, arguments.output)
+    text = f"{len(frame)} neighbours of {len(X)} queries saved as {arguments.output}"
+    return Answer({"output": arguments.output, "n": len(frame)}, text)
+
+
+def _check_output(path: str) -> None:
+    """Say before the work that an index cannot be written there."""
+    check_folder(path)
+    root = Path(path)
+    if root.exists() and not (root / FILE).is_file() and (not root.is_dir() or any(root.iterdir())):
+        raise StorageError(f"{path} is there and is no index; give another folder")
+
+
+def _load_index(path: str) -> NeighborIndex:
+    root = Path(path)
+    if root.is_dir() and not (root / FILE).is_file():
+        raise StorageError(f"{path} is a folder without {FILE}, so no index; give the folder that semimetric index wrote")
+    index = load(path)
+    if not isinstance(index, NeighborIndex):
+        raise InputError(f"{path} is a model, not an index; build one with semimetric index {path} items.csv -o FOLDER")
+    return index
+
+
+def _where(path: str, condition: str) -> NDArray[np.bool_]:
+    mask = rows_where(condition, read_columns(path))
+    if not mask.any():
+        warn(f"no item fulfils --where {condition}; the answer is empty")
+    return mask
+
+
+def _frame(X: NDArray, names: Any) -> Any:
+    return optional("pandas").DataFrame(X, columns=list(names))
+
+
+def _bytes(folder: str) -> int:
+    """Of the index; columns are not counted."""
+    root = Path(folder)
+    return sum(path.stat().st_size for path in [root / FILE, *(root / "arrays").iterdir()])
