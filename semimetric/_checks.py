@@ -17,6 +17,7 @@ __all__ = [
     "check_items",
     "check_pairs",
     "check_same_length",
+    "check_shape",
     "check_weights",
 ]
 
@@ -35,6 +36,14 @@ def check_items(
     except (TypeError, ValueError):
         _check_numbers(X, name)
         raise
+    check_shape(items, X, name=name, n_features=n_features, names=names)
+    return items
+
+
+def check_shape(
+    items: Floats, X: ArrayLike, *, name: str = "X", n_features: int | None = None, names: Sequence[str] = ()
+) -> None:
+    """The number of features of ``items``, and the columns of the frame ``X`` that they come from."""
     if n_features is not None and items.shape[1] != n_features:
         raise InputError(
             f"{name} has {items.shape[1]} features, but {n_features} features are required; "
@@ -42,7 +51,6 @@ def check_items(
         )
     if names:
         _check_names(getattr(X, "columns", ()), names, name)
-    return items
 
 
 def _check_numbers(X: ArrayLike, name: str) -> None:

@@ -1,12 +1,13 @@
 """Array aliases and the index arrays that say which items belong together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ArrayLike", "Floats", "Integers", "Pairs", "Value", "freeze"]
+__all__ = ["ArrayLike", "Floats", "Integers", "Pairs", "Value", "distinct", "freeze"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -63,3 +64,14 @@ class Pairs:
     def take(self, rows: NDArray) -> "Pairs":
         """The pairs at ``rows`` (integers or a mask), over the same items."""
         return Pairs(self.items, self.index[rows])
+
+
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, with (2), (3), ... behind those that one before has taken."""
+    taken: dict[str, None] = {}
+    for name in names:
+        k, free = 1, name
+        while free in taken:
+            free = f"{name} ({(k := k + 1)})"
+        taken[free] = None
+    return tuple(taken)

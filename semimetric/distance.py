@@ -23,7 +23,7 @@ from ._checks import as_rows, check_items, check_same_length
 from ._errors import InputError, NotSupportedError, StorageError
 from ._storage import State, write_state
 from ._threads import blocks, map_blocks
-from ._types import ArrayLike, Floats, Integers, Value, freeze
+from ._types import ArrayLike, Floats, Integers, Value, distinct, freeze
 from .axioms import Axioms
 from .base_distances import BaseDistance
 from .embeddings.base import Items, PairMap, Table
@@ -97,6 +97,8 @@ class Semimetric(Value):
                 f"weights have shape {self.weights.shape}, epsilon {self.epsilon.shape}, and there are {len(self.columns)} "
                 f"features with directions; ({n},), ({embedded},) and {embedded} are required by the embedding"
             )
+        if (self.epsilon < 0).any():
+            raise InputError(f"epsilon has {self.epsilon.min():g}; slopes outside the range must be >= 0")
 
     @property
     def n_features(self) -> int:
@@ -106,13 +108,13 @@ class Semimetric(Value):
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the embedded features: the raw ones, then the directions; a name that is taken gets a number."""
-        return _distinct((*self.feature_names, *(self.directions.names if self.directions else ())))
+        return distinct((*self.feature_names, *(self.directions.names if self.directions else ())))
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
         """Names of the terms of the sum, in the order of `contributions`; a name that is taken gets a number."""
         groups = [" * ".join(self.columns[f] for f in group) for group in self.embedding.groups]
-        return _distinct((*groups, *(base.name for base in self.base_distances), "outside range"))
+        return distinct((*groups, *(base.name for base in self.base_distances), "outside range"))
 
     @cached_property
     def axioms(self) -> Axioms:
@@ -199,8 +201,7 @@ class Semimetric(Value):
     def get_numba_metric(self) -> Callable[[Floats, Floats], float]:
         """The distance as a compiled function of two vectors, for pynndescent and others that take such a metric.
 
-        It compiles at its first call, for the arrays that it is given (float32, read-only), and cannot be pickled. Models
-        with joint groups or base distances are refused (NotSupportedError).
+        It compiles at its first call, for what it is given (float32, read-only). Joint groups and base distances are refused.
         """
         if self.base_distances:
             raise NotSupportedError("a model with base distances cannot be compiled; give it as it is, as a callable metric")
@@ -332,17 +333,6 @@ class Semimetric(Value):
 
     def _linked(self, total: Floats) -> Floats:
         return np.sqrt(total) if self.link == "sqrt" else total
-
-
-def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, with (2), (3), ... behind those that one before has taken."""
-    taken: dict[str, None] = {}
-    for name in names:
-        k, free = 1, name
-        while free in taken:
-            free = f"{name} ({(k := k + 1)})"
-        taken[free] = None
-    return tuple(taken)
 
 
 def _mirror(out: Floats) -> None:

@@ -209,3 +209,8 @@ def test_what_cannot_be_exported_says_what_to_do():
     embedding = PairEmbedding(Grid([[0.0, 1.0]] * 2), [(0, 1)])
     d = Semimetric(embedding, np.ones(embedding.n_columns), np.ones(2), ("a", "b"))
     assert_refused(d.get_numba_metric, "joint groups", "single features", "NeighborIndex", error=NotSupportedError)
+
+
+def test_slopes_outside_the_range_are_not_negative():
+    embedding = PairEmbedding(Grid([[0.0, 1.0]]))
+    assert_refused(lambda: Semimetric(embedding, np.ones(1), np.array([-0.5]), ("a",)), "epsilon has -0.5", "must be >= 0")

@@ -6,6 +6,7 @@ from cases import assert_refused
 from test_neighbors import some
 
 from semimetric import NeighborIndex
+from semimetric.neighbors import growth
 from semimetric.neighbors.ids import check_ids, masks_of, next_ids
 
 
@@ -41,13 +42,14 @@ def test_new_ids_go_on_from_the_largest():
     assert_refused(lambda: next_ids(np.array(["a"]), 1), "strings as ids", "give ids=")
 
 
-def test_masks_skip_removed_items_and_span_segments():
+def test_masks_skip_removed_items_and_span_segments(monkeypatch):
+    monkeypatch.setattr(growth, "_TAIL", 0)
     d, items, _ = some(60)
-    index = NeighborIndex(d).fit(items[:30]).add(items[30:]).remove([2, 40])
+    index = NeighborIndex(d).fit(items[:45]).add(items[45:]).remove([2, 50])
     wanted = np.zeros(58, bool)
     wanted[[0, 2, 57]] = True  # of ids_: 0, 3 and 59
     masks = masks_of(wanted, index.segments_)
-    assert [np.flatnonzero(m).tolist() for m in masks] == [[0, 3], [29]]
+    assert [np.flatnonzero(m).tolist() for m in masks] == [[0, 3], [14]]
     masks = masks_of([0, 3, 59, 1000], index.segments_)  # ids that are not there are nobody
-    assert [np.flatnonzero(m).tolist() for m in masks] == [[0, 3], [29]]
+    assert [np.flatnonzero(m).tolist() for m in masks] == [[0, 3], [14]]
     assert masks_of(None, index.segments_) == [None, None]

@@ -1,5 +1,7 @@
 """Search finds what looking at every item finds, to the bit, whatever the algorithm, the distance and the order of events."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import cases
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from semimetric import DistanceRegressor, Grid, NeighborIndex, Semimetric
+from semimetric.embeddings.pairs import PairEmbedding
 from semimetric.neighbors import segment
 
 
@@ -45,7 +48,7 @@ def same_answers(d, index, queries, items, k, side="query-first", **options):
         np.repeat(queries[:, None], k, axis=1), ids, strict=True)]  # fmt: skip
     assert_allclose(distances**power, np.array(own) ** power, rtol=1e-9, atol=1e-12)
     assert (np.diff(distances, axis=1) >= 0).all()
-    tied = np.diff(distances, axis=1) == 0
+    tied = (np.diff(distances, axis=1) == 0) & (power == 1)  # ties are of the sum
     assert (np.diff(ids, axis=1)[tied] > 0).all()
 
 
@@ -87,6 +90,71 @@ def some(n=500, n_features=4, seed=0):
     rng = np.random.default_rng(seed)
     items = rng.normal(size=(n, n_features))
     return rough(Grid.fit(items, n_knots=5), seed=seed, low=0.05), items, rng.normal(size=(7, n_features))
+
+
+@pytest.mark.parametrize("probe", [10, 100, 10_000])
+def test_an_item_that_may_not_be_answered_never_is(probe, monkeypatch):
+    """The first row, at the query itself but removed or left out by a filter, on the sampled path."""
+    monkeypatch.setattr(segment, "_LARGE", 0)
+    monkeypatch.setattr(segment, "_PROBE", probe)
+    for seed in range(4):
+        d, items, _ = some(3000, seed=seed)
+        items[0] *= 4
+        index = NeighborIndex(d).fit(items)
+        for k in (1, 2, 5):
+            for where in (np.arange(3000) > 0, None):
+                one = index.search(items[:1], k, where=where)
+                brute = index.search(items[:1], k, where=where, algorithm="brute")
+                assert_array_equal(one.ids, brute.ids)
+                assert_array_equal(one.distances, brute.distances)
+        gone = NeighborIndex(d).fit(items).remove([0])
+        assert_array_equal(gone.kneighbors(items[:1], 3)[1], index.kneighbors(items[:1], 3, where=np.arange(1, 3000))[1])
+
+
+def test_a_frame_must_have_the_columns_of_the_distance():
+    pandas = pytest.importorskip("pandas")
+    d, items, _ = some(60)
+    named = Semimetric(d.embedding, d.weights, d.epsilon, tuple("abcd"))
+    frame = pandas.DataFrame(items, columns=list("abcd"))
+    NeighborIndex(named).fit(frame).estimate_recall(frame, 3)
+    assert_refused(lambda: NeighborIndex(named).fit(frame[list("dcba")]), "the columns d, c, b, a", "their order differs")
+
+
+def test_a_table_that_is_held_and_one_that_is_not_do_not_share_cells():
+    rng = np.random.default_rng(0)
+    items = rng.random((100, 2))
+    whole = PairEmbedding(Grid.fit(items, n_knots=4), [(0, 1)])
+    part = cases.EMBEDDINGS["touched"](whole.grid)
+    one, two = (Semimetric(e, rng.random(e.n_columns), np.ones(2), ("a", "b")) for e in (whole, part))
+    assert_refused(lambda: NeighborIndex(one).fit(items).with_semimetric(two), "another grid", "fit a new NeighborIndex")
+    assert_refused(lambda: NeighborIndex(two).fit(items).with_semimetric(one), "another grid", "fit a new NeighborIndex")
+    distances, ids = NeighborIndex(two).fit(items).radius_neighbors([[9.0, 9.0]], 0.0)
+    assert len(ids[0]) == len(distances[0]) == 0
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e140])
+def test_positions_and_weights_of_any_size(scale):
+    rng = np.random.default_rng(0)
+    items = rng.normal(size=(400, 3))
+    items[:, 2] = 1e6 + 1e-9 * items[:, 2]
+    grid = Grid([np.linspace(-1, 1, 4)] * 3)
+    plain = rough(grid, low=0.05)
+    d = Semimetric(PairEmbedding(grid), scale * plain.weights, scale * plain.epsilon, plain.feature_names)
+    index = NeighborIndex(d, n_lists=5).fit(items)
+    exact, brute = index.search(items[:5] + 0.1, 4), index.search(items[:5] + 0.1, 4, algorithm="brute")
+    assert_array_equal(exact.ids, brute.ids)
+    _, near = index.radius_neighbors(np.array([[1e40, 0.0, 0.0]]), scale)
+    assert len(near[0]) == 0
+
+
+def test_many_threads_may_ask_a_fresh_index():
+    d, items, queries = some(3000)
+    want = NeighborIndex(d).fit(items).kneighbors(queries, 5)
+    index = NeighborIndex(d).fit(items)
+    with ThreadPoolExecutor(8) as pool:
+        answers = [pool.submit(index.kneighbors, queries, 5) for _ in range(24)]
+        for answer in answers:
+            assert_array_equal(answer.result()[1], want[1])
 
 
 @pytest.mark.parametrize("probe", [10, 100, 10_000])

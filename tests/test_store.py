@@ -11,7 +11,7 @@ from test_neighbors import rough, some
 
 import semimetric
 from semimetric import Grid, NeighborIndex, StorageError
-from semimetric.neighbors import segment, store
+from semimetric.neighbors import growth, segment, store
 
 
 @pytest.fixture(autouse=True)
@@ -42,15 +42,50 @@ def test_saved_and_loaded_is_the_one_in_memory(tmp_path, kind, mmap):
     same(index.add(queries, ids=list("abcde")).remove(["7"]), loaded, queries)
 
 
-def test_saving_again_writes_what_is_new(tmp_path):
+def test_saving_again_writes_what_is_new(tmp_path, monkeypatch):
+    monkeypatch.setattr(growth, "_TAIL", 0)
     d, items, queries = some()
     index = NeighborIndex(d).fit(items)
     index.save(tmp_path / "index")
-    before = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "index" / "arrays").iterdir()}
+    before = {p.name: (p.stat().st_mtime_ns, p.stat().st_ino) for p in (tmp_path / "index" / "arrays").iterdir()}
     index.add(queries).remove([5])
     index.save(tmp_path / "index")
-    after = {p.name for p in (tmp_path / "index" / "arrays").iterdir()}
-    assert len(set(before) & after) >= 4  # raw vectors, positions, codes, ids
+    after = {p.name: (p.stat().st_mtime_ns, p.stat().st_ino) for p in (tmp_path / "index" / "arrays").iterdir()}
+    kept = set(before) & set(after)
+    assert len(kept) == 4  # raw vectors, positions, codes, ids; not who is alive
+    assert all(before[name] == after[name] for name in kept)
+    same(index, semimetric.load(tmp_path / "index"), queries)
+
+
+def test_a_first_save_that_dies_can_be_repeated(tmp_path, monkeypatch):
+    d, items, queries = some(60)
+    index, real = NeighborIndex(d, n_candidates=np.int64(50)).fit(items), os.replace
+    for n in range(8):
+        count = 0
+
+        def dying(*arguments):
+            nonlocal count
+            count += 1
+            if count > n:  # noqa: B023
+                raise KeyboardInterrupt
+            return real(*arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", dying)
+            try:
+                index.save(tmp_path / f"index{n}")
+            except KeyboardInterrupt:
+                with pytest.raises(FileNotFoundError):
+                    semimetric.load(tmp_path / f"index{n}")
+        index.save(tmp_path / f"index{n}")
+        same(index, semimetric.load(tmp_path / f"index{n}"), queries)
+
+
+def test_the_distance_of_the_fit_is_what_is_saved(tmp_path):
+    d, items, queries = some(60)
+    other = rough(Grid.fit(items, n_knots=5), seed=9)
+    index = NeighborIndex(d).fit(items).set_params(semimetric=other, side="query-last")
+    index.save(tmp_path / "index")
     same(index, semimetric.load(tmp_path / "index"), queries)
 
 

@@ -89,20 +89,29 @@ class Collection(NamedTuple):
         return Neighbors(self.oriented.linked(sums), ids, refined, np.all([a.at_once for a in answers], axis=0))
 
     def within(self, X: NDArray, radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray]]:
-        """Distances and ids of all items within ``radius`` of every row of X, nearest first, ties by id."""
-        parts = map_blocks(lambda block: self._within(X[block], radius), len(X), size=_block(len(X), n_jobs), n_jobs=n_jobs)
-        return [pair for part in tqdm(parts, desc="queries", disable=not verbose) for pair in part]
+        """Distances and ids of all items within ``radius`` of every row of X, nearest first, ties of the sum by id."""
+        with tqdm(total=len(X), desc="queries", disable=not verbose) as bar:
+
+            def answered(block: slice) -> list[tuple[Floats, NDArray]]:
+                found = self._within(X[block], radius)
+                bar.update(len(found))
+                return found
+
+            parts = map_blocks(answered, len(X), size=_block(len(X), n_jobs), n_jobs=n_jobs)
+        return [pair for part in parts for pair in part]
 
     def _within(self, X: NDArray, radius: float) -> list[tuple[Floats, NDArray]]:
         queries, limit = self.oriented.points(X), self.oriented.unlinked(radius) * (1 + 1e-12)
         block, found = self.oriented.profiles(queries), []
+        ready = [s.prepared(queries, block) for s in self.segments]
         for q in range(len(X)):
-            answers = [s.within(queries, block, q, limit, keep) for s, keep in zip(self.segments, self.keeps, strict=True)]
-            distances = self.oriented.linked(np.concatenate([sums for sums, _ in answers]))
+            parts = zip(self.segments, ready, self.keeps, strict=True)
+            answers = [s.within(queries, block, r, q, limit, keep) for s, r, keep in parts]
+            sums = np.concatenate([sums for sums, _ in answers])
             ids = np.concatenate([s.ids[rows] for s, (_, rows) in zip(self.segments, answers, strict=True)])
-            distances, ids = distances[distances <= radius], ids[distances <= radius]
-            order = np.lexsort((ids, distances))
-            found.append((distances[order], ids[order]))
+            order = np.lexsort((ids, sums))
+            distances = self.oriented.linked(sums[order])
+            found.append((distances[distances <= radius], ids[order][distances <= radius]))
         return found
 
     def vectors(self, ids: NDArray) -> NDArray:

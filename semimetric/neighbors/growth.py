@@ -12,17 +12,18 @@ __all__ = ["with_items", "without_items"]
 
 Build: TypeAlias = dict[str, Any]  # how segments are built: n_lists, n_jobs, seed
 
-_TAIL = 8_192  # added items share a segment until they are this many, or a quarter of the first
+_TAIL = 8_192  # items that a segment holds at least before another is begun
 _DEAD = 0.25  # share of removed items from which a segment is built anew
 
 
 def with_items(segments: Sequence[Segment], ids: NDArray, items: NDArray, how: Build) -> list[Segment]:
-    """The segments and new items, in the last segment or in one more."""
-    tail = segments[-1]
-    if len(segments) > 1 and len(tail) + len(ids) < max(_TAIL, len(segments[0]) // 4):
-        ids = np.concatenate([tail.ids[tail.alive], ids])
-        return [*segments[:-1], _like(tail, ids, np.concatenate([tail.points.raw[tail.alive], items]), how)]
-    return [*segments, _like(tail, ids, items, how)]
+    """The segments and new items: with those at the end that are small, or less than twice what is gathered."""
+    kept = list(segments)
+    while kept and len(kept[-1]) < max(2 * len(ids), _TAIL):
+        last = kept.pop()
+        ids = np.concatenate([last.ids[last.alive], ids])
+        items = np.concatenate([last.points.raw[last.alive], items])
+    return [*kept, _like(segments[0], ids, items, how)]
 
 
 def without_items(segments: Sequence[Segment], gone: NDArray, how: Build) -> list[Segment]:

@@ -23,9 +23,9 @@ def masks_of(where: ArrayLike | Iterable | None, segments: Sequence[Segment]) ->
     """Masks over the rows of each segment, from a mask over the items that are alive, or from ids; None keeps all."""
     if where is None:
         return [None] * len(segments)
-    given = np.asarray(list(where) if isinstance(where, (set, frozenset, range)) else where)
+    given = np.asarray(where if hasattr(where, "__array__") or isinstance(where, (list, tuple)) else list(where))  # type: ignore[arg-type]
     if given.dtype.kind != "b":
-        wanted = check_ids(given, given.size, segments[0].ids.dtype.kind, unique=False)
+        wanted = check_ids(given, None, segments[0].ids.dtype.kind, unique=False)
         return [np.isin(s.ids, wanted) for s in segments]
     alive = [s.n_alive for s in segments]
     if given.shape != (sum(alive),):
@@ -38,8 +38,8 @@ def masks_of(where: ArrayLike | Iterable | None, segments: Sequence[Segment]) ->
     return masks
 
 
-def check_ids(ids: ArrayLike, n: int, kind: str | None = None, *, unique: bool = True) -> NDArray:
-    """Ids as int64 or as strings."""
+def check_ids(ids: ArrayLike | Iterable, n: int | None, kind: str | None = None, *, unique: bool = True) -> NDArray:
+    """Ids as int64 or as strings, ``n`` of them."""
     given = np.asarray(list(ids) if isinstance(ids, (set, frozenset)) else ids).ravel()
     if given.dtype.kind == "O" and all(isinstance(value, str) for value in given):
         given = given.astype(str)
@@ -52,9 +52,9 @@ def check_ids(ids: ArrayLike, n: int, kind: str | None = None, *, unique: bool =
     if kind is not None and given.dtype.kind != kind:
         raise InputError(f"ids are {given.dtype}, those of the index {'integers' if kind == 'i' else 'strings'}; give the same")
     given = given.astype(np.int64) if given.dtype.kind == "i" else given
-    if len(given) != n:
+    if n is not None and len(given) != n:
         raise InputError(f"there are {len(given)} ids for {n} rows; give one for each")
-    if unique and len(np.unique(given)) < n:
+    if unique and len(np.unique(given)) < len(given):
         values, counts = np.unique(given, return_counts=True)
         raise InputError(f"id {values[counts > 1][0]} is given twice; ids must be distinct")
     return given

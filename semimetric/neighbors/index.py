@@ -1,7 +1,6 @@
 """`NeighborIndex`: nearest neighbours under a learned distance, with proof (THEORY, section 4; paper 2, section 3)."""
 
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_choice, check_count
+from .._checks import check_choice, check_count, check_shape
 from .._errors import InputError
 from .._types import ArrayLike
 from ..distance import Semimetric
@@ -20,15 +19,14 @@ from .growth import with_items, without_items
 from .ids import check_ids, masks_of, next_ids
 from .oriented import Oriented
 from .segment import Search, Segment
-from .store import read_segments, write_segments
+from .store import StoredIndex
 
 __all__ = ["NeighborIndex", "Neighbors", "Recall"]
 
-_SAVED = ("side", "algorithm", "n_lists", "n_probe", "n_candidates", "n_jobs", "random_state", "verbose")
 _ALGORITHMS = ("exact", "approximate", "brute")
 
 
-class NeighborIndex(BaseEstimator):
+class NeighborIndex(StoredIndex, BaseEstimator):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
     No axiom is needed, not even symmetry. Every item is reduced to 4-bit codes of cells; for a query, the least value of
@@ -125,8 +123,7 @@ class NeighborIndex(BaseEstimator):
         check_choice("algorithm", self.algorithm, _ALGORITHMS)
         if self.n_lists != "auto":
             check_count("n_lists", self.n_lists)
-        if not isinstance(self.semimetric, Semimetric):
-            raise InputError(f"semimetric={self.semimetric!r} is not a Semimetric; give model.semimetric_ of a fitted learner")
+        _check_distance(self.semimetric)
         items = self._items(X, reset=True)
         given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
         self._oriented = Oriented(self.semimetric, self.side)
@@ -173,7 +170,7 @@ class NeighborIndex(BaseEstimator):
     def remove(self, ids: ArrayLike) -> "NeighborIndex":
         """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
         check_is_fitted(self)
-        gone = np.unique(check_ids(ids, np.size(ids), self.segments_[0].ids.dtype.kind, unique=False))
+        gone = np.unique(check_ids(ids, None, self.segments_[0].ids.dtype.kind, unique=False))
         if missing := np.setdiff1d(gone, self.ids_).tolist():
             raise InputError(f"id {missing[0]} is not in the index; nothing was removed: drop it from ids")
         self.segments_ = without_items(self.segments_, gone, self._how)
@@ -182,6 +179,7 @@ class NeighborIndex(BaseEstimator):
     def with_semimetric(self, semimetric: Semimetric) -> "NeighborIndex":
         """The same items and codes under a distance learned again on the same grid, groups and directions (or an error)."""
         check_is_fitted(self)
+        _check_distance(semimetric)
         other = type(self)(**(self.get_params(deep=False) | {"semimetric": semimetric}))
         oriented = Oriented(semimetric, self.side)
         if not oriented.same_cells(self._oriented):
@@ -213,14 +211,14 @@ class NeighborIndex(BaseEstimator):
         return_distance : bool
         algorithm, n_candidates : as in the class, for this call
         where : boolean mask over `ids_`, or ids; None
-            The items that may be answered. Where they are fewer than n_neighbors, all of them are.
+            The items that may be answered; ids that are not in the index are nobody.
 
         Returns
         -------
         distances : ndarray of shape (n_queries, k), increasing
             Only if ``return_distance``.
         ids : ndarray of shape (n_queries, k)
-            k is the smaller of n_neighbors and the number of items that may be answered.
+            k is the smaller of n_neighbors and the number of items that may be answered, less one without X.
         """
         found = self._found(X, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
         return (found.distances, found.ids) if return_distance else found.ids
@@ -244,9 +242,10 @@ class NeighborIndex(BaseEstimator):
         distances, ids : object arrays of shape (n_queries,)
             One array a query; ids alone if not ``return_distance``.
         """
-        if not np.isfinite(radius) or radius < 0:
-            raise InputError(f"radius={radius!r}: a finite number >= 0 is required")
         queries = self._queries(X)
+        number = isinstance(radius, (int, float, np.number)) and np.isfinite(radius)
+        if not number or radius < self._oriented.least:
+            raise InputError(f"radius={radius!r}: a finite number is required, >= 0 for distances that are")
         found = self._collection(where).within(queries, radius, n_jobs=self.n_jobs, verbose=self.verbose)
         if X is None:
             found = [(d[ids != own], ids[ids != own]) for (d, ids), own in zip(found, self.ids_, strict=True)]
@@ -254,57 +253,35 @@ class NeighborIndex(BaseEstimator):
         return (_objects([distances for distances, _ in found]), ids) if return_distance else ids
 
     def kneighbors_graph(
-        self, X: ArrayLike | None = None, n_neighbors: int = 5, mode: str = "connectivity"
+        self, X: ArrayLike | None = None, n_neighbors: int = 5, mode: str = "connectivity", **options: Any
     ) -> sparse.csr_matrix:
-        """`kneighbors` as a sparse matrix (n_queries, n_samples_fit_): ones, or with ``mode="distance"`` distances.
+        """`kneighbors`, its options too, as a sparse matrix (n_queries, n_samples_fit_): ones, or distances.
 
-        Columns are in the order of `ids_`.
+        ``mode`` is "connectivity" or "distance"; columns are in the order of `ids_`.
         """
         check_choice("mode", mode, ("connectivity", "distance"))
-        distances, ids = self.kneighbors(X, n_neighbors)
+        distances, ids, *_ = self.search(X, n_neighbors, **options)
         return as_graph(distances if mode == "distance" else np.ones(ids.shape), ids, self.ids_)
 
     def estimate_recall(
-        self, X: ArrayLike, n_neighbors: int = 10, *, n_candidates: int | None = None, max_queries: int = 200
+        self, X: ArrayLike, n_neighbors: int = 10, *, max_queries: int = 200, n_candidates: int | None = None, where: Any = None
     ) -> Recall:
         """How much the approximate search finds of the exact answer, on at most ``max_queries`` rows of X.
 
         A neighbour counts if its distance is at most that of the true k-th, so ties count.
         """
         queries = self._queries(X)
-        if len(queries) > max_queries:
+        if len(queries) > check_count("max_queries", max_queries):
             rng = np.random.default_rng(self.random_state)
             queries = queries[np.sort(rng.choice(len(queries), max_queries, replace=False))]
-        true, _ = self.kneighbors(queries, n_neighbors, algorithm="exact")
-        got, _ = self.kneighbors(queries, n_neighbors, algorithm="approximate", n_candidates=n_candidates)
-        return Recall.of(true, got)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a folder; `semimetric.load` reads it.
-
-        Saved again after `add` or `remove`, only what is new is written, and the old index stays whole until then. The
-        callable ``rerank`` is not saved: give it again by ``set_params`` or at the call of `load`.
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        values = {name: getattr(self, name) for name in _SAVED} | {"n_features_in": self.n_features_in_}
-        values["feature_names_in"] = None if names is None else list(names)
-        write_segments(path, self.semimetric, self.segments_, values)
-
-    @classmethod
-    def _load(cls, path: str | os.PathLike[str], *, mmap: bool, base_distances: Sequence[object]) -> "NeighborIndex":
-        semimetric, segments, values = read_segments(path, mmap=mmap, base_distances=base_distances)
-        index = cls(semimetric, **{name: values[name] for name in _SAVED})
-        index.segments_, index.layout_, index._oriented = segments, segments[0].cells.layout, segments[0].oriented
-        index.n_features_in_ = values["n_features_in"]
-        if values["feature_names_in"] is not None:
-            index.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
-        return index
+        true = self._answer(queries, None, n_neighbors, algorithm="exact", where=where)
+        got = self._answer(queries, None, n_neighbors, algorithm="approximate", n_candidates=n_candidates, where=where)
+        return Recall.of(true.distances, got.distances)
 
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
         items = validate_data(self, X, dtype=[np.float64, np.float32], order="C", copy=True, reset=reset)
-        if items.shape[1] != self.semimetric.n_features:
-            raise InputError(f"X has {items.shape[1]} features, the distance takes {self.semimetric.n_features}; give the same")
+        d = self.semimetric if reset else self._oriented.semimetric
+        check_shape(items, X, n_features=d.n_features, names=d.feature_names)
         return items
 
     def _queries(self, X: ArrayLike | None) -> NDArray:
@@ -316,27 +293,43 @@ class NeighborIndex(BaseEstimator):
     def _collection(self, where: ArrayLike | Iterable | None) -> Collection:
         return Collection(self._oriented, self.segments_, masks_of(where, self.segments_))
 
-    def _found(
-        self, X: Any, n_neighbors: int, *, algorithm: str | None = None, n_candidates: int | None = None, where: Any = None
+    def _found(self, X: Any, n_neighbors: int, **options: Any) -> Neighbors:
+        return self._answer(self._queries(X), None if X is not None else self.ids_, n_neighbors, **options)
+
+    def _answer(
+        self,
+        queries: NDArray,
+        own: NDArray | None,
+        n_neighbors: int,
+        *,
+        algorithm: str | None = None,
+        n_candidates: int | None = None,
+        where: Any = None,
     ) -> Neighbors:
-        queries, items = self._queries(X), self._collection(where)
+        """``own`` are the ids of the queries where these are items themselves."""
+        items, itself = self._collection(where), own is not None
         algorithm = self.algorithm if algorithm is None else algorithm
         check_choice("algorithm", algorithm, _ALGORITHMS)
-        k, own = check_count("n_neighbors", n_neighbors), X is None
-        if k > self.n_samples_fit_ - own:
-            raise InputError(f"n_neighbors={k}, but there are {self.n_samples_fit_ - own} items to answer; ask for fewer")
+        k, there = check_count("n_neighbors", n_neighbors), self.n_samples_fit_ - itself
+        if k > there:
+            raise InputError(f"n_neighbors={k}, but there are {there} items to answer; ask for fewer")
         candidates = self.n_candidates if n_candidates is None else n_candidates
         candidates = max(100, 10 * k) if candidates is None else max(check_count("n_candidates", candidates), k)
-        wanted = min((candidates if self.rerank is not None else k) + own, items.n_eligible)
+        wanted = min((candidates if self.rerank is not None else k) + itself, items.n_eligible)
         if not wanted:
             return nothing(len(queries), self.segments_[0].ids.dtype)
-        search = Search(wanted, algorithm, candidates + own, check_count("n_probe", self.n_probe))
+        search = Search(wanted, algorithm, candidates + itself, check_count("n_probe", self.n_probe))
         found = items.nearest(queries, search, n_jobs=self.n_jobs, verbose=self.verbose)
-        if own:
-            found = without_own(found, self.ids_)
+        if own is not None:
+            found = without_own(found, own)
         if self.rerank is None:
             return found
         return items.reranked(queries, found, self.rerank, k, n_jobs=self.n_jobs, verbose=self.verbose)
+
+
+def _check_distance(semimetric: object) -> None:
+    if not isinstance(semimetric, Semimetric):
+        raise InputError(f"semimetric={semimetric!r} is not a Semimetric; give model.semimetric_ of a fitted learner")
 
 
 def _objects(arrays: list[NDArray]) -> NDArray:

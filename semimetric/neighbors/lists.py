@@ -40,11 +40,11 @@ class Lists(NamedTuple):
         rng = np.random.default_rng(seed)
         rows = np.sort(rng.choice(len(items), min(len(items), _POINTS * n_lists), replace=False))
         warps = [Warp.of(oriented, items.positions[rows, e], e, rng) for e in range(oriented.n_tables)]
-        even = np.empty((len(items), len(warps)), np.float32)
+        even, unit = np.empty((len(items), len(warps)), np.float32), max(warp.scale[-1] for warp in warps)
         for e, warp in enumerate(warps):
-            even[:, e] = np.interp(items.positions[:, e], warp.knots, warp.scale)
+            even[:, e] = np.interp(items.positions[:, e], warp.knots, warp.scale / unit)
         centroids, member = kmeans(even, rows, n_lists, n_jobs=n_jobs, seed=int(rng.integers(2**31)))
         positions = np.zeros((len(centroids), items.positions.shape[1]))
         for e, warp in enumerate(warps):
-            positions[:, e] = np.interp(centroids[:, e], warp.scale, warp.knots)
+            positions[:, e] = np.interp(centroids[:, e], warp.scale / unit, warp.knots)
         return cls(member, packed_codes(layout, positions))

@@ -7,7 +7,7 @@ d(q, y) before the link = sum_f t_f(q_f, y_f) + epsilon_f |e_f(q) - e_f(y)|     
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,12 @@ class Oriented:
         """The one-feature parts as arrays."""
         return self._parts.scales
 
+    @property
+    def _cut(self) -> tuple[Any, ...]:
+        """What cells stand on: features with tables, and joint groups with theirs."""
+        held = [(v.group, v.whole and v.fits) for v in self.joint[0].vertices] if self.joint else []  # type: ignore[attr-defined]
+        return self.features[: self.n_tables].tolist(), self.joint_features.tolist(), held
+
     @cached_property
     def joint_groups(self) -> Integers:
         """The other groups: of several features, or without a table at hand."""
@@ -123,7 +129,9 @@ class Oriented:
         return self.joint is None and not self.semimetric.base_distances
 
     def same_cells(self, other: "Oriented") -> bool:
-        """Whether grid, groups and directions are those of ``other``: items then have the same cells under both."""
+        """Whether grid, groups, held tables and directions are those of ``other``: items then have the same cells."""
+        if self._cut != other._cut:
+            return False
         a, b = self.semimetric, other.semimetric
         knots = [np.array_equal(x, y) for x, y in zip(a.embedding.grid.knots, b.embedding.grid.knots, strict=False)]
         groups = (a.embedding.groups, a.embedding.continuous, len(a.embedding.grid.knots))
@@ -162,6 +170,8 @@ class Oriented:
     def rest(self, queries: Points, b: int, items: Points, rows: Integers) -> Floats:
         """Joint groups and base distances between query b and the items ``rows``; empty where there are none."""
         total = np.zeros(0 if self.simple else len(rows))
+        if not len(rows):
+            return total
         if self.joint:
             embedding, w = self.joint
             # the precomputed order of an item is merged with the query's (paper 2, section 3)

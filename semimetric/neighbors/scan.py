@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .._types import Floats, Integers
 from .cells import CODES
 
-__all__ = ["Scan", "Whole", "kmeans", "whole_numbers"]
+__all__ = ["Named", "Scan", "Whole", "kmeans", "whole_numbers"]
 
 _TOP = 255.0
 _ROUNDING = 1e-6  # of a step: what float64 may have lost in the table
@@ -47,6 +47,14 @@ class Whole(NamedTuple):
     def bounds(self, sums: NDArray) -> Floats:
         """Bounds of integer sums (B, R)."""
         return sums / self.step[:, None] + self.base[:, None]
+
+
+class Named(NamedTuple):
+    """Items that a scan names: sums and rows (B, R), increasing, -1 fills up; the least sum of all others (B,), or NaN."""
+
+    sums: NDArray[np.float32]
+    rows: Integers
+    next_sum: Floats
 
 
 def whole_numbers(tables: Floats) -> Whole:
@@ -124,6 +132,8 @@ class Scan:
         limit = np.floor(limit)
         if not limit < one.tables.max(axis=2).sum():  # the worst sum: FAISS would not return such items
             return None
+        if limit < 0:
+            return np.empty(0, np.float32), np.empty(0, np.int64)
         with _threads(1):
             _, found, rows = self._index.range_search(
                 self._queries(one), -float(limit) - 1.0, params=self._parameters(self.n_lists, keep)

@@ -19,7 +19,7 @@ from .._types import Floats, Integers
 from .cells import Cells, Filter, Layout
 from .lists import Lists, list_count
 from .oriented import Oriented, Points
-from .scan import Scan, Whole, whole_numbers
+from .scan import Named, Scan, Whole, whole_numbers
 
 __all__ = ["Answer", "Search", "Segment"]
 
@@ -180,12 +180,17 @@ class Segment:
             return self._brute(queries, block, search.k, self._rows(eligible))
         return self._certified(queries, block, search, eligible, first)
 
-    def within(self, queries: Points, block: Profiles, q: int, limit: float, keep: Mask) -> tuple[Floats, Integers]:
+    def prepared(self, queries: Points, block: Profiles) -> tuple[Whole, Floats] | None:
+        """What range searches of a block share: tables of bounds; None where all items are looked at."""
+        return self._bounds(queries, block) if self.searchable and len(self) > _FEW else None
+
+    def within(
+        self, queries: Points, block: Profiles, ready: tuple[Whole, Floats] | None, q: int, limit: float, keep: Mask
+    ) -> tuple[Floats, Integers]:
         """Sums and rows of all items whose sum may be <= limit (rounding aside), for query q of the block."""
         eligible, rows = self._eligible(keep), None
-        if self.searchable and len(self) > _FEW:
-            whole, slack = self._bounds(queries, block)
-            rows = self._surviving(whole, q, limit + slack[q], eligible)
+        if ready is not None:
+            rows = self._surviving(ready[0], q, limit + ready[1][q], eligible)
         rows = self._rows(eligible) if rows is None else rows
         sums = np.empty(len(rows))
         values(self.oriented.scales, block, q, self.points.positions, rows, -np.inf, sums)
@@ -210,15 +215,20 @@ class Segment:
         whole, slack = self._bounds(queries, block)
         answer = _empty(len(queries), search.k)
         few = len(queries) <= _FEW_QUERIES and len(self) >= _LARGE
-        sums, rows = (self._sampled if few else self._scanned)(whole, min(first, len(self)), eligible)
-        bounds = whole.bounds(sums) + self.filter.floor
-        self._refine(queries, block, rows, bounds, slack, answer)
-        width = rows.shape[1]
-        at_end = np.take_along_axis(rows, np.minimum(answer.refined, width - 1)[:, None], axis=1)[:, 0]
-        answer.at_once[:] = (answer.refined == len(self)) | ((answer.refined < width) & (at_end >= 0))
+        sums, rows, next_sum = (self._sampled if few else self._first)(whole, min(first, len(self)), eligible)
+        self._refine(queries, block, rows, whole.bounds(sums) + self.filter.floor, slack, answer)
+        # no item that was not named has less
+        others = np.where(np.isnan(next_sum), -np.inf, whole.bounds(next_sum[:, None])[:, 0] + self.filter.floor)
+        ended = answer.refined < (rows >= 0).sum(axis=1)
+        answer.at_once[:] = ended | (answer.refined == len(self)) | (answer.sums[:, -1] + slack < others)
         for q in np.flatnonzero(~answer.at_once):
             self._complete(queries, block, whole, int(q), slack[q], eligible, answer)
         return answer
+
+    def _first(self, whole: Whole, count: int, eligible: Mask) -> Named:
+        """The ``count`` items of the smallest sums; nothing is said of the others beyond the last of these."""
+        sums, rows = self._scanned(whole, count, eligible)
+        return Named(sums, rows, np.full(len(rows), np.nan))
 
     def _complete(
         self,
@@ -264,28 +274,31 @@ class Segment:
             sums[varied], rows[varied] = self.scan.nearest(part, count, lists=lists, keep=eligible)
         return sums, rows
 
-    def _sampled(self, whole: Whole, count: int, eligible: Mask) -> tuple[NDArray[np.float32], Integers]:
+    def _sampled(self, whole: Whole, count: int, eligible: Mask) -> Named:
         """About ``count`` items of the smallest sums, by a range search up to a sum that a sample of the items suggests.
 
-        For single queries FAISS collects a range faster than many best. After a query's items comes one entry with the
-        next sum: it stands for all others, and where it is reached the search is completed.
+        For single queries FAISS collects a range faster than many best.
         """
-        place = max(count * len(self._probe[1]) // len(self), 1)
-        keep = None if eligible is None else eligible[self._probe[1]]
-        guesses, _ = self._probe[0].nearest(whole, min(place, len(self._probe[1])), keep=keep)
+        probe, sampled = self._probe
+        place = min(max(count * len(sampled) // len(self), 1), len(sampled))
+        guesses, _ = probe.nearest(whole, place, keep=None if eligible is None else eligible[sampled])
         parts = [self._up_to(whole, q, float(guess), eligible) for q, guess in enumerate(guesses[:, -1])]
-        width = max(len(sums) for sums, _ in parts)
-        sums, rows = np.zeros((len(parts), width), np.float32), np.full((len(parts), width), -1)
-        for q, (found, row) in enumerate(parts):
-            sums[q, : len(found)], rows[q, : len(row)] = found, row
-        return sums, rows
+        width = max(len(sums) for sums, _, _ in parts)
+        named = Named(
+            np.zeros((len(parts), max(width, 1)), np.float32), np.full((len(parts), max(width, 1)), -1),
+            np.array([next_sum for _, _, next_sum in parts]),
+        )  # fmt: skip
+        for q, (sums, rows, _) in enumerate(parts):
+            named.sums[q, : len(sums)], named.rows[q, : len(rows)] = sums, rows
+        return named
 
-    def _up_to(self, whole: Whole, q: int, limit: float, eligible: Mask) -> tuple[NDArray[np.float32], Integers]:
+    def _up_to(self, whole: Whole, q: int, limit: float, eligible: Mask) -> tuple[NDArray[np.float32], Integers, float]:
+        """Sums and rows of all items up to a sum, increasing, and the least sum of the others."""
         found = None if whole.flat[q] or not np.isfinite(limit) else self.scan.within(whole, q, limit, eligible)
         if found is None:
-            return np.zeros(1, np.float32), np.full(1, -1)
+            return np.empty(0, np.float32), np.empty(0, np.int64), np.nan
         order = np.argsort(found[0].astype(np.uint16), kind="stable")  # sums are whole numbers below 65,536
-        return np.append(found[0][order], np.float32(limit + 1)), np.append(found[1][order], 0)
+        return found[0][order], found[1][order], np.floor(limit) + 1.0
 
     @cached_property
     def _probe(self) -> tuple[Scan, Integers]:

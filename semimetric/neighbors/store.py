@@ -9,7 +9,9 @@ the codes.
 """
 
 import hashlib
+import io
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from .._errors import StorageError
 from .._kernels.simplex import Located
@@ -29,10 +32,47 @@ from .lists import Lists
 from .oriented import Oriented, Points
 from .segment import Segment
 
-__all__ = ["FILE", "read_segments", "write_segments"]
+__all__ = ["FILE", "StoredIndex", "read_segments", "write_segments"]
 
 FILE = "index.smm"
+_ARRAY, _PART = re.compile(r"[0-9a-f]{64}\.npy"), re.compile(r"\..*\.part")
 _CHUNK = 1 << 24
+_SAVED = ("side", "algorithm", "n_lists", "n_probe", "n_candidates", "n_jobs", "random_state", "verbose")
+
+
+class StoredIndex:
+    """`save` and its counterpart, for an index with parameters, ``segments_`` and names of features."""
+
+    segments_: list[Segment]
+    layout_: Layout
+    _oriented: Oriented
+    n_features_in_: int
+
+    def __init__(self, semimetric: Semimetric, **parameters: Any) -> None: ...
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a folder; `semimetric.load` reads it.
+
+        Saved again after `add` or `remove`, only what is new is written, and the old index stays whole until then. The
+        callable ``rerank`` is not saved: give it again by ``set_params`` or at the call of `load`.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        given = {name: getattr(self, name) for name in _SAVED} | {"side": self._oriented.side}
+        values = {name: v.item() if isinstance(v, np.generic) else v for name, v in given.items()}
+        values["n_features_in"] = self.n_features_in_
+        values["feature_names_in"] = None if names is None else list(names)
+        write_segments(path, self._oriented.semimetric, self.segments_, values)
+
+    @classmethod
+    def _load(cls, path: str | os.PathLike[str], *, mmap: bool, base_distances: Sequence[object]) -> Any:
+        semimetric, segments, values = read_segments(path, mmap=mmap, base_distances=base_distances)
+        index: Any = cls(semimetric, **{name: values[name] for name in _SAVED})
+        index.segments_, index.layout_, index._oriented = segments, segments[0].cells.layout, segments[0].oriented
+        index.n_features_in_ = values["n_features_in"]
+        if values["feature_names_in"] is not None:
+            index.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
+        return index
 
 
 def write_segments(
@@ -40,7 +80,7 @@ def write_segments(
 ) -> None:
     """Write an index to ``folder``, which is made, or which holds an index already."""
     root = Path(folder)
-    if root.exists() and not (root / FILE).is_file() and (not root.is_dir() or any(root.iterdir())):
+    if root.exists() and not (root / FILE).is_file() and not _begun(root):
         raise StorageError(f"{root} is there and is no index; give another folder")
     if not root.parent.is_dir():
         raise StorageError(f"cannot save to {root}: the folder {root.parent} does not exist; create it first")
@@ -73,21 +113,39 @@ def _large(segment: Segment) -> dict[str, NDArray[Any]]:
     return arrays
 
 
+def _begun(root: Path) -> bool:
+    """Whether the folder is empty, or holds no more than arrays of a first save that did not end."""
+    if not root.is_dir() or any(path.name != "arrays" and not _PART.fullmatch(path.name) for path in root.iterdir()):
+        return False
+    arrays = root / "arrays"
+    return not arrays.exists() or all(_ARRAY.fullmatch(path.name) or _PART.fullmatch(path.name) for path in arrays.iterdir())
+
+
 def _write_array(folder: Path, array: NDArray[Any]) -> str:
-    """Write an array under its digest, beside the others; what is there already is left."""
+    """Write an array under its digest, beside the others; one that is there already is left."""
+    array = np.ascontiguousarray(array)
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+    content = (header.getvalue(), array.reshape(-1).view(np.uint8).data if array.size else b"")
+    total = hashlib.sha256()
+    for part in content:
+        total.update(part)
+    target = folder / f"{total.hexdigest()}.npy"
+    if target.is_file() and target.stat().st_size == sum(map(len, content)):
+        return total.hexdigest()
     handle, temporary = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:
-            np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
+            for part in content:
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
-        digest = _digest(Path(temporary))
         os.chmod(temporary, 0o644)
-        os.replace(temporary, folder / f"{digest}.npy")
+        os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise
-    return digest
+    return total.hexdigest()
 
 
 def _digest(path: Path) -> str:

@@ -19,7 +19,8 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
     """Items to the sparse graph of their nearest neighbours under a learned distance.
 
     It stands where `sklearn.neighbors.KNeighborsTransformer` does: before ``KNeighborsClassifier(metric="precomputed")``,
-    ``DBSCAN(metric="precomputed")``, HDBSCAN, t-SNE, UMAP. Neighbours are exact unless ``algorithm`` says otherwise.
+    ``DBSCAN(metric="precomputed")``, t-SNE, UMAP; HDBSCAN wants a symmetric graph, ``graph.maximum(graph.T)``. Neighbours are
+    exact unless ``algorithm`` says otherwise.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
         Symmetric, or asymmetric with ``side`` as in `NeighborIndex`.
     n_neighbors : int, default 5
     mode : {"distance", "connectivity"}
-        With "distance" a row holds one neighbour more: the item itself counts as its first, as in scikit-learn.
+        With "distance" a row holds one neighbour more, as in scikit-learn: an item that was fitted is a neighbour of itself.
     algorithm, side, n_candidates, n_jobs, random_state : as in `NeighborIndex`
 
     Attributes
