@@ -32,7 +32,7 @@ def map_blocks(function: Callable[[slice], T], n: int, *, size: int, n_jobs: int
     An error or Ctrl-C cancels the blocks that have not begun.
     """
     jobs = effective_n_jobs(n_jobs)
-    if jobs == 1:
+    if jobs == 1 or n <= size:
         return [function(block) for block in blocks(n, size)]
     with one_blas_thread(), ThreadPoolExecutor(jobs) as pool:  # BLAS inside a thread stays in it
         futures = [pool.submit(function, block) for block in blocks(n, size)]
