@@ -18,7 +18,7 @@ from .box import BoxQuadratic, Found, interior, solve_regular
 
 __all__ = ["Gram", "minimise", "solve_moments"]
 
-_FEW = 12  # Newton steps before, and after, interior points
+_FEW, _LAST = 40, 12  # Newton steps before, and after, interior points: those before leave weights exactly at 0
 _HALVINGS = 40
 
 
@@ -99,7 +99,7 @@ def minimise(box: BoxQuadratic, start: Floats | None = None, *, tol: float, max_
     if inner.interrupted or found.n_iter >= max_iter:
         return found
     snapped = np.where(inner.w - box.lower < multipliers / box.scale, box.lower, inner.w)
-    return _better(found, _newton(box, snapped, tol, min(max_iter - found.n_iter, _FEW)), tol)
+    return _better(found, _newton(box, snapped, tol, min(max_iter - found.n_iter, _LAST)), tol)
 
 
 def _better(old: Found, new: Found, tol: float) -> Found:
