@@ -20,7 +20,7 @@ def scans_for_few(monkeypatch):
     monkeypatch.setattr(segment, "_WORTH", 0)
 
 
-def same(a, b, queries):
+def assert_same(a, b, queries):
     for x, y in zip(a.kneighbors(queries, 6), b.kneighbors(queries, 6), strict=True):
         assert_array_equal(x, y)
 
@@ -37,9 +37,9 @@ def test_saved_and_loaded_is_the_one_in_memory(tmp_path, kind, mmap):
     loaded = semimetric.load(tmp_path / "index", mmap=mmap)
     assert loaded.get_params()["side"] == "query-last"
     assert loaded.n_samples_fit_ == 298
-    same(index, loaded, queries)
+    assert_same(index, loaded, queries)
     loaded.add(queries, ids=list("abcde")).remove(["7"])
-    same(index.add(queries, ids=list("abcde")).remove(["7"]), loaded, queries)
+    assert_same(index.add(queries, ids=list("abcde")).remove(["7"]), loaded, queries)
 
 
 def test_saving_again_writes_what_is_new(tmp_path, monkeypatch):
@@ -54,7 +54,7 @@ def test_saving_again_writes_what_is_new(tmp_path, monkeypatch):
     kept = set(before) & set(after)
     assert len(kept) == 4  # raw vectors, positions, codes, ids; not who is alive
     assert all(before[name] == after[name] for name in kept)
-    same(index, semimetric.load(tmp_path / "index"), queries)
+    assert_same(index, semimetric.load(tmp_path / "index"), queries)
 
 
 def test_a_first_save_that_dies_can_be_repeated(tmp_path, monkeypatch):
@@ -78,7 +78,7 @@ def test_a_first_save_that_dies_can_be_repeated(tmp_path, monkeypatch):
                 with pytest.raises(FileNotFoundError):
                     semimetric.load(tmp_path / f"index{n}")
         index.save(tmp_path / f"index{n}")
-        same(index, semimetric.load(tmp_path / f"index{n}"), queries)
+        assert_same(index, semimetric.load(tmp_path / f"index{n}"), queries)
 
 
 def test_the_distance_of_the_fit_is_what_is_saved(tmp_path):
@@ -86,7 +86,7 @@ def test_the_distance_of_the_fit_is_what_is_saved(tmp_path):
     other = rough(Grid.fit(items, n_knots=5), seed=9)
     index = NeighborIndex(d).fit(items).set_params(semimetric=other, side="query-last")
     index.save(tmp_path / "index")
-    same(index, semimetric.load(tmp_path / "index"), queries)
+    assert_same(index, semimetric.load(tmp_path / "index"), queries)
 
 
 @pytest.mark.parametrize("step", ["replace", "fsync", "unlink"])

@@ -132,10 +132,11 @@ def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[Found, Fl
             best = (gap, w, z) if gap < best[0] else best
             if gap <= tol or n_iter == max_iter:
                 break
-            with np.errstate(divide="raise", invalid="raise", over="raise"):
-                x, z = _step(H, gradient, x, z)
-    except (LinAlgError, FloatingPointError):
-        pass  # as near as rounding lets it
+            try:
+                with np.errstate(divide="raise", invalid="raise", over="raise"):
+                    x, z = _step(H, gradient, x, z)
+            except (LinAlgError, FloatingPointError):  # as near as rounding lets it
+                break
     except KeyboardInterrupt:
         interrupted = True
     return Found(best[1], best[0], n_iter, interrupted), best[2]
