@@ -182,3 +182,14 @@ def test_groups_are_named_by_the_columns_of_a_frame():
     numbered = DistanceRegressor(**cases.FAST, groups=[(2, 0), (1,)], preprocessor=items).fit(index, y)
     assert named.semimetric_.terms[:2] == ("w * u", "v")
     assert (named.semimetric_.weights == numbered.semimetric_.weights).all()
+
+
+def test_later_blocks_must_have_the_columns_of_the_first():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(rng.random((30, 3)), columns=list("abc"))
+    index = rng.integers(0, 30, (60, 2))
+    y = cases.cityblock(frame.to_numpy()[index[:, 0]], frame.to_numpy()[index[:, 1]]) + 0.1
+    model = DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=frame).partial_fit(index, y)
+    model.set_params(preprocessor=frame[list("cba")])
+    assert_refused(lambda: model.partial_fit(index, y), "the columns c, b, a", "their order differs")

@@ -226,7 +226,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
                 "this model was learned by fit, which keeps no second moments to add to; call partial_fit from the first "
                 "block on, on a fresh model (sklearn.base.clone)"
             )
-        checked, target, weight = self._checked(pairs, y, sample_weight, normalise=False)
+        known = self.semimetric_.feature_names if hasattr(self, "_stream") else ()
+        checked, target, weight = self._checked(pairs, y, sample_weight, normalise=False, names=known)
         self._stream: Stream | None = getattr(self, "_stream", None)
         stream = self._stream
         if stream is not None and checked.items.shape[1] != self.n_features_in_:
@@ -255,11 +256,17 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         return Recipe(**given).checked()
 
     def _checked(
-        self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, normalise: bool = True
+        self,
+        pairs: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        *,
+        normalise: bool = True,
+        names: Sequence[str] = (),
     ) -> tuple[Pairs, Floats, Floats]:
         if y is None:
             raise InputError("requires y to be passed, but the target y is None; give one distance a pair")
-        checked = self._pairs(pairs)
+        checked = self._pairs(pairs, names=names)
         target = check_distances(y, len(checked), minimum=0.0 if self.axioms is not None else -np.inf)
         weight = check_weights(sample_weight, len(checked))
         if normalise and (len(target) < 2 or np.ptp(target[weight > 0]) == 0):

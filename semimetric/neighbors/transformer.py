@@ -19,8 +19,8 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
     """Items to the sparse graph of their nearest neighbours under a learned distance.
 
     It stands where `sklearn.neighbors.KNeighborsTransformer` does: before ``KNeighborsClassifier(metric="precomputed")``,
-    ``DBSCAN(metric="precomputed")``, t-SNE, UMAP; HDBSCAN wants a symmetric graph, ``graph.maximum(graph.T)``. Neighbours are
-    exact unless ``algorithm`` says otherwise.
+    ``DBSCAN(metric="precomputed")``, t-SNE; HDBSCAN and UMAP want a symmetric graph, ``graph.maximum(graph.T)``. Neighbours
+    are exact unless ``algorithm`` says otherwise.
 
     Parameters
     ----------
