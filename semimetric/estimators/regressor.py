@@ -226,7 +226,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
                 "this model was learned by fit, which keeps no second moments to add to; call partial_fit from the first "
                 "block on, on a fresh model (sklearn.base.clone)"
             )
-        known = self.semimetric_.feature_names if hasattr(self, "_stream") else ()
+        known = self.semimetric_.feature_names if getattr(self, "_stream", None) is not None else ()
         checked, target, weight = self._checked(pairs, y, sample_weight, normalise=False, names=known)
         self._stream: Stream | None = getattr(self, "_stream", None)
         stream = self._stream
