@@ -12,7 +12,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ._errors import StorageError
 
-__all__ = ["FORMAT_VERSION", "State", "package_version", "read_state", "write_state"]
+__all__ = ["FORMAT_VERSION", "State", "file_digest", "package_version", "read_state", "write_beside", "write_state"]
 
 FORMAT_VERSION = 1
 _FORMAT = "semimetric"
@@ -87,10 +87,15 @@ def write_state(path: str | os.PathLike[str], state: State) -> None:
         "digest": _digest(members | {"class": state.kind.encode()}),
     }
     members = {"header.json": json.dumps(header, indent=1).encode()} | members
+    write_beside(target, lambda file: _write_archive(file, members))
+
+
+def write_beside(target: Path, write: Callable[[Any], None]) -> None:
+    """Let ``write`` fill a new file beside ``target``, and rename it: a file that is there stays whole until then."""
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            _write_archive(file, members)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, _mode(target))
@@ -98,6 +103,12 @@ def write_state(path: str | os.PathLike[str], state: State) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _mode(target: Path) -> int:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ._errors import SemimetricWarning
 from ._extras import optional
@@ -136,7 +135,7 @@ def _learn(
         preprocessor=images, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
     )  # fmt: skip
     began = time.perf_counter()
-    with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):  # the blocks of pairs have the threads
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # some corner pixels are white in every image
         model.fit(pairs, distances)
     return model.semimetric_, time.perf_counter() - began

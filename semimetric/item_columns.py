@@ -6,10 +6,8 @@
 Both are written beside the old ones and renamed, columns.json last: what does not belong together is refused.
 """
 
-import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 
 from ._errors import StorageError
 from ._extras import optional
+from ._storage import file_digest, write_beside
 from .frames import ItemTable, read_table
 from .neighbors.store import FILE
 
@@ -44,9 +43,9 @@ def write_columns(folder: str | os.PathLike[str], columns: Mapping[str, NDArray]
     root = Path(folder)
     content = optional("pandas").DataFrame(dict(columns)).to_csv(index=False, lineterminator="\n").encode()
     kinds = {name: "number" if cells.dtype.kind == "f" else "text" for name, cells in columns.items()}
-    facts = {_TABLE: _digest(content), FILE: _digest((root / FILE).read_bytes()), "kinds": kinds}
-    _write(root / _TABLE, content)
-    _write(root / _FACTS, json.dumps(facts, indent=1).encode())
+    write_beside(root / _TABLE, lambda file: file.write(content))
+    facts = {_TABLE: file_digest(root / _TABLE), FILE: file_digest(root / FILE), "kinds": kinds}
+    write_beside(root / _FACTS, lambda file: file.write(json.dumps(facts, indent=1).encode()))
 
 
 def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray]:
@@ -60,15 +59,14 @@ def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray]:
     root = Path(folder)
     if not (root / _FACTS).is_file() or not (root / _TABLE).is_file():
         raise StorageError(f"{root} has no columns for --where; build it with semimetric index, which keeps those of the items")
-    content = (root / _TABLE).read_bytes()
     try:
         facts = json.loads((root / _FACTS).read_bytes())
         table, index, kinds = facts[_TABLE], facts[FILE], dict(facts["kinds"])
     except (KeyError, TypeError, ValueError) as error:
         raise StorageError(f"{root / _FACTS} is damaged ({error}); restore it or run semimetric index again") from error
-    if _digest(content) != table:
+    if file_digest(root / _TABLE) != table:
         raise StorageError(f"{root / _TABLE} was altered after it was saved; restore it or run semimetric index again")
-    if _digest((root / FILE).read_bytes()) != index:
+    if file_digest(root / FILE) != index:
         raise StorageError(f"the index {root} was saved again after its {_TABLE}; run semimetric index again to use --where")
     frame = optional("pandas").read_csv(root / _TABLE, dtype=str, na_filter=False, skip_blank_lines=False)
     return {
@@ -77,22 +75,3 @@ def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray]:
         else frame[name].to_numpy(dtype=object)
         for name, kind in kinds.items()
     }
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file beside its place, and rename it."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

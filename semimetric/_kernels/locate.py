@@ -2,7 +2,20 @@
 
 from .jit import kernel
 
-__all__ = ["locate_cells"]
+__all__ = ["lower_knot", "locate_cells"]
+
+
+@kernel
+def lower_knot(value, knots, first, last):
+    """The knot below ``value`` among ``knots[first:last + 1]``: the last that is < value, but at least ``first``."""
+    lo, hi = first, last
+    while hi - lo > 1:
+        middle = (lo + hi) // 2
+        if value <= knots[middle]:
+            hi = middle
+        else:
+            lo = middle
+    return lo
 
 
 @kernel
@@ -20,13 +33,7 @@ def locate_cells(x, knots, starts, lower, upper, fraction):
                 lower[i, f], upper[i, f], fraction[i, f] = 0, 0, 0.0
                 continue
             value = x[i, f]
-            lo, hi = first, last
-            while hi - lo > 1:
-                middle = (lo + hi) // 2
-                if value <= knots[middle]:
-                    hi = middle
-                else:
-                    lo = middle
-            t = (value - knots[lo]) / (knots[hi] - knots[lo])
-            lower[i, f], upper[i, f] = lo - first, hi - first
+            lo = lower_knot(value, knots, first, last)
+            t = (value - knots[lo]) / (knots[lo + 1] - knots[lo])
+            lower[i, f], upper[i, f] = lo - first, lo + 1 - first
             fraction[i, f] = min(max(t, 0.0), 1.0)

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from .jit import exported
-from .search import Scales
+from .locate import lower_knot
+from .search import Scales, cell_of
 
 __all__ = ["make_metric"]
 
@@ -24,33 +25,22 @@ def make_metric(
 
     @exported
     def position(v, e):
-        a = starts[e]
-        if size[e] == 1:
+        a, last = starts[e], starts[e + 1] - 1
+        if v <= knots[a] or a == last:
             return (v - knots[a]) / unit[e]
-        if v <= knots[a]:
-            return (v - knots[a]) / unit[e]
-        last = starts[e + 1] - 1
         if v >= knots[last]:
             return size[e] - 1 + (v - knots[last]) / unit[e]
-        low, high = a, last
-        while high - low > 1:
-            middle = (low + high) // 2
-            if v <= knots[middle]:
-                high = middle
-            else:
-                low = middle
-        return low - a + (v - knots[low]) / (knots[high] - knots[low])
+        low = lower_knot(v, knots, a, last)
+        return low - a + (v - knots[low]) / (knots[low + 1] - knots[low])
 
     @exported
     def value(p, q, e):
         c = size[e]
-        inside_p, inside_q = min(max(p, 0.0), c - 1.0), min(max(q, 0.0), c - 1.0)
-        beyond = epsilon[e] * abs((p - inside_p) - (q - inside_q))
-        if c == 1:
-            return tables[first[e]] + beyond
-        k, m = min(int(inside_p), c - 2), min(int(inside_q), c - 2)
-        s, t = inside_p - k, inside_q - m
+        (k, s, over), (m, t, under) = cell_of(p, c), cell_of(q, c)
+        beyond = epsilon[e] * abs(over - under)
         base = first[e] + k * c + m
+        if c == 1:
+            return tables[base] + beyond
         if t <= s:
             return t * tables[base + c + 1] + (s - t) * tables[base + c] + (1.0 - s) * tables[base] + beyond
         return s * tables[base + c + 1] + (t - s) * tables[base + 1] + (1.0 - t) * tables[base] + beyond

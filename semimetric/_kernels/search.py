@@ -11,7 +11,18 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["Profiles", "Scales", "cell_means", "cell_minima", "encode", "nearest", "nearest_of_each", "tabulate", "values"]
+__all__ = [
+    "Profiles",
+    "Scales",
+    "cell_means",
+    "cell_minima",
+    "cell_of",
+    "encode",
+    "nearest",
+    "nearest_of_each",
+    "tabulate",
+    "values",
+]
 
 
 _AHEAD, _LINE = 16, 8  # rows whose memory is asked for together; values a cache line
@@ -40,7 +51,7 @@ class Profiles(NamedTuple):
 
 
 @kernel
-def _cell(position, size):
+def cell_of(position, size):
     """Cell, fraction in it, and what lies outside the range."""
     inside = min(max(position, 0.0), size - 1.0)
     k = min(np.int64(inside), max(size - 2, 0))
@@ -58,7 +69,7 @@ def tabulate(scales, block):
     for b in range(block.position.shape[0]):
         for e in range(scales.size.shape[0]):
             size, start, first = scales.size[e], scales.start[e], scales.first[e]
-            cell, s, block.beyond[b, e] = _cell(block.position[b, e], size)
+            cell, s, block.beyond[b, e] = cell_of(block.position[b, e], size)
             block.fraction[b, e] = s
             pieces = block.pieces[b, first : first + 2 * max(size - 1, 1)]
             if size == 1:
@@ -76,7 +87,7 @@ def tabulate(scales, block):
 @kernel
 def _value(position, e, scales, block, b):
     """Value of feature e between query b and ``position``."""
-    k, t, beyond = _cell(position, scales.size[e])
+    k, t, beyond = cell_of(position, scales.size[e])
     piece = scales.first[e] + 2 * k + (t > block.fraction[b, e])
     outside = scales.epsilon[e] * abs(block.beyond[b, e] - beyond)
     return block.pieces[b, piece, 0] + block.pieces[b, piece, 1] * t + outside

@@ -32,7 +32,7 @@ class SingleParts(NamedTuple):
 
 def single_groups(embedding: PairMap) -> Integers:
     """Groups of one feature whose table is at hand. Under the swap no part stands alone."""
-    held = [v.whole and v.fits for v in embedding.vertices] if isinstance(embedding, PairEmbedding) else None
+    held = [v.held for v in embedding.vertices] if isinstance(embedding, PairEmbedding) else None
     alone = [g for g, group in enumerate(embedding.groups) if len(group) == 1 and (held is None or held[g])]
     return np.array(alone if embedding.continuous else [], dtype=np.int64)
 

@@ -72,6 +72,11 @@ class Vertices(Value):
         return self.n_points**2 <= WHOLE_TABLE
 
     @property
+    def held(self) -> bool:
+        """Whether the group has a table that is at hand."""
+        return self.whole and self.fits
+
+    @property
     def strides(self) -> list[int]:
         """Step of each feature in the number of a grid point."""
         return [math.prod(self.sizes[k + 1 :]) for k in range(len(self.sizes))]

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from .._kernels.search import Profiles, cell_means, cell_minima, encode
 from .._types import Floats, Integers
-from ..embeddings.pairs import PairEmbedding
-from ..embeddings.vertices import Vertices
 from .boxes import Boxes, barycentric
 from .oriented import Oriented, Points
 
@@ -27,15 +25,6 @@ _SAMPLE = 20_000
 _PROBES = 64
 _BINS = 256
 _TYPICAL = np.array([1 / 6, 1 / 2, 5 / 6])
-
-
-def _tabulated(oriented: Oriented) -> list[Vertices]:
-    """Joint groups whose tables are at hand: the others have no cells, and are bounded by their least weight."""
-    if oriented.joint is None:
-        return []
-    embedding = oriented.joint[0]
-    assert isinstance(embedding, PairEmbedding)
-    return [v for v in embedding.vertices if v.whole and v.fits]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +69,7 @@ class Layout:
         rows = np.arange(len(X)) if len(X) <= _SAMPLE else np.sort(rng.choice(len(X), _SAMPLE, replace=False))
         sample = oriented.points(X[rows])
         warps = [Warp.of(oriented, sample.positions[:, e], e, rng) for e in range(oriented.n_tables)]
-        groups = _tabulated(oriented)
+        groups = oriented.held
         column, step, count = _packed(np.array([warp.spread for warp in warps] + [np.inf] * len(groups)))
         edges = [warp.edges(n) for warp, n in zip(warps, count, strict=False)]
         boxes = tuple(Boxes.fit(v, sample.joint.located, n) for v, n in zip(groups, count[len(warps) :], strict=True))  # type: ignore[union-attr]
@@ -168,20 +157,14 @@ class Cells:
         low, high, parts = empty, -empty, np.zeros((len(items), len(layout.column)), np.uint8)
         encode(items.positions, layout.entries, layout.edges, low, high, parts)
         shares = []
-        for p, (g, v, codes) in enumerate(_boxed(layout, oriented, items), len(layout.edges)):
-            parts[:, p] = codes
-            shares.append(layout.boxes[g].shares(codes, *v))
+        if oriented.held and items.joint is not None:
+            coordinates = barycentric(oriented.held, items.joint)
+            for g, (v, boxes) in enumerate(zip(oriented.held, layout.boxes, strict=True)):
+                codes = boxes.codes(items.joint.located)
+                parts[:, len(layout.edges) + g] = codes
+                shares.append(boxes.shares(codes, *coordinates.of(g), v.n_points))
         cells = cls(layout, low, high, _typical(parts, items, low, high), shares)
         return cells, _packed_parts(layout, parts)
-
-
-def _boxed(layout: Layout, oriented: Oriented, items: Points):  # noqa: ANN202 - number, barycentric coordinates, codes
-    groups = _tabulated(oriented)
-    if not groups:
-        return
-    coordinates = barycentric(groups, items.joint)  # type: ignore[arg-type]
-    for g, (vertices, boxes) in enumerate(zip(groups, layout.boxes, strict=True)):
-        yield g, (*coordinates.of(g), vertices.n_points), boxes.codes(items.joint.located)  # type: ignore[union-attr]
 
 
 def _typical(parts: NDArray[np.uint8], items: Points, low: Floats, high: Floats) -> Floats:
@@ -222,20 +205,10 @@ class Filter:
     @cached_property
     def _joint_tables(self) -> list[tuple[Floats, Floats]]:
         """Least and mean value of each joint group between a grid point of the query and a box of the item."""
-        groups = _tabulated(self.oriented)
-        if not groups:
-            return []
-        embedding, w = self.oriented.joint  # type: ignore[misc]
-        assert isinstance(embedding, PairEmbedding)
-        numbers = [g for g, v in enumerate(embedding.vertices) if v.whole and v.fits]
-        columns = np.flatnonzero(np.isin(embedding.group_of_column, numbers))
-        whole = embedding.select(np.array(numbers), np.arange(embedding.grid.n_features))
-        out = []
-        for v, boxes, share, table in zip(
-            groups, self.cells.layout.boxes, self.cells.shares, whole.tables(w[columns]), strict=True
-        ):
-            t = table.values.T if self.oriented.side == "query-last" else table.values
-            least = t if embedding.continuous else np.minimum(t, t.T)  # the swap may take either
+        joint, out = self.oriented.joint, []
+        layout, shares = self.cells.layout, self.cells.shares
+        for v, t, boxes, share in zip(self.oriented.held, self.oriented.held_tables, layout.boxes, shares, strict=True):
+            least = t if joint is None or joint[0].continuous else np.minimum(t, t.T)  # the swap may take either
             out.append((boxes.corners(least, v.sizes), t @ share))
         return out
 
@@ -245,9 +218,8 @@ class Filter:
         if self.oriented.joint is None:
             return 0.0
         embedding, w = self.oriented.joint
-        assert isinstance(embedding, PairEmbedding)
-        open_groups = [g for g, v in enumerate(embedding.vertices) if not (v.whole and v.fits)]
-        return sum(min(0.0, float(w[embedding.group_of_column == g].min(initial=0.0))) for g in open_groups)
+        least = [w[embedding.group_of_column == g].min(initial=0.0) for g, v in enumerate(embedding.vertices) if not v.held]
+        return float(sum(least))
 
     def minima(self, block: Profiles, queries: Points) -> Floats:
         """Lower bounds of what every code adds to the sum, shape (B, n_columns, 16)."""
@@ -273,7 +245,7 @@ class Filter:
         for p, column in enumerate(layout.column[: len(layout.edges)]):
             out[:, column] += scales[:, p, layout.digits[p]]
         if layout.boxes:
-            coordinates = barycentric(_tabulated(self.oriented), queries.joint)  # type: ignore[arg-type]
+            coordinates = barycentric(self.oriented.held, queries.joint)  # type: ignore[arg-type]
             for g, tables in enumerate(self._joint_tables):
                 p, (vertices, values) = len(layout.edges) + g, coordinates.of(g)
                 table = np.einsum("bs,bsc->bc", values, tables[which][vertices])

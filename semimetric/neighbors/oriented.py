@@ -18,8 +18,10 @@ from .._kernels.simplex import Located
 from .._threads import map_blocks
 from .._types import Floats, Integers
 from ..distance import Semimetric
-from ..embeddings.base import Items, PairMap
+from ..embeddings.base import Items
+from ..embeddings.pairs import PairEmbedding
 from ..embeddings.scales import SingleParts, part_of, single_groups, single_parts
+from ..embeddings.vertices import Vertices
 
 __all__ = ["SIDES", "Oriented", "Points"]
 
@@ -93,7 +95,7 @@ class Oriented:
     @property
     def _cut(self) -> tuple[Any, ...]:
         """What cells stand on: features with tables, and joint groups with theirs."""
-        held = [(v.group, v.whole and v.fits) for v in self.joint[0].vertices] if self.joint else []  # type: ignore[attr-defined]
+        held = [(v.group, v.held) for v in self.joint[0].vertices] if self.joint else []
         return self.features[: self.n_tables].tolist(), self.joint_features.tolist(), held
 
     @cached_property
@@ -103,10 +105,29 @@ class Oriented:
         return np.setdiff1d(np.arange(len(embedding.groups)), single_groups(embedding))
 
     @cached_property
-    def joint(self) -> tuple[PairMap, Floats] | None:
+    def joint(self) -> tuple[PairEmbedding, Floats] | None:
         """The map of the joint groups over `joint_features`, and its weights."""
-        d = self.semimetric
-        return part_of(d.embedding, d.weights, self.joint_groups) if len(self.joint_groups) else None
+        if not len(self.joint_groups):
+            return None
+        embedding, w = part_of(self.semimetric.embedding, self.semimetric.weights, self.joint_groups)
+        assert isinstance(embedding, PairEmbedding)  # other maps have one-feature groups only
+        return embedding, w
+
+    @cached_property
+    def held(self) -> list[Vertices]:
+        """Joint groups whose tables are at hand: the others have no cells, and are bounded by their least weight."""
+        return [v for v in self.joint[0].vertices if v.held] if self.joint else []
+
+    @cached_property
+    def held_tables(self) -> list[Floats]:
+        """Their tables, the query's grid point first."""
+        if not (self.joint and self.held):
+            return []
+        embedding, w = self.joint
+        groups = np.array([g for g, v in enumerate(embedding.vertices) if v.held])
+        part = embedding.select(groups, np.arange(embedding.grid.n_features))
+        tables = part.tables(w[np.isin(embedding.group_of_column, groups)])
+        return [t.values.T if self.side == "query-last" else t.values for t in tables]
 
     @cached_property
     def joint_features(self) -> Integers:

@@ -12,7 +12,6 @@ import hashlib
 import io
 import os
 import re
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._errors import StorageError
 from .._kernels.simplex import Located
-from .._storage import State, read_state, write_state
+from .._storage import State, file_digest, read_state, write_beside, write_state
 from ..distance import Semimetric
 from ..embeddings.base import Items
 from .boxes import Boxes
@@ -36,7 +35,6 @@ __all__ = ["FILE", "StoredIndex", "read_segments", "write_segments"]
 
 FILE = "index.smm"
 _ARRAY, _PART = re.compile(r"[0-9a-f]{64}\.npy"), re.compile(r"\..*\.part")
-_CHUNK = 1 << 24
 _SAVED = ("side", "algorithm", "n_lists", "n_probe", "n_candidates", "n_jobs", "random_state", "verbose")
 
 
@@ -133,26 +131,7 @@ def _write_array(folder: Path, array: NDArray[Any]) -> str:
     target = folder / f"{total.hexdigest()}.npy"
     if target.is_file() and target.stat().st_size == sum(map(len, content)):
         return total.hexdigest()
-    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            for part in content:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    return total.hexdigest()
-
-
-def _digest(path: Path) -> str:
-    total = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            total.update(chunk)
+    write_beside(target, lambda file: file.writelines(content))
     return total.hexdigest()
 
 
@@ -206,6 +185,6 @@ def _read_array(folder: Path, digest: str, mmap: bool) -> NDArray[Any]:
     path = folder / f"{digest}.npy"
     if not path.is_file():
         raise StorageError(f"{path} is missing; the index is not whole: restore it, or build it again")
-    if _digest(path) != digest:
+    if file_digest(path) != digest:
         raise StorageError(f"{path} is truncated or altered; restore it, or build the index again")
     return np.load(path, mmap_mode="r" if mmap else None, allow_pickle=False).view(np.ndarray)
