@@ -22,8 +22,8 @@ from .grids import Grid
 from .neighbors.index import NeighborIndex
 from .neighbors.transformer import SemimetricNeighborsTransformer
 from .persistence import load
-from .programs import Absolute, Huber, Lasso, Ridge, Roughness, Shift, Squared
-from .solvers import FirstOrder, Gram, InteriorPoint, Reference
+from .programs import Absolute, Hinge, Huber, Lasso, Linear, Ridge, Roughness, Shift, Squared, SquaredHinge
+from .solvers import FirstOrder, Gram, InteriorPoint, Newton, Reference
 
 __version__ = package_version()
 
@@ -39,12 +39,15 @@ __all__ = [
     "Gram",
     "Grid",
     "HistogramFeatures",
+    "Hinge",
     "Huber",
     "InputError",
     "InteriorPoint",
     "Lasso",
+    "Linear",
     "MissingExtraError",
     "NeighborIndex",
+    "Newton",
     "NotSupportedError",
     "PairEmbedding",
     "Reference",
@@ -56,6 +59,7 @@ __all__ = [
     "SemimetricWarning",
     "Shift",
     "Squared",
+    "SquaredHinge",
     "StorageError",
     "load",
 ]

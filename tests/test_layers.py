@@ -18,8 +18,10 @@ grids callables supervision datasets
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.groups embeddings.pairs
 embeddings.scales embeddings.directions embeddings.histograms embeddings.states
 base_distances axioms distance outside
-programs.losses programs.penalties programs.design programs.program programs.certificate programs.constraints programs
-solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order solvers.reference solvers.auto solvers
+programs.losses programs.penalties programs.design programs.differences programs.program
+programs.certificate programs.constraints programs
+solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order solvers.newton solvers.reference
+solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
 recipe task assembly fitting streaming selection
