@@ -17,7 +17,10 @@ from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
 from .embeddings.pairs import PairEmbedding
 from .estimators.approximator import DistanceApproximator
+from .estimators.pair_learner import PairLearner
+from .estimators.quadruplet_learner import QuadrupletLearner
 from .estimators.regressor import DistanceRegressor
+from .estimators.triplet_learner import TripletLearner
 from .grids import Grid
 from .neighbors.index import NeighborIndex
 from .neighbors.transformer import SemimetricNeighborsTransformer
@@ -50,6 +53,8 @@ __all__ = [
     "Newton",
     "NotSupportedError",
     "PairEmbedding",
+    "PairLearner",
+    "QuadrupletLearner",
     "Reference",
     "Ridge",
     "Roughness",
@@ -61,5 +66,6 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "StorageError",
+    "TripletLearner",
     "load",
 ]

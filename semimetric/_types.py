@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,10 +49,16 @@ class Tuples:
     items : ndarray of shape (n_items, n_features), float64
     index : ndarray of shape (n_tuples, size of a tuple), int64
         Rows of ``items``.
+
+    Attributes
+    ----------
+    size : int
+        Items in a tuple.
     """
 
     items: Floats
     index: Integers
+    size: ClassVar[int]
 
     def __len__(self) -> int:
         return len(self.index)
@@ -70,6 +76,8 @@ class Tuples:
 
 class Pairs(Tuples):
     """Pairs of items, index of shape (n_pairs, 2)."""
+
+    size = 2
 
     @property
     def left(self) -> Integers:
@@ -102,12 +110,14 @@ class Comparisons(Tuples):
 class Triplets(Comparisons):
     """Triplets (i, j, l): d(i, j) < d(i, l), index of shape (n_triplets, 3)."""
 
+    size = 3
     _near, _far = (0, 1), (0, 2)
 
 
 class Quadruplets(Comparisons):
     """Quadruplets (a, b, c, e): d(a, b) < d(c, e), index of shape (n_quadruplets, 4)."""
 
+    size = 4
     _near, _far = (0, 1), (2, 3)
 
 

@@ -205,6 +205,10 @@ class Semimetric(Value):
         """
         if self.base_distances:
             raise NotSupportedError("a model with base distances cannot be compiled; give it as it is, as a callable metric")
+        if self.directions is not None and self.directions.bends:
+            raise NotSupportedError(
+                "a model whose directions bend cannot be compiled; search it with NeighborIndex, or fit with directions=None"
+            )
         matrix = np.empty((0, self.n_features)) if self.directions is None else self.directions.matrix
         return compiled_metric(self.embedding, self.weights, self.epsilon, matrix, root=self.link == "sqrt")
 

@@ -16,7 +16,7 @@ _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables 
 _kernels.metric
 grids callables supervision datasets
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.groups embeddings.pairs
-embeddings.scales embeddings.directions embeddings.histograms embeddings.states
+embeddings.scales embeddings.directions embeddings.discriminants embeddings.histograms embeddings.states
 base_distances axioms distance outside
 programs.losses programs.penalties programs.design programs.differences programs.program
 programs.certificate programs.constraints programs
@@ -24,8 +24,9 @@ solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order
 solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
-recipe task assembly fitting streaming selection
-estimators.base estimators.regressor estimators.approximator
+recipe task assembly fitting streaming selection margins margin_selection
+estimators.base estimators.regressor estimators.approximator estimators.tuples
+estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 persistence plotting demo frames conditions item_columns commands search_commands cli __main__ __init__
 """.split()
 
