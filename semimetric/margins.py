@@ -31,7 +31,7 @@ from .solvers.base import Solution
 from .solvers.newton import Newton
 from .task import Structure, Task, build
 
-__all__ = ["Compared", "Evidence", "Judged", "Prior", "fit_margins", "margin_program", "prior", "prepared"]
+__all__ = ["Compared", "Evidence", "Judged", "Prior", "fit_margins", "margin_program", "prior", "prepared", "spread_of"]
 
 _LEAST_SPREAD = 0.25  # of the typical, as in `fitting.baseline`
 _SCALE_RIDGE, _SLOPE_RIDGE = 1e-3, 1e-2
@@ -158,7 +158,8 @@ def prior(structure: Structure, evidence: Evidence, n_jobs: int | None) -> Prior
         If no tuple compares anything: all repeat an item.
     """
     embedding, k = ends(structure), evidence.n_extra
-    spread = _spread(structure, embedding, evidence, n_jobs)
+    weight = np.concatenate([evidence.near[1], evidence.far[1]])
+    spread = spread_of(structure, embedding, evidence.pairs, weight / weight.sum(), n_jobs)
     even = Baseline(1.0 / (spread * len(structure.embedding.groups)), spread)
     design, weights = evidence.design(structure, embedding, n_jobs), embedding.prior(even.slopes)
     columns = [design.matvec(np.append(weights, np.zeros(k)))]
@@ -189,15 +190,19 @@ def _quick(
     return Newton(tol=1e-6).solve(program, start=start).raise_if_interrupted().weights
 
 
-def _spread(structure: Structure, embedding: PairMap, evidence: Evidence, n_jobs: int | None) -> Floats:
-    """Root mean square difference of every feature in a pair, at least a quarter of the typical one."""
-    design = PairDesign(embedding, evidence.pairs, structure.directions, n_jobs=n_jobs)
-    grid, weight = embedding.grid, np.concatenate([evidence.near[1], evidence.far[1]])
-    moments = design.moments(np.zeros(len(weight)), weight / weight.sum())
-    rms, spread = moments.norms(), np.ones(grid.n_features)
+def spread_of(
+    structure: Structure, embedding: PairMap, pairs: Pairs, weight: Floats, n_jobs: int | None, *, least: float = _LEAST_SPREAD
+) -> Floats:
+    """Root mean square difference of every feature in a pair, at least ``least`` of the typical one; 1 where constant.
+
+    ``embedding`` is that of `ends`; weights of pairs sum to 1.
+    """
+    design = PairDesign(embedding, pairs, structure.directions, n_jobs=n_jobs)
+    grid = embedding.grid
+    rms, spread = design.moments(np.zeros(len(weight)), weight).norms(), np.ones(grid.n_features)
     typical = float(np.median(rms[rms > 0])) if (rms > 0).any() else 1.0
     moving = grid.sizes > 1
-    spread[moving] = np.maximum(rms, _LEAST_SPREAD * typical) * (grid.high - grid.low)[moving]
+    spread[moving] = np.maximum(rms, least * typical) * (grid.high - grid.low)[moving]
     return spread
 
 

@@ -25,6 +25,7 @@ from .box import BoxQuadratic, pivot, solve_regular
 __all__ = ["Newton"]
 
 _DAMPING = 1e-12  # of the mean curvature: H may be singular
+_UNEVEN, _FLAT = 1e-6, 1e-18  # of the steepest column: units differ; what is flat is not blown up
 _PIVOTS = 500
 _SHORT = 0.1  # of a step: the model was far off
 _LIFT = 1e-10  # of the largest slope: free weights have rounding for a slope, and certificates want it >= 0
@@ -112,7 +113,9 @@ class _Run:
         if self.gap > tol and (self.near or self.stuck):
             slope = at.product + self.program.penalty.gradient(at.w)
             size = np.abs(at.product).max(initial=0.0)
-            v = at.w + solve_regular(self._damped(), np.maximum(-slope, 0.0) + _LIFT * size * (at.w > self.program.lower))
+            H, scale = self._even()
+            lift = np.maximum(-slope, 0.0) + _LIFT * size * (at.w > self.program.lower)
+            v = at.w + solve_regular(H, lift / scale) / scale
             self._bound(self._at(v, self.A.matvec(v) - self.program.y))
         return self.gap <= tol
 
@@ -120,20 +123,30 @@ class _Run:
         best = self.certificate.bound(point.theta, point.product, point.w, self.at.objective)
         self.bound = max(self.bound, best)
 
-    def _damped(self) -> Floats:
-        H = self.H.copy()
+    def _even(self) -> tuple[Floats, Floats]:
+        """H in weights times ``scale``, and a little more on its diagonal.
+
+        ``scale`` is 1 unless units of penalised columns differ by far: then all curve alike, so that no shift drowns the flat
+        ones.
+        """
+        curve = np.diag(self.H)
+        top = max(float(curve.max(initial=0.0)), 1e-300)
+        uneven = bool((np.diag(self.P) > 0).all() and (curve < _UNEVEN * top).any())
+        scale = np.sqrt(np.maximum(curve, _FLAT * top)) if uneven else np.ones(len(curve))
+        H = self.H / np.outer(scale, scale)
         H[np.diag_indices_from(H)] += _DAMPING * max(float(np.trace(H)) / max(len(H), 1), 1e-300)
-        return H
+        return H, scale
 
     def step(self) -> None:
         """Minimise the quadratic model, and go there as far as the objective falls."""
         p, at = self.program, self.at
         curvature = self._curvature(at.residual)
         self.H = p.design.moments(np.zeros(len(curvature)), curvature).gram + self.P
-        H = self._damped()
+        H, scale = self._even()
         gradient = at.product + p.penalty.gradient(at.w)
-        box = BoxQuadratic(H, H @ at.w - gradient, p.lower, np.full(len(p.lower), np.inf))
-        goal = pivot(box, (at.w > p.lower) | (gradient < 0), max_iter=_PIVOTS)
+        box = BoxQuadratic(H, H @ (scale * at.w) - gradient / scale, scale * p.lower, np.full(len(scale), np.inf))
+        goal = pivot(box, (at.w > p.lower) | (gradient < 0), max_iter=_PIVOTS) / scale
+        goal = np.maximum(goal, p.lower)
         along = self.A.matvec(goal - at.w)
         length = self._length(goal - at.w, along, gradient)
         w = goal if length == 1.0 else np.maximum(at.w + length * (goal - at.w), p.lower)

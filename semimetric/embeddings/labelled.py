@@ -1,0 +1,77 @@
+"""Directions that class labels choose: linear discriminants, neighbourhood components, discriminants that bend.
+
+They are fitted to the training items and join the raw features, so that a sum over single features can see combinations of
+them (THEORY, section 2).
+"""
+
+import numpy as np
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+from .._errors import InputError
+from .._types import Floats, Integers, Pairs
+from .directions import Directions
+from .discriminants import discriminants
+
+__all__ = ["LABELLED", "labelled_directions"]
+
+LABELLED = ("lda", "nca", "discriminant")
+_SHRINKAGE = 0.1
+_MOST_ROWS, _MOST_COMPONENTS, _ITERATIONS = 2_000, 32, 50
+_PARTNERS = 8  # pairs of either kind drawn for every item
+
+
+def labelled_directions(
+    kind: str, items: Floats, labels: Integers, *, random_state: int | None = None
+) -> Directions | None:
+    """Directions for standardised features, as a map of the raw ones; None where there are none.
+
+    Parameters
+    ----------
+    kind : {"lda", "nca", "discriminant"}
+        Fisher's discriminants with 10 % shrinkage; neighbourhood components (Goldberger et al. 2005; at most 32, on at most
+        2,000 items); or discriminants on a piecewise-linear embedding.
+    items : ndarray of shape (n_items, n_features)
+    labels : ndarray of shape (n_items,)
+    random_state : int or None
+    """
+    if kind not in LABELLED:
+        raise InputError(f"directions={kind!r} is not known; use None, 'auto', 'pca', {', '.join(map(repr, LABELLED))}")
+    if items.shape[1] < 2 or len(np.unique(labels)) < 2:
+        return None
+    rng = np.random.default_rng(random_state)
+    if kind == "discriminant":
+        return _bent(items, labels, rng, random_state)
+    spread = items.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    scaled = (items - items.mean(axis=0)) / spread
+    matrix = (_lda(scaled, labels) if kind == "lda" else _nca(scaled, labels, rng, random_state)) / spread
+    matrix = matrix[np.abs(matrix).max(axis=1) > 0]
+    return Directions(matrix, tuple(f"{kind}{k}" for k in range(len(matrix)))) if len(matrix) else None
+
+
+def _lda(scaled: Floats, labels: Integers) -> Floats:
+    model = LinearDiscriminantAnalysis(solver="eigen", shrinkage=_SHRINKAGE).fit(scaled, labels)
+    count = min(len(model.classes_) - 1, scaled.shape[1])
+    return np.real(model.scalings_[:, :count]).T
+
+
+def _nca(scaled: Floats, labels: Integers, rng: np.random.Generator, random_state: int | None) -> Floats:
+    rows = np.arange(len(scaled)) if len(scaled) <= _MOST_ROWS else np.sort(rng.choice(len(scaled), _MOST_ROWS, replace=False))
+    count = min(scaled.shape[1], _MOST_COMPONENTS)
+    model = NeighborhoodComponentsAnalysis(n_components=count, max_iter=_ITERATIONS, random_state=random_state)
+    return model.fit(scaled[rows], labels[rows]).components_
+
+
+def _bent(items: Floats, labels: Integers, rng: np.random.Generator, random_state: int | None) -> Directions | None:
+    """Near pairs are of one class, far ones of two."""
+    i = np.repeat(np.arange(len(items)), 4 * _PARTNERS)
+    j = rng.integers(0, len(items), len(i))
+    same, distinct = labels[i] == labels[j], i != j
+    near, far = (np.column_stack([i, j])[keep] for keep in (same & distinct, ~same))
+    most = _PARTNERS * len(items)
+    near, far = near[rng.permutation(len(near))[:most]], far[rng.permutation(len(far))[:most]]
+    if not (len(near) and len(far)):
+        return None
+    weights = (np.full(len(p), 1.0 / len(p)) for p in (near, far))
+    return discriminants(Pairs(items, near), Pairs(items, far), *weights, random_state=random_state)
