@@ -1,6 +1,6 @@
 """Input checks that scikit-learn lacks: pairs, distances, tuples by index."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from sklearn.utils import check_array
@@ -9,7 +9,6 @@ from ._errors import InputError
 from ._types import ArrayLike, Floats, Integers, Pairs
 
 __all__ = [
-    "as_rows",
     "check_alpha",
     "check_choice",
     "check_count",
@@ -60,7 +59,8 @@ def _check_numbers(X: ArrayLike, name: str) -> None:
             np.asarray(X[column]).astype(np.float64)  # type: ignore[index, call-overload]
         except (TypeError, ValueError) as error:
             raise InputError(
-                f"column {column!r} of {name} is not of numbers ({error}); drop the column, or encode it in numbers"
+                f"column {column!r} of {name} is not of numbers ({error}); if it holds categories, name it in "
+                "categorical_features=, or make its dtype category; else drop the column, or encode it in numbers"
             ) from error
 
 
@@ -80,11 +80,6 @@ def _check_names(given: Sequence[object], names: Sequence[str], name: str) -> No
 
 def _listed(names: Sequence[object]) -> str:
     return ", ".join(map(str, names[:8])) + (", ..." if len(names) > 8 else "")
-
-
-def as_rows(x: ArrayLike) -> ArrayLike:
-    """A vector as a matrix of one row; anything else as it is."""
-    return np.asarray(x)[None] if np.ndim(x) == 1 else x
 
 
 def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Floats, Floats]:
@@ -115,11 +110,17 @@ def _check_index(index: ArrayLike, n_items: int) -> Integers:
 
 
 def check_pairs(
-    pairs: ArrayLike, preprocessor: ArrayLike | None = None, *, n_features: int | None = None, names: Sequence[str] = ()
+    pairs: ArrayLike,
+    preprocessor: ArrayLike | None = None,
+    *,
+    n_features: int | None = None,
+    names: Sequence[str] = (),
+    encode: Callable[..., Floats] | None = None,
 ) -> Pairs:
     """Points (m, 2, n_features), or row numbers (m, 2) of the items ``preprocessor``, as `Pairs`.
 
-    Points are viewed as 2m items, so nothing is copied. ``names`` are those that a frame of items must have.
+    Points are viewed as 2m items, so nothing is copied. ``names`` are those that a frame of items must have; ``encode``
+    turns a table and its ``name`` into the matrix, for items that are not of numbers alone.
     """
     if preprocessor is not None:
         index = np.asarray(pairs)
@@ -129,10 +130,14 @@ def check_pairs(
             )
         if not len(index):
             raise InputError("there are 0 pairs; at least one is required")
-        items = check_items(preprocessor, name="preprocessor", n_features=n_features, names=names)
+        if encode is not None:
+            items = encode(preprocessor, name="preprocessor")
+        else:
+            items = check_items(preprocessor, name="preprocessor", n_features=n_features, names=names)
         return Pairs(items, _check_index(index, len(items)))
     try:
-        points = np.asarray(pairs, dtype=np.float64)
+        plain = np.float64 if encode is None else None if hasattr(pairs, "__array__") else object
+        points = np.asarray(pairs, dtype=plain)
     except (TypeError, ValueError) as error:
         raise InputError(
             "pairs cannot be read as numbers of shape (n_pairs, 2, n_features): give both items of every pair the "
@@ -145,7 +150,8 @@ def check_pairs(
         )
     if not len(points):
         raise InputError("there are 0 pairs; at least one is required")
-    items = check_items(points.reshape(-1, points.shape[2]), name="pairs", n_features=n_features)
+    flat = points.reshape(-1, points.shape[2])
+    items = check_items(flat, name="pairs", n_features=n_features) if encode is None else encode(flat, name="pairs")
     return Pairs(items, np.arange(len(items), dtype=np.int64).reshape(-1, 2))
 
 

@@ -103,7 +103,7 @@ def test_ends_and_excess():
 
 
 def test_large_data_keep_their_minimum_and_maximum(monkeypatch, rng):
-    monkeypatch.setattr("semimetric.grids._MOST_ROWS", 50)
+    monkeypatch.setattr("semimetric.knots._MOST_ROWS", 50)
     X = rng.normal(size=(1000, 2))
     grid = Grid.fit(X, n_knots=4, random_state=0)
     np.testing.assert_array_equal([grid.low, grid.high], [X.min(axis=0), X.max(axis=0)])
