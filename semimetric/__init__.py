@@ -23,6 +23,7 @@ from .neighbors.index import NeighborIndex
 from .neighbors.transformer import SemimetricNeighborsTransformer
 from .persistence import load
 from .programs import Absolute, Huber, Lasso, Ridge, Roughness, Shift, Squared
+from .schema import Schema
 from .solvers import FirstOrder, Gram, InteriorPoint, Reference
 
 __version__ = package_version()
@@ -50,6 +51,7 @@ __all__ = [
     "Reference",
     "Ridge",
     "Roughness",
+    "Schema",
     "Semimetric",
     "SemimetricError",
     "SemimetricNeighborsTransformer",

@@ -75,13 +75,14 @@ def _least_slopes(embedding: PairMap, n_raw: int, delta: float) -> Floats:
 def _outside_slopes(recipe: Recipe, embedding: PairMap, w: Floats, n_raw: int, delta: float) -> Floats:
     """Slope outside the range of every feature: delta a range, or the mean slope of the distance across its range.
 
-    The mean slope is that between the two ends of the feature, all other features at their low end.
+    The mean slope is that between the two ends of the feature, all other features at their low end, or of an average category:
+    one that was not in the fit.
     """
     least = _least_slopes(embedding, n_raw, delta)
     if recipe.outside == "clip":
         return least
     grid, n = embedding.grid, len(least)
-    across = np.tile(grid.low, (n + 1, 1))
+    across = np.tile(np.where(np.array(grid.kinds) == "categorical", grid.high, grid.low), (n + 1, 1))
     across[np.arange(n), np.arange(n)] = grid.high
     items, rows = embedding.locate(across), np.arange(n)
     values = embedding.paired(items, rows, items, np.full(n, n), w)

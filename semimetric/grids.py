@@ -317,7 +317,7 @@ def schema_of(grid: Grid, names: Sequence[str], schema: Schema | None = None) ->
         return Schema(tuple(Feature(name, *_extent(kind, k), missing=gone) for name, kind, k, gone in parts))
     if (schema.kinds, schema.missing) != (grid.kinds[:n], grid.missing[:n]) or len(grid.kinds) < n:
         raise InputError(
-            f"the schema has features of the kinds {schema.kinds}, the grid of {grid.kinds[:n]} under the names {tuple(names)}; "
+            f"the schema has features of the kinds {schema.kinds}, the grid {grid.kinds[:n]} for {tuple(names)}; "
             "the same are required, and levels for missing values in both: give the schema of the grid"
         )
     return schema.renamed(names)

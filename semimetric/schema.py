@@ -22,12 +22,11 @@ from numpy.typing import NDArray
 from ._checks import check_choice, check_items, check_shape
 from ._errors import InputError
 from ._types import ArrayLike, Floats
+from .columns import Category, as_table, categories_of, cells_of, codes_of, column_of, is_categorical, numbers_of
 
 __all__ = ["Feature", "Names", "Schema", "feature_names"]
 
-Category: TypeAlias = str | bool | int | float
 KINDS = ("numeric", "periodic", "categorical")
-_DTYPES = ("category", "categorical", "enum")  # pandas; polars
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,8 @@ class Feature:
     def encode(self, column: Any, source: str) -> Floats:
         """A column as float64, NaN where a value is missing."""
         if self.kind == "categorical":
-            return _codes(_cells(column), self.categories, f"column {self.name!r} of {source}")
-        numbers = _numbers(column, self.name, source)
+            return codes_of(cells_of(column), self.categories, f"column {self.name!r} of {source}")
+        numbers = numbers_of(column, self.name, source)
         if self.kind == "periodic":
             numbers = np.mod(numbers, self.period)
             numbers[numbers == self.period] = 0.0  # the rest of -1e-20
@@ -147,7 +146,7 @@ class Schema:
         """
         check_choice("missing", missing, ("error", "level"))
         check_choice("categorical_features", categorical_features, ("auto",)) if isinstance(categorical_features, str) else None
-        X = _table(X)
+        X = as_table(X)
         n = X.shape[1] if len(X.shape) == 2 else 0
         names = feature_names(X, n)
         periods = {_number(f, names, "periodic"): _period(f, p) for f, p in (periodic or {}).items()}
@@ -160,8 +159,10 @@ class Schema:
             if k in periods:
                 feature = replace(feature, kind="periodic", period=periods[k])
             elif k in chosen:
-                feature = replace(feature, kind="categorical", categories=_categories(_column(X, k), f"{title!r} of {name}"))
-            if feature.missing and np.isnan(feature.encode(_column(X, k), name)).all():
+                feature = replace(
+                    feature, kind="categorical", categories=categories_of(column_of(X, k), f"{title!r} of {name}")
+                )
+            if feature.missing and np.isnan(feature.encode(column_of(X, k), name)).all():
                 raise InputError(f"column {title!r} of {name} holds nothing but missing values; drop it")
             features.append(feature)
         return cls(tuple(features))
@@ -217,13 +218,13 @@ class Schema:
         n = len(self.features)
         if self.plain:
             return check_items(X, name=name, n_features=n, names=self.names, min_items=min_items)
-        table = _table(X)
+        table = as_table(X)
         if len(table.shape) != 2 or table.shape[0] < min_items:
             raise InputError(f"{name} has shape {table.shape}; (n_items, {n}) with n_items >= {min_items} is required")
         check_shape(table, X, name=name, n_features=n, names=self.names)
         out = np.empty((table.shape[0], n))
         for k, feature in enumerate(self.features):
-            out[:, k] = feature.encode(_column(table, k), name)
+            out[:, k] = feature.encode(column_of(table, k), name)
         self._check_values(out, name)
         return out
 
@@ -291,78 +292,6 @@ def feature_names(X: Any, n_features: int) -> tuple[str, ...]:
     return tuple(f"x{k}" for k in range(n_features))
 
 
-def _table(X: Any) -> Any:
-    """A frame or an array as it is, anything else as an array that keeps numbers beside text."""
-    if hasattr(X, "columns") or isinstance(X, np.ndarray):
-        return X
-    return np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
-
-
-def _column(X: Any, k: int) -> Any:
-    return X.iloc[:, k] if hasattr(X, "iloc") else X[:, k]
-
-
-def _cells(column: Any) -> Sequence[Any]:
-    """The cells of a column as objects."""
-    if hasattr(column, "to_list"):
-        return column.to_list()
-    return column.tolist()
-
-
-def _missing(cell: Any) -> bool:
-    """NaN, None, NaT, or NA of pandas, which is equal to nothing and has no truth."""
-    return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)
-
-
-def _numbers(column: Any, title: str, source: str) -> Floats:
-    try:
-        return np.array(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        cells = [np.nan if _missing(cell) else cell for cell in _cells(column)]
-    try:
-        return np.array(cells, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"column {title!r} of {source} is not of numbers ({error}); if it holds categories, name it in "
-            f"categorical_features= of the learner, or make its dtype category; else drop it, or encode it in numbers"
-        ) from error
-
-
-def _codes(cells: Sequence[Any], categories: Sequence[Category], source: str) -> Floats:
-    place: dict[Any, float] = {category: float(k) for k, category in enumerate(categories)}
-    try:
-        codes = [place.get(cell, -1.0) for cell in cells]
-    except TypeError as error:
-        raise InputError(f"{source} holds values that are no categories ({error}); text or numbers are required") from error
-    out = np.array(codes)
-    for row in np.flatnonzero(out < 0).tolist():
-        out[row] = np.nan if _missing(cells[row]) else len(categories)
-    return out
-
-
-def _categories(column: Any, source: str) -> tuple[Category, ...]:
-    """Those that the dtype lists, in its order, or those that occur, sorted."""
-    listed = getattr(getattr(column, "dtype", None), "categories", None)
-    ordered = listed is not None and not str(column.dtype).startswith("Categorical")  # polars lists those of all frames
-    if ordered:
-        found = list(_cells(listed))
-    else:
-        try:
-            found = list({cell: None for cell in _cells(column) if not _missing(cell)})
-        except TypeError as error:
-            raise InputError(f"column {source} holds values that are no categories ({error}); give text or numbers") from error
-    values = [c.item() if isinstance(c, np.generic) else c for c in found]
-    wrong = [c for c in values if not isinstance(c, str) and not (isinstance(c, (bool, int, float)) and np.isfinite(c))]
-    if wrong:
-        raise InputError(
-            f"column {source} has the category {wrong[0]!r} of type {type(wrong[0]).__name__}; text, truth values or finite "
-            "numbers are required: convert the column, as by astype(str)"
-        )
-    if not values:
-        raise InputError(f"column {source} holds nothing but missing values, so it has no categories; drop it")
-    return tuple(values if ordered else sorted(values, key=lambda c: (isinstance(c, str), c)))
-
-
 def _chosen(X: Any, given: Any, names: Sequence[str]) -> set[int]:
     """Numbers of the categorical columns."""
     if given is None:
@@ -370,8 +299,7 @@ def _chosen(X: Any, given: Any, names: Sequence[str]) -> set[int]:
     if isinstance(given, str):
         if not hasattr(X, "columns"):
             return set()
-        dtypes = [str(_column(X, k).dtype).lower().split("(")[0] for k in range(len(names))]
-        return {k for k, dtype in enumerate(dtypes) if dtype in _DTYPES}
+        return {k for k in range(len(names)) if is_categorical(column_of(X, k))}
     return {_number(f, names, "categorical_features") for f in given}
 
 
