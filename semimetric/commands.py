@@ -116,13 +116,16 @@ def run_info(arguments: Namespace) -> Answer:
     """What a model is."""
     d = load_model(arguments.model)
     grid = d.embedding.grid
-    ranges = {name: [grid.low[k], grid.high[k]] for k, name in enumerate(d.feature_names)}
+    features = list(enumerate(d.schema.features))
+    ranges = {f.name: [grid.low[k], grid.high[k]] for k, f in features if f.kind != "categorical"}
+    categories = {f.name: list(f.categories) for _, f in features if f.kind == "categorical"}
     values = {
         "axioms": {"name": d.axioms.name} | asdict(d.axioms), "n_features": d.n_features, "n_weights": len(d.weights),
         "n_directions": len(d.columns) - d.n_features, "link": d.link, "terms": d.terms, "ranges": ranges,
+        "categories": categories,
         "base_distances": [base.name for base in d.base_distances],
     }  # fmt: skip
-    return Answer(values, _info_text(d, ranges))
+    return Answer(values, _info_text(d, ranges, categories))
 
 
 def run_plot(arguments: Namespace) -> Answer:
@@ -282,11 +285,16 @@ def _check_text(check: Mapping[str, Any] | None) -> str:
     return f"{', '.join(parts)}, on {check['n_pairs']} pairs of items that were held out"
 
 
-def _info_text(d: Semimetric, ranges: Mapping[str, Sequence[float]]) -> str:
+def _info_text(d: Semimetric, ranges: Mapping[str, Sequence[float]], categories: Mapping[str, Sequence[object]]) -> str:
     lines = [repr(d), "features and the range they were fitted on"]
     lines += _shortened([f"  {name:<20} {low:10.4g} to {high:.4g}" for name, (low, high) in ranges.items()])
+    lines += _shortened([f"  {name:<20} {len(found):10d} categories: {_listed(found)}" for name, found in categories.items()])
     lines += ["terms", *_shortened([f"  {term}" for term in d.terms])]
     return "\n".join(lines)
+
+
+def _listed(categories: Sequence[object]) -> str:
+    return ", ".join(map(str, categories[:8])) + (", ..." if len(categories) > 8 else "")
 
 
 def _shortened(lines: list[str]) -> list[str]:
