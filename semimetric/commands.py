@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import demo, plotting
-from ._errors import InputError, warn
+from ._errors import InputError, NotSupportedError, warn
 from ._extras import optional
 from ._types import Floats, Integers, Pairs
 from .distance import Semimetric
@@ -29,6 +29,7 @@ __all__ = [
     "at_terminal",
     "called",
     "check_folder",
+    "check_numbers",
     "load_model",
     "run_demo",
     "run_distance",
@@ -114,7 +115,7 @@ def run_distance(arguments: Namespace) -> Answer:
 
 def run_info(arguments: Namespace) -> Answer:
     """What a model is."""
-    d = load_model(arguments.model)
+    d = load_model(arguments.model, columns=False)
     grid = d.embedding.grid
     features = list(enumerate(d.schema.features))
     ranges = {f.name: [grid.low[k], grid.high[k]] for k, f in features if f.kind != "categorical"}
@@ -244,12 +245,24 @@ def _frame(items: ItemTable) -> Any:
     return optional("pandas").DataFrame(items.values, columns=list(items.names))
 
 
-def load_model(path: str) -> Semimetric:
-    """A saved distance; an index is refused."""
+def load_model(path: str, *, columns: bool = True) -> Semimetric:
+    """A saved distance; an index is refused, and with ``columns`` a model of more than the numbers that tables here hold."""
     d = load(path)
     if not isinstance(d, Semimetric):
         raise InputError(f"{path} is an index, not a model; give the file that semimetric fit wrote")
+    if columns:
+        check_numbers(d, path)
     return d
+
+
+def check_numbers(d: Semimetric, path: str) -> None:
+    """Refuse a model with categories: the command line reads numbers."""
+    wrong = [f.name for f in d.schema.features if f.kind == "categorical"]
+    if wrong:
+        raise NotSupportedError(
+            f"{path} has the categorical feature {wrong[0]!r}, and the command line takes features of numbers; use it in "
+            "Python: what semimetric.load(path) gives, and NeighborIndex, take frames"
+        )
 
 
 def called() -> str:

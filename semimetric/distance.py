@@ -67,8 +67,8 @@ class Semimetric(Value):
     base_distances : tuple of BaseDistance
     link : {"identity", "sqrt"}
     schema : Schema or None
-        What the raw features are: tables that are given to the methods are encoded by it. None takes what the grid says;
-        categories are then their codes.
+        What the raw features are: tables that are given to the methods are encoded by it, all categories that were not in the
+        fit to one and the same level. None takes what the grid says; categories are then their codes.
 
     Raises
     ------
@@ -131,7 +131,7 @@ class Semimetric(Value):
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
         """Distance of two vectors of shape (n_features,): usable as a scikit-learn ``metric``, and picklable."""
-        return float(self.paired(self.schema.rows(x), self.schema.rows(y))[0])
+        return float(self.paired(self.schema.row(x), self.schema.row(y))[0])
 
     def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
         """Distances of the rows of X to the same rows of Y, shape (n,), float64."""

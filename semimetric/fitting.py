@@ -77,7 +77,7 @@ def baseline(structure: Structure, moments: Moments) -> Baseline:
     moving, width = grid.varies, grid.widths
     rms = np.sqrt(np.diag(moments.gram) / t)
     typical = float(np.median(rms[rms > 0])) if (rms > 0).any() else 1.0
-    rms = np.maximum(rms, _LEAST_SPREAD * typical)
+    rms = np.where(rms > 0, np.maximum(rms, _LEAST_SPREAD * typical), typical)
     gram, cross = moments.gram / np.outer(rms, rms), moments.cross / rms
     common = np.append(np.ones(n - n_base), np.zeros(n_base))
     level = max(float(common @ cross), 0.0) / max(float(common @ gram @ common), 1e-300)

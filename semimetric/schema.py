@@ -27,6 +27,7 @@ from .columns import Category, as_table, categories_of, cells_of, codes_of, colu
 __all__ = ["Feature", "Names", "Schema", "feature_names"]
 
 KINDS = ("numeric", "periodic", "categorical")
+_FEW = 30  # categories that get coordinates
 
 
 @dataclass(frozen=True)
@@ -237,23 +238,28 @@ class Schema:
     def coordinates(self, X: Floats) -> Floats:
         """An encoded matrix as coordinates for a Euclidean distance, such as a sample of near pairs needs.
 
-        A number is one, an angle two, on the circle, a category one for each but the last; a missing one is at their mean.
+        A number is one, an angle two, on the circle, and a category one for each of at most 30; a missing one is at their mean.
         """
-        parts = []
+        parts = [np.zeros((len(X), 1))]
         for feature, column in zip(self.features, X.T, strict=True):
             if feature.kind == "categorical":
-                parts.append((column[:, None] == np.arange(len(feature.categories) - 1)).astype(np.float64))
+                known = np.arange(len(feature.categories)) if len(feature.categories) <= _FEW else np.arange(0)
+                parts.append((column[:, None] == known).astype(np.float64))
                 continue
             angle = 2 * np.pi * column / feature.period if feature.kind == "periodic" else column
             part = np.column_stack([np.cos(angle), np.sin(angle)] if feature.kind == "periodic" else [column])
-            parts.append(np.where(np.isnan(part), np.nanmean(part, axis=0), part))
+            gone = np.isnan(part)
+            mean = np.where(gone, 0.0, part).sum(axis=0) / np.maximum((~gone).sum(axis=0), 1)
+            parts.append(np.where(gone, mean, part))
         return np.hstack(parts)
+
+    def row(self, x: Any) -> NDArray[Any]:
+        """One vector as a table of one row."""
+        return np.asarray(x, dtype=np.float64 if self.plain else object)[None]
 
     def rows(self, x: Any) -> Any:
         """One vector as a table of one row; anything else as it is."""
-        if hasattr(x, "columns") or np.ndim(np.asarray(x, dtype=object)) != 1:
-            return x
-        return np.asarray(x, dtype=np.float64 if self.plain else object)[None]
+        return self.row(x) if not hasattr(x, "columns") and np.ndim(x) == 1 else x
 
     def unseen(self, X: Floats) -> NDArray[np.bool_]:
         """Whether each encoded value is a category that was not in the fit."""

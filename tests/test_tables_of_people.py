@@ -222,6 +222,37 @@ def test_a_missing_value_that_was_never_seen_is_across_half_the_range():
     assert d([None, 3.0, 0.5], x) == pytest.approx(d([None, 3.0, 0.5], ["blue", 3.0, 0.5]), rel=0.2)
 
 
+def test_a_new_category_of_a_constant_feature_weighs_like_any_difference():
+    frame, _ = table()
+    frame["colour"] = pd.Categorical(["red"] * len(frame))
+
+    def true(i, j):
+        return np.abs(frame["size"].to_numpy()[i] - frame["size"].to_numpy()[j])
+
+    with pytest.warns(SemimetricWarning, match="feature colour is constant"):
+        d = learned(frame, true)[0].semimetric_
+    assert 0.05 < d(["blue", 3.0, 0.5], ["red", 3.0, 0.5]) < 1.5
+
+
+def test_numbers_that_may_be_missing_come_as_arrays_too():
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((80, 2)) < 0.2, np.nan, rng.random((80, 2)))
+    pairs = rng.integers(0, 80, (900, 2))
+    y = np.nan_to_num(np.abs(X[pairs[:, 0]] - X[pairs[:, 1]]), nan=0.4).sum(axis=1)
+    options = {"missing": "level", "knots": [[0.0, 0.5, 1.0]] * 2, "alpha": 1e-4}
+    one = DistanceRegressor(**options).fit(X[pairs], y)
+    two = DistanceRegressor(**options, preprocessor=X).fit(pairs, y)
+    assert_allclose(one.predict(X[pairs]), two.predict(pairs), rtol=1e-6)
+    assert two.score(pairs, y) > 0.8
+    index = NeighborIndex(two.semimetric_).fit(X)
+    distances, _ = index.kneighbors(n_neighbors=3)
+    every = two.semimetric_.pairwise(X) + np.diag(np.full(80, np.inf))
+    assert_allclose(distances, np.sort(every, axis=1)[:, :3], atol=1e-12)
+    assert index.estimate_recall(X[:20], 3).mean > 0.9
+    with pytest.raises(InputError, match="NaN"):
+        NeighborIndex(two.semimetric_).fit(np.full((3, 2), np.inf))
+
+
 @pytest.mark.parametrize("tables", ["full", "warped"])
 def test_more_than_16_levels_are_searched_exactly(tables):
     rng = np.random.default_rng(0)
