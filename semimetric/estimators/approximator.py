@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import check_alpha, check_choice, check_count, check_distances, check_items, check_weights
+from .._checks import check_alpha, check_choice, check_count, check_distances, check_weights
 from .._errors import InputError, NotSupportedError, warn
 from .._types import ArrayLike, Floats, Integers, Pairs
 from ..callables import Distance, DistanceFunction
@@ -137,10 +137,7 @@ solver, base_distances, categorical_features, periodic, missing, n_jobs, random_
         for name in ("near", "validation_fraction"):
             if check_alpha(name, getattr(self, name)) > 1:
                 raise InputError(f"{name}={getattr(self, name)!r} must lie between 0 and 1")
-        told = self._schema(X)
-        items = check_items(X, min_items=2) if told is None else told.encode(X, min_items=2)
-        names = self._names(X, items.shape[1])
-        schema = told or Schema.numeric(names)
+        items, schema = self._encoded(X, min_items=2)
         structure = _separable(build(recipe, items, schema)) if self.method == "vertices" else None
         function = DistanceFunction.detect(self.distance, items, schema=schema)
         self._check_symmetry(recipe, function, items)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import check_pairs
+from .._checks import check_items, check_pairs
 from .._types import ArrayLike, Floats, Pairs
 from ..distance import Semimetric
 from ..outside import warn_outside
@@ -48,6 +48,13 @@ class LearnedDistance(BaseEstimator):
         if self._tells_nothing and not hasattr(X, "columns"):
             return None
         return Schema.fit(X, name=name, **{key: getattr(self, key, default) for key, default in _TOLD.items()})
+
+    def _encoded(self, X: Any, *, min_items: int = 1) -> tuple[Floats, Schema]:
+        """A table X as the matrix to learn from, and its schema, for learners whose `fit` takes items; names are recorded."""
+        told = self._schema(X)
+        items = check_items(X, min_items=min_items) if told is None else told.encode(X, min_items=min_items)
+        names = self._names(X, items.shape[1])
+        return items, told or Schema.numeric(names)
 
     @property
     def _tells_nothing(self) -> bool:
