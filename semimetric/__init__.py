@@ -17,14 +17,17 @@ from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
 from .embeddings.pairs import PairEmbedding
 from .estimators.approximator import DistanceApproximator
+from .estimators.pair_learner import PairLearner
+from .estimators.quadruplet_learner import QuadrupletLearner
 from .estimators.regressor import DistanceRegressor
+from .estimators.triplet_learner import TripletLearner
 from .grids import Grid
 from .neighbors.index import NeighborIndex
 from .neighbors.transformer import SemimetricNeighborsTransformer
 from .persistence import load
-from .programs import Absolute, Huber, Lasso, Ridge, Roughness, Shift, Squared
+from .programs import Absolute, Hinge, Huber, Lasso, Linear, Ridge, Roughness, Shift, Squared, SquaredHinge
 from .schema import Schema
-from .solvers import FirstOrder, Gram, InteriorPoint, Reference
+from .solvers import FirstOrder, Gram, InteriorPoint, Newton, Reference
 
 __version__ = package_version()
 
@@ -40,14 +43,19 @@ __all__ = [
     "Gram",
     "Grid",
     "HistogramFeatures",
+    "Hinge",
     "Huber",
     "InputError",
     "InteriorPoint",
     "Lasso",
+    "Linear",
     "MissingExtraError",
     "NeighborIndex",
+    "Newton",
     "NotSupportedError",
     "PairEmbedding",
+    "PairLearner",
+    "QuadrupletLearner",
     "Reference",
     "Ridge",
     "Roughness",
@@ -58,6 +66,8 @@ __all__ = [
     "SemimetricWarning",
     "Shift",
     "Squared",
+    "SquaredHinge",
     "StorageError",
+    "TripletLearner",
     "load",
 ]

@@ -1,12 +1,13 @@
 """Input checks that scikit-learn lacks: pairs, distances, tuples by index."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from sklearn.utils import check_array
 
 from ._errors import InputError
-from ._types import ArrayLike, Floats, Integers, Pairs
+from ._types import ArrayLike, Floats, Integers, Pairs, Tuples
 
 __all__ = [
     "check_alpha",
@@ -14,11 +15,15 @@ __all__ = [
     "check_count",
     "check_distances",
     "check_items",
+    "check_judgements",
     "check_pairs",
     "check_same_length",
     "check_shape",
+    "check_tuples",
     "check_weights",
 ]
+
+T = TypeVar("T", bound=Tuples)
 
 _NEW = "for new points, use model.semimetric_.paired(X, Y) of the fitted model"
 
@@ -91,19 +96,19 @@ def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Fl
     return x, y
 
 
-def _check_index(index: ArrayLike, n_items: int) -> Integers:
+def _check_index(index: ArrayLike, n_items: int, name: str) -> Integers:
     """Integer tuples within range of the items."""
     array = np.asarray(index)
     if array.dtype.kind not in "iu":
         raise InputError(
-            f"pairs by index must be integers, but have dtype {array.dtype}; "
+            f"{name}s by index must be integers, but have dtype {array.dtype}; "
             f"give row numbers of the items, or drop preprocessor= and give the points themselves; {_NEW}"
         )
     array = array.astype(np.int64, copy=False)
     if array.size and (array.min() < 0 or array.max() >= n_items):
         bad = np.flatnonzero((array < 0) | (array >= n_items))[0] // array.shape[1]
         raise InputError(
-            f"pair {bad} is {tuple(array[bad].tolist())}, but there are {n_items} items; "
+            f"{name} {bad} is {tuple(array[bad].tolist())}, but there are {n_items} items; "
             f"row numbers must lie between 0 and {n_items - 1}"
         )
     return np.ascontiguousarray(array)
@@ -117,42 +122,74 @@ def check_pairs(
     names: Sequence[str] = (),
     encode: Callable[..., Floats] | None = None,
 ) -> Pairs:
-    """Points (m, 2, n_features), or row numbers (m, 2) of the items ``preprocessor``, as `Pairs`.
+    """Points (m, 2, n_features), or row numbers (m, 2) of the items ``preprocessor``, as `Pairs`."""
+    return check_tuples(pairs, Pairs, preprocessor, n_features=n_features, names=names, encode=encode)
 
-    Points are viewed as 2m items, so nothing is copied. ``names`` are those that a frame of items must have; ``encode``
-    turns a table and its ``name`` into the matrix, for items that are not of numbers alone.
+
+def check_tuples(
+    tuples: ArrayLike,
+    kind: type[T],
+    preprocessor: ArrayLike | None = None,
+    *,
+    n_features: int | None = None,
+    names: Sequence[str] = (),
+    encode: Callable[..., Floats] | None = None,
+) -> T:
+    """Points (m, size, n_features), or row numbers (m, size) of the items ``preprocessor``, as `Pairs`, `Triplets`, ...
+
+    Points are viewed as items, so nothing is copied. ``names`` are those that a frame of items must have; ``encode`` turns a
+    table and its ``name`` into the matrix, for items that are not of numbers alone.
     """
+    name, size = kind.__name__.lower()[:-1], kind.size
     if preprocessor is not None:
-        index = np.asarray(pairs)
-        if index.ndim != 2 or index.shape[1] != 2:
+        index = np.asarray(tuples)
+        if index.ndim != 2 or index.shape[1] != size:
             raise InputError(
-                f"pairs have shape {index.shape}; with preprocessor= they must be row numbers (n_pairs, 2); {_NEW}"
+                f"{name}s have shape {index.shape}; with preprocessor= they must be row numbers (n_{name}s, {size}); {_NEW}"
             )
         if not len(index):
-            raise InputError("there are 0 pairs; at least one is required")
+            raise InputError(f"there are 0 {name}s; at least one is required")
         if encode is not None:
             items = encode(preprocessor, name="preprocessor")
         else:
             items = check_items(preprocessor, name="preprocessor", n_features=n_features, names=names)
-        return Pairs(items, _check_index(index, len(items)))
+        return kind(items, _check_index(index, len(items), name))
     try:
-        plain = np.float64 if encode is None else None if hasattr(pairs, "__array__") else object
-        points = np.asarray(pairs, dtype=plain)
+        plain = np.float64 if encode is None else None if hasattr(tuples, "__array__") else object
+        points = np.asarray(tuples, dtype=plain)
     except (TypeError, ValueError) as error:
         raise InputError(
-            "pairs cannot be read as numbers of shape (n_pairs, 2, n_features): give both items of every pair the "
-            f"same number of features, all numeric ({error})"
+            f"{name}s cannot be read as numbers of shape (n_{name}s, {size}, n_features): give all {size} items of every "
+            f"{name} the same number of features, all numeric ({error})"
         ) from error
-    if points.ndim != 3 or points.shape[1] != 2:
+    if points.ndim != 3 or points.shape[1] != size:
         raise InputError(
-            f"pairs have shape {points.shape}, but (n_pairs, 2, n_features) is required; "
-            "to give pairs as row numbers, pass the items as preprocessor=X"
+            f"{name}s have shape {points.shape}, but (n_{name}s, {size}, n_features) is required; "
+            f"to give {name}s as row numbers, pass the items as preprocessor=X"
         )
     if not len(points):
-        raise InputError("there are 0 pairs; at least one is required")
+        raise InputError(f"there are 0 {name}s; at least one is required")
     flat = points.reshape(-1, points.shape[2])
-    items = check_items(flat, name="pairs", n_features=n_features) if encode is None else encode(flat, name="pairs")
-    return Pairs(items, np.arange(len(items), dtype=np.int64).reshape(-1, 2))
+    items = check_items(flat, name=f"{name}s", n_features=n_features) if encode is None else encode(flat, name=f"{name}s")
+    return kind(items, np.arange(len(items), dtype=np.int64).reshape(-1, size))
+
+
+def check_judgements(y: ArrayLike, n_pairs: int, *, both: bool = True) -> Floats:
+    """+1 (similar) or -1 (dissimilar), one a pair; some of either where ``both``."""
+    labels = np.asarray(y)
+    if labels.shape != (n_pairs,):
+        raise InputError(f"y has shape {labels.shape} for {n_pairs} pairs; one label a pair is required: +1 or -1")
+    found = np.unique(labels)
+    if not np.isin(found, (-1, 1)).all():
+        raise InputError(
+            f"y has the values {_listed(found.tolist())}; only +1 (similar) and -1 (dissimilar) are known: recode them; for "
+            "measured distances use DistanceRegressor"
+        )
+    if both and len(found) < 2:
+        raise InputError(
+            f"y has one class only, {int(found[0]):+d}; similar (+1) and dissimilar (-1) pairs are required: add some"
+        )
+    return labels.astype(np.float64)
 
 
 def check_distances(y: ArrayLike, n_pairs: int, *, minimum: float = 0.0) -> Floats:

@@ -2,12 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ArrayLike", "Floats", "Integers", "Pairs", "Value", "distinct", "freeze"]
+__all__ = [
+    "ArrayLike",
+    "Comparisons",
+    "Floats",
+    "Integers",
+    "Pairs",
+    "Quadruplets",
+    "Triplets",
+    "Tuples",
+    "Value",
+    "distinct",
+    "freeze",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
@@ -29,21 +41,43 @@ def freeze(value: Any, *names: str) -> None:
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """Pairs of rows of ``items``: an index, never a copy of the items.
+class Tuples:
+    """Tuples of rows of ``items``: an index, never a copy of the items.
 
     Parameters
     ----------
     items : ndarray of shape (n_items, n_features), float64
-    index : ndarray of shape (n_pairs, 2), int64
+    index : ndarray of shape (n_tuples, size of a tuple), int64
         Rows of ``items``.
+
+    Attributes
+    ----------
+    size : int
+        Items in a tuple.
     """
 
     items: Floats
     index: Integers
+    size: ClassVar[int]
 
     def __len__(self) -> int:
         return len(self.index)
+
+    @property
+    def used(self) -> Floats:
+        """The items that are in some tuple."""
+        rows = np.unique(self.index)
+        return self.items if len(rows) == len(self.items) else self.items[rows]
+
+    def take(self, rows: NDArray) -> Self:
+        """The tuples at ``rows`` (integers or a mask), over the same items."""
+        return type(self)(self.items, self.index[rows])
+
+
+class Pairs(Tuples):
+    """Pairs of items, index of shape (n_pairs, 2)."""
+
+    size = 2
 
     @property
     def left(self) -> Integers:
@@ -55,15 +89,36 @@ class Pairs:
         """Rows of the second items, shape (n_pairs,)."""
         return self.index[:, 1]
 
-    @property
-    def used(self) -> Floats:
-        """The items that are in some pair."""
-        rows = np.unique(self.index)
-        return self.items if len(rows) == len(self.items) else self.items[rows]
 
-    def take(self, rows: NDArray) -> "Pairs":
-        """The pairs at ``rows`` (integers or a mask), over the same items."""
-        return Pairs(self.items, self.index[rows])
+class Comparisons(Tuples):
+    """Tuples that say d(near pair) < d(far pair)."""
+
+    _near: tuple[int, int]
+    _far: tuple[int, int]
+
+    @property
+    def near(self) -> Pairs:
+        """The pairs whose distance should be the smaller, over the same items."""
+        return Pairs(self.items, self.index[:, self._near])
+
+    @property
+    def far(self) -> Pairs:
+        """The pairs whose distance should be the larger, over the same items."""
+        return Pairs(self.items, self.index[:, self._far])
+
+
+class Triplets(Comparisons):
+    """Triplets (i, j, l): d(i, j) < d(i, l), index of shape (n_triplets, 3)."""
+
+    size = 3
+    _near, _far = (0, 1), (0, 2)
+
+
+class Quadruplets(Comparisons):
+    """Quadruplets (a, b, c, e): d(a, b) < d(c, e), index of shape (n_quadruplets, 4)."""
+
+    size = 4
+    _near, _far = (0, 1), (2, 3)
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:

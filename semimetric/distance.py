@@ -207,6 +207,10 @@ class Semimetric(Value):
                 "only distances of numbers can be compiled, and this model has features that are categorical, periodic or may "
                 "be missing; search it with NeighborIndex, or give it as it is, as a callable metric"
             )
+        if self.directions is not None and self.directions.bends:
+            raise NotSupportedError(
+                "a model whose directions bend cannot be compiled; search it with NeighborIndex, or fit with directions=None"
+            )
         matrix = np.empty((0, self.n_features)) if self.directions is None else self.directions.matrix
         return compiled_metric(self.embedding, self.weights, self.epsilon, matrix, root=self.link == "sqrt")
 

@@ -32,6 +32,7 @@ __all__ = [
     "Task",
     "baseline",
     "build",
+    "columns_of",
     "distance",
     "ends",
     "fit",
@@ -123,7 +124,8 @@ def make_terms(recipe: Recipe, structure: Structure, base: Baseline) -> Terms:
     if recipe.axioms is None:
         lower = np.full(len(prior), -np.inf)
     unseen = np.maximum(embedding.prior(_unseen_slopes(base, len(embedding.groups))), lower)
-    return Terms(_columns(recipe, embedding, base, prior, n_base), np.append(lower, np.zeros(n_base)), delta, unseen)
+    columns = columns_of(embedding, base, n_base, nonnegative=recipe.axioms is not None)
+    return Terms(columns, np.append(lower, np.zeros(n_base)), delta, unseen)
 
 
 def _unseen_slopes(base: Baseline, n_groups: int) -> Floats:
@@ -131,7 +133,9 @@ def _unseen_slopes(base: Baseline, n_groups: int) -> Floats:
     return np.maximum(base.slopes, _FLOOR / (base.spread * n_groups))
 
 
-def _columns(recipe: Recipe, embedding: PairMap, base: Baseline, prior: Floats, n_base: int) -> Columns:
+def columns_of(embedding: PairMap, base: Baseline, n_base: int = 0, *, nonnegative: bool = True) -> Columns:
+    """What penalties ask of the columns of an embedding, followed by ``n_base`` that are not penalised."""
+    prior = embedding.prior(base.slopes)
     grid, owner = embedding.grid, embedding.group_of_column
     n_groups = max(len(np.unique(owner)), 1)
     even = 1.0 / (base.spread * n_groups)
@@ -142,7 +146,7 @@ def _columns(recipe: Recipe, embedding: PairMap, base: Baseline, prior: Floats, 
     return Columns(
         n=len(prior) + n_base, prior=prior, unit=np.maximum(unit, floor), step=np.maximum((rise / cells)[owner], floor),
         share=(1.0 / (n_groups * cells))[owner], cells=cells[owner], differences=embedding.differences,
-        nonnegative=recipe.axioms is not None,
+        nonnegative=nonnegative,
     )  # fmt: skip
 
 

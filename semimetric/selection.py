@@ -11,7 +11,7 @@ to the best, and of those the strongest penalty.
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from tqdm import tqdm
@@ -37,7 +37,7 @@ from .recipe import Recipe
 from .schema import Names
 from .supervision import item_disjoint_splits
 
-__all__ = ["Choice", "Choices", "decide"]
+__all__ = ["Candidate", "Choice", "Choices", "decide", "simplest"]
 
 _ALPHAS = (1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2, 1e-1)
 _KNOTS = {"full": (3, 4, 6, 8, 12, 16), "warped": (2, 3, 4, 6, 8, 12)}
@@ -47,8 +47,8 @@ _SPLITS = 4
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One candidate and its loss on the held-out pairs of each split, targets divided by their mean."""
+class Candidate:
+    """Knots, strength, and the loss on what each split holds out."""
 
     n_knots: Any
     alpha: float
@@ -60,6 +60,14 @@ class Choice:
         return float(np.mean(self.losses))
 
 
+C = TypeVar("C", bound=Candidate)
+
+
+@dataclass(frozen=True)
+class Choice(Candidate):
+    """A candidate judged by its loss on held-out pairs, targets divided by their mean."""
+
+
 class Choices(tuple[Choice, ...]):
     """What "auto" compared; printed as a table of held-out losses in which the choice has a star."""
 
@@ -68,7 +76,7 @@ class Choices(tuple[Choice, ...]):
     @property
     def chosen(self) -> Choice:
         """The simplest within one standard error of the best."""
-        return _simplest(self)
+        return simplest(self)
 
     def __repr__(self) -> str:
         if not self:
@@ -130,7 +138,7 @@ def decide(
     return replace(recipe, n_knots=found.chosen.n_knots, alpha=found.chosen.alpha), found
 
 
-def _simplest(choices: Sequence[Choice]) -> Choice:
+def simplest(choices: Sequence[C]) -> C:
     """The first (fewest knots) and strongest candidate within one standard error of the best, paired by split."""
     best = np.array(min(choices, key=lambda c: c.loss).losses)
     excess = [np.array(c.losses) - best for c in choices]

@@ -10,15 +10,15 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
 
 from ._errors import InputError
-from ._types import Floats, Integers, Pairs
+from ._types import Floats, Integers, Tuples
 
 __all__ = ["item_disjoint_splits", "sample_pairs"]
 
 _FEW_COMPONENTS = 30
 
 
-def _identities(pairs: Pairs) -> NDArray[np.int64]:
-    """The same number for equal items, shape (n_pairs, 2): pairs given as points may repeat an item."""
+def _identities(pairs: Tuples) -> NDArray[np.int64]:
+    """The same number for equal items, in the shape of the index: tuples given as points may repeat an item."""
     used, inverse = np.unique(pairs.index, return_inverse=True)
     items = np.nan_to_num(pairs.items[used], nan=np.inf)  # missing values are equal to one another
     _, same = np.unique(items, axis=0, return_inverse=True)
@@ -26,16 +26,16 @@ def _identities(pairs: Pairs) -> NDArray[np.int64]:
 
 
 def item_disjoint_splits(
-    pairs: Pairs, *, n_splits: int, random_state: int | None, held_out: float = 0.3
+    pairs: Tuples, *, n_splits: int, random_state: int | None, held_out: float = 0.3
 ) -> Iterator[tuple[Integers, Integers]]:
-    """Rows to train on and rows to validate on, such that no item is in a pair of both.
+    """Rows to train on and rows to validate on, such that no item is in a pair (or longer tuple) of both.
 
     Where the pairs fall into many components that share no item, whole components are held out and no pair is lost;
     otherwise a share of the items is held out, and pairs with one item on each side are left out.
 
     Parameters
     ----------
-    pairs : Pairs
+    pairs : Tuples
     n_splits : int
     random_state : int or None
     held_out : float
@@ -48,7 +48,8 @@ def item_disjoint_splits(
     """
     identity = _identities(pairs)
     n_items = int(identity.max()) + 1
-    graph = sparse.coo_array((np.ones(len(identity)), tuple(identity.T)), shape=(n_items, n_items))
+    edges = np.concatenate([identity[:, [0, k]] for k in range(1, identity.shape[1])])
+    graph = sparse.coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(n_items, n_items))
     n_components, component = connected_components(graph, directed=False)
     unit = component if n_components >= _FEW_COMPONENTS else np.arange(n_items)
     rng = np.random.default_rng(random_state)
@@ -57,7 +58,7 @@ def item_disjoint_splits(
         out = np.zeros(n_units, dtype=bool)
         out[rng.permutation(n_units)[: max(1, round(held_out * n_units))]] = True
         sides = out[unit][identity].sum(axis=1)
-        train, test = np.flatnonzero(sides == 0), np.flatnonzero(sides == 2)
+        train, test = np.flatnonzero(sides == 0), np.flatnonzero(sides == identity.shape[1])
         if min(len(train), len(test)) < 2:
             raise InputError(
                 f"{len(pairs)} pairs over {n_items} different items are too few to hold some out (a split left "

@@ -4,17 +4,19 @@ import numpy as np
 import pytest
 
 from semimetric import DistanceApproximator, DistanceRegressor, EvenDirections, InputError
-from semimetric._types import Pairs
+from semimetric._types import Pairs, Quadruplets, Triplets
 from semimetric.embeddings.gaps import GapEmbedding
 from semimetric.embeddings.mixed import scales_of
 from semimetric.embeddings.pairs import PairEmbedding
 from semimetric.embeddings.warped import WarpedEmbedding
-from semimetric.fitting import baseline, build, ends, make_task, make_terms
-from semimetric.programs.losses import Absolute, Huber, Squared, resolve_loss
-from semimetric.programs.penalties import Lasso, Ridge, Roughness, Shift
+from semimetric.fitting import Baseline, baseline, build, columns_of, ends, make_task, make_terms
+from semimetric.programs.design import PairDesign
+from semimetric.programs.differences import DifferenceDesign
+from semimetric.programs.losses import Absolute, Hinge, Huber, Squared, SquaredHinge, resolve_loss
+from semimetric.programs.penalties import Lasso, Linear, Ridge, Roughness, Shift
 from semimetric.programs.program import ConvexProgram
 from semimetric.recipe import Recipe
-from semimetric.solvers import FirstOrder, Gram, InteriorPoint
+from semimetric.solvers import FirstOrder, Gram, InteriorPoint, Newton
 from semimetric.supervision import sample_pairs
 
 
@@ -56,6 +58,8 @@ MIXED_EMBEDDINGS = {name: make for name, make in EMBEDDINGS.items() if name != "
 
 LOSSES = {"squared": Squared(), "absolute": Absolute(), "huber": Huber(0.2)}
 
+MARGIN_LOSSES = {"hinge": Hinge(), "squared hinge": SquaredHinge()}
+
 PENALTIES = {
     "nothing": (),
     "ridge": (Ridge(1e-2),),
@@ -68,7 +72,12 @@ PENALTIES = {
 }
 
 # solver: the relative gap to which it must agree with Reference
-SOLVERS = {"gram": (Gram(), 1e-7), "interior point": (InteriorPoint(), 1e-5), "first order": (FirstOrder(), 1e-3)}
+SOLVERS = {
+    "gram": (Gram(), 1e-7),
+    "newton": (Newton(), 1e-7),
+    "interior point": (InteriorPoint(), 1e-5),
+    "first order": (FirstOrder(), 1e-3),
+}
 
 # parameters of DistanceRegressor, without "auto"
 FAST = {"n_knots": 4, "alpha": 1e-3}
@@ -131,6 +140,37 @@ def program(penalties=(), **parameters):
     return ConvexProgram(
         design, task.scaled, task.weight, resolve_loss(recipe.loss), recipe.penalties(), terms.columns, terms.lower
     )
+
+
+def takes(solver, loss):
+    """Whether a solver of `SOLVERS` takes a loss."""
+    return (solver != "gram" or loss.quadratic) and (solver != "newton" or loss.curvature > 0)
+
+
+def margin_program(kind, loss, penalties=(), *, tables="full", seed=0):
+    """A small program of comparisons that contradict one another, by hand: min mean loss(margin + near - far) + penalty."""
+    rng = np.random.default_rng(seed)
+    items = rng.random((40, 3))
+    recipe = Recipe(n_knots=3, tables=tables).checked()
+    structure = build(recipe, items, ("u", "v", "w"))
+    index = rng.integers(0, 40, (70, 4))
+    near, far = (warped_sum(items[index[:, a]], items[index[:, b]]) for a, b in ((0, 1), (2, 3)))
+    if kind == "pairs":
+        y = np.where(near + rng.normal(0, 0.3, 70) < np.median(near), 1.0, -1.0)
+        design = PairDesign(structure.embedding, Pairs(items, index[:, :2]), base=-np.ones((70, 1)), scale=y)
+        n_base = 1
+    else:
+        index = np.where((near + rng.normal(0, 0.3, 70) < far)[:, None], index, index[:, [2, 3, 0, 1]])
+        tuples = Quadruplets(items, index) if kind == "quadruplets" else Triplets(items, index[:, :3])
+        design, n_base = DifferenceDesign.of(structure.embedding, tuples), 0
+    base = Baseline(np.ones(3) / 3, np.ones(3))
+    columns = columns_of(structure.embedding, base, n_base)
+    weight = rng.random(70)
+    weight /= weight.sum()
+    if kind == "pull":
+        penalties = (*penalties, Linear(0.2 * design.near.rmatvec(weight)))
+    lower = np.append(np.full(structure.embedding.n_columns, 1e-3), np.zeros(n_base))
+    return ConvexProgram(design, np.full(70, -1.0), weight, loss, penalties, columns, lower)
 
 
 def assert_refused(call, given, required, remedy="", error=InputError):

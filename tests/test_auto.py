@@ -7,6 +7,7 @@ from semimetric.solvers import FirstOrder, Gram, auto, choose
 CHOICES = {
     "squared": ({}, "Gram", "squared loss, 9 weights"),
     "absolute": ({"loss": "absolute"}, "InteriorPoint", "Absolute loss, 9 weights"),
+    "huber": ({"loss": "huber"}, "Newton", "Huber loss, 9 weights"),
     "free": ({"axioms": None}, "Gram", "squared loss"),
     "free absolute": ({"axioms": None, "loss": "absolute"}, "Reference", "the other solvers refuse"),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from semimetric.solvers.box import BoxQuadratic, interior, solve_regular
+from semimetric.solvers.box import BoxQuadratic, interior, pivot, solve_regular
 
 
 def value(box, w):
@@ -62,3 +62,23 @@ def test_regular_solves_take_their_shift_back(rng):
     x = rng.random(20)
     H = A.T @ A
     assert np.abs(H @ solve_regular(H, H @ x) - H @ x).max() <= 1e-11 * np.abs(H @ x).max()
+
+
+@pytest.mark.parametrize("n", [1, 5, 40])
+def test_pivoting_finds_the_minimum_of_any_regular_box_from_any_guess(n, rng):
+    for _ in range(10):
+        A, lower = rng.normal(size=(n, n)), rng.normal(size=n)
+        box = BoxQuadratic(A.T @ A + 1e-3 * np.eye(n), 10 * rng.normal(size=n), lower, np.full(n, np.inf))
+        w = pivot(box, rng.random(n) < 0.5, max_iter=1000)
+        slope = box.H @ w - box.b
+        assert (w >= lower).all()
+        assert (slope >= -1e-8).all()
+        assert np.abs(slope[w > lower]).max(initial=0.0) <= 1e-8
+
+
+def test_pivoting_changes_sides_one_by_one_where_blocks_would_cycle(rng, monkeypatch):
+    monkeypatch.setattr("semimetric.solvers.box._CHANCES", 0)
+    A = rng.normal(size=(12, 12))
+    box = BoxQuadratic(A.T @ A + 1e-2 * np.eye(12), rng.normal(size=12), np.zeros(12), np.full(12, np.inf))
+    w = pivot(box, np.zeros(12, dtype=bool), max_iter=2000)
+    assert (box.H @ w - box.b >= -1e-9).all()

@@ -16,7 +16,7 @@ BAD = {
     "no pairs": (lambda: check_pairs(np.empty((0, 2, 3))), "0 pairs", "at least one is required"),
     "two dimensions": (lambda: check_pairs(ITEMS), "shape (3, 2)", "(n_pairs, 2, n_features) is required", "preprocessor=X"),
     "triplets": (lambda: check_pairs(np.ones((4, 3, 2))), "shape (4, 3, 2)", "(n_pairs, 2, n_features)", "preprocessor"),
-    "ragged": (lambda: check_pairs([[[1.0], [1.0, 2.0]]]), "cannot be read", "same number of features", "give both items"),
+    "ragged": (lambda: check_pairs([[[1.0], [1.0, 2.0]]]), "cannot be read", "same number of features", "give all 2 items"),
     "text": (lambda: check_pairs([[["a"], ["b"]]]), "cannot be read as numbers", "(n_pairs, 2, n_features)", "numeric"),
     "number of y": (lambda: check_distances([1.0], 2), "shape (1,) for 2 pairs", "one distance a pair is required"),
     "negative y": (lambda: check_distances([1.0, -2.0], 2), "y[1] is -2", "must be >= 0", "turn it into a distance"),

@@ -8,12 +8,13 @@ import pytest
 from semimetric import DistanceRegressor
 from semimetric.cli import main
 from semimetric.programs.design import MatrixDesign
-from semimetric.solvers import FirstOrder, Gram, InteriorPoint, Status, box, gram
+from semimetric.solvers import FirstOrder, Gram, InteriorPoint, Newton, Status, box, gram
 
 ITEMS, INDEX, Y = cases.sample()
 SOLVERS = {
     "gram": (Gram(), box.BoxQuadratic, "gap", 1),
     "gram, in its factorisation": (Gram(), gram, "solve_regular", 0),
+    "newton": (Newton(), MatrixDesign, "rmatvec", 1),
     "interior point": (InteriorPoint(), MatrixDesign, "matvec", 6),
     "interior point, certifying": (InteriorPoint(), MatrixDesign, "rmatvec", 9),
     "first order": (FirstOrder(), MatrixDesign, "rmatvec", 30),

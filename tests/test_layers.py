@@ -17,14 +17,17 @@ _kernels.metric
 columns schema knots grids callables supervision datasets
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
 embeddings.pairs embeddings.gaps embeddings.mixed
-embeddings.scales embeddings.directions embeddings.histograms embeddings.states
+embeddings.scales embeddings.directions embeddings.discriminants embeddings.histograms embeddings.states
 base_distances axioms distance outside
-programs.losses programs.penalties programs.design programs.program programs.certificate programs.constraints programs
-solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order solvers.reference solvers.auto solvers
+programs.losses programs.penalties programs.design programs.differences programs.program
+programs.certificate programs.constraints programs
+solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order solvers.newton solvers.reference
+solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
-recipe task assembly fitting streaming selection
-estimators.base estimators.regressor estimators.approximator
+recipe task assembly fitting streaming selection margins margin_selection
+estimators.base estimators.regressor estimators.approximator estimators.tuples
+estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 persistence plotting demo frames conditions item_columns commands search_commands cli __main__ __init__
 """.split()
 

@@ -5,7 +5,7 @@ import pytest
 from cases import assert_refused
 
 from semimetric import NotSupportedError
-from semimetric.programs.penalties import Lasso, Ridge, Roughness, Shift, total
+from semimetric.programs.penalties import Lasso, Linear, Ridge, Roughness, Shift, total
 
 SETTINGS = {"singles": {}, "pairs": {"groups": "pairs"}, "base": {"base_distances": (cases.cityblock,)}}
 
@@ -75,3 +75,21 @@ def test_bad_penalties_are_refused():
     assert_refused(lambda: Roughness(1.0, order=3), "order=3", "not known", "use one of 1, 2")
     free = cases.program(axioms=None).columns
     assert_refused(lambda: Lasso(1.0).quadratic(free), "Lasso needs weights >= 0", "axioms=None", "Ridge", NotSupportedError)
+
+
+def test_a_linear_term_costs_every_column_and_bounds_those_that_cost_something(columns, rng):
+    cost, w = rng.random(columns.n) * (np.arange(columns.n) > 1), rng.random(columns.n)
+    term = Linear(cost)
+    assert term.quadratic(columns).value(w) == pytest.approx(cost @ w)
+    assert float(term.expression(cp, cp.Constant(w), columns).value) == pytest.approx(cost @ w)
+    reach = term.reach(float(cost @ w), columns)
+    assert (w <= reach + 1e-12).all()
+    assert np.isinf(reach).tolist() == (cost == 0).tolist()
+
+
+def test_linear_terms_that_cannot_be(columns):
+    assert_refused(lambda: Linear(np.array([1.0, -2.0])), "cost has -2", ">= 0 are required", "one a column")
+    assert_refused(
+        lambda: Linear(np.ones(columns.n + 1)).quadratic(columns), f"{columns.n + 1} costs", f"{columns.n} are required",
+        error=NotSupportedError,
+    )  # fmt: skip

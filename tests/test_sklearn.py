@@ -12,7 +12,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from semimetric import DistanceApproximator, DistanceRegressor, EvenDirections, HistogramFeatures, InputError
+from semimetric import (
+    DistanceApproximator,
+    DistanceRegressor,
+    EvenDirections,
+    HistogramFeatures,
+    InputError,
+    PairLearner,
+    TripletLearner,
+)
 
 
 class PairsOf(RegressorMixin, BaseEstimator):
@@ -44,6 +52,30 @@ class PairsOf(RegressorMixin, BaseEstimator):
         return tags
 
 
+class JudgedPairsOf(PairsOf):
+    """The same, with a `PairLearner`: the nearer half of the pairs is similar."""
+
+    def fit(self, X, y):
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4, y_numeric=True)
+        index = np.column_stack([np.arange(len(X)), np.arange(1, len(X) + 1) % len(X)])
+        far = np.argsort(np.argsort(cases.cityblock(X[index[:, 0]], X[index[:, 1]]), kind="stable")) >= len(X) // 2
+        self.learner_ = clone(self.learner).fit(X[index], np.where(far, -1, 1))
+        self.first_ = X[0]
+        return self
+
+
+class TripletsOf(PairsOf):
+    """The same, with a `TripletLearner`: triplets of consecutive rows, in the order of the city-block distance."""
+
+    def fit(self, X, y):
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4, y_numeric=True)
+        index = (np.arange(len(X))[:, None] + np.arange(3)) % len(X)
+        near, far = (cases.cityblock(X[index[:, 0]], X[index[:, k]]) for k in (1, 2))
+        self.learner_ = clone(self.learner).fit(X[np.where((near <= far)[:, None], index, index[:, [0, 2, 1]])])
+        self.first_ = X[0]
+        return self
+
+
 @dataclass(frozen=True)
 class Cityblock:
     """A callable whose repr does not change from process to process."""
@@ -66,6 +98,8 @@ CHECKED = [
     PairsOf(DistanceRegressor(n_knots=2, alpha=1e-2)),
     PairsOf(DistanceRegressor(n_knots=3, alpha=1e-2, tables="warped", axioms="metric")),
     PairsOf(DistanceApproximator(Cityblock(), n_pairs=60, n_knots=2, alpha=1e-2)),
+    JudgedPairsOf(PairLearner(n_knots=2, alpha=1e-2, directions=None)),
+    TripletsOf(TripletLearner(n_knots=3, alpha=1e-2, directions="discriminant")),
     EvenDirections(n_directions=3),
     HistogramsOfAnyLength(),
 ]

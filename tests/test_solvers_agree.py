@@ -28,7 +28,7 @@ def rows(*, undetermined):
     for loss, penalty, setting in product(cases.LOSSES, cases.PENALTIES, SETTINGS):
         marks = () if setting == "singles" or penalty in SMALL else (pytest.mark.slow,)
         for solver in cases.SOLVERS:
-            if (solver != "gram" or cases.LOSSES[loss].quadratic) and ((setting, penalty) in OPEN) == undetermined:
+            if cases.takes(solver, cases.LOSSES[loss]) and ((setting, penalty) in OPEN) == undetermined:
                 out.append(pytest.param(loss, penalty, setting, solver, marks=marks, id=f"{solver}-{loss}-{penalty}-{setting}"))
     return out
 
@@ -64,6 +64,40 @@ def test_agrees_where_no_certificate_may_exist(loss, penalty, setting, solver):
     assert (solution.weights >= program.lower).all()
     assert solution.objective == pytest.approx(reference.objective, abs=2e-3 * max(reference.objective, 1e-3))
     assert solution.objective - solution.gap <= reference.objective + 1e-11
+
+
+MARGINS = [
+    pytest.param(kind, loss, penalty, tables, solver, id=f"{solver}-{loss}-{penalty}-{kind}-{tables}")
+    for kind in ("triplets", "quadruplets", "pairs", "pull")
+    for loss in cases.MARGIN_LOSSES
+    for penalty in ("nothing", "ridge", "mixed", "lasso")
+    for tables in ("full", "warped")
+    for solver in ("newton", "interior point", "first order")
+    if cases.takes(solver, cases.MARGIN_LOSSES[loss])
+    and not (solver == "first order" and penalty == "nothing" and kind != "pull")  # nothing holds the weights: no bound
+    and not (solver == "first order" and kind == "pairs")  # nor the threshold
+]
+
+
+@cache
+def margins_by_cvxpy(kind, loss, penalty, tables):
+    program = cases.margin_program(kind, cases.MARGIN_LOSSES[loss], cases.PENALTIES[penalty], tables=tables)
+    return program, Reference().solve(program)
+
+
+@pytest.mark.filterwarnings("ignore:Solution.Reference")
+@pytest.mark.parametrize(("kind", "loss", "penalty", "tables", "solver"), MARGINS)
+def test_margins_agree_with_cvxpy(kind, loss, penalty, tables, solver):
+    """Rows with signs: triplets, quadruplets, pairs against a threshold, and triplets with a pull."""
+    program, reference = margins_by_cvxpy(kind, loss, penalty, tables)
+    engine, tolerance = cases.SOLVERS[solver]
+    solution = engine.solve(program)
+    assert solution.status is Status.SOLVED
+    assert (solution.weights >= program.lower).all()
+    assert solution.objective == pytest.approx(program.objective(solution.weights), rel=1e-9)
+    assert solution.objective == pytest.approx(reference.objective, rel=1e-6 if tolerance < 1e-3 else 2e-3)
+    assert 0 <= solution.gap <= 1.01 * tolerance * solution.objective
+    assert solution.objective - solution.gap <= reference.objective * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("solver", cases.SOLVERS)

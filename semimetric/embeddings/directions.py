@@ -1,6 +1,7 @@
-"""Directions: linear features appended to the raw ones before the grid (THEORY, section 2).
+"""Directions: features appended to the raw ones before the grid (THEORY, section 2).
 
-    features(x) = [x, M x],   M of shape (n_directions, n_features)
+    features(x) = [x, M x],          M of shape (n_directions, n_features)
+    features(x) = [x, M phi(x)],     phi the cells of a grid that x has risen through: directions that bend at its knots
 
 They let sums over single features see combinations of features, and keep every axiom as long as the raw features stay.
 Anything fitted with a linear map ``components_`` serves: `EvenDirections`, `HistogramFeatures`, scikit-learn's PCA.
@@ -8,6 +9,7 @@ Anything fitted with a linear map ``components_`` serves: `EvenDirections`, `His
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,36 +23,72 @@ from .._checks import check_items
 from .._errors import InputError
 from .._kernels.linear import linear_map
 from .._types import ArrayLike, Floats, Value, freeze
+from ..grids import Grid
+from .warped import WarpedEmbedding
 
 __all__ = ["Directions", "EvenDirections", "LinearFeatures", "fit_directions", "half_sphere"]
 
 
 @dataclass(frozen=True, eq=False)
 class Directions(Value):
-    """A fitted linear map and the names of its features; its matrix is read-only.
+    """A fitted map and the names of its features; its matrix is read-only.
 
     Parameters
     ----------
-    matrix : ndarray of shape (n_directions, n_features)
+    matrix : ndarray of shape (n_directions, n_features), or (n_directions, cells of all features) with ``bends``
     names : tuple of str
+    bends : tuple of ndarray
+        Knots of every raw feature, for directions that are linear in every cell and constant outside.
     """
 
     matrix: Floats
     names: tuple[str, ...]
+    bends: tuple[Floats, ...] = ()
 
     def __post_init__(self) -> None:
         freeze(self, "matrix")
+        object.__setattr__(self, "bends", tuple(map(_read_only, self.bends)))
+
+    @cached_property
+    def _scales(self) -> WarpedEmbedding | None:
+        return WarpedEmbedding(Grid(self.bends)) if self.bends else None
+
+    @property
+    def n_features(self) -> int:
+        """Number of raw features."""
+        return len(self.bends) or self.matrix.shape[1]
+
+    def same_as(self, other: "Directions") -> bool:
+        """Whether the map is the same to the bit, whatever its names."""
+        bends = len(self.bends) == len(other.bends) and all(map(np.array_equal, self.bends, other.bends))
+        return bends and np.array_equal(self.matrix, other.matrix)
 
     def append(self, X: Floats) -> Floats:
         """[X, X Mᵀ], shape (n, n_features + n_directions); a row has the same bits whatever the other rows are."""
-        if X.shape != (len(X), self.matrix.shape[1]):
-            raise InputError(f"X has shape {X.shape}; (n_items, {self.matrix.shape[1]}) is required")
+        if X.shape != (len(X), self.n_features):
+            raise InputError(f"X has shape {X.shape}; (n_items, {self.n_features}) is required")
         mapped, gone = np.empty((len(X), len(self.matrix))), np.isnan(X)
         given = np.where(gone, 0.0, X) if gone.any() else X
-        linear_map(np.ascontiguousarray(given), np.array(self.matrix.T, order="C"), mapped)
+        cells = given if self._scales is None else self._scales.thermometer(given)
+        linear_map(np.ascontiguousarray(cells), np.array(self.matrix.T, order="C"), mapped)
         if given is not X:  # a direction is missing where a feature that it uses is
-            mapped[gone @ (self.matrix.T != 0)] = np.nan
+            mapped[gone @ self._uses.T] = np.nan
         return np.hstack([X, mapped])
+
+    @cached_property
+    def _uses(self) -> NDArray[np.bool_]:
+        """Whether each direction depends on each raw feature, shape (n_directions, n_features)."""
+        if not self.bends:
+            return self.matrix != 0
+        starts = np.concatenate([[0], np.cumsum([len(k) - 1 for k in self.bends])])
+        parts = [(self.matrix[:, a:b] != 0).any(axis=1) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        return np.column_stack(parts)
+
+
+def _read_only(array: Floats) -> Floats:
+    copy = np.array(array, dtype=np.float64)
+    copy.setflags(write=False)
+    return copy
 
 
 def fit_directions(
@@ -65,7 +103,7 @@ def fit_directions(
 
     Parameters
     ----------
-    directions : None, "pca", array of shape (n_directions, n_features), transformer, or list of transformers
+    directions : None, "pca", array of shape (n_directions, n_features), transformer, list of transformers, or Directions
         A transformer is cloned and fitted unless it is fitted already; its ``components_`` is the map.
     X : ndarray of shape (n_items, n_features)
     names : sequence of str
@@ -82,8 +120,8 @@ def fit_directions(
         If the map uses another feature than it may, has the wrong shape, holds no finite numbers, or has an all-zero
         direction, or a transformer that is not fitted needs labels.
     """
-    if directions is None:
-        return None
+    if directions is None or isinstance(directions, Directions):
+        return directions
     if usable is not None and not (usable.all() and np.isfinite(X).all()):
         return _fitted_among(directions, X, usable, names, random_state)
     if isinstance(directions, str):

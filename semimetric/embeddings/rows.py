@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -31,6 +32,10 @@ class Rows(ABC):
     @abstractmethod
     def add_gram(self, weights: Floats, out: Floats) -> None:
         """Lower triangle of out += Aᵀ diag(weights) A; ``out`` has a row and a column more, unused."""
+
+    @abstractmethod
+    def minus(self, other: Any, sign: float = -1.0) -> "Rows":
+        """The rows A + sign B, for B of the same kind."""
 
     @abstractmethod
     def csr(self, n_columns: int) -> sparse.csr_array:
@@ -83,8 +88,21 @@ class SparseRows(Rows):
         indptr = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
         shape = (len(self.columns), n_columns)
         matrix = sparse.csr_array((self.values[keep], self.columns[keep], indptr), shape=shape)
-        matrix.sort_indices()
+        matrix.sum_duplicates()  # which sorts
         return matrix
+
+    def minus(self, other: "SparseRows", sign: float = -1.0) -> "SparseRows":
+        """Slots side by side, group by group, so that groups go on numbering their columns in order."""
+        width = np.diff(self.slot)
+        order = np.concatenate([self._both(start, stop) for start, stop in zip(self.slot[:-1], self.slot[1:], strict=True)])
+        columns = np.hstack([self.columns, other.columns])[:, order]
+        values = np.hstack([self.values, sign * other.values])[:, order]
+        unseen = None if self.unseen is None or other.unseen is None else self.unseen + sign * other.unseen
+        return SparseRows(columns, values, np.concatenate([[0], np.cumsum(2 * width)]), unseen)
+
+    def _both(self, start: int, stop: int) -> Integers:
+        own = np.arange(start, stop)
+        return np.concatenate([own, own + self.slot[-1]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +125,9 @@ class DenseRows(Rows):
     def add_gram(self, weights: Floats, out: Floats) -> None:
         root = self.values * np.sqrt(weights)[:, None]
         out[:-1, :-1] += root.T @ root
+
+    def minus(self, other: "DenseRows", sign: float = -1.0) -> "DenseRows":
+        return DenseRows(self.values - other.values if sign == -1.0 else self.values + sign * other.values)
 
     def csr(self, n_columns: int) -> sparse.csr_array:
         return sparse.csr_array(self.values)

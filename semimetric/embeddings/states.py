@@ -64,11 +64,15 @@ def directions_state(directions: Directions | None) -> Parts:
     """JSON values and arrays of directions."""
     if directions is None:
         return {"directions": None}, {}
-    return {"directions": list(directions.names)}, {"directions": directions.matrix}
+    arrays = {"directions": directions.matrix}
+    if directions.bends:
+        arrays |= {"bends": np.concatenate(directions.bends), "bend_counts": np.array([len(b) for b in directions.bends])}
+    return {"directions": list(directions.names)}, arrays
 
 
 def read_directions(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Directions | None:
     """The directions of `directions_state`."""
     if values["directions"] is None:
         return None
-    return Directions(arrays["directions"], tuple(values["directions"]))
+    bends = np.split(arrays["bends"], np.cumsum(arrays["bend_counts"])[:-1]) if "bends" in arrays else ()
+    return Directions(arrays["directions"], tuple(values["directions"]), tuple(bends))

@@ -71,6 +71,10 @@ class WarpedEmbedding(PairMap):
         located = self.grid.locate(X)
         return Items(located, np.empty((len(located.fraction), 0), np.int64))
 
+    def thermometer(self, X: Floats) -> Floats:
+        """How far each value has risen through every cell of its feature, in [0, 1], shape (n_items, n_columns)."""
+        return self._thermometer(self.grid.locate(X), np.arange(len(X)))
+
     def _thermometer(self, located: Located, rows: Integers) -> Floats:
         """clip(position - k, 0, 1) for every cell: coordinates in which w-weighted L1 is the distance."""
         position = (located.lower[rows] + located.fraction[rows])[:, self._features]

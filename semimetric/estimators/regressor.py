@@ -73,7 +73,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         distance between regions that no pair joins is then close to 0.
     alpha : float or "auto", default "auto"
         Strength of a penalty given by name; "auto" chooses on held-out pairs, by least squares.
-    solver : {"auto", "gram", "interior_point", "first_order", "reference"} or Solver, default "auto"
+    solver : {"auto", "gram", "newton", "interior_point", "first_order", "reference"} or Solver, default "auto"
     base_distances : sequence of callables, default ()
         Known distances that join the sum with weights >= 0; the tables learn what they miss. The sum is a semimetric if
         they are. Bounds for nearest-neighbour search cannot see inside a callable: searching such a model means

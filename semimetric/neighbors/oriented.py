@@ -160,7 +160,7 @@ class Oriented:
         same = same and a.schema.reads_as(b.schema)
         if a.directions is None or b.directions is None:
             return same and a.directions is b.directions
-        return same and np.array_equal(a.directions.matrix, b.directions.matrix)
+        return same and a.directions.same_as(b.directions)
 
     def points(self, X: NDArray, *, n_jobs: int | None = None) -> Points:
         """Items on the grid of the distance."""

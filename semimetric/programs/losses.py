@@ -5,12 +5,14 @@ Every loss is piecewise linear-quadratic, so it is the maximum of a concave quad
     l(r) = max { t r - c t² / 2 :  a <= t <= b },
 
 and a solver sees only a, b and c (the dual of paper 2's programs). A new loss is one class here. Least squares is the free
-interval with c = 1, least absolute deviations the interval [-1, 1] with c = 0:
+interval with c = 1, least absolute deviations the interval [-1, 1] with c = 0, the hinge the interval [0, 1] with c = 0:
 
 >>> Squared().value(np.array([1.0, -2.0]), np.array([0.5, 0.5]))
 1.25
 >>> Absolute().value(np.array([1.0, -2.0]), np.array([0.5, 0.5]))
 1.5
+>>> Hinge().value(np.array([1.0, -2.0]), np.array([0.5, 0.5]))
+0.5
 """
 
 from abc import ABC, abstractmethod
@@ -18,12 +20,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._checks import check_alpha
 from .._errors import InputError
 from .._types import Floats
 
-__all__ = ["Absolute", "Huber", "Loss", "Squared", "resolve_loss"]
+__all__ = ["Absolute", "Hinge", "Huber", "Loss", "Squared", "SquaredHinge", "resolve_loss"]
 
 
 class Loss(ABC):
@@ -49,11 +52,20 @@ class Loss(ABC):
 
     @abstractmethod
     def growth(self, value: float) -> float:
-        """A bound of sum_i s_i |r_i| over all r whose loss is at most ``value``."""
+        """A bound of sum_i s_i |r_i| over all r whose loss is at most ``value``; inf where negative r cost nothing."""
 
     @abstractmethod
     def expression(self, cp: Any, r: Any, s: Floats) -> Any:
         """The loss as a CVXPY expression of the residual expression ``r``, written apart from the interval form."""
+
+    def slope(self, r: Floats) -> Floats:
+        """l'(r), shape (m,); at a kink, the end of the slopes that ``interval`` begins with."""
+        return np.clip(r / self.curvature, *self.interval) if self.curvature else np.where(r > 0, *self.interval[::-1])
+
+    def curved(self, r: Floats) -> NDArray[np.bool_]:
+        """Where l curves: residuals whose slope is strictly inside the interval; needs c > 0."""
+        t = r / self.curvature
+        return (t > self.interval[0]) & (t < self.interval[1])
 
     @property
     def quadratic(self) -> bool:
@@ -62,9 +74,8 @@ class Loss(ABC):
 
     def value(self, r: Floats, s: Floats) -> float:
         """sum_i s_i l(r_i)."""
-        c = self.curvature
-        slope = np.clip(r / c, *self.interval) if c else np.where(r > 0, self.interval[1], self.interval[0])
-        return float(s @ (slope * r - c * slope * slope / 2))
+        slope = self.slope(r)
+        return float(s @ (slope * r - self.curvature * slope * slope / 2))
 
     def bounds(self, s: Floats) -> tuple[Floats, Floats]:
         """The interval of theta_i = s_i t_i: lower and upper ends, shape (m,)."""
@@ -150,13 +161,57 @@ class Huber(Loss):
         return s @ cp.huber(r, self.threshold) / 2
 
 
-_LOSSES: dict[str, Loss] = {"squared": Squared(), "absolute": Absolute(), "huber": Huber()}
+@dataclass(frozen=True)
+class Hinge(Loss):
+    """l(r) = max(0, r): what is violated counts, by how much (Weinberger & Saul 2009, for r = margin + d_near - d_far)."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Slopes from 0 to 1."""
+        return 0.0, 1.0
+
+    @property
+    def curvature(self) -> float:
+        """0."""
+        return 0.0
+
+    def growth(self, value: float) -> float:
+        return np.inf
+
+    def expression(self, cp: Any, r: Any, s: Floats) -> Any:
+        return s @ cp.pos(r)
 
 
-def resolve_loss(loss: "str | Loss") -> Loss:
-    """A loss by name, or as it is."""
+@dataclass(frozen=True)
+class SquaredHinge(Loss):
+    """l(r) = max(0, r)² / 2: smooth, so that Newton's method solves it."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Slopes from 0 up."""
+        return 0.0, np.inf
+
+    @property
+    def curvature(self) -> float:
+        """1."""
+        return 1.0
+
+    def growth(self, value: float) -> float:
+        return np.inf
+
+    def expression(self, cp: Any, r: Any, s: Floats) -> Any:
+        return cp.sum_squares(cp.multiply(np.sqrt(s), cp.pos(r))) / 2
+
+
+_OF_DISTANCES: dict[str, Loss] = {"squared": Squared(), "absolute": Absolute(), "huber": Huber()}
+_OF_MARGINS: dict[str, Loss] = {"squared_hinge": SquaredHinge(), "hinge": Hinge()}
+
+
+def resolve_loss(loss: "str | Loss", *, margins: bool = False) -> Loss:
+    """A loss by name, or as it is; ``margins`` says that residuals are violations of margins, not errors of distances."""
     if isinstance(loss, Loss):
         return loss
-    if loss not in _LOSSES:
-        raise InputError(f"loss={loss!r} is not known; use one of {', '.join(map(repr, _LOSSES))}, or a Loss")
-    return _LOSSES[loss]
+    known = _OF_MARGINS if margins else _OF_DISTANCES
+    if loss not in known:
+        raise InputError(f"loss={loss!r} is not known; use one of {', '.join(map(repr, known))}, or a Loss")
+    return known[loss]

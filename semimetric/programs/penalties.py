@@ -13,10 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from .._checks import check_alpha, check_choice
-from .._errors import NotSupportedError
+from .._errors import InputError, NotSupportedError
 from .._types import Floats
 
-__all__ = ["Columns", "Lasso", "Penalty", "Quadratic", "Ridge", "Roughness", "Shift", "total"]
+__all__ = ["Columns", "Lasso", "Linear", "Penalty", "Quadratic", "Ridge", "Roughness", "Shift", "total"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +76,7 @@ class Quadratic:
 
 
 class Penalty(ABC):
-    """A convex penalty with strength ``alpha``."""
-
-    alpha: float
+    """A convex penalty, >= 0 for the weights that it allows; most have a strength ``alpha``."""
 
     @abstractmethod
     def quadratic(self, columns: Columns) -> Quadratic:
@@ -138,6 +136,8 @@ class Ridge(Penalty):
 
 class _Differences(Penalty):
     """alpha / 2 ‖D w‖² for differences that the columns define."""
+
+    alpha: float
 
     @abstractmethod
     def matrix(self, columns: Columns) -> sparse.csr_array:
@@ -230,6 +230,35 @@ class Lasso(Penalty):
 
     def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
         return self.alpha * cp.norm1(cp.multiply(columns.share / columns.unit, w[: len(columns.prior)]))
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(Penalty):
+    """cost · w: a pull. With cost = (1 - mu) Aᵀs, the weighted mean of some distances A w (Weinberger & Saul 2009).
+
+    Parameters
+    ----------
+    cost : ndarray of shape (n,)
+        >= 0, one for every column, those of base distances too.
+    """
+
+    cost: Floats
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.cost).all() or (self.cost < 0).any():
+            raise InputError(f"cost has {np.min(self.cost):g}; finite numbers >= 0 are required, one a column")
+
+    def quadratic(self, columns: Columns) -> Quadratic:
+        if self.cost.shape != (columns.n,) or not columns.nonnegative:
+            raise NotSupportedError(f"Linear has {len(self.cost)} costs; {columns.n} are required, of weights >= 0")
+        return Quadratic(sparse.csr_array((columns.n, columns.n)), -self.cost)
+
+    def reach(self, value: float, columns: Columns) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.where(self.cost > 0, value / self.cost, np.inf)
+
+    def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
+        return self.cost @ w
 
 
 def total(penalties: tuple[Penalty, ...], columns: Columns) -> Quadratic:

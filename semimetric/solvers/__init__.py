@@ -5,6 +5,7 @@ from .base import Solution, Solver, Status
 from .first_order import FirstOrder
 from .gram import Gram
 from .interior_point import InteriorPoint
+from .newton import Newton
 from .reference import Reference
 
-__all__ = ["FirstOrder", "Gram", "InteriorPoint", "Reference", "Solution", "Solver", "Status", "choose"]
+__all__ = ["FirstOrder", "Gram", "InteriorPoint", "Newton", "Reference", "Solution", "Solver", "Status", "choose"]

@@ -6,13 +6,17 @@ from .base import Solver
 from .first_order import FirstOrder
 from .gram import Gram
 from .interior_point import InteriorPoint
+from .newton import Newton
 from .reference import Reference
 
 __all__ = ["choose", "resolve_solver"]
 
 _GRAM_COLUMNS = 8_000
 _INTERIOR_COLUMNS = 4_000
-_NAMES = {"reference": Reference(), "gram": Gram(), "interior_point": InteriorPoint(), "first_order": FirstOrder()}
+_NAMES: dict[str, Solver] = {
+    "reference": Reference(), "gram": Gram(), "newton": Newton(), "interior_point": InteriorPoint(),
+    "first_order": FirstOrder(),
+}  # fmt: skip
 
 
 def resolve_solver(solver: "str | Solver") -> Solver | None:
@@ -35,9 +39,10 @@ def choose(solver: "str | Solver", program: ConvexProgram) -> tuple[Solver, str]
 
     Parameters
     ----------
-    solver : {"auto", "gram", "interior_point", "first_order", "reference"} or Solver
-        ``"auto"`` takes Gram for squared losses of up to 8,000 weights, InteriorPoint for other losses of up to 4,000,
-        FirstOrder beyond, and Reference (CVXPY) for what all of these refuse.
+    solver : {"auto", "gram", "newton", "interior_point", "first_order", "reference"} or Solver
+        ``"auto"`` takes Gram for squared losses of up to 8,000 weights, Newton for other losses that curve and
+        InteriorPoint for those that do not, of up to 4,000, FirstOrder beyond, and Reference (CVXPY) for what all of these
+        refuse.
     """
     given = resolve_solver(solver)
     if given is not None:
@@ -45,6 +50,7 @@ def choose(solver: "str | Solver", program: ConvexProgram) -> tuple[Solver, str]
     n = program.design.shape[1]
     tried: list[tuple[Solver, int, str]] = [
         (Gram(), _GRAM_COLUMNS, f"squared loss, {n} weights"),
+        (Newton(), _INTERIOR_COLUMNS, f"{type(program.loss).__name__} loss, {n} weights"),
         (InteriorPoint(), _INTERIOR_COLUMNS, f"{type(program.loss).__name__} loss, {n} weights"),
         (FirstOrder(), n, f"{n} weights are too many for second moments"),
     ]

@@ -75,8 +75,8 @@ class _Run:
         self.certificate = Certificate(program)
         m, n = held.shape
         with np.errstate(divide="ignore"):
-            rows = 1.0 / np.maximum(held.matvec(np.ones(n)), 1e-12)
-            columns = held.rmatvec(np.ones(m))
+            rows = 1.0 / np.maximum(held.absolute.matvec(np.ones(n)), 1e-12)
+            columns = held.absolute.rmatvec(np.ones(m))
         self.rows, self.columns = rows, columns
         self.curvature = program.loss.curvature / program.sample_weight
         self.bounds = program.loss.bounds(program.sample_weight)

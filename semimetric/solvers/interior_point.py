@@ -111,13 +111,15 @@ class _Newton:
 
     def first(self, start: Floats | None) -> _Point:
         """An interior point at the scale of the problem."""
-        p = self.program
-        rows = self.A.matvec(np.ones(len(p.lower)))
+        p, absolute = self.program, self.A.absolute
+        rows = absolute.matvec(np.ones(len(p.lower)))
         scale = float(p.sample_weight @ np.abs(p.y)) / max(float(p.sample_weight @ rows), 1e-12)
         w = p.lower + scale if start is None else np.maximum(start, p.lower + 0.1 * scale)
         residual = self.A.matvec(w) - p.y
-        theta = np.where(self.has_low & self.has_high, (self.low + self.high) / 2, 0.0)
-        slope = self.A.rmatvec(p.sample_weight)
+        middle = np.where(self.has_high, self.high - p.sample_weight, self.low + p.sample_weight)
+        middle = np.where(self.has_low & self.has_high, (self.low + self.high) / 2, middle)
+        theta = np.where(self.has_low | self.has_high, middle, 0.0)
+        slope = absolute.rmatvec(p.sample_weight)
         size = float(p.sample_weight @ np.abs(residual)) + 1e-3
         return _Point(
             w, theta, np.full(len(w), max(float(slope.mean()), 1e-12)),

@@ -1,0 +1,208 @@
+"""Learning a distance from pairs that are judged similar or not (THEORY, section 3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.utils.validation import check_is_fitted
+
+from .._checks import check_alpha, check_choice, check_judgements, check_weights
+from .._errors import InputError, NotSupportedError
+from .._types import ArrayLike, Floats
+from ..margins import Judged
+from .tuples import TupleLearner
+
+__all__ = ["PairLearner"]
+
+
+class PairLearner(ClassifierMixin, TupleLearner):
+    """A distance, and a threshold, from pairs judged similar (+1) or dissimilar (-1).
+
+    ``min_{w, b}  sum_i s_i loss(1 + y_i (d_w(x_i, x'_i) - b)) + penalty(w)`` over weights that make d_w a metric and b >= 0.
+    Pairs of equal points judged dissimilar, and pairs judged both ways, cannot be satisfied; they are outvoted.
+
+    Parameters
+    ----------
+    n_knots : int, sequence of int or "auto", default "auto"
+        Knots a feature; "auto" chooses on held-out pairs whose items are in no pair trained on.
+    knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
+    groups : "singles" (default), "pairs" or sequence of tuples of int or str
+        Features modelled jointly; more than one needs ``tables="full"``.
+    directions : "auto" (default), "discriminant", None, or as in `DistanceRegressor`
+        "discriminant" adds up to 10 piecewise-linear directions in which far pairs differ most and near ones least; "auto"
+        adds them unless raw features alone err less on held-out pairs by more than a standard error. It adds none to a single
+        feature, nor where ``knots`` are given.
+    tables : {"warped", "full"}, default "warped"
+        One monotone scale a feature: a metric, with an exact `transform` into L1. Or full tables.
+    axioms : {"semimetric", "metric"}, default "semimetric"
+        "metric" needs ``tables="warped"``, which gives it anyway.
+    delta : float, default 1e-6
+        Lower bound of weights that involve raw features, relative to their mean in the weighted L1 prior.
+    outside : {"extend", "clip"}, default "extend"
+    loss : {"squared_hinge", "hinge"} or Loss, default "squared_hinge"
+        The squared hinge is solved by `Newton`, the hinge by `InteriorPoint`, a linear program without a penalty.
+    penalty : as in `DistanceRegressor`, default "auto"
+        Ridges shrink towards the weighted L1 distance that separates the pairs best.
+    alpha : float or "auto", default "auto"
+    solver : {"auto", "newton", "interior_point", "first_order", "reference"} or Solver, default "auto"
+    preprocessor : array-like of shape (n_items, n_features) or None
+        The items, if pairs are given as row numbers.
+    n_jobs : int or None, default None
+    random_state : int or None, default 0
+    verbose : bool, default False
+
+    Attributes
+    ----------
+    semimetric_ : Semimetric
+        In units of the margin: similar pairs should be closer than threshold_ - 1, others further than threshold_ + 1.
+    threshold_ : float
+        Pairs at this distance or less are predicted similar.
+    classes_ : ndarray
+        (-1, 1).
+    solution_ : Solution
+    choices_ : MarginChoices
+        What "auto" compared; printed, a table.
+    recipe_ : Recipe
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> pairs = rng.random((400, 2, 2))
+    >>> y = np.where(np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 5.0] < 2.0, 1, -1)
+    >>> model = PairLearner(n_knots=3, alpha=1e-3, directions=None).fit(pairs, y)
+    >>> bool(model.score(pairs, y) > 0.99)
+    True
+    """
+
+    def fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> PairLearner:
+        """Learn from pairs and judgements.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) integers with ``preprocessor``
+        y : array-like of shape (n_pairs,)
+            +1 (similar) or -1 (dissimilar); some of both.
+        sample_weight : array-like of shape (n_pairs,) or None
+            Pairs of weight 0 are as good as absent.
+
+        Raises
+        ------
+        InputError
+            If the data cannot be used; NotSupportedError if parameters do not go together.
+        KeyboardInterrupt
+            On Ctrl-C. If the last solver was at work, ``semimetric_`` holds its best weights so far.
+        """
+        if y is None:
+            raise InputError("requires y to be passed, but the target y is None; give +1 or -1 for every pair")
+        recipe, checked = self._recipe(), self._pairs(pairs)
+        weight = check_weights(sample_weight, len(checked))
+        used = weight > 0
+        labels = check_judgements(y, len(checked), both=False)[used]
+        check_judgements(labels, len(labels))
+        self.classes_ = np.array([-1, 1])
+        self.__dict__.pop("calibrator_", None)
+        self._learn(recipe, Judged(checked.take(used), weight[used], labels), pairs)
+        return self
+
+    def _keep(self, extra: Floats) -> None:
+        self.threshold_ = float(extra[0])
+
+    def decision_function(self, pairs: ArrayLike) -> Floats:
+        """Minus the distance, shape (n_pairs,): larger is more similar; `predict` compares it with -``threshold_``."""
+        return -self.pair_distance(pairs)
+
+    def predict(self, pairs: ArrayLike) -> Floats:
+        """+1 where the distance is at most ``threshold_``, else -1; shape (n_pairs,)."""
+        return np.where(self.pair_distance(pairs) <= self.threshold_, 1, -1)
+
+    def score(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Area under the ROC curve of minus the distance: the share of (similar, dissimilar) couples in the right order."""
+        distances = self.pair_distance(pairs)
+        return float(roc_auc_score(check_judgements(y, len(distances)), -distances, sample_weight=sample_weight))
+
+    def set_threshold(self, threshold: float) -> PairLearner:
+        """Predict similar at this distance or less."""
+        check_is_fitted(self, "semimetric_")
+        self.threshold_ = check_alpha("threshold", threshold)
+        return self
+
+    def calibrate_threshold(
+        self,
+        pairs_valid: ArrayLike,
+        y_valid: ArrayLike,
+        strategy: str = "accuracy",
+        min_rate: float | None = None,
+        beta: float = 1.0,
+    ) -> PairLearner:
+        """Set ``threshold_`` to what is best on held-out pairs; of equally good ones the smallest.
+
+        Parameters
+        ----------
+        pairs_valid, y_valid : as in `fit`
+        strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}, default "accuracy"
+            The largest accuracy; the largest F score; the largest share of similar pairs found with at least ``min_rate``
+            of the dissimilar ones told apart; or the other way round.
+        min_rate : float in [0, 1] or None
+            For "max_tpr" and "max_tnr".
+        beta : float, default 1
+            For "f_beta": how much more recall counts than precision.
+        """
+        check_choice("strategy", strategy, ("accuracy", "f_beta", "max_tpr", "max_tnr"))
+        if strategy.startswith("max") and (min_rate is None or not 0 <= min_rate <= 1):
+            raise InputError(f"min_rate={min_rate!r}: strategy={strategy!r} needs a number from 0 to 1")
+        distances = self.pair_distance(pairs_valid)
+        labels = check_judgements(y_valid, len(distances))
+        fpr, tpr, negative = roc_curve(labels, -distances, pos_label=1, drop_intermediate=False)
+        share = float((labels > 0).mean())
+        merit = {
+            "accuracy": share * tpr + (1 - share) * (1 - fpr),
+            "f_beta": _f_beta(tpr * share, fpr * (1 - share), share, check_alpha("beta", beta)),
+            "max_tpr": np.where(1 - fpr >= (min_rate or 0.0), tpr, -1.0),
+            "max_tnr": np.where(tpr >= (min_rate or 0.0), 1 - fpr, -1.0),
+        }[strategy]
+        best = int(np.argmax(merit))
+        self.threshold_ = float(-negative[best]) if best else float(np.nextafter(distances.min(), -np.inf))
+        return self
+
+    def calibrate_probabilities(self, pairs_valid: ArrayLike, y_valid: ArrayLike, method: str = "sigmoid") -> PairLearner:
+        """Learn what a distance says of the probability of being similar, for `predict_proba`.
+
+        Parameters
+        ----------
+        pairs_valid, y_valid : as in `fit`
+            Pairs that `fit` has not seen, of other items: on its own pairs the distances are too good.
+        method : {"sigmoid", "isotonic"}, default "sigmoid"
+            Logistic regression on the distance (Platt 1999), or isotonic, from about 1,000 pairs on.
+        """
+        check_choice("method", method, ("sigmoid", "isotonic"))
+        distances = self.pair_distance(pairs_valid)
+        labels = check_judgements(y_valid, len(distances))
+        model: Any = LogisticRegression() if method == "sigmoid" else IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+        self.calibrator_ = model.fit(-distances[:, None], labels > 0)
+        return self
+
+    def predict_proba(self, pairs: ArrayLike) -> Floats:
+        """Probabilities of -1 and of +1, shape (n_pairs, 2), after `calibrate_probabilities`."""
+        check_is_fitted(self, "semimetric_")
+        if not hasattr(self, "calibrator_"):
+            raise NotSupportedError(
+                "a distance alone gives no probabilities; call calibrate_probabilities(pairs_valid, y_valid) on held-out pairs "
+                "first"
+            )
+        column = -self.pair_distance(pairs)[:, None]
+        if isinstance(self.calibrator_, IsotonicRegression):
+            similar = self.calibrator_.predict(column)
+        else:
+            similar = self.calibrator_.predict_proba(column)[:, 1]
+        return np.column_stack([1 - similar, similar])
+
+
+def _f_beta(hits: Floats, false: Floats, share: float, beta: float) -> Floats:
+    """(1 + beta²) precision recall / (beta² precision + recall), from shares of all pairs; 0 where nothing is accepted."""
+    return (1 + beta**2) * hits / np.maximum(hits + false + beta**2 * share, 1e-300)

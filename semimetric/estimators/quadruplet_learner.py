@@ -1,0 +1,73 @@
+"""Learning a distance from quadruplets (THEORY, section 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._checks import check_judgements
+from .._types import ArrayLike, Quadruplets
+from .tuples import ComparisonLearner
+
+__all__ = ["QuadrupletLearner"]
+
+
+class QuadrupletLearner(ComparisonLearner):
+    """A distance from quadruplets (a, b, c, e) that say: a and b are closer than c and e.
+
+    ``min_w  sum_q s_q loss(1 + d_w(x_a, x_b) - d_w(x_c, x_e)) + penalty(w)`` over weights that make d_w a metric.
+
+    Parameters
+    ----------
+    n_knots, knots, groups, directions, tables, axioms, delta, outside, loss, penalty, alpha, solver, preprocessor, n_jobs, \
+random_state, verbose
+        As in `PairLearner`. "auto" is chosen by the share of quadruplets missed, on quadruplets of items of their own.
+
+    Attributes
+    ----------
+    semimetric_ : Semimetric
+        In units of the margin.
+    solution_ : Solution
+    choices_ : MarginChoices
+        What "auto" compared; printed, a table.
+    recipe_ : Recipe
+    n_features_in_ : int
+    """
+
+    _kind = Quadruplets
+
+    def fit(
+        self, quadruplets: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> QuadrupletLearner:
+        """Learn from quadruplets.
+
+        Parameters
+        ----------
+        quadruplets : array-like of shape (n_quadruplets, 4, n_features), or (n_quadruplets, 4) integers with ``preprocessor``
+        y : array-like of shape (n_quadruplets,) or None
+            -1 where the quadruplet says the opposite; None is +1 everywhere.
+        sample_weight : array-like of shape (n_quadruplets,) or None
+            Quadruplets of weight 0 are as good as absent.
+
+        Raises
+        ------
+        InputError
+            If the data cannot be used; NotSupportedError if parameters do not go together.
+        KeyboardInterrupt
+            On Ctrl-C. If the last solver was at work, ``semimetric_`` holds its best weights so far.
+        """
+        self._fit(quadruplets if y is None else self._turned(quadruplets, y), sample_weight)
+        return self
+
+    def _turned(self, quadruplets: ArrayLike, y: ArrayLike) -> ArrayLike:
+        """Those with y = -1, their pairs exchanged."""
+        array = np.array(quadruplets)
+        signs = check_judgements(y, len(array), both=False)
+        if array.ndim >= 2 and array.shape[1] == Quadruplets.size:
+            array[signs < 0] = array[signs < 0][:, [2, 3, 0, 1]]
+        return array
+
+    def score(self, quadruplets: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
+        """Share of the quadruplets whose order comes out as they, or ``y``, say."""
+        predicted = self.predict(quadruplets)
+        signs = np.ones(len(predicted)) if y is None else check_judgements(y, len(predicted), both=False)
+        return self._accuracy(predicted == signs, sample_weight)

@@ -1,0 +1,138 @@
+"""What the learners from comparisons share: parameters, checks, "auto" and the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .._checks import check_choice, check_tuples, check_weights
+from .._errors import InputError
+from .._threads import one_blas_thread
+from .._types import ArrayLike, Comparisons, Floats, Tuples
+from ..margin_selection import decide_margins
+from ..margins import Compared, Evidence, fit_margins
+from ..outside import warn_outside
+from ..programs.losses import Loss, resolve_loss
+from ..programs.penalties import Penalty
+from ..recipe import Recipe
+from ..solvers.base import Solver
+from ..task import check_varied
+from .base import LearnedDistance
+
+__all__ = ["ComparisonLearner", "TupleLearner"]
+
+T = TypeVar("T", bound=Tuples)
+
+_PARAMETERS = (
+    "knots", "groups", "tables", "axioms", "delta", "outside", "penalty", "solver", "n_jobs", "random_state", "verbose",
+)  # fmt: skip
+
+
+class TupleLearner(LearnedDistance):
+    """A learner from tuples; see `PairLearner` for the parameters."""
+
+    def __init__(
+        self,
+        *,
+        n_knots: int | Sequence[int] | str = "auto",
+        knots: str | Sequence[ArrayLike] = "quantile",
+        groups: str | Sequence[Sequence[int | str]] = "singles",
+        directions: Any = "auto",
+        tables: str = "warped",
+        axioms: str = "semimetric",
+        delta: float = 1e-6,
+        outside: str = "extend",
+        loss: str | Loss = "squared_hinge",
+        penalty: str | Penalty | Sequence[Penalty] | None = "auto",
+        alpha: float | str = "auto",
+        solver: str | Solver = "auto",
+        preprocessor: ArrayLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_knots = n_knots
+        self.knots = knots
+        self.groups = groups
+        self.directions = directions
+        self.tables = tables
+        self.axioms = axioms
+        self.delta = delta
+        self.outside = outside
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.solver = solver
+        self.preprocessor = preprocessor
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _recipe(self) -> Recipe:
+        check_choice("axioms", self.axioms, ("semimetric", "metric"))
+        given = {name: getattr(self, name) for name in _PARAMETERS}
+        for name in ("n_knots", "alpha"):
+            value = getattr(self, name)
+            if isinstance(value, str) and value != "auto":
+                raise InputError(f'{name}={value!r} must be a number or "auto"')
+            if not isinstance(value, str):
+                given[name] = value.tolist() if isinstance(value, np.ndarray) else value
+        directions = None if isinstance(self.directions, str) and self.directions == "auto" else self.directions
+        return Recipe(**given, directions=directions, loss=resolve_loss(self.loss, margins=True)).checked()
+
+    def _tuples(self, tuples: ArrayLike, kind: type[T]) -> T:
+        """Tuples for the fitted model."""
+        check_is_fitted(self, "semimetric_")
+        names = self.semimetric_.feature_names
+        return check_tuples(tuples, kind, self.preprocessor, n_features=self.n_features_in_, names=names)
+
+    def _learn(self, recipe: Recipe, evidence: Evidence, tuples: ArrayLike) -> None:
+        """Decide, fit and record."""
+        source = self.preprocessor if self.preprocessor is not None else tuples
+        names = tuple(self._names(source, evidence.tuples.items.shape[1]))
+        check_varied(evidence.tuples.used)
+        with one_blas_thread():
+            self.recipe_, self.choices_ = decide_margins(
+                recipe, evidence, names, directions=isinstance(self.directions, str) and self.directions == "auto",
+                knots=isinstance(self.n_knots, str), alpha=isinstance(self.alpha, str),
+            )  # fmt: skip
+            semimetric, solution, extra = fit_margins(self.recipe_, evidence, names)
+        self.n_features_in_ = evidence.tuples.items.shape[1]
+        self._keep(extra)
+        self._record(semimetric, solution)
+
+    def _keep(self, extra: Floats) -> None:
+        """Keep the values of the extra columns."""
+
+
+class ComparisonLearner(TupleLearner):
+    """A learner from tuples that say d(near pair) < d(far pair)."""
+
+    _kind: type[Comparisons]
+
+    def _fit(self, tuples: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        recipe = self._recipe()
+        checked = check_tuples(tuples, self._kind, self.preprocessor)
+        weight = check_weights(sample_weight, len(checked))
+        used = weight > 0
+        self._learn(recipe, Compared(checked.take(used), weight[used]), tuples)
+
+    def decision_function(self, tuples: ArrayLike) -> Floats:
+        """d(far pair) - d(near pair), shape (n_tuples,): > 0 where the order is as the tuple says."""
+        checked = self._tuples(tuples, self._kind)
+        warn_outside(self.semimetric_, checked.used)
+        far, near = (
+            self.semimetric_.paired_by_index(checked.items, p.index, n_jobs=self.n_jobs) for p in (checked.far, checked.near)
+        )
+        return far - near
+
+    def predict(self, tuples: ArrayLike) -> Floats:
+        """+1 where the near pair is closer than the far one, else -1; shape (n_tuples,)."""
+        return np.where(self.decision_function(tuples) > 0, 1, -1)
+
+    def _accuracy(self, right: NDArray[np.bool_], sample_weight: ArrayLike | None) -> float:
+        return float(check_weights(sample_weight, len(right)) @ right)
