@@ -2,10 +2,15 @@
 
 Half of the items of each data set train and the other half test; 2,000 pairs of training items, half similar, are given with
 y = +1 or -1, never the labels of items. Area under the ROC curve (%) of 3,000 pairs of test items, mean of two seeds. Every
-learner has its default settings and 60 seconds; features are standardised on the training items for the peers, which need
-it. Gradient boosting sees |x - y| and x + y of a pair. Peers of metric-learn are skipped where it is not installed.
+learner has its default settings and 60 seconds of processor time; features are standardised on the training items for the
+peers, which need it. Gradient boosting sees |x - y| and x + y of a pair. What a peer raises stands in the table. Names
+of learners as arguments run only these.
+
+The defaults of PairLearner (bent directions, their shrinkage and knots) were looked at on other splits, seeds 0 and 1, of some
+of these sets, test items included; directions, knots and penalty of each fit are chosen on its training pairs alone.
 """
 
+import resource
 import sys
 import time
 import warnings
@@ -23,7 +28,7 @@ SETS = (
     "wine", "sonar", "ionosphere", "glass", "vowel", "wdbc", "pima_diabetes", "heart_statlog", "ctg3", "image_segmentation",
     "liver_bupa", "breast_tissue", "australian", "libras", "steel_plates", "spectf", "fourclass", "blood_transfusion",
 )  # fmt: skip
-SEEDS, LIMIT, MOST = (0, 1), 60.0, 1500
+SEEDS, LIMIT, MOST = (2, 3), 60, 1500
 
 
 def draw(rng, rows, labels, n):
@@ -70,8 +75,7 @@ def peer(name):
         import metric_learn
 
         Z = standardised(X, train)
-        options = {"balance_param": 1e-2, "prior": "covariance"} if name == "SDML" else {}
-        model = getattr(metric_learn, name)(preprocessor=Z, random_state=0, **options).fit(train, y)
+        model = getattr(metric_learn, name)(preprocessor=Z, random_state=0).fit(train, y)
         return model.decision_function(test)
 
     return scores
@@ -111,12 +115,13 @@ def work(learner, name, seed, out):
     warnings.simplefilter("ignore")
     modernised()
     X, train, y, test, truth = problem(name, seed)
-    start = time.perf_counter()
+    start = time.process_time()
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
     try:
         with threadpool_limits(1):
-            out.send((roc_auc_score(truth, LEARNERS[learner](X, train, y, test)), time.perf_counter() - start))
+            out.send((roc_auc_score(truth, LEARNERS[learner](X, train, y, test)), time.process_time() - start))
     except Exception as error:  # what a peer raises is its result
-        out.send((f"{type(error).__name__}", time.perf_counter() - start))
+        out.send((f"{type(error).__name__}", time.process_time() - start))
 
 
 def judged(learner, name, seed):
@@ -125,10 +130,13 @@ def judged(learner, name, seed):
     back, out = context.Pipe(duplex=False)
     process = context.Process(target=work, args=(learner, name, seed, out))
     process.start()
-    answer = back.recv() if back.poll(LIMIT) else ("time limit", LIMIT)
-    process.terminate()
-    process.join()
-    return answer
+    out.close()
+    try:
+        return back.recv()
+    except EOFError:  # the system ended it
+        return "time limit", LIMIT
+    finally:
+        process.join()
 
 
 def main() -> None:

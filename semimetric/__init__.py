@@ -26,6 +26,7 @@ from .neighbors.index import NeighborIndex
 from .neighbors.transformer import SemimetricNeighborsTransformer
 from .persistence import load
 from .programs import Absolute, Hinge, Huber, Lasso, Linear, Ridge, Roughness, Shift, Squared, SquaredHinge
+from .schema import Schema
 from .solvers import FirstOrder, Gram, InteriorPoint, Newton, Reference
 
 __version__ = package_version()
@@ -58,6 +59,7 @@ __all__ = [
     "Reference",
     "Ridge",
     "Roughness",
+    "Schema",
     "Semimetric",
     "SemimetricError",
     "SemimetricNeighborsTransformer",

@@ -1,6 +1,6 @@
 """Input checks that scikit-learn lacks: pairs, distances, tuples by index."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -10,7 +10,6 @@ from ._errors import InputError
 from ._types import ArrayLike, Floats, Integers, Pairs, Tuples
 
 __all__ = [
-    "as_rows",
     "check_alpha",
     "check_choice",
     "check_count",
@@ -65,7 +64,8 @@ def _check_numbers(X: ArrayLike, name: str) -> None:
             np.asarray(X[column]).astype(np.float64)  # type: ignore[index, call-overload]
         except (TypeError, ValueError) as error:
             raise InputError(
-                f"column {column!r} of {name} is not of numbers ({error}); drop the column, or encode it in numbers"
+                f"column {column!r} of {name} is not of numbers ({error}); if it holds categories, name it in "
+                "categorical_features=, or make its dtype category; else drop the column, or encode it in numbers"
             ) from error
 
 
@@ -85,11 +85,6 @@ def _check_names(given: Sequence[object], names: Sequence[str], name: str) -> No
 
 def _listed(names: Sequence[object]) -> str:
     return ", ".join(map(str, names[:8])) + (", ..." if len(names) > 8 else "")
-
-
-def as_rows(x: ArrayLike) -> ArrayLike:
-    """A vector as a matrix of one row; anything else as it is."""
-    return np.asarray(x)[None] if np.ndim(x) == 1 else x
 
 
 def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Floats, Floats]:
@@ -120,10 +115,15 @@ def _check_index(index: ArrayLike, n_items: int, name: str) -> Integers:
 
 
 def check_pairs(
-    pairs: ArrayLike, preprocessor: ArrayLike | None = None, *, n_features: int | None = None, names: Sequence[str] = ()
+    pairs: ArrayLike,
+    preprocessor: ArrayLike | None = None,
+    *,
+    n_features: int | None = None,
+    names: Sequence[str] = (),
+    encode: Callable[..., Floats] | None = None,
 ) -> Pairs:
     """Points (m, 2, n_features), or row numbers (m, 2) of the items ``preprocessor``, as `Pairs`."""
-    return check_tuples(pairs, Pairs, preprocessor, n_features=n_features, names=names)
+    return check_tuples(pairs, Pairs, preprocessor, n_features=n_features, names=names, encode=encode)
 
 
 def check_tuples(
@@ -133,10 +133,12 @@ def check_tuples(
     *,
     n_features: int | None = None,
     names: Sequence[str] = (),
+    encode: Callable[..., Floats] | None = None,
 ) -> T:
     """Points (m, size, n_features), or row numbers (m, size) of the items ``preprocessor``, as `Pairs`, `Triplets`, ...
 
-    Points are viewed as items, so nothing is copied. ``names`` are those that a frame of items must have.
+    Points are viewed as items, so nothing is copied. ``names`` are those that a frame of items must have; ``encode`` turns a
+    table and its ``name`` into the matrix, for items that are not of numbers alone.
     """
     name, size = kind.__name__.lower()[:-1], kind.size
     if preprocessor is not None:
@@ -147,10 +149,14 @@ def check_tuples(
             )
         if not len(index):
             raise InputError(f"there are 0 {name}s; at least one is required")
-        items = check_items(preprocessor, name="preprocessor", n_features=n_features, names=names)
+        if encode is not None:
+            items = encode(preprocessor, name="preprocessor")
+        else:
+            items = check_items(preprocessor, name="preprocessor", n_features=n_features, names=names)
         return kind(items, _check_index(index, len(items), name))
     try:
-        points = np.asarray(tuples, dtype=np.float64)
+        plain = np.float64 if encode is None else None if hasattr(tuples, "__array__") else object
+        points = np.asarray(tuples, dtype=plain)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{name}s cannot be read as numbers of shape (n_{name}s, {size}, n_features): give all {size} items of every "
@@ -163,7 +169,8 @@ def check_tuples(
         )
     if not len(points):
         raise InputError(f"there are 0 {name}s; at least one is required")
-    items = check_items(points.reshape(-1, points.shape[2]), name=f"{name}s", n_features=n_features)
+    flat = points.reshape(-1, points.shape[2])
+    items = check_items(flat, name=f"{name}s", n_features=n_features) if encode is None else encode(flat, name=f"{name}s")
     return kind(items, np.arange(len(items), dtype=np.int64).reshape(-1, size))
 
 

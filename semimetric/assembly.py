@@ -48,6 +48,7 @@ def distance(
     """
     n = structure.embedding.n_columns
     whole, w = structure.embedding.expanded(weights[:n])
+    w = whole.with_unseen(w)
     epsilon = _outside_slopes(recipe, whole, w, structure.n_raw, delta)
     if counts is not None:
         epsilon = np.where(counts > 0, _least_slopes(whole, structure.n_raw, delta), epsilon)
@@ -60,30 +61,33 @@ def distance(
         for f, u in zip(structure.bases, weights[n:], strict=True)
     )
     slopes = epsilon[features] * unit
-    return Semimetric(embedding.in_unit(unit), w * unit, slopes, structure.names, directions, bases, recipe.link)
+    parts = (slopes, structure.names, directions, bases, recipe.link, structure.schema)
+    return Semimetric(embedding.in_unit(unit), w * unit, *parts)
 
 
 def _least_slopes(embedding: PairMap, n_raw: int, delta: float) -> Floats:
-    """delta a range for raw features, 0 for directions."""
+    """delta a range for raw features, 0 for directions, and where nothing lies outside."""
     grid = embedding.grid
     span = np.where(grid.high > grid.low, grid.high - grid.low, 1.0)
-    return np.where(np.arange(len(span)) < n_raw, delta / span, 0.0)
+    return np.where((np.arange(len(span)) < n_raw) & grid.extends, delta / span, 0.0)
 
 
 def _outside_slopes(recipe: Recipe, embedding: PairMap, w: Floats, n_raw: int, delta: float) -> Floats:
     """Slope outside the range of every feature: delta a range, or the mean slope of the distance across its range.
 
-    The mean slope is that between the two ends of the feature, all other features at their low end.
+    The mean slope is that between the two ends of the feature, all other features at their low end, or of an average category:
+    one that was not in the fit.
     """
     least = _least_slopes(embedding, n_raw, delta)
     if recipe.outside == "clip":
         return least
     grid, n = embedding.grid, len(least)
-    across = np.tile(grid.low, (n + 1, 1))
+    across = np.tile(np.where(np.array(grid.kinds) == "categorical", grid.high, grid.low), (n + 1, 1))
     across[np.arange(n), np.arange(n)] = grid.high
     items, rows = embedding.locate(across), np.arange(n)
     values = embedding.paired(items, rows, items, np.full(n, n), w)
-    return np.maximum(values / np.where(grid.high > grid.low, grid.high - grid.low, 1.0), least)
+    slopes = values / np.where(grid.high > grid.low, grid.high - grid.low, 1.0)
+    return np.maximum(np.where(grid.extends, slopes, 0.0), least)
 
 
 def _name(function: DistanceFunction) -> str:

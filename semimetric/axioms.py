@@ -1,6 +1,13 @@
 """What a distance guarantees, and the strongest name for it."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from ._types import Floats
+from .base_distances import BaseDistance
+from .embeddings.base import PairMap
 
 __all__ = ["Axioms"]
 
@@ -11,7 +18,8 @@ class Axioms:
 
     With base distances it holds if each base distance is itself a semimetric: symmetry and zeros on the diagonal are checked
     on a few pairs of the training, and not claimed if they fail there; the triangle inequality is never claimed.
-    ``triangle=False`` means "not proved", not "violated".
+    ``triangle=False`` means "not proved", not "violated". Values are as a `Schema` encodes them: an angle is itself one turn
+    on, all categories that were not in the fit are one, and so are all missing values.
     """
 
     nonnegative: bool
@@ -20,6 +28,24 @@ class Axioms:
     positive: bool
     triangle: bool
     continuous: bool
+
+    @classmethod
+    def of(
+        cls, embedding: PairMap, weights: Floats, epsilon: Floats, n_raw: int, base_distances: Sequence[BaseDistance]
+    ) -> Axioms:
+        """What is guaranteed, from the columns and the signs of the weights; the first ``n_raw`` features are raw ones."""
+        e, grid = embedding, embedding.grid
+        outside = bool((((epsilon > 0) | ~grid.extends) & (grid.seams != 1))[:n_raw].all())  # a circle with one knot is a point
+        covered = {f for group, holds in zip(e.groups, e.positive_groups(weights), strict=True) if holds for f in group}
+        nonnegative = bool((weights >= 0).all() and (epsilon >= 0).all())
+        return cls(
+            nonnegative=nonnegative,
+            zero_on_diagonal=e.zero_diagonal and all(base.zero_on_diagonal for base in base_distances),
+            symmetric=e.symmetric and all(base.symmetric for base in base_distances),
+            positive=nonnegative and outside and covered >= set(range(n_raw)),
+            triangle=e.metric and nonnegative and not base_distances,
+            continuous=e.continuous,
+        )
 
     @property
     def name(self) -> str:

@@ -11,6 +11,7 @@ from ._errors import InputError, StorageError
 from ._threads import blocks
 from ._types import Floats, Value, freeze
 from .callables import DistanceFunction
+from .schema import Schema
 
 __all__ = ["BaseDistance", "base_functions"]
 
@@ -96,8 +97,10 @@ class BaseDistance(Value):
         return {"name": self.name, "weight": self.weight, "batch": self.function.batch, "power": self.power}
 
     @classmethod
-    def read(cls, state: Mapping[str, Any], function: Any, probe: Floats, values: Floats) -> "BaseDistance":
-        """The base distance of `state`, with its callable given again.
+    def read(
+        cls, state: Mapping[str, Any], function: Any, probe: Floats, values: Floats, schema: Schema | None = None
+    ) -> "BaseDistance":
+        """The base distance of `state`, with its callable given again; it sees what ``schema`` decodes.
 
         Raises
         ------
@@ -106,7 +109,7 @@ class BaseDistance(Value):
         """
         if not callable(function):
             raise StorageError(f"base distance {state['name']!r} must be callable, not {function!r}; give the function itself")
-        wrapped = DistanceFunction(function, state["batch"])
+        wrapped = DistanceFunction(function, state["batch"], schema=schema)
         got = wrapped(probe[:, 0], probe[:, 1])
         if got.shape != values.shape or not np.allclose(got, values, rtol=1e-9, atol=1e-12):
             raise StorageError(
@@ -116,8 +119,8 @@ class BaseDistance(Value):
         return cls(wrapped, state["weight"], state["name"], probe, values, state["power"])
 
 
-def base_functions(given: Any, items: Floats) -> tuple[DistanceFunction, ...]:
-    """What ``base_distances=`` means: functions that were tried on a few of the items.
+def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> tuple[DistanceFunction, ...]:
+    """What ``base_distances=`` means: functions that were tried on a few of the items, and see what ``schema`` decodes.
 
     Raises
     ------
@@ -126,7 +129,7 @@ def base_functions(given: Any, items: Floats) -> tuple[DistanceFunction, ...]:
     """
     if callable(given) or not isinstance(given, Sequence):
         raise InputError(f"base_distances={given!r} must be a sequence of callables; give a list, such as [{_called(given)}]")
-    return tuple(DistanceFunction.detect(f, items, name=f"base_distances[{k}]") for k, f in enumerate(given))
+    return tuple(DistanceFunction.detect(f, items, name=f"base_distances[{k}]", schema=schema) for k, f in enumerate(given))
 
 
 def _called(function: Any) -> str:

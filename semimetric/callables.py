@@ -15,6 +15,7 @@ from tqdm import tqdm
 from ._errors import DistanceCallError, InputError
 from ._threads import blocks
 from ._types import Floats, Pairs
+from .schema import Schema
 
 __all__ = ["Distance", "DistanceFunction"]
 
@@ -36,14 +37,19 @@ class DistanceFunction:
         True if it takes two batches, False if two vectors. `detect` finds out.
     name : str
         The parameter that it was given as, for messages.
+    schema : Schema or None
+        Of the items: the callable sees the values that it decodes, objects where there are categories.
     """
 
     function: Distance
     batch: bool
     name: str = "distance"
+    schema: Schema | None = None
 
     @classmethod
-    def detect(cls, function: Distance | None, items: Floats, *, name: str = "distance") -> "DistanceFunction":
+    def detect(
+        cls, function: Distance | None, items: Floats, *, name: str = "distance", schema: Schema | None = None
+    ) -> "DistanceFunction":
         """Try ``function`` on a few pairs of different items: it takes batches if a batch gives the numbers of its vectors.
 
         A pair on which it fails says nothing of its form: it is passed over, and `evaluate` names it if it is drawn.
@@ -57,7 +63,8 @@ class DistanceFunction:
         """
         if not callable(function):
             raise InputError(f"{name}={function!r} must be callable: a function of two vectors, or of two batches")
-        left, right = _probe(items)
+        schema = None if schema is None or schema.plain else schema
+        left, right = (side if schema is None else schema.decode(side) for side in _probe(items))
         pairs = list(zip(left, right, strict=True))
         single, error = _answers(lambda x, y: float(function(x, y)), pairs)
         alone, batch_error = ({}, None) if single else _answers(lambda x, y: _one(function(x[None], y[None])), pairs)
@@ -65,17 +72,19 @@ class DistanceFunction:
         whole, whole_error = _attempt(lambda: np.asarray(function(left[rows], right[rows]), dtype=np.float64))
         known = [single.get(k, np.nan) for k in rows.tolist()]
         if whole is not None and whole.shape == (len(rows),) and (not single or np.allclose(whole, known, equal_nan=True)):
-            return cls(function, True, name)
+            return cls(function, True, name, schema)
         if not single:
             raise InputError(
                 f"{name} works neither on two vectors ({_brief(error)}) nor on two batches "
                 f"({_brief(batch_error or whole_error)}); it must return one number for two vectors, or n numbers for two "
                 "arrays (n, n_features)"
             ) from error
-        return cls(function, False, name)
+        return cls(function, False, name, schema)
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
         """Distances of the rows of X to the rows of Y, shape (n,)."""
+        if self.schema is not None:
+            X, Y = self.schema.decode(X), self.schema.decode(Y)
         if self.batch:
             return np.asarray(self.function(X, Y), dtype=np.float64)
         return np.array([float(self.function(x, y)) for x, y in zip(X, Y, strict=True)], dtype=np.float64)
@@ -148,7 +157,7 @@ class DistanceFunction:
         done: list[float] = []
         try:
             for x, y in zip(pairs.items[pairs.left], pairs.items[pairs.right], strict=True):
-                value = _one(self.function(x[None], y[None])) if self.batch else float(self.function(x, y))
+                value = _one(self(x[None], y[None]))
                 if not np.isfinite(value) or (nonnegative and value < 0):
                     raise InputError(f"it returned {value}")
                 done.append(value)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import demo, plotting
-from ._errors import InputError, warn
+from ._errors import InputError, NotSupportedError, warn
 from ._extras import optional
 from ._types import Floats, Integers, Pairs
 from .distance import Semimetric
@@ -29,6 +29,7 @@ __all__ = [
     "at_terminal",
     "called",
     "check_folder",
+    "check_numbers",
     "load_model",
     "run_demo",
     "run_distance",
@@ -114,15 +115,18 @@ def run_distance(arguments: Namespace) -> Answer:
 
 def run_info(arguments: Namespace) -> Answer:
     """What a model is."""
-    d = load_model(arguments.model)
+    d = load_model(arguments.model, columns=False)
     grid = d.embedding.grid
-    ranges = {name: [grid.low[k], grid.high[k]] for k, name in enumerate(d.feature_names)}
+    features = list(enumerate(d.schema.features))
+    ranges = {f.name: [grid.low[k], grid.high[k]] for k, f in features if f.kind != "categorical"}
+    categories = {f.name: list(f.categories) for _, f in features if f.kind == "categorical"}
     values = {
         "axioms": {"name": d.axioms.name} | asdict(d.axioms), "n_features": d.n_features, "n_weights": len(d.weights),
         "n_directions": len(d.columns) - d.n_features, "link": d.link, "terms": d.terms, "ranges": ranges,
+        "categories": categories,
         "base_distances": [base.name for base in d.base_distances],
     }  # fmt: skip
-    return Answer(values, _info_text(d, ranges))
+    return Answer(values, _info_text(d, ranges, categories))
 
 
 def run_plot(arguments: Namespace) -> Answer:
@@ -241,12 +245,24 @@ def _frame(items: ItemTable) -> Any:
     return optional("pandas").DataFrame(items.values, columns=list(items.names))
 
 
-def load_model(path: str) -> Semimetric:
-    """A saved distance; an index is refused."""
+def load_model(path: str, *, columns: bool = True) -> Semimetric:
+    """A saved distance; an index is refused, and with ``columns`` a model of more than the numbers that tables here hold."""
     d = load(path)
     if not isinstance(d, Semimetric):
         raise InputError(f"{path} is an index, not a model; give the file that semimetric fit wrote")
+    if columns:
+        check_numbers(d, path)
     return d
+
+
+def check_numbers(d: Semimetric, path: str) -> None:
+    """Refuse a model with categories: the command line reads numbers."""
+    wrong = [f.name for f in d.schema.features if f.kind == "categorical"]
+    if wrong:
+        raise NotSupportedError(
+            f"{path} has the categorical feature {wrong[0]!r}, and the command line takes features of numbers; use it in "
+            "Python: what semimetric.load(path) gives, and NeighborIndex, take frames"
+        )
 
 
 def called() -> str:
@@ -282,11 +298,16 @@ def _check_text(check: Mapping[str, Any] | None) -> str:
     return f"{', '.join(parts)}, on {check['n_pairs']} pairs of items that were held out"
 
 
-def _info_text(d: Semimetric, ranges: Mapping[str, Sequence[float]]) -> str:
+def _info_text(d: Semimetric, ranges: Mapping[str, Sequence[float]], categories: Mapping[str, Sequence[object]]) -> str:
     lines = [repr(d), "features and the range they were fitted on"]
     lines += _shortened([f"  {name:<20} {low:10.4g} to {high:.4g}" for name, (low, high) in ranges.items()])
+    lines += _shortened([f"  {name:<20} {len(found):10d} categories: {_listed(found)}" for name, found in categories.items()])
     lines += ["terms", *_shortened([f"  {term}" for term in d.terms])]
     return "\n".join(lines)
+
+
+def _listed(categories: Sequence[object]) -> str:
+    return ", ".join(map(str, categories[:8])) + (", ..." if len(categories) > 8 else "")
 
 
 def _shortened(lines: list[str]) -> list[str]:

@@ -23,10 +23,13 @@ __all__ = [
     "KNOWN_DISTANCES",
     "DigitHistograms",
     "DistancePairs",
+    "TripletAnswers",
     "exact_emd",
     "load_digit_histograms",
     "make_distance_pairs",
     "make_items",
+    "make_triplet_answers",
+    "perceived",
 ]
 
 _SLOPES = np.array([0.2, 0.5, 1.0, 2.0, 4.0, 8.0])
@@ -239,3 +242,62 @@ def make_distance_pairs(name: str, n_pairs: int, *, n_items: int = 2000, random_
     left = rng.integers(0, n_items, n_pairs)
     right = (left + rng.integers(1, n_items, n_pairs)) % n_items
     return DistancePairs(items, np.column_stack([left, right]), KNOWN_DISTANCES[name](items[left], items[right]))
+
+
+@dataclass(frozen=True, eq=False)
+class TripletAnswers:
+    """Stimuli and what an observer answered about triplets of them.
+
+    Parameters
+    ----------
+    items : ndarray of shape (n_items, 1)
+        Stimuli in [0, 1].
+    triplets : ndarray of shape (n_triplets, 3)
+        Rows (head, chosen as closer, other).
+    """
+
+    items: Floats
+    triplets: Integers
+
+
+def perceived(stimulus: ArrayLike) -> Floats:
+    """The scale on which the observer of `make_triplet_answers` compares stimuli in [0, 1]; from 0 to 1 itself.
+
+    Fechner's logarithm, which tells weak stimuli apart best, and a category boundary at 0.7: log(1 + 9 t) / (2 log 10) + half a
+    logistic step.
+    """
+    t = np.asarray(stimulus, dtype=np.float64)
+    step = 1.0 / (1.0 + np.exp(-40.0 * (t - 0.7)))
+    return np.log1p(9.0 * t) / np.log(10.0) / 2.0 + step / 2.0
+
+
+def make_triplet_answers(
+    n_triplets: int, *, n_items: int = 200, noise: float = 0.1, random_state: int | None = 0
+) -> TripletAnswers:
+    """Which of two stimuli looks closer to a third, to an observer with the scale `perceived` and noise on every look.
+
+    Thurstone's model: a stimulus t is seen as perceived(t) + noise x normal, and the nearer of what is seen is chosen.
+
+    Parameters
+    ----------
+    n_triplets, n_items : int
+    noise : float, default 0.1
+        Standard deviation; the scale goes from 0 to 1.
+    random_state : int or None
+
+    Examples
+    --------
+    >>> made = make_triplet_answers(100, n_items=20)
+    >>> made.items.shape, made.triplets.shape
+    ((20, 1), (100, 3))
+    """
+    if n_items < 3 or n_triplets < 1:
+        raise InputError(
+            f"n_items={n_items!r} and n_triplets={n_triplets!r}: at least three items and one triplet are required"
+        )
+    rng = np.random.default_rng(random_state)
+    items = rng.random((n_items, 1))
+    triplets = np.argsort(rng.random((n_triplets, n_items)), axis=1)[:, :3]
+    seen = perceived(items[triplets, 0]) + noise * rng.normal(size=triplets.shape)
+    turned = np.abs(seen[:, 0] - seen[:, 1]) > np.abs(seen[:, 0] - seen[:, 2])
+    return TripletAnswers(items, np.where(turned[:, None], triplets[:, [0, 2, 1]], triplets))

@@ -19,18 +19,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._checks import as_rows, check_items, check_same_length
+from ._checks import check_same_length
 from ._errors import InputError, NotSupportedError, StorageError
 from ._storage import State, write_state
-from ._threads import blocks, map_blocks
+from ._threads import map_blocks
 from ._types import ArrayLike, Floats, Integers, Value, distinct, freeze
 from .axioms import Axioms
 from .base_distances import BaseDistance
-from .embeddings.base import Items, PairMap, Table
+from .embeddings.base import Items, PairMap, Table, mirror
 from .embeddings.directions import Directions
+from .embeddings.mixed import MixedEmbedding
 from .embeddings.scales import compiled_metric
 from .embeddings.states import directions_state, map_state, read_directions, read_map
 from .embeddings.warped import WarpedEmbedding, l1_pairwise
+from .grids import schema_of
+from .schema import Schema
 
 __all__ = ["Semimetric"]
 
@@ -63,6 +66,9 @@ class Semimetric(Value):
     directions : Directions or None
     base_distances : tuple of BaseDistance
     link : {"identity", "sqrt"}
+    schema : Schema or None
+        What the raw features are: tables that are given to the methods are encoded by it, all categories that were not in the
+        fit to one and the same level. None takes what the grid says; categories are then their codes.
 
     Raises
     ------
@@ -88,9 +94,11 @@ class Semimetric(Value):
     directions: Directions | None = None
     base_distances: tuple[BaseDistance, ...] = field(default=())
     link: str = "identity"
+    schema: Schema = None  # type: ignore[assignment]  # set by __post_init__
 
     def __post_init__(self) -> None:
         freeze(self, "weights", "epsilon")
+        object.__setattr__(self, "schema", schema_of(self.embedding.grid, self.feature_names, self.schema))
         n, embedded = self.embedding.n_columns, self.embedding.grid.n_features
         if (self.weights.shape, self.epsilon.shape, len(self.columns)) != ((n,), (embedded,), embedded):
             raise InputError(
@@ -119,22 +127,11 @@ class Semimetric(Value):
     @cached_property
     def axioms(self) -> Axioms:
         """What is guaranteed, from the columns and the signs of the weights."""
-        e, outside = self.embedding, bool((self.epsilon[: self.n_features] > 0).all())
-        positive = e.positive_groups(self.weights)
-        covered = {f for group, holds in zip(e.groups, positive, strict=True) if holds for f in group}
-        nonnegative = bool((self.weights >= 0).all() and (self.epsilon >= 0).all())
-        return Axioms(
-            nonnegative=nonnegative,
-            zero_on_diagonal=e.zero_diagonal and all(base.zero_on_diagonal for base in self.base_distances),
-            symmetric=e.symmetric and all(base.symmetric for base in self.base_distances),
-            positive=nonnegative and outside and covered >= set(range(self.n_features)),
-            triangle=e.metric and nonnegative and not self.base_distances,
-            continuous=e.continuous,
-        )
+        return Axioms.of(self.embedding, self.weights, self.epsilon, self.n_features, self.base_distances)
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
         """Distance of two vectors of shape (n_features,): usable as a scikit-learn ``metric``, and picklable."""
-        return float(self.paired(np.asarray(x, np.float64)[None], np.asarray(y, np.float64)[None])[0])
+        return float(self.paired(self.schema.row(x), self.schema.row(y))[0])
 
     def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
         """Distances of the rows of X to the same rows of Y, shape (n,), float64."""
@@ -144,7 +141,7 @@ class Semimetric(Value):
         return self._linked(np.concatenate(parts))
 
     def paired_by_index(self, X: Floats, index: Integers, *, n_jobs: int | None = None) -> Floats:
-        """Distances of the rows X[index[:, 0]] to X[index[:, 1]], shape (len(index),), block by block."""
+        """Distances of the rows X[index[:, 0]] to X[index[:, 1]], shape (len(index),), block by block; X is encoded."""
         pairs = map_blocks(lambda b: self._sum(X[index[b, 0]], X[index[b, 1]]), len(index), size=_BLOCK, n_jobs=n_jobs)
         return self._linked(np.concatenate(pairs))
 
@@ -173,7 +170,7 @@ class Semimetric(Value):
                 left, right = (side.excess[:, beyond] * self.epsilon[beyond] for side in (x, y))
                 out += l1_pairwise(left, right, n_jobs=n_jobs)
         if Y is None and self.embedding.symmetric:
-            _mirror(out)
+            mirror(out)
         for base in self.base_distances:
             base.add_pairwise(x.raw, y.raw, out)
         return self._linked(out)
@@ -191,7 +188,7 @@ class Semimetric(Value):
         ndarray of shape (n_terms,) or (n, n_terms)
         """
         flat = np.ndim(x) == 1 and np.ndim(y) == 1
-        left, right = check_same_length(*self._both(*map(as_rows, (x, y))), repeat=True)
+        left, right = check_same_length(*self._both(*map(self.schema.rows, (x, y))), repeat=True)
         x, y, rows = self._points(left), self._points(right), np.arange(len(left))
         parts = [self.embedding.contributions(x.items, rows, y.items, rows, self.weights)]
         parts += [base.paired(left, right)[:, None] for base in self.base_distances]
@@ -205,6 +202,11 @@ class Semimetric(Value):
         """
         if self.base_distances:
             raise NotSupportedError("a model with base distances cannot be compiled; give it as it is, as a callable metric")
+        if not self.schema.plain:
+            raise NotSupportedError(
+                "only distances of numbers can be compiled, and this model has features that are categorical, periodic or may "
+                "be missing; search it with NeighborIndex, or give it as it is, as a callable metric"
+            )
         if self.directions is not None and self.directions.bends:
             raise NotSupportedError(
                 "a model whose directions bend cannot be compiled; search it with NeighborIndex, or fit with directions=None"
@@ -238,13 +240,17 @@ class Semimetric(Value):
         return self._coordinates(self._points(self._checked(X)))
 
     def outside(self, X: ArrayLike) -> Floats:
-        """Share of the rows of X that lie outside the range of each raw feature, where epsilon takes over from the tables."""
+        """Share of the rows of X that lie outside the range of each raw feature, where epsilon takes over from the tables.
+
+        Of a categorical feature it is the share of categories that were not in the fit.
+        """
         return self.beyond(self._checked(X)).mean(axis=0)
 
     def beyond(self, X: Floats) -> NDArray[np.bool_]:
-        """Whether each value of X (n, n_features) lies outside the range of its raw feature."""
-        grid = self.embedding.grid
-        return (X < grid.low[: self.n_features]) | (X > grid.high[: self.n_features])
+        """Whether each value of X (n, n_features), encoded, lies outside the range of its raw feature, or is a new category."""
+        grid, n = self.embedding.grid, self.n_features
+        out = (X < grid.low[:n]) | (X > grid.high[:n])
+        return out if self.schema.plain else (out & grid.extends[:n]) | self.schema.unseen(X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one file that `semimetric.load` reads; see `to_state` for what it holds."""
@@ -254,6 +260,8 @@ class Semimetric(Value):
         """JSON values and arrays. Base distances are callables: their names, weights and probes are kept, not they."""
         values, arrays = map_state(self.embedding)
         more, matrix = directions_state(self.directions)
+        if not self.schema.plain:
+            more |= {"schema": self.schema.state()}
         base = [b.state() for b in self.base_distances]
         names = {"feature_names": list(self.feature_names), "link": self.link, "base_distances": base}
         arrays = arrays | matrix | {"weights": self.weights, "epsilon": self.epsilon}
@@ -272,6 +280,7 @@ class Semimetric(Value):
         """
         values, arrays = dict(state.values), dict(state.arrays)
         stored = values["base_distances"]
+        schema = Schema.read(values["schema"]) if "schema" in values else Schema.numeric(values["feature_names"])
         if len(stored) != len(base_distances):
             raise StorageError(
                 f"the model has {len(stored)} base distances ({', '.join(s['name'] for s in stored) or 'none'}), which are "
@@ -279,12 +288,12 @@ class Semimetric(Value):
                 "order: semimetric.load(path, base_distances=[...])"
             )
         bases = tuple(
-            BaseDistance.read(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"])
+            BaseDistance.read(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"], None if schema.plain else schema)
             for k, (s, function) in enumerate(zip(stored, base_distances, strict=True))
         )
         parts = (
             read_map(values["embedding"], arrays), arrays["weights"], arrays["epsilon"],
-            tuple(values["feature_names"]), read_directions(values, arrays), bases, values["link"],
+            tuple(values["feature_names"]), read_directions(values, arrays), bases, values["link"], schema,
         )  # fmt: skip
         try:
             return cls(*parts)
@@ -298,7 +307,8 @@ class Semimetric(Value):
         knots = dict.fromkeys(map(int, np.sort(self.embedding.grid.sizes)[[0, -1]]))
         extra = f" + {len(self.directions.names)} directions" if self.directions else ""
         base = "".join(f" + {b.weight:.3g} {b.name}" for b in self.base_distances)
-        kind = "warped scales" if isinstance(self.embedding, WarpedEmbedding) else "tables"
+        kinds = {WarpedEmbedding: "warped scales", MixedEmbedding: "warped scales and tables"}
+        kind = kinds.get(type(self.embedding), "tables")
         return (
             f"Semimetric: {self.axioms}\n"
             f"  {self.n_features} features{extra}, {len(self.embedding.groups)} {kind} over groups of "
@@ -311,7 +321,7 @@ class Semimetric(Value):
         return x, x if Y is X else self._checked(Y, name="Y")
 
     def _checked(self, X: ArrayLike, *, name: str = "X") -> Floats:
-        return check_items(X, name=name, n_features=self.n_features, names=self.feature_names)
+        return self.schema.encode(X, name=name)
 
     def _points(self, x: Floats) -> _Points:
         features = self.directions.append(x) if self.directions else x
@@ -337,11 +347,3 @@ class Semimetric(Value):
 
     def _linked(self, total: Floats) -> Floats:
         return np.sqrt(total) if self.link == "sqrt" else total
-
-
-def _mirror(out: Floats) -> None:
-    """Copy the upper triangle onto the lower one, in blocks."""
-    for block in blocks(len(out), 512):
-        out[block.stop :, block] = out[block, block.stop :].T
-        square = out[block, block]
-        square[...] = np.triu(square) + np.triu(square, 1).T

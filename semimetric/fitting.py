@@ -68,17 +68,17 @@ class Baseline:
 
 
 def baseline(structure: Structure, moments: Moments) -> Baseline:
-    """Weighted L1 fitted to the targets by least squares; ``moments`` are those of `ends`.
+    """Weighted L1 (or Gower's distance) fitted to the targets by least squares; ``moments`` are those of `ends`.
 
     Features are brought to equal spread, and a ridge of 1 % of the mean curvature pulls them to the best common scale, so
     that features that the pairs cannot tell apart share.
     """
-    grid, n_base = structure.embedding.grid.ends, len(structure.bases)
+    grid, n_base = structure.embedding.grid, len(structure.bases)
     n, t = len(moments.cross), moments.total
-    moving, width = grid.sizes > 1, grid.high - grid.low
+    moving, width = grid.varies, grid.widths
     rms = np.sqrt(np.diag(moments.gram) / t)
     typical = float(np.median(rms[rms > 0])) if (rms > 0).any() else 1.0
-    rms = np.maximum(rms, _LEAST_SPREAD * typical)
+    rms = np.where(rms > 0, np.maximum(rms, _LEAST_SPREAD * typical), typical)
     gram, cross = moments.gram / np.outer(rms, rms), moments.cross / rms
     common = np.append(np.ones(n - n_base), np.zeros(n_base))
     level = max(float(common @ cross), 0.0) / max(float(common @ gram @ common), 1e-300)
@@ -142,7 +142,7 @@ def columns_of(embedding: PairMap, base: Baseline, n_base: int = 0, *, nonnegati
     unit = embedding.prior(even)
     floor = 1e-6 * float(unit[unit > 0].mean()) if (unit > 0).any() else 1.0
     cells = np.array([max(sum(int(grid.sizes[f]) - 1 for f in g), 1) for g in embedding.groups], dtype=np.float64)
-    rise = np.array([sum(float((grid.high[f] - grid.low[f]) * even[f]) for f in g) for g in embedding.groups])
+    rise = np.array([sum(float(grid.widths[f] * even[f]) * grid.varies[f] for f in g) for g in embedding.groups])
     return Columns(
         n=len(prior) + n_base, prior=prior, unit=np.maximum(unit, floor), step=np.maximum((rise / cells)[owner], floor),
         share=(1.0 / (n_groups * cells))[owner], cells=cells[owner], differences=embedding.differences,

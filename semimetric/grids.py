@@ -3,6 +3,13 @@
     V = (v_{i,0} < ... < v_{i,c_i - 1}) for feature i      (paper 2, eq. 1, without ties)
 
 Example: knots (0, 1, 4) put the value 2.5 into the cell between vertices 1 and 2, half way.
+
+Every kind of feature has vertices with positions 0, 1, 2, ...; a value lies at one, or between two that follow one another:
+
+    numeric      the knots
+    periodic     the knots v_0 < ... < v_{c-1} < v_0 + P of one turn: the last is the first again, values are taken modulo P
+    categorical  the knots 0, ..., K - 1, one a category, and K for one that was not in the fit; no value lies between
+    missing      one vertex more, after the last knot, where the feature has a level for it
 """
 
 from __future__ import annotations
@@ -12,47 +19,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from sklearn.cluster import KMeans
+from numpy.typing import NDArray
 
 from ._checks import check_choice, check_items
-from ._errors import InputError, warn
+from ._errors import InputError
 from ._kernels.locate import locate_cells
 from ._kernels.simplex import Located
 from ._types import ArrayLike, Floats, Integers
+from .knots import STRATEGIES, knot_counts, place_knots, warn_of_fewer
+from .schema import KINDS, Feature, Schema
 
-__all__ = ["Grid"]
+__all__ = ["Grid", "schema_of"]
 
-_MOST_ROWS = 100_000
 _MOST_KNOTS = 65_535  # vertices are stored as uint16
-
-
-def _quantile_knots(values: Floats, n_knots: int, random_state: int | None) -> Floats:
-    return np.quantile(values, np.linspace(0.0, 1.0, n_knots))
-
-
-def _uniform_knots(values: Floats, n_knots: int, random_state: int | None) -> Floats:
-    return np.linspace(values.min(), values.max(), n_knots)
-
-
-def _kmeans_knots(values: Floats, n_knots: int, random_state: int | None) -> Floats:
-    """Minimum, maximum and n_knots - 2 centres (paper 0, section 3)."""
-    ends = np.array([values.min(), values.max()])
-    n_centres = min(n_knots - 2, len(np.unique(values)))
-    if n_centres < 1:
-        return ends
-    model = KMeans(n_centres, n_init=3, random_state=random_state).fit(values[:, None])
-    return np.clip(np.sort(np.append(ends, model.cluster_centers_[:, 0])), *ends)
-
-
-def _sample(items: Floats, random_state: int | None) -> Floats:
-    """At most _MOST_ROWS rows, and the minimum and maximum of every feature as two more."""
-    if len(items) <= _MOST_ROWS:
-        return items
-    rows = np.random.default_rng(random_state).choice(len(items), _MOST_ROWS, replace=False)
-    return np.vstack([items[rows], items.min(axis=0), items.max(axis=0)])
-
-
-_STRATEGIES = {"quantile": _quantile_knots, "uniform": _uniform_knots, "kmeans": _kmeans_knots}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +41,17 @@ class Grid:
     Parameters
     ----------
     knots : sequence of array-like
-        Strictly increasing, finite, one array a feature; lengths may differ. A feature with one knot carries nothing.
+        Strictly increasing, finite, one array a feature; lengths may differ. A feature with one knot carries nothing. The
+        last knot of a periodic feature is the first plus the period; those of a categorical one are 0, 1, ..., K.
+    kinds : sequence of {"numeric", "periodic", "categorical"}
+        One a feature; all numeric by default.
+    missing : sequence of bool
+        Whether each feature has a level for missing values; none by default.
 
     Raises
     ------
     InputError
-        If knots are missing, not finite, equal or decreasing, or more than 65,535.
+        If knots are missing, not finite, equal or decreasing, or more than 65,535, or not those of their kind.
 
     Examples
     --------
@@ -78,15 +62,25 @@ class Grid:
     """
 
     knots: tuple[Floats, ...]
+    kinds: tuple[str, ...]
+    missing: tuple[bool, ...]
 
-    def __init__(self, knots: Sequence[ArrayLike]) -> None:
+    def __init__(self, knots: Sequence[ArrayLike], kinds: Sequence[str] = (), missing: Sequence[bool] = ()) -> None:
         arrays = tuple(np.array(k, dtype=np.float64).ravel() for k in knots)
         if not arrays:
             raise InputError("there are no features; give knots for at least one")
-        for feature, k in enumerate(arrays):
+        kinds = tuple(kinds) or ("numeric",) * len(arrays)
+        missing = tuple(map(bool, missing)) or (False,) * len(arrays)
+        if not len(arrays) == len(kinds) == len(missing):
+            raise InputError(
+                f"there are knots of {len(arrays)} features, {len(kinds)} kinds and {len(missing)} missing; give one each"
+            )
+        for feature, (k, kind) in enumerate(zip(arrays, kinds, strict=True)):
             _check_knots(feature, k)
+            _check_kind(feature, k, kind)
             k.setflags(write=False)
-        object.__setattr__(self, "knots", arrays)
+        for name, value in (("knots", arrays), ("kinds", kinds), ("missing", missing)):
+            object.__setattr__(self, name, value)
 
     @classmethod
     def fit(
@@ -97,14 +91,16 @@ class Grid:
         strategy: str = "quantile",
         random_state: int | None = None,
         names: Sequence[str] = (),
+        schema: Schema | None = None,
     ) -> Grid:
         """Knots from data.
 
         Parameters
         ----------
-        X : array-like of shape (n_items, n_features)
+        X : array-like of shape (n_items, n_features), or frame
         n_knots : int or one int a feature, each >= 2
-            Numbers of knots asked for. Ties in the data reduce them, with a `SemimetricWarning`.
+            Numbers of knots asked for; of a periodic feature on one turn; a categorical one has as many as categories, and one.
+            Ties in the data reduce them, with a `SemimetricWarning`.
         strategy : {"quantile", "uniform", "kmeans"}
             Quantiles; equal widths; or k-means centres with the minimum and maximum kept (paper 0, section 3).
         random_state : int or None
@@ -112,23 +108,36 @@ class Grid:
             first and last knot are the minimum and maximum of all.
         names : sequence of str
             Of the features, for warnings; numbers by default.
+        schema : Schema or None
+            What the columns of X are; None asks the dtypes of a frame, as `Schema.fit` does.
         """
-        items = check_items(X)
-        check_choice("knots", strategy, tuple(_STRATEGIES))
-        given = np.asarray(n_knots)
-        if given.ndim > 1 or given.size not in (1, items.shape[1]):
-            raise InputError(
-                f"n_knots={n_knots!r} has {given.size} numbers for {items.shape[1]} features (directions are features too); "
-                "one number, or one a feature, is required"
-            )
-        counts = np.broadcast_to(given, items.shape[1])
-        if counts.dtype.kind not in "iu" or (counts < 2).any() or (counts > _MOST_KNOTS).any():
-            raise InputError(f"n_knots={n_knots!r}: integers between 2 and {_MOST_KNOTS} are required, one or one a feature")
-        make = _STRATEGIES[strategy]
-        sample = _sample(items, random_state)
-        knots = [np.unique(make(column, int(c), random_state)) for column, c in zip(sample.T, counts, strict=True)]
-        _warn_of_fewer(knots, counts, names or range(len(knots)))
-        return cls(knots)
+        if schema is None and not hasattr(X, "columns"):
+            items = check_items(X)
+            schema = Schema.numeric([f"x{k}" for k in range(items.shape[1])])
+        else:
+            schema = schema or Schema.fit(X)
+            items = schema.encode(X)
+        return cls.fit_encoded(
+            items, schema, n_knots=n_knots, strategy=strategy, random_state=random_state, names=names
+        )  # fmt: skip
+
+    @classmethod
+    def fit_encoded(
+        cls,
+        items: Floats,
+        schema: Schema,
+        *,
+        n_knots: int | Sequence[int],
+        strategy: str,
+        random_state: int | None,
+        names: Sequence[str] = (),
+    ) -> Grid:
+        """`fit` for a matrix that the schema has encoded already."""
+        check_choice("knots", strategy, STRATEGIES)
+        counts = knot_counts(n_knots, items.shape[1], _MOST_KNOTS)
+        grid = cls(place_knots(items, schema, counts, strategy, random_state), schema.kinds, schema.missing)
+        warn_of_fewer([len(k) for k in grid.knots], counts, schema, names or range(grid.n_features))
+        return grid
 
     @property
     def n_features(self) -> int:
@@ -136,14 +145,46 @@ class Grid:
         return len(self.knots)
 
     @cached_property
-    def sizes(self) -> Integers:
+    def counts(self) -> Integers:
         """Number of knots of every feature."""
         return np.array([len(k) for k in self.knots], dtype=np.int64)
 
     @cached_property
+    def sizes(self) -> Integers:
+        """Number of vertices of every feature: knots, and the level for missing values."""
+        return self.counts + np.array(self.missing)
+
+    @cached_property
+    def seams(self) -> Integers:
+        """Of every periodic feature the vertex that is vertex 0 again; 0 of the others."""
+        return np.where(np.array(self.kinds) == "periodic", self.counts - 1, 0)
+
+    @cached_property
+    def varies(self) -> NDArray[np.bool_]:
+        """Whether every feature has more than one vertex."""
+        return self.sizes - (self.seams > 0) > 1
+
+    @cached_property
+    def extends(self) -> NDArray[np.bool_]:
+        """Whether values can lie outside the range of every feature: of numeric ones."""
+        return np.array(self.kinds) == "numeric"
+
+    @property
+    def plain(self) -> bool:
+        """Whether all features are numeric, without levels for missing values."""
+        return bool(self.extends.all()) and not any(self.missing)
+
+    @cached_property
+    def widths(self) -> Floats:
+        """The largest gap between values of every feature: its range, half its period, 1 between categories; 1 if constant."""
+        across = {"numeric": 1.0, "periodic": 0.5}
+        widths = [across.get(kind, 0.0) * (k[-1] - k[0]) for kind, k in zip(self.kinds, self.knots, strict=True)]
+        return np.where(np.array(widths) > 0, widths, 1.0)
+
+    @cached_property
     def starts(self) -> Integers:
         """First knot of every feature in `flat`, and the end."""
-        return np.concatenate([[0], np.cumsum(self.sizes)])
+        return np.concatenate([[0], np.cumsum(self.counts)])
 
     @cached_property
     def flat(self) -> Floats:
@@ -165,6 +206,34 @@ class Grid:
         """The same ranges with two knots a feature (one where the feature is constant)."""
         return Grid([k[[0, -1]] if len(k) > 1 else k for k in self.knots])
 
+    def select(self, features: Integers) -> Grid:
+        """The grid of some of the features."""
+        parts = [[values[f] for f in features] for values in (self.knots, self.kinds, self.missing)]
+        return Grid(*parts)
+
+    def vertices(self, feature: int) -> Floats:
+        """Values of a feature at its vertices: the knots, and NaN for the missing level."""
+        return np.append(self.knots[feature], np.nan) if self.missing[feature] else self.knots[feature]
+
+    def gap(self, feature: int, a: Floats | Integers, b: Floats | Integers) -> Floats:
+        """How far positions of a feature are apart in the Gower distance, in the unit of the feature.
+
+        |u - v| of numbers; min(|u - v|, P - |u - v|) on a circle; 1 between two categories; between a missing value and any
+        other half the range of numbers, a quarter of the period, or 1 for categories (half of 1 for a feature that is
+        constant else); 0 between two missing values.
+        """
+        knots, kind = self.knots[feature], self.kinds[feature]
+        if kind == "categorical":
+            return (a != b).astype(np.float64)
+        u, v = (np.interp(side, np.arange(len(knots)), knots) for side in (a, b))
+        out = np.abs(u - v)
+        if kind == "periodic":
+            out = np.minimum(out, np.maximum(knots[-1] - knots[0] - out, 0.0))
+        if self.missing[feature]:
+            gone = [side > len(knots) - 0.5 for side in (a, b)]
+            out = np.where(gone[0] == gone[1], np.where(gone[0], 0.0, out), self.widths[feature] / 2)
+        return out
+
     def locate(self, X: ArrayLike) -> Located:
         """Lower vertex, upper vertex and fraction of every value; values outside the range are clipped.
 
@@ -175,20 +244,38 @@ class Grid:
         Raises
         ------
         InputError
-            If X has another number of features, or holds NaN or infinity.
+            If X has another number of features, or holds NaN without a level for it, infinity, or what is no code of a
+            category.
         """
         x = self._checked(X)
-        if not np.isfinite(x).all():
+        gone = None if np.isfinite(x).all() else np.isnan(x) & np.array(self.missing)
+        if gone is not None and not (gone | np.isfinite(x)).all():
             raise InputError("X holds NaN or infinity; finite values are required: fill them in or drop those rows")
+        if not self.plain:
+            x = self._reduced(x)
         lower, upper = np.empty(x.shape, np.uint16), np.empty(x.shape, np.uint16)
         located = Located(lower, upper, np.empty(x.shape))
         locate_cells(x, self.flat, self.starts, *located)
+        if gone is not None:  # at the upper end of the cell before the level, so that no kernel need know it
+            last = np.broadcast_to(self.sizes - 1, x.shape)[gone]
+            lower[gone], upper[gone], located.fraction[gone] = last - 1, last, 1.0
         return located
 
+    def _reduced(self, x: Floats) -> Floats:
+        """Periodic features on the turn of their knots; a missing value as the first knot; codes checked."""
+        x = np.where(np.isnan(x), self.low, x)
+        for f in np.flatnonzero(self.seams):
+            x[:, f] = self.low[f] + np.mod(x[:, f] - self.low[f], self.high[f] - self.low[f])
+        for f in np.flatnonzero(np.array(self.kinds) == "categorical"):
+            if not np.isin(x[:, f], self.knots[f]).all():
+                raise InputError(f"feature {f} is categorical; codes from 0 to {len(self.knots[f]) - 1} are required: encode X")
+        return x
+
     def excess(self, X: ArrayLike) -> Floats:
-        """x - clip(x): how far every value lies outside its range, signed; 0 inside."""
+        """x - clip(x): how far every number lies outside its range, signed; 0 inside, on circles and for missing values."""
         x = self._checked(X)
-        return x - np.clip(x, self.low, self.high)
+        out = x - np.clip(x, self.low, self.high)
+        return out if self.plain else np.where(self.extends & ~np.isnan(x), out, 0.0)
 
     def _checked(self, X: ArrayLike) -> Floats:
         """X as the kernels need it: they read as many columns as there are features."""
@@ -216,14 +303,35 @@ def _check_knots(feature: int, knots: Floats) -> None:
         )
 
 
-def _warn_of_fewer(knots: Sequence[Floats], counts: Integers, names: Sequence[object]) -> None:
-    constant = [f for f, k in enumerate(knots) if len(k) == 1]
-    if constant:
-        shown = ", ".join(str(names[f]) for f in constant[:8]) + (f" and {len(constant) - 8} more" if constant[8:] else "")
-        subject = f"features {shown} are" if constant[1:] else f"feature {shown} is"
-        warn(f"{subject} constant: nothing is learned there")
-    fewer = [f for f, (k, c) in enumerate(zip(knots, counts, strict=True)) if 1 < len(k) < c]
-    if fewer:
-        shown = ", ".join(f"{names[f]}: {len(knots[f])} of {counts[f]}" for f in fewer[:5])
-        more = f" and {len(fewer) - 5} more" if len(fewer) > 5 else ""
-        warn(f"ties in the data leave fewer knots ({shown}{more})")
+def schema_of(grid: Grid, names: Sequence[str], schema: Schema | None = None) -> Schema:
+    """The schema of a grid's first features under ``names``; None makes one whose categories are their codes.
+
+    Raises
+    ------
+    InputError
+        If kinds or levels for missing values differ.
+    """
+    n = len(names)
+    if schema is None:
+        parts = zip(names, grid.kinds, grid.knots, grid.missing, strict=False)
+        return Schema(tuple(Feature(name, *_extent(kind, k), missing=gone) for name, kind, k, gone in parts))
+    if (schema.kinds, schema.missing) != (grid.kinds[:n], grid.missing[:n]) or len(grid.kinds) < n:
+        raise InputError(
+            f"the schema has features of the kinds {schema.kinds}, the grid {grid.kinds[:n]} for {tuple(names)}; "
+            "the same are required, and levels for missing values in both: give the schema of the grid"
+        )
+    return schema.renamed(names)
+
+
+def _extent(kind: str, knots: Floats) -> tuple[str, tuple[int, ...], float]:
+    """Kind, categories and period that go with knots."""
+    categories = tuple(range(len(knots) - 1)) if kind == "categorical" else ()
+    return kind, categories, float(knots[-1] - knots[0]) if kind == "periodic" else 0.0
+
+
+def _check_kind(feature: int, knots: Floats, kind: str) -> None:
+    check_choice("kind", kind, KINDS)
+    if kind == "categorical" and not np.array_equal(knots, np.arange(len(knots))):
+        raise InputError(f"feature {feature} is categorical; the knots 0, 1, ..., K are required, one a category and one more")
+    if kind != "numeric" and len(knots) < 2:
+        raise InputError(f"feature {feature} is {kind} and has {len(knots)} knot; at least 2 are required: see Grid")

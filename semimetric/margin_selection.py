@@ -88,9 +88,21 @@ def decide_margins(
     kinds = _DIRECTIONS if directions else (recipe.directions,)
     sizes = _KNOTS[recipe.tables] if knots else (recipe.n_knots,)
     alphas = _ALPHAS if alpha else (recipe.alpha,)
+    found = _compare(recipe, evidence, names, splits, kinds, sizes, alphas)
+    if not found:
+        raise InputError(f"every candidate has more than {_MOST_COLUMNS} weights; set n_knots=, alpha= and directions=")
+    best = found.chosen
+    return replace(recipe, directions=best.directions, n_knots=best.n_knots, alpha=best.alpha), found
+
+
+def _compare(
+    recipe: Recipe, evidence: Evidence, names: tuple[str, ...], splits: Sequence[tuple[Evidence, Evidence]],
+    kinds: Sequence[Any], sizes: Sequence[Any], alphas: Sequence[float],
+) -> MarginChoices:  # fmt: skip
+    """Held-out errors of every candidate whose columns are few enough; directions are fitted on each training part."""
     errors: dict[tuple[int, int], list[Floats]] = {}
     with warnings.catch_warnings(), tqdm(total=len(splits) * len(kinds), desc="selection", disable=not recipe.verbose) as bar:
-        warnings.simplefilter("ignore", SemimetricWarning)
+        warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
         for part, held in splits:
             for d, kind in enumerate(kinds):
                 trial = prepared(replace(recipe, directions=kind, loss=SquaredHinge(), verbose=False), part)
@@ -99,15 +111,11 @@ def decide_margins(
                     if structure.embedding.n_columns <= _MOST_COLUMNS:
                         errors.setdefault((d, k), []).append(_path(trial, structure, part, held, alphas))
                 bar.update()
-    if not errors:
-        raise InputError(f"every candidate has more than {_MOST_COLUMNS} weights; set n_knots=, alpha= and directions=")
-    found = MarginChoices(
+    return MarginChoices(
         MarginChoice(sizes[k], a, tuple(map(float, values)), kinds[d])
         for (d, k), rows in sorted(errors.items())
         for a, values in zip(alphas, np.array(rows).T, strict=True)
     )
-    best = found.chosen
-    return replace(recipe, directions=best.directions, n_knots=best.n_knots, alpha=best.alpha), found
 
 
 def _splits(recipe: Recipe, evidence: Evidence) -> list[tuple[Evidence, Evidence]]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ._checks import check_items
 from ._errors import InputError, NotSupportedError
 from ._extras import optional
 from ._types import ArrayLike, Floats
@@ -36,7 +35,7 @@ _CLOSE = 0.07  # knots nearer than this share of the range go without a number
 
 
 def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
-    """One feature's table as a heat map with its contours; ticks are the knots.
+    """One feature's table as a heat map with its contours; ticks are the knots, or the categories.
 
     Parameters
     ----------
@@ -56,6 +55,8 @@ def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     name, table = _find_table(d, term)
     axes = _axes(ax)
     knots = table.knots[0]
+    if d.embedding.grid.kinds[table.features[0]] == "categorical" or np.isnan(knots).any():
+        return _draw_levels(d, name, table, axes)
     places, values = _refined(knots, table.values)
     x, y = (side.ravel() for side in np.meshgrid(places, places, indexing="ij"))
     triangles = optional("matplotlib.tri").Triangulation(x, y, _triangles(len(places)))
@@ -78,15 +79,15 @@ def plot_around(
     d : Semimetric, or a learner that is fitted
     x : array-like of shape (n_features,)
     features : two or one of str or int
-        Names or numbers of raw features; one gives a line.
+        Names or numbers of raw features that are no categories; one gives a line.
     X : array-like of shape (n_items, n_features) or None
         Items to draw; they also set the range. Without them it is the range of the training items.
     ax : matplotlib Axes or None
     """
     d = _distance(d)
-    point = check_items(np.atleast_2d(np.asarray(x, np.float64)), name="x", n_features=d.n_features)[0]
+    point = d.schema.encode(d.schema.rows(x), name="x")[0]
     chosen = _numbers(d, features)
-    items = None if X is None else check_items(X, n_features=d.n_features, names=d.feature_names)
+    items = None if X is None else d.schema.encode(X)
     spans, axes = [_span(d, f, point, items) for f in chosen], _axes(ax)
     if len(chosen) == 1:
         return _draw_line(d, point, chosen[0], spans[0], items, axes)
@@ -202,6 +203,21 @@ def _find_table(d: Semimetric, term: str | int) -> tuple[str, Table]:
     return str(term), table
 
 
+def _draw_levels(d: Semimetric, name: str, table: Table, axes: Any) -> Any:
+    """A table between categories, or one with a level for missing values, as it is: a field for every two."""
+    (feature,), levels = table.features, [f"{knot:.3g}" for knot in table.knots[0]]
+    if feature < d.n_features and d.schema.kinds[feature] == "categorical":
+        levels = [*map(str, d.schema.features[feature].categories), "(other)"]
+    levels = [*levels[: d.embedding.grid.counts[feature]], *["(missing)"] * d.embedding.grid.missing[feature]]
+    image = axes.imshow(table.values, cmap=_COLOURS, rasterized=True)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks(range(len(levels)), [_short(level) for level in levels])
+    axes.tick_params(axis="x", labelrotation=45)
+    axes.set(xlabel=f"{name} of y", ylabel=f"{name} of x", title=f"What {name} adds to the distance")
+    axes.figure.colorbar(image, ax=axes, label=_value_label(d), shrink=0.85)
+    return axes
+
+
 def _refined(knots: Floats, values: Floats) -> tuple[Floats, Floats]:
     """The table on equal parts of its cells: linear on the triangles below, so finer triangles change colours only."""
     parts = max(1, -(-_CELLS // (len(knots) - 1)))
@@ -259,8 +275,12 @@ def _numbers(d: Semimetric, features: Sequence[str | int]) -> tuple[int, ...]:
 def _span(d: Semimetric, feature: int, point: Floats, items: Floats | None) -> Floats:
     """Values to draw: the range of the items or of the grid, widened to hold the point."""
     grid = d.embedding.grid
+    if grid.kinds[feature] == "categorical":
+        raise NotSupportedError(
+            f"{d.feature_names[feature]!r} has categories, between which nothing can be drawn; see its table with plot_table"
+        )
     ends = [grid.low[feature], grid.high[feature]] if items is None else items[:, feature]
-    low, high = min(np.min(ends), point[feature]), max(np.max(ends), point[feature])
+    low, high = np.fmin(np.nanmin(ends), point[feature]), np.fmax(np.nanmax(ends), point[feature])
     if low == high:
         low, high = low - 0.5, high + 0.5
     return np.linspace(low, high, _STEPS)
@@ -271,7 +291,8 @@ def _around(d: Semimetric, point: Floats, features: Sequence[int], values: Seque
     around = np.tile(point, (values[0].size, 1))
     for feature, column in zip(features, values, strict=True):
         around[:, feature] = column.ravel()
-    return d.pairwise(point[None], around)[0]
+    pairs = np.column_stack([np.zeros(len(around), np.int64), 1 + np.arange(len(around))])
+    return d.paired_by_index(np.vstack([point, around]), pairs)
 
 
 def _agreement(true: Floats, predicted: Floats) -> str:

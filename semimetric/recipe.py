@@ -1,6 +1,6 @@
 """How to learn: the parameters of an estimator as one checked value."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,9 @@ class Recipe:
     alpha: float = 1e-3
     solver: str | Solver = "auto"
     base_distances: Sequence[Callable[..., Any]] = ()
+    categorical_features: str | Sequence[int | str] | None = "auto"
+    periodic: Mapping[int | str, float] | None = None
+    missing: str = "error"
     n_jobs: int | None = None
     random_state: int | None = None
     verbose: bool = False
@@ -55,6 +58,7 @@ class Recipe:
         check_choice("symmetry", self.symmetry, ("tie", "swap"))
         check_choice("outside", self.outside, ("extend", "clip"))
         check_choice("link", self.link, ("identity", "sqrt"))
+        check_choice("missing", self.missing, ("error", "level"))
         check_alpha("delta", self.delta)
         check_alpha("alpha", self.alpha)
         if self.relative is not True and self.relative is not False:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ._errors import InputError, StorageError, warn
 from ._extras import optional
-from .commands import Answer, at_terminal, check_folder, load_model
+from .commands import Answer, at_terminal, check_folder, check_numbers, load_model
 from .conditions import read_conditions, rows_where
 from .frames import check_table_name, read_items, write_table
 from .item_columns import columns_of, read_columns, write_columns
@@ -54,6 +54,7 @@ def run_query(arguments: Namespace) -> Answer:
     if arguments.k > index.n_samples_fit_:
         raise InputError(f"-k {arguments.k} asks for more than the {index.n_samples_fit_} items of the index; ask for fewer")
     d = index.semimetric
+    check_numbers(d, arguments.index)
     names = tuple(getattr(index, "feature_names_in_", d.feature_names))
     queries = read_items(arguments.queries, arguments.id)
     X = queries.features(names)

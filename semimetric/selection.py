@@ -34,6 +34,7 @@ from .fitting import (
 from .programs.losses import resolve_loss
 from .programs.penalties import total
 from .recipe import Recipe
+from .schema import Names
 from .supervision import item_disjoint_splits
 
 __all__ = ["Candidate", "Choice", "Choices", "decide", "simplest"]
@@ -104,7 +105,7 @@ def _starred(choice: Choice | None, chosen: Choice) -> str:
 
 
 def decide(
-    recipe: Recipe, *, auto_knots: bool, auto_alpha: bool, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]
+    recipe: Recipe, *, auto_knots: bool, auto_alpha: bool, pairs: Pairs, y: Floats, weight: Floats, names: Names
 ) -> tuple[Recipe, Choices]:
     """The recipe with numbers of knots and penalty strength chosen, and what was compared.
 
@@ -147,7 +148,7 @@ def simplest(choices: Sequence[C]) -> C:
 
 
 def _candidates(
-    recipe: Recipe, knots: Sequence[Any], pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]
+    recipe: Recipe, knots: Sequence[Any], pairs: Pairs, y: Floats, weight: Floats, names: Names
 ) -> Iterator[tuple[Recipe, Any, Task]]:
     """Recipe, structure and task for every number of knots whose columns are few enough; the smallest always."""
     task = None

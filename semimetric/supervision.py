@@ -20,7 +20,8 @@ _FEW_COMPONENTS = 30
 def _identities(pairs: Tuples) -> NDArray[np.int64]:
     """The same number for equal items, in the shape of the index: tuples given as points may repeat an item."""
     used, inverse = np.unique(pairs.index, return_inverse=True)
-    _, same = np.unique(pairs.items[used], axis=0, return_inverse=True)
+    items = np.nan_to_num(pairs.items[used], nan=np.inf)  # missing values are equal to one another
+    _, same = np.unique(items, axis=0, return_inverse=True)
     return same.ravel()[inverse.reshape(pairs.index.shape)]
 
 

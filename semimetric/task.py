@@ -8,18 +8,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._errors import InputError
+from ._errors import InputError, NotSupportedError
 from ._types import Floats, Integers, Pairs
 from .base_distances import base_functions
 from .callables import DistanceFunction
 from .embeddings.base import PairMap
 from .embeddings.directions import Directions, fit_directions
+from .embeddings.gaps import GapEmbedding
 from .embeddings.groups import resolve_groups
+from .embeddings.mixed import scales_of
 from .embeddings.pairs import PairEmbedding
 from .embeddings.warped import WarpedEmbedding
 from .grids import Grid
 from .programs.design import PairDesign
 from .recipe import Recipe
+from .schema import Names, Schema
 
 __all__ = ["Structure", "Task", "build", "check_varied", "ends", "make_task"]
 
@@ -34,6 +37,7 @@ class Structure:
     directions: Directions | None
     embedding: PairMap
     bases: tuple[DistanceFunction, ...]
+    schema: Schema
 
     @property
     def n_raw(self) -> int:
@@ -41,29 +45,54 @@ class Structure:
         return len(self.names)
 
 
-def build(recipe: Recipe, items: Floats, names: Sequence[str]) -> Structure:
-    """Directions, grid and embedding for ``items`` (n_items, n_features)."""
-    directions = fit_directions(recipe.directions, items, names=names, random_state=recipe.random_state)
+def build(recipe: Recipe, items: Floats, names: Names) -> Structure:
+    """Directions, grid and embedding for ``items`` (n_items, n_features).
+
+    Parameters
+    ----------
+    recipe : Recipe
+    items : ndarray of shape (n_items, n_features), float64
+        As the schema encodes them.
+    names : Schema, or sequence of str
+        The schema of the table, or the names of numeric features.
+    """
+    schema = Schema.of(names)
+    directions = fit_directions(
+        recipe.directions, items, names=schema.names, random_state=recipe.random_state, usable=schema.usable
+    )
     features = directions.append(items) if directions else items
-    columns = (*names, *(directions.names if directions else ()))
-    if isinstance(recipe.knots, str):
-        grid = Grid.fit(
-            features, n_knots=recipe.n_knots, strategy=recipe.knots, random_state=recipe.random_state, names=columns
-        )
-    else:
-        grid = Grid(recipe.knots)
-    if grid.n_features != features.shape[1]:
-        raise InputError(f"knots are given for {grid.n_features} features, but there are {features.shape[1]}")
-    groups = resolve_groups(recipe.groups, grid.n_features, columns)
-    if not (recipe.base_distances or any(grid.sizes[f] > 1 for group in groups for f in group)):
+    embedded = schema if directions is None else schema.extended(directions.names, directions.matrix)
+    grid = _grid(recipe, features, embedded)
+    groups = resolve_groups(recipe.groups, grid.n_features, embedded.names)
+    if not (recipe.base_distances or any(grid.varies[f] for group in groups for f in group)):
         raise InputError("every feature that groups= names is constant; at least one that differs is required: name others")
-    bases = base_functions(recipe.base_distances, items)
+    bases = base_functions(recipe.base_distances, items, schema)
+    return Structure(schema.names, directions, _embedding(recipe, grid, groups), bases, schema)
+
+
+def _grid(recipe: Recipe, features: Floats, schema: Schema) -> Grid:
+    """Knots placed among the features, or as they are given."""
+    if isinstance(recipe.knots, str):
+        return Grid.fit_encoded(
+            features, schema, n_knots=recipe.n_knots, strategy=recipe.knots, random_state=recipe.random_state,
+            names=schema.names,
+        )  # fmt: skip
+    if len(recipe.knots) != features.shape[1]:
+        raise InputError(f"knots are given for {len(recipe.knots)} features, but there are {features.shape[1]}")
+    return Grid([f.whole_knots(k) for f, k in zip(schema.features, recipe.knots, strict=True)], schema.kinds, schema.missing)
+
+
+def _embedding(recipe: Recipe, grid: Grid, groups: Sequence[tuple[int, ...]]) -> PairMap:
     if recipe.tables == "warped":
-        return Structure(tuple(names), directions, WarpedEmbedding(grid, groups), bases)
-    embedding = PairEmbedding(
-        grid, groups, symmetry=recipe.symmetry_of_columns, zero_diagonal=recipe.axioms is not None
-    )  # fmt: skip
-    return Structure(tuple(names), directions, embedding, bases)
+        embedding = scales_of(grid, groups)
+        if recipe.axioms == "metric" and not embedding.metric:
+            odd = next(f for g in groups for f in g if grid.kinds[f] != "numeric" or grid.missing[f])
+            raise NotSupportedError(
+                f'axioms="metric" needs one scale a feature, and feature {odd} has none: it is {grid.kinds[odd]}, or may be '
+                'missing; use axioms="semimetric"'
+            )
+        return embedding
+    return PairEmbedding(grid, groups, symmetry=recipe.symmetry_of_columns, zero_diagonal=recipe.axioms is not None)
 
 
 def check_varied(items: Floats) -> None:
@@ -137,6 +166,7 @@ def make_task(
     return Task(pairs, target, weight, base, unit, scale)
 
 
-def ends(structure: Structure) -> WarpedEmbedding:
-    """Two knots a feature: the columns of the weighted L1 distance."""
-    return WarpedEmbedding(structure.embedding.grid.ends)
+def ends(structure: Structure) -> PairMap:
+    """One column a feature that varies: those of the weighted L1 distance, two knots each, or of Gower's distance."""
+    grid = structure.embedding.grid
+    return WarpedEmbedding(grid.ends) if grid.plain else GapEmbedding(grid)

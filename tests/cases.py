@@ -5,6 +5,8 @@ import pytest
 
 from semimetric import DistanceApproximator, DistanceRegressor, EvenDirections, InputError
 from semimetric._types import Pairs, Quadruplets, Triplets
+from semimetric.embeddings.gaps import GapEmbedding
+from semimetric.embeddings.mixed import scales_of
 from semimetric.embeddings.pairs import PairEmbedding
 from semimetric.embeddings.warped import WarpedEmbedding
 from semimetric.fitting import Baseline, baseline, build, columns_of, ends, make_task, make_terms
@@ -48,6 +50,12 @@ EMBEDDINGS = {
     "warped": WarpedEmbedding,
 }
 
+# for grids with features of any kind
+MIXED_EMBEDDINGS = {name: make for name, make in EMBEDDINGS.items() if name != "warped"} | {
+    "scales and tables": lambda grid: scales_of(grid, [(f,) for f in range(grid.n_features)]),
+    "gaps": GapEmbedding,
+}
+
 LOSSES = {"squared": Squared(), "absolute": Absolute(), "huber": Huber(0.2)}
 
 MARGIN_LOSSES = {"hinge": Hinge(), "squared hinge": SquaredHinge()}
@@ -89,6 +97,10 @@ RECIPES = {
     "lasso": FAST | {"penalty": "lasso", "delta": 0.0},
     "base": FAST | {"base_distances": (cityblock,)},
     "pca": FAST | {"directions": "pca", "knots": "kmeans"},
+    "categories": FAST | {"categorical_features": [1]},
+    "periodic": FAST | {"periodic": {0: 2.0}, "groups": [(0,), (1, 2)]},
+    "missing": FAST | {"missing": "level"},
+    "mixed warped": FAST | {"tables": "warped", "categorical_features": [2], "periodic": {1: 2.0}},
     "directions": FAST | {"directions": EvenDirections((0, 1), n_directions=3), "tables": "warped", "knots": "uniform"},
 }
 

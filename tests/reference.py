@@ -15,6 +15,36 @@ def locate(value, knots):
     return upper - 1, upper, (value - knots[upper - 1]) / width
 
 
+def position(value, knots, kind="numeric", missing=False):
+    """Where a value lies among the vertices of its feature: a lower vertex plus a fraction."""
+    if missing and np.isnan(value):
+        return float(len(knots))
+    if kind == "periodic":
+        turn = knots[-1] - knots[0]
+        value = knots[0] + (value - knots[0]) % turn
+    lower, _, fraction = locate(value, knots)
+    return lower + fraction
+
+
+def gower(x, y, kinds, widths, weights):
+    """Gower's distance with weights: |x - y| over the range, on the circle over half a turn, 0 or 1 for categories.
+
+    A missing value (None) is half the largest gap away from a number, the largest from a category, 0 from another missing one.
+    """
+    total = 0.0
+    for a, b, kind, width, weight in zip(x, y, kinds, widths, weights, strict=True):
+        if a is None or b is None:
+            gap = 0.0 if a is b else 1.0 if kind == "categorical" else 0.5
+        elif kind == "categorical":
+            gap = float(a != b)
+        elif kind == "periodic":
+            gap = min((a - b) % (2 * width), (b - a) % (2 * width)) / width
+        else:
+            gap = abs(a - b) / width
+        total += weight * gap
+    return total
+
+
 def id_vector(x, knots):
     """Alg. 1 of paper 2 to the letter: {vertex: weight}, a vertex being a tuple of knot numbers."""
     cells = [locate(value, k) for value, k in zip(x, knots, strict=True)]

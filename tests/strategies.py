@@ -18,10 +18,33 @@ def grids(draw, max_features=3, max_knots=5, min_knots=1):
 
 
 @st.composite
-def points(draw, grid, n):
-    """(n, n_features): at knots, at fractions that tie, anywhere in the range, and outside of it."""
+def mixed_grids(draw, max_features=3, max_knots=4, max_categories=4):
+    """Grids with features of every kind, with and without levels for missing values."""
+    n = draw(st.integers(1, max_features))
+    kinds = [draw(st.sampled_from(["numeric", "periodic", "categorical"])) for _ in range(n)]
+    knots = []
+    for kind in kinds:
+        if kind == "categorical":
+            knots.append(np.arange(draw(st.integers(1, max_categories)) + 1.0))
+            continue
+        low = 1 + (kind == "periodic")
+        places = st.lists(st.integers(-12, 12), min_size=low, max_size=max_knots + low - 1, unique=True)
+        knots.append(np.array(sorted(draw(places))) / 4.0)
+    return Grid(knots, kinds, [draw(st.booleans()) for _ in range(n)])
 
-    def value(knots):
+
+@st.composite
+def points(draw, grid, n):
+    """(n, n_features): at knots, at fractions that tie, anywhere in the range, outside of it, and missing where that may be."""
+
+    def value(knots, kind, missing):
+        if missing and draw(st.integers(0, 3)) == 0:
+            return np.nan
+        if kind == "categorical":
+            return draw(st.sampled_from(list(knots)))
+        return number(knots)
+
+    def number(knots):
         kind = draw(st.sampled_from(["knot", "tie", "inside", "outside"]))
         if kind == "knot" or (kind == "tie" and len(knots) == 1):
             return draw(st.sampled_from(list(knots)))
@@ -31,7 +54,8 @@ def points(draw, grid, n):
         low, high = knots[0] - 2.0 * (kind == "outside"), knots[-1] + 2.0 * (kind == "outside")
         return draw(st.floats(low, high, allow_subnormal=False))
 
-    return np.array([[value(knots) for knots in grid.knots] for _ in range(n)], dtype=np.float64)
+    features = list(zip(grid.knots, grid.kinds, grid.missing, strict=True))
+    return np.array([[value(*feature) for feature in features] for _ in range(n)], dtype=np.float64)
 
 
 def groups(n_features, max_size=2):

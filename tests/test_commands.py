@@ -5,7 +5,7 @@ from argparse import Namespace
 import numpy as np
 import pytest
 
-from semimetric import DistanceRegressor, InputError, StorageError, commands
+from semimetric import DistanceRegressor, InputError, NotSupportedError, StorageError, commands
 from semimetric.commands import Answer, called, run_distance, run_info
 
 
@@ -54,3 +54,18 @@ def test_distance_needs_the_features_of_the_model(model, tmp_path):
     )  # fmt: skip
     with pytest.raises(InputError):
         run_distance(given)
+
+
+def test_categories_are_for_python(tmp_path):
+    rows = [[c, h] for c in ("red", "blue") for h in range(20)]
+    pairs = np.random.default_rng(0).integers(0, 40, (200, 2))
+    y = 1.0 + np.abs(pairs[:, 0] - pairs[:, 1])
+    told = {"categorical_features": [0], "periodic": {1: 24}, "preprocessor": np.array(rows, dtype=object)}
+    fitted = DistanceRegressor(n_knots=3, alpha=1e-4, **told).fit(pairs, y)
+    fitted.semimetric_.save(tmp_path / "model.smm")
+    answer = run_info(Namespace(model=str(tmp_path / "model.smm"), json=True))
+    assert answer.values["categories"] == {"x0": ["blue", "red"]}
+    assert list(answer.values["ranges"]) == ["x1"]
+    assert "2 categories: blue, red" in answer.text
+    with pytest.raises(NotSupportedError, match="categorical feature 'x0'.*use it in Python"):
+        commands.load_model(str(tmp_path / "model.smm"))

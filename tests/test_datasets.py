@@ -1,10 +1,19 @@
 import numpy as np
 import pytest
+from cases import assert_refused
 from scipy.spatial.distance import canberra, cityblock
 from scipy.stats import wasserstein_distance
 
 from semimetric import InputError
-from semimetric.datasets import KNOWN_DISTANCES, exact_emd, load_digit_histograms, make_distance_pairs, make_items
+from semimetric.datasets import (
+    KNOWN_DISTANCES,
+    exact_emd,
+    load_digit_histograms,
+    make_distance_pairs,
+    make_items,
+    make_triplet_answers,
+    perceived,
+)
 
 every_known = pytest.mark.parametrize("name", KNOWN_DISTANCES)
 
@@ -86,3 +95,15 @@ def test_wrong_input_is_refused(call, message):
     pytest.importorskip("ot")
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_an_observer_answers_by_the_scale_but_for_noise():
+    made = make_triplet_answers(4000, n_items=50, noise=0.0)
+    head, near, far = perceived(made.items[:, 0])[made.triplets].T
+    assert (np.abs(head - near) <= np.abs(head - far)).all()
+    assert all(len(set(row)) == 3 for row in made.triplets.tolist())
+    head, near, far = perceived(made.items[:, 0])[make_triplet_answers(4000, n_items=50, noise=0.2).triplets].T
+    assert 0.6 < (np.abs(head - near) <= np.abs(head - far)).mean() < 0.95
+    ends = perceived([0.0, 0.5, 1.0])
+    assert np.allclose(ends[[0, 2]], [0, 1], atol=1e-4)
+    assert_refused(lambda: make_triplet_answers(5, n_items=2), "n_items=2", "at least three items")

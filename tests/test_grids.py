@@ -6,7 +6,8 @@ import pytest
 from cases import assert_refused
 
 from semimetric import SemimetricWarning
-from semimetric.grids import Grid
+from semimetric.grids import Grid, schema_of
+from semimetric.schema import Feature, Schema
 
 STRATEGIES = ["quantile", "uniform", "kmeans"]
 
@@ -103,7 +104,61 @@ def test_ends_and_excess():
 
 
 def test_large_data_keep_their_minimum_and_maximum(monkeypatch, rng):
-    monkeypatch.setattr("semimetric.grids._MOST_ROWS", 50)
+    monkeypatch.setattr("semimetric.knots._MOST_ROWS", 50)
     X = rng.normal(size=(1000, 2))
     grid = Grid.fit(X, n_knots=4, random_state=0)
     np.testing.assert_array_equal([grid.low, grid.high], [X.min(axis=0), X.max(axis=0)])
+
+
+MIXED = Grid([[0.0, 1.0, 4.0], [6.0, 12.0, 30.0], [0.0, 1.0, 2.0]], ["numeric", "periodic", "categorical"], [True, True, False])
+
+
+def test_every_kind_has_its_vertices():
+    located = MIXED.locate([[2.5, 30.0, 2.0], [np.nan, 11.0, 0.0], [9.0, np.nan, 1.0], [0.0, -3.0, 1.0]])
+    assert (located.lower + located.fraction).tolist() == [
+        [1.5, 0, 2], [3, pytest.approx(5 / 6), 0], [2, 3, 1], [0, pytest.approx(1 + 9 / 18), 1],
+    ]  # fmt: skip
+    assert (located.upper - located.lower == 1).all()
+    assert MIXED.excess([[9.0, 99.0, 2.0], [np.nan, np.nan, 0.0]]).tolist() == [[5, 0, 0], [0, 0, 0]]
+    assert (MIXED.sizes.tolist(), MIXED.counts.tolist(), MIXED.seams.tolist()) == ([4, 4, 3], [3, 3, 3], [0, 2, 0])
+    assert MIXED.widths.tolist() == [4.0, 12.0, 1.0]
+    assert (MIXED.extends.tolist(), MIXED.varies.tolist(), MIXED.plain) == ([True, False, False], [True] * 3, False)
+
+
+def test_gaps_are_those_of_gower():
+    one = np.arange(4.0)
+    assert MIXED.gap(0, one, np.zeros(4)).tolist() == [0, 1, 4, 2]
+    assert MIXED.gap(1, one, np.zeros(4)).tolist() == [0, 6, 0, 6]
+    assert MIXED.gap(1, np.array([1.5, 3.0]), np.array([0.5, 3.0])).tolist() == [12, 0]
+    assert MIXED.gap(2, one[:3], np.zeros(3)).tolist() == [0, 1, 1]
+    constant = Grid([[5.0]], ["numeric"], [True])
+    assert constant.gap(0, np.array([0.0, 1.0]), np.array([1.0, 1.0])).tolist() == [0.5, 0]
+
+
+def test_some_features_keep_their_kinds():
+    part = MIXED.select(np.array([1, 2]))
+    assert (part.kinds, part.missing) == (("periodic", "categorical"), (True, False))
+    assert [k.tolist() for k in part.knots] == [k.tolist() for k in MIXED.knots[1:]]
+
+
+BAD_KINDS = {
+    "codes": (lambda: Grid([[0.0, 2.0]], ["categorical"]), "feature 0 is categorical", "0, 1, ..., K are required", "one more"),
+    "a point": (lambda: Grid([[0.0]], ["periodic"]), "feature 0 is periodic and has 1 knot", "at least 2"),
+    "kind": (lambda: Grid([[0.0]], ["ordinal"]), "kind='ordinal'", "'categorical'"),
+    "number": (lambda: Grid([[0.0]], ["numeric"] * 2), "1 features, 2 kinds", "one each"),
+    "between": (lambda: MIXED.locate([[0.0, 0.0, 0.5]]), "feature 2 is categorical", "codes from 0 to 2", "encode"),
+    "missing": (lambda: MIXED.locate([[0.0, 0.0, np.nan]]), "NaN or infinity", "finite values are required", "fill them in"),
+    "schema": (lambda: schema_of(MIXED, ["a"], Schema((Feature("a"),))), "kinds ('numeric',)", "the same are required", "give"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_KINDS)
+def test_what_does_not_fit_its_kind_is_refused(name):
+    assert assert_refused(*BAD_KINDS[name])
+
+
+def test_a_grid_has_a_schema_of_codes():
+    schema = schema_of(MIXED, ["a", "b", "c"])
+    assert schema.kinds == MIXED.kinds
+    assert (schema.features[1].period, schema.features[2].categories) == (24.0, (0, 1))
+    assert schema_of(MIXED, ["u", "v", "w"], schema).names == ("u", "v", "w")

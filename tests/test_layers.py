@@ -14,8 +14,9 @@ ORDER = """
 _errors _types _extras _checks _storage _threads
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
 _kernels.metric
-grids callables supervision datasets
-embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.groups embeddings.pairs
+columns schema knots grids callables supervision datasets
+embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
+embeddings.pairs embeddings.gaps embeddings.mixed
 embeddings.scales embeddings.directions embeddings.discriminants embeddings.histograms embeddings.states
 base_distances axioms distance outside
 programs.losses programs.penalties programs.design programs.differences programs.program

@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from semimetric import DistanceRegressor, InputError, NotSupportedError, Semimetric
+from semimetric import DistanceRegressor, InputError, NotSupportedError, Schema, Semimetric
 from semimetric.embeddings.pairs import PairEmbedding
 from semimetric.grids import Grid
 from semimetric.plotting import _refined, _triangles, plot_around, plot_contributions, plot_predicted, plot_table
@@ -180,3 +180,27 @@ def test_long_names_of_terms_are_shortened_and_stay_apart(d, ax):
     labels = [t.get_text() for t in ax.get_yticklabels()]
     assert len(ax.patches) == len(labels) == 2
     assert all(len(label) == 32 and label.endswith("…") for label in labels)
+
+
+@pytest.fixture
+def mixed():
+    schema = Schema.fit([["red", 1.0, 2.0], ["blue", 5.0, 3.0]], categorical_features=[0], periodic={1: 24}, missing="level")
+    grid = Grid([[0.0, 1.0, 2.0], [1.0, 9.0, 25.0], [2.0, 3.0]], schema.kinds, schema.missing)
+    embedding = PairEmbedding(grid)
+    return Semimetric(embedding, embedding.prior(np.ones(3)), np.full(3, 0.1), ("colour", "hour", "size"), schema=schema)
+
+
+def test_tables_between_levels_are_drawn_with_their_names(mixed):
+    for term, want in (("colour", ["blue", "red", "(other)", "(missing)"]), ("hour", ["1", "9", "25", "(missing)"])):
+        axes = plot_table(mixed, term)
+        assert [t.get_text() for t in axes.get_yticklabels()] == want
+        assert (axes.images[0].get_array() == mixed.tables()[term].values).all()
+
+
+def test_around_a_point_of_a_mixed_table(mixed):
+    axes = plot_around(mixed, ["red", 3.0, None], ["hour"])
+    heights = axes.lines[0].get_ydata()
+    assert heights[0] == pytest.approx(heights[-1])  # a whole turn
+    assert plot_contributions(mixed, ["red", 3.0, None], ["blue", 20.0, 2.5]).get_title().startswith("Where")
+    with pytest.raises(NotSupportedError, match="'colour' has categories"):
+        plot_around(mixed, ["red", 3.0, None], ["colour"])

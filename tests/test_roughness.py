@@ -70,3 +70,47 @@ def test_small_grids_have_no_stencils():
         embedding = PairEmbedding(Grid([knots]))
         assert embedding.differences("curves").shape == (0, embedding.n_columns)
         assert embedding.differences("shifts").shape[0] == 0
+
+
+MIXED = Grid(
+    [[0.0, 1.0, 3.0, 4.0], [0.0, 6.0, 12.0, 18.0, 24.0], [0.0, 1.0, 2.0, 3.0]],
+    ["numeric", "periodic", "categorical"],
+    [True] * 3,
+)
+
+
+@pytest.mark.parametrize("kind", ["tables", "curves", "shifts"])
+@pytest.mark.parametrize("groups", ["singles", "pairs"])
+def test_differences_vanish_on_gowers_distance_of_any_kinds(kind, groups):
+    embedding = PairEmbedding(MIXED, groups)
+    w = embedding.prior(np.array([2.0, 3.0, 5.0]))
+    w = w / w if kind == "shifts" else w  # of slopes
+    np.testing.assert_allclose(embedding.differences(kind) @ w, 0.0, atol=1e-12)
+
+
+def test_no_difference_crosses_to_missing_values_or_between_categories():
+    embedding = PairEmbedding(MIXED)
+    touched = {kind: np.flatnonzero(np.abs(embedding.differences(kind)).sum(axis=0)) for kind in ("tables", "curves", "shifts")}
+    owner = embedding.group_of_column
+    assert [set(owner[columns]) for columns in touched.values()] == [{0}, {0}, {0, 1}]
+    numbers, circle, _ = embedding.vertices
+    for kind, columns in touched.items():
+        keys = numbers.keys[columns[owner[columns] == 0]]
+        a, b = np.divmod(keys, 5)
+        assert (a < 4).all()
+        assert (b < 4).all() or kind == "curves"  # along the numbers there are curves beside a missing one
+    around = circle.keys[touched["shifts"][owner[touched["shifts"]] == 1] - len(numbers.keys)]
+    assert set(np.concatenate(np.divmod(around, 6)).tolist()) == {0, 1, 2, 3}
+
+
+def test_shifts_wrap_around_a_circle():
+    embedding = PairEmbedding(MIXED, [(1,)])
+    D = embedding.differences("shifts").toarray()
+    tables = np.zeros((6, 6))
+    for a in range(4):
+        for b in range(4):
+            tables[a, b] = [0.0, 1.0, 5.0, 1.0][(a - b) % 4]
+    w = columns_of(embedding, [tables])
+    np.testing.assert_allclose(D @ w, 0.0, atol=1e-12)
+    w[list(embedding.vertices[0].keys).index(3)] += 1.0  # (0, 3), which neighbours (0, 1) around the seam
+    assert np.count_nonzero(np.abs(D @ w) > 0.1) >= 2

@@ -48,3 +48,20 @@ def test_a_table_that_cannot_be_numbered_is_refused():
     wide = Grid([np.arange(50_000.0)] * 3)
     assert_refused(lambda: Vertices.of(wide, (0, 1, 2), tied=True, zero_diagonal=True), "grid points", "at most", "fewer knots")
     assert not Vertices.of(wide, (0, 1), tied=True, zero_diagonal=True).fits
+
+
+@pytest.mark.parametrize(("tied", "zero"), [(True, True), (True, False), (False, True), (False, False)])
+def test_the_seam_of_a_circle_is_its_first_vertex(tied, zero):
+    grid = Grid([[0.0, 1.0], [0.0, 6.0, 12.0, 24.0]], ["numeric", "periodic"], [False, True])
+    v = Vertices.of(grid, (0, 1), tied=tied, zero_diagonal=zero)
+    assert v.seams == (0, 3)
+    first = [5 * a + (0 if b == 3 else b) for a in range(2) for b in range(5)]
+    table = v.lookup(base=0, none=-1, unseen=-2).reshape(10, 10)
+    assert (table == table[np.ix_(first, first)]).all()
+    assert (table[first, np.arange(10)] == -1).all() == zero
+    n = 8 * 7 if zero else 64
+    assert len(v.keys) == (n // 2 if zero else 36) if tied else n
+    assert set(table[table >= 0].tolist()) == set(range(len(v.keys)))
+    assert (v.canonical(np.array([3, 30, 33])) == v.canonical(np.array([0, 0, 0]))).all()
+    some = v.restricted(np.array([3, 31]))  # (0, 3) is the diagonal, (3, 1) is (0, 1)
+    assert some.keys.tolist() == ([1] if zero else [0, 1])

@@ -12,11 +12,12 @@ from scipy import sparse
 
 from .._errors import InputError
 from .._kernels.simplex import Located
+from .._threads import blocks
 from .._types import ArrayLike, Floats, Integers
 from ..grids import Grid
 from .rows import Rows
 
-__all__ = ["Items", "PairMap", "Table", "check_columns", "check_rows"]
+__all__ = ["Items", "PairMap", "Table", "check_columns", "check_rows", "mirror"]
 
 
 class Items(NamedTuple):
@@ -53,9 +54,19 @@ def check_columns(w: Floats, n_columns: int) -> None:
         raise InputError(f"weights have shape {np.shape(w)}; one for each of the {n_columns} columns is required")
 
 
+def mirror(out: Floats) -> None:
+    """Copy the upper triangle onto the lower one, in blocks."""
+    for block in blocks(len(out), 512):
+        out[block.stop :, block] = out[block, block.stop :].T
+        square = out[block, block]
+        square[...] = np.triu(square) + np.triu(square, 1).T
+
+
 class Table(NamedTuple):
     """One group's part of a distance.
 
+    ``knots`` are the values of each feature at its grid points: of a periodic one the last is the first again, a categorical
+    one has codes, the last being that of categories that were not in the fit, and NaN is the level of missing values.
     ``values[a, b]`` is its value between grid points a and b; for a group of several features, grid points are
     numbered with the first feature running slowest, and ``values`` has shape (C, C), C the product of their knots.
     """
@@ -132,7 +143,10 @@ class PairMap(ABC):
 
     @abstractmethod
     def prior(self, slopes: Floats) -> Floats:
-        """The weights whose distance is the weighted L1 distance sum_f slopes[f] |x_f - y_f|, in range."""
+        """The weights whose distance is weighted L1, sum_f slopes[f] |x_f - y_f| in range, or of any features Gower's.
+
+        That is sum_f slopes[f] gap_f(x_f, y_f), with `Grid.gap`.
+        """
 
     @abstractmethod
     def differences(self, kind: str) -> sparse.csr_array:
@@ -153,6 +167,10 @@ class PairMap(ABC):
     def expanded(self, w: Floats) -> "tuple[PairMap, Floats]":
         """The same distance with columns for all vertices whose table can be held, and its weights."""
         return self, w
+
+    def with_unseen(self, w: Floats) -> Floats:
+        """The weights, those of categories that were not in the fit being made of those that were."""
+        return w
 
     def in_unit(self, unit: float) -> "PairMap":
         """The map for weights that are multiplied by ``unit``."""

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import norm, qmc
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.decomposition import PCA
@@ -66,10 +67,22 @@ class Directions(Value):
         """[X, X Mᵀ], shape (n, n_features + n_directions); a row has the same bits whatever the other rows are."""
         if X.shape != (len(X), self.n_features):
             raise InputError(f"X has shape {X.shape}; (n_items, {self.n_features}) is required")
-        mapped = np.empty((len(X), len(self.matrix)))
-        cells = X if self._scales is None else self._scales.thermometer(X)
+        mapped, gone = np.empty((len(X), len(self.matrix))), np.isnan(X)
+        given = np.where(gone, 0.0, X) if gone.any() else X
+        cells = given if self._scales is None else self._scales.thermometer(given)
         linear_map(np.ascontiguousarray(cells), np.array(self.matrix.T, order="C"), mapped)
+        if given is not X:  # a direction is missing where a feature that it uses is
+            mapped[gone @ self._uses.T] = np.nan
         return np.hstack([X, mapped])
+
+    @cached_property
+    def _uses(self) -> NDArray[np.bool_]:
+        """Whether each direction depends on each raw feature, shape (n_directions, n_features)."""
+        if not self.bends:
+            return self.matrix != 0
+        starts = np.concatenate([[0], np.cumsum([len(k) - 1 for k in self.bends])])
+        parts = [(self.matrix[:, a:b] != 0).any(axis=1) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        return np.column_stack(parts)
 
 
 def _read_only(array: Floats) -> Floats:
@@ -78,7 +91,14 @@ def _read_only(array: Floats) -> Floats:
     return copy
 
 
-def fit_directions(directions: Any, X: Floats, *, names: Sequence[str], random_state: int | None = None) -> Directions | None:
+def fit_directions(
+    directions: Any,
+    X: Floats,
+    *,
+    names: Sequence[str],
+    random_state: int | None = None,
+    usable: NDArray[np.bool_] | None = None,
+) -> Directions | None:
     """What ``directions=`` means for the items X.
 
     Parameters
@@ -90,15 +110,20 @@ def fit_directions(directions: Any, X: Floats, *, names: Sequence[str], random_s
         Names of the raw features.
     random_state : int or None
         For the PCA.
+    usable : ndarray of bool of shape (n_features,) or None
+        The features that directions may combine, all by default; others have the coefficient 0. Transformers are fitted on
+        these alone, and on the rows where none of them is missing.
 
     Raises
     ------
     InputError
-        If the map has the wrong shape, holds no finite numbers, or has an all-zero direction, or a transformer that is not
-        fitted needs labels.
+        If the map uses another feature than it may, has the wrong shape, holds no finite numbers, or has an all-zero
+        direction, or a transformer that is not fitted needs labels.
     """
     if directions is None or isinstance(directions, Directions):
         return directions
+    if usable is not None and not (usable.all() and np.isfinite(X).all()):
+        return _fitted_among(directions, X, usable, names, random_state)
     if isinstance(directions, str):
         if directions != "pca":
             raise InputError(
@@ -117,6 +142,36 @@ def fit_directions(directions: Any, X: Floats, *, names: Sequence[str], random_s
         raise InputError(f"{type(transformer).__name__} has no components_; directions= needs a linear map")
     labels = [str(name) for name in transformer.get_feature_names_out()]
     return _checked(np.asarray(transformer.components_, dtype=np.float64), labels, X.shape[1])
+
+
+def _fitted_among(
+    directions: Any, X: Floats, usable: NDArray[np.bool_], names: Sequence[str], random_state: int | None
+) -> Directions | None:
+    """`fit_directions` on the usable features; an array, and `EvenDirections` of named features, say all coefficients."""
+    if isinstance(directions, (list, tuple)) and directions and all(hasattr(d, "fit") for d in directions):
+        parts = [_fitted_among(d, X, usable, names, random_state) for d in directions]
+        merged = tuple(f"{k}:{name}" for k, part in enumerate(parts) if part for name in part.names)
+        return Directions(np.vstack([part.matrix for part in parts if part]), merged)
+    named = isinstance(directions, EvenDirections) and directions.features is not None
+    if named or not (isinstance(directions, str) or hasattr(directions, "fit")):
+        found = fit_directions(directions, np.zeros((1, X.shape[1])), names=names)
+        if found is not None and (found.matrix[:, ~usable] != 0).any():
+            wrong = names[int(np.flatnonzero((found.matrix != 0).any(axis=0) & ~usable)[0])]
+            raise InputError(f"directions= use {wrong!r}, which is no number; directions combine numbers: leave it out")
+        return found
+    rows = X[:, usable][np.isfinite(X[:, usable]).all(axis=1)]
+    if not rows.size:
+        raise InputError(
+            f"directions={directions!r} have no items to be fitted on: {int(usable.sum())} features are numbers, and no item "
+            "has all of them; give an array, or leave directions out"
+        )
+    part = fit_directions(
+        directions, rows, names=[n for n, use in zip(names, usable, strict=True) if use], random_state=random_state
+    )
+    assert part is not None  # only None gives None
+    matrix = np.zeros((len(part.matrix), X.shape[1]))
+    matrix[:, usable] = part.matrix
+    return Directions(matrix, part.names)
 
 
 def _fitted(transformer: Any, X: Floats, names: Sequence[str]) -> Any:

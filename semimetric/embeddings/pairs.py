@@ -25,6 +25,7 @@ from .base import Items, PairMap, Table, check_columns, check_rows
 from .groups import resolve_groups
 from .roughness import table_differences
 from .rows import SparseRows
+from .unseen import fill_unseen
 from .vertices import Vertices
 
 __all__ = ["PairEmbedding"]
@@ -123,6 +124,17 @@ class PairEmbedding(PairMap):
             parts.append(full)
         return whole, np.concatenate(parts)
 
+    def with_unseen(self, w: Floats) -> Floats:
+        if "categorical" not in self.grid.kinds:
+            return w
+        padded, out = np.append(w, 0.0), w.copy()
+        for g, v in enumerate(self.vertices):
+            if v.held:
+                table = padded[self._lookups[g]].reshape(*v.sizes, *v.sizes)
+                kinds, counts = [self.grid.kinds[f] for f in v.group], [len(self.grid.knots[f]) for f in v.group]
+                out[self._base[g] : self._base[g + 1]] = fill_unseen(table, kinds, counts).ravel()[v.keys]
+        return out
+
     @property
     def _unseen(self) -> Floats:
         return np.zeros(self.grid.n_features) if self.unseen_slopes is None else self.unseen_slopes
@@ -155,7 +167,7 @@ class PairEmbedding(PairMap):
         number = {int(f): k for k, f in enumerate(features)}
         groups = [tuple(number[f] for f in self.groups[g]) for g in keep]
         return PairEmbedding(
-            Grid([self.grid.knots[f] for f in features]), groups, symmetry=self.symmetry,
+            self.grid.select(features), groups, symmetry=self.symmetry,
             zero_diagonal=self.zero_diagonal,
             vertices=[replace(self.vertices[g], group=group) for g, group in zip(keep, groups, strict=True)],
             unseen_slopes=None if self.unseen_slopes is None else self.unseen_slopes[features],
@@ -297,7 +309,7 @@ class PairEmbedding(PairMap):
             raise NotSupportedError("a group holds only touched vertices, so its table is too large to be shown whole")
         padded = np.append(w, 0.0)
         return [
-            Table(v.group, tuple(self.grid.knots[f] for f in v.group), padded[self._lookups[g]].reshape(v.n_points, -1))
+            Table(v.group, tuple(self.grid.vertices(f) for f in v.group), padded[self._lookups[g]].reshape(v.n_points, -1))
             for g, v in enumerate(self.vertices)
         ]
 
@@ -314,7 +326,11 @@ class PairEmbedding(PairMap):
         if not self.holds_tables:
             raise NotSupportedError("a difference penalty needs tables that can be held; use a ridge towards the prior")
         tables = [(self._lookups[g], v.sizes, [self.grid.knots[f] for f in v.group]) for g, v in enumerate(self.vertices)]
-        parts = [table_differences(*table, kind=kind, n_columns=self.n_columns) for table in tables]
+        kinds = [[self.grid.kinds[f] for f in v.group] for v in self.vertices]
+        parts = [
+            table_differences(*table, kind=kind, n_columns=self.n_columns, kinds=k)
+            for table, k in zip(tables, kinds, strict=True)
+        ]
         scale = np.sqrt(0.5) if self.symmetry == "tie" else 1.0  # a tied block and its mirror image are one
         return sparse.csr_array(sparse.vstack(parts, format="csr") * scale)
 

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._errors import NotSupportedError
 from .._kernels.metric import make_metric
 from .._kernels.search import Scales
+from .._kernels.simplex import Located
 from .._types import Floats, Integers
 from .base import PairMap
 from .pairs import PairEmbedding
@@ -21,13 +23,25 @@ __all__ = ["SingleParts", "compiled_metric", "part_of", "single_groups", "single
 class SingleParts(NamedTuple):
     """One part a feature: its number, the unit of what lies outside its range, and the tables.
 
-    The first ``n_tables`` features have a table of their own, the others only a slope outside (their tables are zero).
+    The first ``n_tables`` features have a table of their own, the others only a slope outside (their tables are zero). What
+    lies outside the range of a number that may be missing is a part of its own, since positions that went on beyond the range
+    would meet the missing level; ``within`` and ``beyond`` say of which a part's position is made.
     """
 
     features: Integers
     n_tables: int
     unit: Floats
     scales: Scales
+    within: NDArray[np.bool_]
+    beyond: NDArray[np.bool_]
+
+    def positions(self, located: Located, excess: Floats) -> Floats:
+        """Positions of located values (n, F), shape (n, n_parts)."""
+        f = self.features
+        inside, outside = located.lower[:, f] + located.fraction[:, f], excess[:, f] / self.unit
+        if self.within.all() and self.beyond.all():
+            return inside + outside
+        return np.where(self.within, inside, 0.0) + np.where(self.beyond, outside, 0.0)
 
 
 def single_groups(embedding: PairMap) -> Integers:
@@ -45,20 +59,22 @@ def part_of(embedding: PairMap, weights: Floats, groups: Integers) -> tuple[Pair
 
 def single_parts(embedding: PairMap, weights: Floats, epsilon: Floats, *, transposed: bool = False) -> SingleParts:
     """The one-feature parts; tables have the first vector's vertex first, or the second's if ``transposed``."""
-    groups = single_groups(embedding)
+    grid, groups = embedding.grid, single_groups(embedding)
     own = np.array([embedding.groups[g][0] for g in groups], dtype=np.int64)
-    features = np.concatenate([own, np.setdiff1d(np.flatnonzero(epsilon), own)])
+    missing, sloped = np.array(grid.missing), np.flatnonzero(epsilon)
+    features = np.concatenate([own, sloped[missing[sloped] | ~np.isin(sloped, own)]])
     tables = []
     if len(groups):
         part, w = part_of(embedding, weights, groups)
         tables = [table.values.T if transposed else table.values for table in part.tables(w)]
-    grid = embedding.grid
-    size, width = grid.sizes[features], (grid.high - grid.low)[features]
+    table, apart = np.arange(len(features)) < len(own), missing[features]
+    size, width = np.where(apart & ~table, 1, grid.sizes[features]), (grid.high - grid.low)[features]
     unit = np.where(width > 0, width, 1.0)
     tables += [np.zeros((c, c)) for c in size[len(own) :]]
     flat = np.concatenate([t.ravel() for t in tables]) if tables else np.empty(0)
-    scales = Scales(size, _starts(size * size), _starts(2 * np.maximum(size - 1, 1)), epsilon[features] * unit, flat)
-    return SingleParts(features, len(own), unit, scales)
+    slopes = np.where(apart & table, 0.0, epsilon[features] * unit)
+    scales = Scales(size, _starts(size * size), _starts(2 * np.maximum(size - 1, 1)), slopes, flat)
+    return SingleParts(features, len(own), unit, scales, table | ~apart, ~(table & apart))
 
 
 def compiled_metric(

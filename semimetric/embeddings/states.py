@@ -9,6 +9,7 @@ from .._errors import StorageError
 from ..grids import Grid
 from .base import PairMap
 from .directions import Directions
+from .mixed import MixedEmbedding, scales_of
 from .pairs import PairEmbedding
 from .warped import WarpedEmbedding
 
@@ -20,7 +21,12 @@ Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 def map_state(embedding: PairMap) -> Parts:
     """JSON values and arrays of a pair map."""
     values: dict[str, Any] = {"groups": [list(g) for g in embedding.groups]}
-    arrays: dict[str, NDArray[Any]] = {"knots": embedding.grid.flat, "knot_counts": embedding.grid.sizes}
+    grid = embedding.grid
+    arrays: dict[str, NDArray[Any]] = {"knots": grid.flat, "knot_counts": grid.counts}
+    if not grid.plain:
+        values |= {"kinds": list(grid.kinds), "missing": list(grid.missing)}
+    if isinstance(embedding, MixedEmbedding):
+        return values | {"kind": "mixed"}, arrays
     if isinstance(embedding, WarpedEmbedding):
         return values | {"kind": "warped"}, arrays
     if not isinstance(embedding, PairEmbedding):
@@ -36,10 +42,13 @@ def map_state(embedding: PairMap) -> Parts:
 
 def read_map(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PairMap:
     """The pair map of `map_state`."""
-    grid = Grid(np.split(arrays["knots"], np.cumsum(arrays["knot_counts"])[:-1]))
+    knots = np.split(arrays["knots"], np.cumsum(arrays["knot_counts"])[:-1])
+    grid = Grid(knots, values.get("kinds", ()), values.get("missing", ()))
     groups = [tuple(g) for g in values["groups"]]
     if values["kind"] == "warped":
         return WarpedEmbedding(grid, groups)
+    if values["kind"] == "mixed":
+        return scales_of(grid, groups)
     whole = PairEmbedding(grid, groups, symmetry=values["symmetry"], zero_diagonal=values["zero_diagonal"])
     touched = {g: arrays[f"touched_{g}"] for g in range(len(groups)) if f"touched_{g}" in arrays}
     if not touched:

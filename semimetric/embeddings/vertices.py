@@ -28,11 +28,13 @@ class Vertices(Value):
     Parameters
     ----------
     group, sizes : tuple of int
-        The features and their numbers of knots.
+        The features and their numbers of vertices.
     tied, zero_diagonal : bool
         Whether (a, b) and (b, a) share a column; whether (a, a) has none.
     touched : ndarray of int64 or None
         Sorted canonical vertices that are columns; None means all.
+    seams : tuple of int
+        Of each feature the vertex that is vertex 0 again, because the feature is periodic; 0 for none.
     """
 
     group: tuple[int, ...]
@@ -40,6 +42,7 @@ class Vertices(Value):
     tied: bool
     zero_diagonal: bool
     touched: Integers | None = None
+    seams: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.touched is not None:
@@ -48,7 +51,8 @@ class Vertices(Value):
     @classmethod
     def of(cls, grid: Grid, group: tuple[int, ...], *, tied: bool, zero_diagonal: bool) -> "Vertices":
         """All vertices of ``group`` on ``grid``."""
-        vertices = cls(group, tuple(int(grid.sizes[f]) for f in group), tied, zero_diagonal)
+        sizes, seams = (tuple(int(values[f]) for f in group) for values in (grid.sizes, grid.seams))
+        vertices = cls(group, sizes, tied, zero_diagonal, None, seams)
         if vertices.n_points > _MOST_POINTS:
             raise InputError(
                 f"group {group} has {vertices.n_points} grid points; at most {_MOST_POINTS} can be numbered: "
@@ -89,18 +93,30 @@ class Vertices(Value):
         everything = np.arange(self.n_points**2, dtype=np.int64)
         a, b = np.divmod(everything, self.n_points)
         keep = a <= b if self.tied else np.ones(len(a), dtype=bool)
+        if any(self.seams):
+            keep &= self._first(a) == a
+            keep &= self._first(b) == b
         return everything[keep & (a != b)] if self.zero_diagonal else everything[keep]
 
+    def _first(self, points: Integers) -> Integers:
+        """The grid point that stands for each: vertex 0 of a periodic feature, for its seam."""
+        for stride, size, seam in zip(self.strides, self.sizes, self.seams, strict=False):
+            if seam:
+                points = points - np.where(points // stride % size == seam, seam * stride, 0)
+        return points
+
     def canonical(self, vertices: Integers) -> Integers:
-        """The vertex that stands for (a, b): the smaller of (a, b) and (b, a) where they are tied."""
-        if not self.tied:
+        """The vertex that stands for (a, b): at no seam, and the smaller of (a, b) and (b, a) where they are tied."""
+        if not self.tied and not any(self.seams):
             return vertices
-        a, b = np.divmod(vertices, self.n_points)
+        a, b = map(self._first, np.divmod(vertices, self.n_points))
+        if not self.tied:
+            return a * self.n_points + b
         return np.minimum(a, b) * self.n_points + np.maximum(a, b)
 
     def on_diagonal(self, vertices: Integers) -> NDArray[np.bool_]:
-        """Whether a == b."""
-        a, b = np.divmod(vertices, self.n_points)
+        """Whether a == b, or both are the same value."""
+        a, b = map(self._first, np.divmod(vertices, self.n_points))
         return a == b
 
     def restricted(self, vertices: Integers) -> "Vertices":
@@ -123,14 +139,16 @@ class Vertices(Value):
         return self.columns(np.arange(self.n_points**2, dtype=np.int64), base=base, none=none, unseen=unseen)
 
     def coordinates(self, grid: Grid, points: Integers) -> list[Floats]:
-        """Values of the group's features at numbered grid points."""
-        parts = zip(self.group, self.strides, self.sizes, strict=True)
-        return [grid.knots[f][(points // stride) % size] for f, stride, size in parts]
+        """Values of the group's features at numbered grid points; NaN is the missing level."""
+        return [grid.vertices(f)[places] for f, places in zip(self.group, self._places(points), strict=True)]
+
+    def _places(self, points: Integers) -> list[Integers]:
+        return [(points // stride) % size for stride, size in zip(self.strides, self.sizes, strict=True)]
 
     def weighted_l1(self, grid: Grid, vertices: Integers, slopes: Floats) -> Floats:
-        """sum_f slopes[f] |v_f(a) - v_f(b)| at vertices; ``slopes`` over all features of the grid."""
-        a, b = np.divmod(vertices, self.n_points)
+        """sum_f slopes[f] gap_f(a, b) at vertices, |v_f(a) - v_f(b)| of numbers; ``slopes`` over all features of the grid."""
+        a, b = map(self._places, np.divmod(vertices, self.n_points))
         total = np.zeros(len(vertices))
-        for f, u, v in zip(self.group, self.coordinates(grid, a), self.coordinates(grid, b), strict=True):
-            total += slopes[f] * np.abs(u - v)
+        for f, u, v in zip(self.group, a, b, strict=True):
+            total += slopes[f] * grid.gap(f, u, v)
         return total

@@ -35,7 +35,7 @@ class WarpedEmbedding(PairMap):
     Raises
     ------
     NotSupportedError
-        If a group has more than one feature.
+        If a group has more than one feature, or one that is not a number that is always there (see `mixed`).
     """
 
     symmetric = zero_diagonal = metric = True
@@ -45,6 +45,10 @@ class WarpedEmbedding(PairMap):
         self.groups = tuple(groups) if groups is not None else tuple((f,) for f in range(grid.n_features))
         if any(len(g) != 1 for g in self.groups):
             raise NotSupportedError('tables="warped" has one scale a feature; use groups="singles", or tables="full"')
+        if odd := [g[0] for g in self.groups if not grid.extends[g[0]] or grid.missing[g[0]]]:
+            raise NotSupportedError(
+                f"feature {odd[0]} has no scale: it is {grid.kinds[odd[0]]}, or may be missing; use full tables"
+            )
         self._features = np.array([g[0] for g in self.groups], dtype=np.int64)
         cells = self.grid.sizes[self._features] - 1
         self._starts = np.concatenate([[0], np.cumsum(cells)])
@@ -61,7 +65,7 @@ class WarpedEmbedding(PairMap):
 
     def select(self, keep: Integers, features: Integers) -> "WarpedEmbedding":
         number = {int(f): k for k, f in enumerate(features)}
-        return WarpedEmbedding(Grid([self.grid.knots[f] for f in features]), [(number[self.groups[g][0]],) for g in keep])
+        return WarpedEmbedding(self.grid.select(features), [(number[self.groups[g][0]],) for g in keep])
 
     def locate(self, X: ArrayLike) -> Items:
         located = self.grid.locate(X)

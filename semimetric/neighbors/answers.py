@@ -136,7 +136,7 @@ class Collection(NamedTuple):
         vectors = np.concatenate([X, self.vectors(found.ids).reshape(n * m, -1)]).astype(np.float64)
         pairs = np.column_stack([np.repeat(np.arange(n), m), n + np.arange(n * m)])
         pairs = pairs if self.oriented.side == "query-first" else pairs[:, ::-1]
-        function = DistanceFunction.detect(distance, vectors)
+        function = DistanceFunction.detect(distance, vectors, schema=self.oriented.semimetric.schema)
         true = function.evaluate(Pairs(vectors, pairs), n_jobs=n_jobs, verbose=verbose).reshape(n, m)
         order = np.lexsort((found.ids, true), axis=-1)[:, :k]
         return found._replace(

@@ -109,8 +109,8 @@ class NeighborIndex(StoredIndex, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), n >= 1
-            float32 is kept as it is.
+        X : array-like of shape (n, n_features), n >= 1, or frame
+            What the distance takes; float32 is kept as it is.
         y : ignored
         ids : array-like of shape (n,) or None
             Distinct 64-bit integers or strings; row numbers by default.
@@ -279,8 +279,11 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         return Recall.of(true.distances, got.distances)
 
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
-        items = validate_data(self, X, dtype=[np.float64, np.float32], order="C", copy=True, reset=reset)
         d = self.semimetric if reset else self._oriented.semimetric
+        if not d.schema.plain:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return d.schema.encode(X)
+        items = validate_data(self, X, dtype=[np.float64, np.float32], order="C", copy=True, reset=reset)
         check_shape(items, X, n_features=d.n_features, names=d.feature_names)
         return items
 

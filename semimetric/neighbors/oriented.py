@@ -157,6 +157,7 @@ class Oriented:
         knots = [np.array_equal(x, y) for x, y in zip(a.embedding.grid.knots, b.embedding.grid.knots, strict=False)]
         groups = (a.embedding.groups, a.embedding.continuous, len(a.embedding.grid.knots))
         same = groups == (b.embedding.groups, b.embedding.continuous, len(b.embedding.grid.knots)) and all(knots)
+        same = same and a.schema.reads_as(b.schema)
         if a.directions is None or b.directions is None:
             return same and a.directions is b.directions
         return same and a.directions.same_as(b.directions)
@@ -176,9 +177,9 @@ class Oriented:
         d = self.semimetric
         features = d.directions.append(raw) if d.directions else raw
         located, excess = d.embedding.grid.locate(features), d.embedding.grid.excess(features)
-        f = self.features
-        positions = located.lower[:, f] + located.fraction[:, f] + excess[:, f] / self._parts.unit
-        return positions, self.joint[0].locate(features[:, self.joint_features]) if self.joint else None
+        return self._parts.positions(located, excess), self.joint[0].locate(
+            features[:, self.joint_features]
+        ) if self.joint else None
 
     def profiles(self, queries: Points) -> Profiles:
         """A block of queries, tabulated."""
