@@ -1,9 +1,9 @@
 """What is ``"auto"`` when a distance is learned from comparisons: directions, knots and strength, by held-out errors.
 
 Held-out tuples share no item with those trained on. Discriminants are taken unless raw features alone err less by more than
-one standard error, paired by split: few items are held out, and on items of the data sets tried (`benchmarks/pairs.py`)
-discriminants were seldom worse by much and often better. Given these, the fewest knots and then the strongest penalty within
-one standard error of the best, as in `selection`. Candidates are fitted by the squared hinge whatever the loss.
+one standard error, paired by split: few items are held out, and a lucky split must not cost them. Given these, the fewest
+knots and then the strongest penalty within one standard error of the best, as in `selection`. Candidates are fitted by the
+squared hinge whatever the loss.
 """
 
 import warnings
