@@ -17,6 +17,8 @@ from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
 from .embeddings.pairs import PairEmbedding
 from .estimators.approximator import DistanceApproximator
+from .estimators.classifier import SemimetricClassifier, SemimetricRegressor
+from .estimators.large_margin import LargeMarginLearner
 from .estimators.pair_learner import PairLearner
 from .estimators.quadruplet_learner import QuadrupletLearner
 from .estimators.regressor import DistanceRegressor
@@ -47,6 +49,7 @@ __all__ = [
     "Huber",
     "InputError",
     "InteriorPoint",
+    "LargeMarginLearner",
     "Lasso",
     "Linear",
     "MissingExtraError",
@@ -61,8 +64,10 @@ __all__ = [
     "Roughness",
     "Schema",
     "Semimetric",
+    "SemimetricClassifier",
     "SemimetricError",
     "SemimetricNeighborsTransformer",
+    "SemimetricRegressor",
     "SemimetricWarning",
     "Shift",
     "Squared",

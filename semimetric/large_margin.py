@@ -7,8 +7,8 @@ they are found again in a few passes, and each pass is a convex program, warm fr
 the mean distance to a target under the even L1 distance, to which every feature contributes equally: units play no part.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,16 +19,18 @@ from .distance import Semimetric
 from .embeddings.base import Items, PairMap
 from .embeddings.directions import Directions
 from .embeddings.labelled import LABELLED, labelled_directions
+from .embeddings.warped import WarpedEmbedding
 from .fitting import Baseline, Terms, ends, keeping, keeps_all, make_terms
 from .margins import spread_of
 from .neighbourhoods import Found, Neighbourhoods, search
 from .programs.design import Design
 from .programs.differences import DifferenceDesign
 from .programs.losses import resolve_loss
-from .programs.penalties import Linear, Penalty
+from .programs.penalties import Linear, Penalty, Ridge
 from .programs.program import ConvexProgram
 from .programs.shared import SharedDesign, pair_rows
 from .recipe import Recipe
+from .schema import Schema
 from .solvers.auto import choose
 from .solvers.base import Solution, Status
 from .task import Structure, Task, build
@@ -85,19 +87,22 @@ class Pass(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """The distance, and the passes that led to it."""
+    """The distance, the passes that led to it, and pairs of items and impostors under it, shape (n_pairs, 2)."""
 
     semimetric: Semimetric
     passes: tuple[Pass, ...]
+    impostors: Integers
 
 
-def structure_of(recipe: Recipe, classes: Classes, names: Sequence[str], items: Floats | None = None) -> Structure:
+def structure_of(recipe: Recipe, classes: Classes, schema: Schema) -> Structure:
     """Directions from the labels, then grid and embedding."""
     kind = recipe.directions
     if isinstance(kind, str) and kind in LABELLED:
-        fitted = labelled_directions(kind, classes.items, classes.labels, random_state=recipe.random_state)
+        fitted = labelled_directions(
+            kind, classes.items, classes.labels, usable=schema.usable, random_state=recipe.random_state
+        )  # fmt: skip
         recipe = replace(recipe, directions=fitted)
-    return build(recipe, classes.items if items is None else items, names)
+    return build(recipe, classes.items, schema)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +127,8 @@ def learn(recipe: Recipe, rule: LargeMargin, structure: Structure, classes: Clas
     Ctrl-C ends the passes: what was reached is returned, with the status INTERRUPTED in its last solution.
     """
     setting = _setting(recipe, rule, structure, classes)
-    weights, passes = run(setting, start)
-    return Learned(assembled(setting, weights), passes)
+    weights, passes, impostors = _run(setting, start)
+    return Learned(_assembled(setting, weights), passes, impostors)
 
 
 def _setting(recipe: Recipe, rule: LargeMargin, structure: Structure, classes: Classes) -> _Setting:
@@ -178,14 +183,15 @@ def _found(setting: _Setting, weights: Floats) -> Found:
     return search(hoods, weights, setting.rule.n_targets, setting.rule.n_impostors)
 
 
-def run(setting: _Setting, start: Floats | None = None) -> tuple[Floats, tuple[Pass, ...]]:
-    """The weights after all passes, and the passes."""
+def _run(setting: _Setting, start: Floats | None) -> tuple[Floats, tuple[Pass, ...], Integers]:
+    """The weights after all passes, the passes, and the impostors of the last one."""
     terms = make_terms(setting.recipe, setting.structure, setting.base)
     weights = np.maximum(terms.columns.prior if start is None else start, terms.lower)
     passes: list[Pass] = []
     for _ in range(setting.rule.n_passes):
         try:
-            program = _program(setting, _found(setting, weights), terms)
+            found = _found(setting, weights)
+            program = _program(setting, found, terms)
             solver, reason = choose(setting.recipe.solver, program)
             before = program.objective(weights)
             solution = solver.solve(program, start=weights, verbose=setting.recipe.verbose)
@@ -195,13 +201,17 @@ def run(setting: _Setting, start: Floats | None = None) -> tuple[Floats, tuple[P
             stopped = replace(passes[-1].solution, status=Status.INTERRUPTED)
             passes[-1] = passes[-1]._replace(solution=stopped)
             break
-        weights = terms.settled(solution.weights, program.penalty, lambda p=program: p.design.absolute.rmatvec(p.sample_weight))
+        weights = terms.settled(solution.weights, program.penalty, partial(_norms, program))
         solution = replace(solution, weights=weights, solver=f"{solution.solver} ({reason})")
         violated = int((program.design.matvec(weights) - program.y > 0).sum())
         passes.append(Pass(len(program.y), violated, before, solution.objective, solution))
         if solution.status is Status.INTERRUPTED:
             break
-    return weights, tuple(passes)
+    return weights, tuple(passes), np.column_stack(found.impostors)
+
+
+def _norms(program: ConvexProgram) -> Floats:
+    return program.design.absolute.rmatvec(program.sample_weight)
 
 
 def _program(setting: _Setting, found: Found, terms: Terms) -> ConvexProgram:
@@ -210,11 +220,18 @@ def _program(setting: _Setting, found: Found, terms: Terms) -> ConvexProgram:
     anchor = setting.classes.weight[triplets[:, 0]]
     weight = anchor / anchor.sum()
     design = _design(setting, found, triplets)
-    penalties: tuple[Penalty, ...] = recipe.penalties(setting.embedding)
+    penalties = _penalties(recipe, setting.embedding)
     if rule.mu < 1.0:
         penalties = (*penalties, Linear((1.0 - rule.mu) / rule.mu * _pull(setting, found)))
     loss = resolve_loss(recipe.loss, margins=True)
     return ConvexProgram(design, -np.ones(len(triplets)), weight, loss, penalties, terms.columns, terms.lower)
+
+
+def _penalties(recipe: Recipe, embedding: PairMap) -> tuple[Penalty, ...]:
+    """Those of the recipe; of scales "auto" is the ridge alone: even scales are no better for this purpose (measured)."""
+    if recipe.penalty == "auto" and isinstance(embedding, WarpedEmbedding):
+        return (Ridge(recipe.alpha),)
+    return recipe.penalties(embedding)
 
 
 def _design(setting: _Setting, found: Found, triplets: Integers) -> Design:
@@ -234,7 +251,7 @@ def _pull(setting: _Setting, found: Found) -> Floats:
     return np.asarray(rows.T @ (weight / weight.sum()))
 
 
-def assembled(setting: _Setting, weights: Floats) -> Semimetric:
+def _assembled(setting: _Setting, weights: Floats) -> Semimetric:
     """The distance in units of the margin."""
     terms = make_terms(setting.recipe, setting.structure, setting.base)
     pairs = Pairs(setting.classes.items, np.array([[0, 0]], dtype=np.int64))

@@ -198,11 +198,11 @@ def spread_of(
     ``embedding`` is that of `ends`; weights of pairs sum to 1.
     """
     design = PairDesign(embedding, pairs, structure.directions, n_jobs=n_jobs)
-    grid = embedding.grid
+    grid = structure.embedding.grid
     rms, spread = design.moments(np.zeros(len(weight)), weight).norms(), np.ones(grid.n_features)
     typical = float(np.median(rms[rms > 0])) if (rms > 0).any() else 1.0
-    moving = grid.sizes > 1
-    spread[moving] = np.maximum(rms, least * typical) * (grid.high - grid.low)[moving]
+    rms = np.where(rms > 0, np.maximum(rms, least * typical), typical)
+    spread[grid.varies] = rms * grid.widths[grid.varies]
     return spread
 
 

@@ -35,8 +35,13 @@ class Found(NamedTuple):
     @property
     def pairs(self) -> tuple[Integers, Integers]:
         """Left and right items of all pairs, the near ones first."""
-        sides = [_flat(side) for side in (self.near, self.far)]
+        sides = [_flat(self.near), self.impostors]
         return np.concatenate([s[0] for s in sides]), np.concatenate([s[1] for s in sides])
+
+    @property
+    def impostors(self) -> tuple[Integers, Integers]:
+        """Left and right items of the far pairs."""
+        return _flat(self.far)
 
     def rows(self) -> tuple[Integers, Integers]:
         """For every triplet, the number of its near and of its far pair among `pairs`."""

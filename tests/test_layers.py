@@ -17,17 +17,19 @@ _kernels.metric
 columns schema knots grids callables supervision datasets
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
 embeddings.pairs embeddings.gaps embeddings.mixed
-embeddings.scales embeddings.directions embeddings.discriminants embeddings.histograms embeddings.states
+embeddings.scales embeddings.directions embeddings.discriminants embeddings.labelled embeddings.histograms embeddings.states
 base_distances axioms distance outside
-programs.losses programs.penalties programs.design programs.differences programs.program
+programs.losses programs.penalties programs.design programs.differences programs.shared programs.program
 programs.certificate programs.constraints programs
 solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order solvers.newton solvers.reference
 solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
 recipe task assembly fitting streaming selection margins margin_selection
+neighbourhoods large_margin voting large_margin_selection explanations
 estimators.base estimators.regressor estimators.approximator estimators.tuples
 estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
+estimators.large_margin estimators.classifier
 persistence plotting demo frames conditions item_columns commands search_commands cli __main__ __init__
 """.split()
 

@@ -72,11 +72,11 @@ class Directions(Value):
         cells = given if self._scales is None else self._scales.thermometer(given)
         linear_map(np.ascontiguousarray(cells), np.array(self.matrix.T, order="C"), mapped)
         if given is not X:  # a direction is missing where a feature that it uses is
-            mapped[gone @ self._uses.T] = np.nan
+            mapped[gone @ self.uses.T] = np.nan
         return np.hstack([X, mapped])
 
     @cached_property
-    def _uses(self) -> NDArray[np.bool_]:
+    def uses(self) -> NDArray[np.bool_]:
         """Whether each direction depends on each raw feature, shape (n_directions, n_features)."""
         if not self.bends:
             return self.matrix != 0

@@ -5,6 +5,7 @@ them (THEORY, section 2).
 """
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
@@ -22,9 +23,11 @@ _PARTNERS = 8  # pairs of either kind drawn for every item
 
 
 def labelled_directions(
-    kind: str, items: Floats, labels: Integers, *, random_state: int | None = None
+    kind: str, items: Floats, labels: Integers, *, usable: NDArray[np.bool_], random_state: int | None = None
 ) -> Directions | None:
     """Directions for standardised features, as a map of the raw ones; None where there are none.
+
+    They combine usable features, and are fitted to the items that have all of them.
 
     Parameters
     ----------
@@ -33,10 +36,26 @@ def labelled_directions(
         2,000 items); or discriminants on a piecewise-linear embedding.
     items : ndarray of shape (n_items, n_features)
     labels : ndarray of shape (n_items,)
+    usable : ndarray of shape (n_features,), bool
     random_state : int or None
     """
     if kind not in LABELLED:
         raise InputError(f"directions={kind!r} is not known; use None, 'auto', 'pca', {', '.join(map(repr, LABELLED))}")
+    whole = np.isfinite(items[:, usable]).all(axis=1)
+    part = _fitted(kind, items[whole][:, usable], labels[whole], random_state)
+    if part is None or usable.all():
+        return part
+    if not part.bends:
+        matrix = np.zeros((len(part.matrix), len(usable)))
+        matrix[:, usable] = part.matrix
+        return Directions(matrix, part.names)
+    bends, given = [], iter(part.bends)
+    for use in usable:
+        bends.append(next(given) if use else np.zeros(1))  # one knot has no cell
+    return Directions(part.matrix, part.names, tuple(bends))
+
+
+def _fitted(kind: str, items: Floats, labels: Integers, random_state: int | None) -> Directions | None:
     if items.shape[1] < 2 or len(np.unique(labels)) < 2:
         return None
     rng = np.random.default_rng(random_state)

@@ -8,6 +8,7 @@ An item with k near and l far pairs has k l comparisons but k + l pairs, so prod
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ __all__ = ["SharedDesign", "pair_rows"]
 
 _BLOCK = 4096
 
-Matrix = Floats | sparse.csr_array
+Matrix: TypeAlias = Floats | sparse.csr_array
 
 
 def pair_rows(embedding: PairMap, items: Items, left: Integers, right: Integers) -> Matrix:

@@ -1,0 +1,251 @@
+"""Learning a distance from class labels (Weinberger & Saul 2009; paper 2, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from .._checks import check_alpha, check_choice, check_count, check_weights
+from .._errors import InputError, warn
+from .._threads import one_blas_thread
+from .._types import ArrayLike, Floats, Integers
+from ..embeddings.labelled import LABELLED
+from ..explanations import importances
+from ..large_margin import Classes, LargeMargin, learn, structure_of
+from ..large_margin_selection import decide_large_margin
+from ..programs.losses import Loss, resolve_loss
+from ..programs.penalties import Penalty
+from ..recipe import Recipe
+from ..solvers.base import Solver
+from ..task import check_varied
+from .base import LearnedDistance
+
+__all__ = ["LargeMarginLearner"]
+
+_PARAMETERS = (
+    "knots", "groups", "axioms", "delta", "outside", "solver", "categorical_features", "periodic", "missing",
+    "n_jobs", "random_state", "verbose",
+)  # fmt: skip
+_AUTO = ("n_knots", "alpha", "directions", "tables")
+
+
+class LargeMarginLearner(LearnedDistance):
+    """A distance under which items are closer to their own class than to others by a margin.
+
+    ``min_w  mean_t s_t loss(1 + d_ij - d_il) + (1 - mu) / mu mean d_ij + penalty(w)``  over triplets t of an item i, a target j
+    (near, of its class) and an impostor l (near, of another class), found under the current distance and found again in a few
+    passes; every pass is a convex program. The margin 1 is 0.7 of the mean distance to a target under the L1 distance to which
+    all features contribute equally, so units play no part.
+
+    Parameters
+    ----------
+    n_targets : int, default 3
+    n_impostors : int, default 6
+    mu : float, default 1.0
+        In (0, 1]: the weight of the push against the pull of targets. At 1 the penalty alone keeps distances from growing.
+    n_passes : int, default 3
+    n_knots : int, sequence of int or "auto", default "auto"
+    knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
+    groups : "singles" (default), "pairs" or sequence of tuples of int or str
+        Features modelled jointly; more than one needs ``tables="full"``.
+    directions : "auto" (default), "lda", "nca", "discriminant", "pca", None, or as in `DistanceRegressor`
+        Combinations of features that join the raw ones: linear discriminants, neighbourhood components, discriminants that
+        bend at knots. "auto" tries "nca" and "discriminant".
+    tables : {"auto", "warped", "full"}, default "auto"
+        One monotone scale a number (a metric, with an exact `transform` into L1), or full tables.
+    axioms : {"semimetric", "metric"}, default "semimetric"
+        "metric" needs ``tables="warped"``, and numbers only.
+    delta : float, default 1e-6
+    outside : {"extend", "clip"}, default "extend"
+    loss : {"squared_hinge", "hinge"} or Loss, default "squared_hinge"
+        With "hinge" and ``penalty=None`` a pass is a linear program (Pele 2011, as cited in paper 2).
+    penalty : as in `DistanceRegressor`, default "auto"
+        A ridge towards the even L1 distance, of full tables with differences as well.
+    alpha : float or "auto", default "auto"
+    solver : {"auto", "newton", "interior_point", "first_order", "reference"} or Solver, default "auto"
+    categorical_features, periodic, missing : as in `DistanceRegressor`
+    preprocessor : array-like of shape (n_items, n_features) or None
+        The items, if pairs are given to `pair_distance` as row numbers.
+    n_jobs : int or None, default None
+    random_state : int or None, default 0
+    verbose : bool, default False
+
+    Attributes
+    ----------
+    semimetric_ : Semimetric
+        In units of the margin.
+    classes_ : ndarray
+    passes_ : tuple of Pass
+        Triplets, how many lack their margin, and the objective before and after each pass.
+    solution_ : Solution
+        Of the last pass.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean share of each feature in the distance between an item and its impostors; a direction's share is divided among
+        the features that it combines.
+    choices_ : LargeMarginChoices
+        What "auto" compared; printed, a table.
+    recipe_ : Recipe
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LargeMarginLearner(n_knots=6, alpha=1e-2, directions=None, tables="warped").fit(X, y)
+    >>> model.transform(X).shape
+    (150, 4)
+    """
+
+    def __init__(
+        self,
+        *,
+        n_targets: int = 3,
+        n_impostors: int = 6,
+        mu: float = 1.0,
+        n_passes: int = 3,
+        n_knots: int | Sequence[int] | str = "auto",
+        knots: str | Sequence[ArrayLike] = "quantile",
+        groups: str | Sequence[Sequence[int | str]] = "singles",
+        directions: Any = "auto",
+        tables: str = "auto",
+        axioms: str = "semimetric",
+        delta: float = 1e-6,
+        outside: str = "extend",
+        loss: str | Loss = "squared_hinge",
+        penalty: str | Penalty | Sequence[Penalty] | None = "auto",
+        alpha: float | str = "auto",
+        solver: str | Solver = "auto",
+        categorical_features: str | Sequence[int | str] | None = "auto",
+        periodic: dict[int | str, float] | None = None,
+        missing: str = "error",
+        preprocessor: ArrayLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_targets = n_targets
+        self.n_impostors = n_impostors
+        self.mu = mu
+        self.n_passes = n_passes
+        self.n_knots = n_knots
+        self.knots = knots
+        self.groups = groups
+        self.directions = directions
+        self.tables = tables
+        self.axioms = axioms
+        self.delta = delta
+        self.outside = outside
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.solver = solver
+        self.categorical_features = categorical_features
+        self.periodic = periodic
+        self.missing = missing
+        self.preprocessor = preprocessor
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LargeMarginLearner:
+        """Learn from items and their classes.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_items, n_features)
+        y : array-like of shape (n_items,)
+            Classes: at least two. Identical items of different classes cannot be told apart, and are outvoted.
+        sample_weight : array-like of shape (n_items,) or None
+            Weights of the triplets of each item; an item of weight 0 is as good as absent.
+
+        Raises
+        ------
+        InputError
+            If the data cannot be used; NotSupportedError if parameters do not go together.
+        KeyboardInterrupt
+            On Ctrl-C; after the first pass ``semimetric_`` holds the weights reached.
+        """
+        rule, (recipe, auto) = self._rule(), self._recipe()
+        items, schema = self._encoded(X, min_items=2)
+        classes = self._labelled(items, y, sample_weight)
+        check_varied(np.nan_to_num(classes.items, nan=np.pi))
+        with one_blas_thread():
+            self.recipe_, self.choices_ = decide_large_margin(recipe, rule, classes, schema, auto)
+            structure = structure_of(self.recipe_, classes, schema)
+            learned = learn(self.recipe_, rule, structure, classes)
+        self.n_features_in_, self.passes_ = items.shape[1], learned.passes
+        self.feature_importances_ = importances(learned.semimetric, classes.items, learned.impostors)
+        self._record(learned.semimetric, learned.passes[-1].solution)
+        return self
+
+    def _rule(self) -> LargeMargin:
+        for name in ("n_targets", "n_impostors", "n_passes"):
+            check_count(name, getattr(self, name))
+        if check_alpha("mu", self.mu, strict=True) > 1:
+            raise InputError(f"mu={self.mu!r} must lie above 0 and at most at 1: the weight of the push")
+        return LargeMargin(self.n_targets, self.n_impostors, float(self.mu), self.n_passes)
+
+    def _recipe(self) -> tuple[Recipe, frozenset[str]]:
+        """The recipe, with stand-ins for what is to be chosen, and the names of that."""
+        check_choice("axioms", self.axioms, ("semimetric", "metric"))
+        check_choice("tables", self.tables, ("auto", "warped", "full"))
+        given = {name: getattr(self, name) for name in _PARAMETERS}
+        auto = set()
+        for name in _AUTO:
+            value = getattr(self, name)
+            if isinstance(value, str) and value == "auto":
+                auto.add(name)
+            else:
+                given[name] = value.tolist() if name == "n_knots" and isinstance(value, np.ndarray) else value
+        for name in {"n_knots", "alpha"} - auto:
+            if isinstance(given[name], str):
+                raise InputError(f'{name}={given[name]!r} must be a number or "auto"')
+        if self.axioms == "metric" or not isinstance(self.groups, str) or self.groups != "singles":
+            auto.discard("tables")
+        given.setdefault("tables", "warped" if self.groups == "singles" else "full")
+        given.setdefault("directions", None)
+        given.setdefault("alpha", 1e-2)
+        given["penalty"] = self.penalty
+        if isinstance(self.directions, str) and self.directions not in (*LABELLED, "auto", "pca"):
+            check_choice("directions", self.directions, ("auto", *LABELLED, "pca", None))
+        return Recipe(**given, loss=resolve_loss(self.loss, margins=True)).checked(), frozenset(auto)
+
+    def _labelled(self, items: Floats, y: ArrayLike, sample_weight: ArrayLike | None) -> Classes:
+        if y is None:
+            raise InputError("requires y to be passed, but the target y is None; give a class for every item")
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+        if len(labels) != len(items):
+            raise InputError(f"y has {len(labels)} classes for {len(items)} items; one for each item is required")
+        weight = check_weights(sample_weight, len(items))
+        used = weight > 0
+        self.classes_, codes = np.unique(labels[used], return_inverse=True)
+        counts = np.bincount(codes)
+        if len(counts) < 2:
+            raise InputError(f"y has one class only, {self.classes_[0]}; at least two classes are required")
+        self._warn_of_small(counts)
+        return Classes(np.ascontiguousarray(items[used]), codes.astype(np.int64), weight[used])
+
+    def _warn_of_small(self, counts: Integers) -> None:
+        small = np.flatnonzero(counts <= self.n_targets)
+        if len(small):
+            shown = ", ".join(f"{self.classes_[c]}: {counts[c]}" for c in small[:5]) + (", ..." if len(small) > 5 else "")
+            warn(
+                f"{len(small)} classes have no more than n_targets={self.n_targets} items ({shown}); their items get the "
+                "targets that there are, none where an item is alone"
+            )
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Coordinates whose L1 distance is the learned distance; only where the model is warped L1.
+
+        Raises
+        ------
+        NotSupportedError
+            For other models, saying what to use instead.
+        """
+        check_is_fitted(self, "semimetric_")
+        return self.semimetric_.transform(X)

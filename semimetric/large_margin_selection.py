@@ -1,0 +1,202 @@
+"""What is ``"auto"`` in large-margin learning, by the error of nearest neighbours on items held out.
+
+Stage by stage, each given what the stages before chose: numbers of knots and strengths on scales of raw features; directions;
+full tables. Within a stage the simplest candidate within one standard error of the best is taken, and a later stage adds its
+complication only if the error falls by more than one standard error, paired by fold: on small tables the noise of choosing
+costs more than it gains. Items that judge a candidate are in no program and in no directions that it was fitted with.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+from tqdm import tqdm
+
+from ._errors import InputError, SemimetricWarning
+from ._types import Floats, Integers
+from .large_margin import Classes, LargeMargin, learn, structure_of
+from .programs.losses import resolve_loss
+from .recipe import Recipe
+from .schema import Schema
+from .solvers.newton import Newton
+from .voting import shares
+
+__all__ = ["LargeMarginChoice", "LargeMarginChoices", "decide_large_margin"]
+
+_ALPHAS = (1e-2, 1e-3)
+_KNOTS = (16, 6)  # the first is as good or better on most tables (measured); fewer must be better to be taken
+_DIRECTIONS = ("nca", "discriminant")
+_FULL_KNOTS = 5
+_MOST_ITEMS, _FEW_ITEMS, _FEW_FEATURES = 1_000, 400, 30
+_MOST_COLUMNS = {"warped": 1_600, "full": 600}
+_FOLDS = 5
+_QUICK, _TOL = 2, 1e-3  # passes, and relative gap, for candidates
+
+
+@dataclass(frozen=True)
+class LargeMarginChoice:
+    """A candidate and its share of wrong votes in each fold."""
+
+    tables: str
+    directions: Any
+    n_knots: Any
+    alpha: float
+    losses: tuple[float, ...]
+
+    @property
+    def loss(self) -> float:
+        """Mean over the folds."""
+        return float(np.mean(self.losses))
+
+    def better_than(self, other: "LargeMarginChoice") -> bool:
+        """Whether the error is lower by more than one standard error."""
+        gain = np.array(other.losses) - np.array(self.losses)
+        return bool(gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)))
+
+
+class LargeMarginChoices(tuple[LargeMarginChoice, ...]):
+    """What "auto" compared, in the order of the stages; printed as a table in which the choice has a star."""
+
+    __slots__ = ()
+
+    @property
+    def chosen(self) -> LargeMarginChoice:
+        """What the stages led to."""
+        stages: dict[tuple[str, str], list[LargeMarginChoice]] = {}
+        for c in self:
+            stages.setdefault((c.tables, str(c.directions)), []).append(c)
+        first, *later = (_simplest(stage) for stage in stages.values())
+        for challenger in sorted(later, key=lambda c: c.loss):
+            if challenger.better_than(first):
+                return challenger
+        return first
+
+    def __repr__(self) -> str:
+        if not self:
+            return "LargeMarginChoices: nothing was left to choose"
+        chosen = self.chosen
+        lines = [f"wrong votes on items held out, mean of {len(chosen.losses)} folds; * the choice"]
+        for c in self:
+            kind = c.directions if c.directions is None or isinstance(c.directions, str) else "given"
+            setting = f"tables={c.tables}, directions={kind}, n_knots={c.n_knots}, alpha={c.alpha:g}"
+            lines.append(f"{setting}: {c.loss:.4f}{' *' if c is chosen else ''}")
+        return "\n".join(lines)
+
+
+def _simplest(stage: Sequence[LargeMarginChoice]) -> LargeMarginChoice:
+    """The first candidate of a stage that the best is not better than."""
+    best = min(stage, key=lambda c: c.loss)
+    return next(c for c in stage if not best.better_than(c))
+
+
+def decide_large_margin(
+    recipe: Recipe, rule: LargeMargin, classes: Classes, schema: Schema, auto: frozenset[str]
+) -> tuple[Recipe, LargeMarginChoices]:
+    """The recipe with everything decided that is asked for, and what was compared.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Values for what is not in ``auto``.
+    auto : frozenset of str
+        Among "n_knots", "alpha", "directions" and "tables".
+    """
+    if not isinstance(recipe.penalty, str):
+        auto = auto - {"alpha"}
+    if not isinstance(recipe.knots, str):
+        auto = auto - {"n_knots"}
+    if not auto:
+        return recipe, LargeMarginChoices()
+    folds = _folds(classes, recipe)
+    quick = replace(rule, n_passes=min(rule.n_passes, _QUICK))
+    found: list[LargeMarginChoice] = []
+    with warnings.catch_warnings(), tqdm(desc="selection", disable=not recipe.verbose) as bar:
+        warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns once
+        for trial, alphas in _stages(recipe, auto, found, classes):
+            found += _compared(trial, quick, folds, schema, alphas)
+            bar.update()
+    if not found:
+        most = _MOST_COLUMNS[recipe.tables]
+        raise InputError(f"every candidate has more than {most} weights; set n_knots=, alpha= and directions=")
+    choices = LargeMarginChoices(found)
+    best = choices.chosen
+    return (
+        replace(recipe, tables=best.tables, directions=best.directions, n_knots=best.n_knots, alpha=best.alpha),
+        choices,
+    )
+
+
+def _stages(
+    recipe: Recipe, auto: frozenset[str], found: list[LargeMarginChoice], classes: Classes
+) -> Iterator[tuple[Recipe, Sequence[float]]]:
+    """Recipes to compare, and their strengths; ``found`` grows between them."""
+    alphas = _ALPHAS if "alpha" in auto else (recipe.alpha,)
+    plain = replace(recipe, directions=None if "directions" in auto else recipe.directions)
+    plain = replace(plain, tables="warped" if "tables" in auto else recipe.tables, verbose=False)
+    if plain.solver == "auto" and resolve_loss(recipe.loss, margins=True).curvature > 0:
+        plain = replace(plain, solver=Newton(tol=_TOL))
+    for n_knots in _KNOTS if "n_knots" in auto else (recipe.n_knots,):
+        yield replace(plain, n_knots=n_knots), alphas
+    best = LargeMarginChoices(found).chosen if found else None
+    n_knots = recipe.n_knots if best is None else best.n_knots
+    if "directions" in auto and classes.items.shape[1] > 1 and isinstance(recipe.knots, str):
+        for kind in _DIRECTIONS:
+            yield replace(plain, n_knots=n_knots, directions=kind), alphas
+    if "tables" in auto:
+        few = min(_FULL_KNOTS, n_knots) if isinstance(n_knots, int) and "n_knots" in auto else n_knots
+        yield replace(plain, n_knots=few, tables="full"), alphas
+
+
+def _folds(classes: Classes, recipe: Recipe) -> list[tuple[Classes, Classes]]:
+    """Parts to learn from and to judge by; of large tables, from a sample."""
+    rng = np.random.default_rng(recipe.random_state)
+    n = len(classes.labels)
+    if n > _MOST_ITEMS:
+        classes = classes.take(np.sort(rng.choice(n, _MOST_ITEMS, replace=False)))
+    counts = np.bincount(classes.labels)
+    n_folds = min(_FOLDS, int(counts.max()))
+    if n_folds < 2:
+        raise InputError(
+            "every class has one member, so nothing can be held out; set n_knots=, alpha=, directions= and tables="
+        )
+    out = []
+    small = n <= _FEW_ITEMS and classes.items.shape[1] <= _FEW_FEATURES
+    for seed in range(2 if small else 1):
+        split = StratifiedKFold(n_folds, shuffle=True, random_state=(recipe.random_state or 0) + seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # classes with fewer members than folds
+            parts = list(split.split(classes.items, classes.labels))
+        out += [(classes.take(a), classes.take(b)) for a, b in parts if len(np.unique(classes.labels[a])) > 1]
+    return out
+
+
+def _compared(
+    trial: Recipe, rule: LargeMargin, folds: Sequence[tuple[Classes, Classes]], schema: Schema, alphas: Sequence[float]
+) -> list[LargeMarginChoice]:
+    """The candidates of one recipe; none where it has too many weights."""
+    losses = []
+    for part, held in folds:
+        structure = structure_of(trial, part, schema)
+        if structure.embedding.n_columns > _MOST_COLUMNS[trial.tables]:
+            return []
+        errors, start = [], None
+        for alpha in alphas:  # strong to weak, each warm from the one before
+            learned = learn(replace(trial, alpha=alpha), rule, structure, part, start)
+            start = learned.passes[-1].solution.raise_if_interrupted().weights
+            distances = learned.semimetric.pairwise(schema.decode(held.items), schema.decode(part.items), n_jobs=trial.n_jobs)
+            errors.append(_wrong(distances, part.labels, held, rule.n_targets))
+        losses.append(errors)
+    return [
+        LargeMarginChoice(trial.tables, trial.directions, trial.n_knots, alpha, tuple(map(float, values)))
+        for alpha, values in zip(alphas, np.array(losses).T, strict=True)
+    ]
+
+
+def _wrong(distances: Floats, labels: Integers, held: Classes, k: int) -> float:
+    """Weighted share of the held-out items that their k nearest neighbours outvote."""
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    votes = shares(labels[nearest], int(max(labels.max(), held.labels.max())) + 1)
+    return float(held.weight @ (votes.argmax(axis=1) != held.labels))
