@@ -164,9 +164,10 @@ def _even(structure: Structure, classes: Classes, recipe: Recipe) -> Floats:
 
 
 def _mean_target(found: Found) -> float:
+    """Over targets that differ from their item: identical items say nothing about scale."""
     distances = found.near_distances[found.near >= 0]
-    mean = float(distances.mean()) if len(distances) else 0.0
-    return mean if mean > 0 else 1.0  # of random pairs
+    apart = distances[distances > 0]
+    return float(apart.mean()) if len(apart) else 1.0  # of random pairs
 
 
 def _touching(setting: _Setting, weights: Floats) -> _Setting:

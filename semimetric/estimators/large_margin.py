@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -33,7 +34,7 @@ _PARAMETERS = (
 _AUTO = ("n_knots", "alpha", "directions", "tables")
 
 
-class LargeMarginLearner(LearnedDistance):
+class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnedDistance):
     """A distance under which items are closer to their own class than to others by a margin.
 
     ``min_w  mean_t s_t loss(1 + d_ij - d_il) + (1 - mu) / mu mean d_ij + penalty(w)``  over triplets t of an item i, a target j
@@ -172,15 +173,21 @@ class LargeMarginLearner(LearnedDistance):
         rule, (recipe, auto) = self._rule(), self._recipe()
         items, schema = self._encoded(X, min_items=2)
         classes = self._labelled(items, y, sample_weight)
-        check_varied(np.nan_to_num(classes.items, nan=np.pi))
+        check_varied(np.nan_to_num(classes.items, nan=np.pi))  # a value that is missing differs from any that is there
         with one_blas_thread():
             self.recipe_, self.choices_ = decide_large_margin(recipe, rule, classes, schema, auto)
             structure = structure_of(self.recipe_, classes, schema)
             learned = learn(self.recipe_, rule, structure, classes)
         self.n_features_in_, self.passes_ = items.shape[1], learned.passes
+        self._first = items[:1]
         self.feature_importances_ = importances(learned.semimetric, classes.items, learned.impostors)
         self._record(learned.semimetric, learned.passes[-1].solution)
         return self
+
+    @property
+    def _n_features_out(self) -> int:
+        """Columns of `transform`."""
+        return self.semimetric_.transform(self.semimetric_.schema.decode(self._first)).shape[1]
 
     def _rule(self) -> LargeMargin:
         for name in ("n_targets", "n_impostors", "n_passes"):

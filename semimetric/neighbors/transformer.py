@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_choice
+from .._errors import InputError
 from .._types import ArrayLike
 from ..distance import Semimetric
 from .index import NeighborIndex
@@ -24,8 +25,11 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    semimetric : Semimetric
+    semimetric : Semimetric or None
         Symmetric, or asymmetric with ``side`` as in `NeighborIndex`.
+    learner : estimator or None
+        In place of a distance: what learns it from X and y in `fit`, such as `LargeMarginLearner`, so that the transformer
+        can stand at the head of a pipeline.
     n_neighbors : int, default 5
     mode : {"distance", "connectivity"}
         With "distance" a row holds one neighbour more, as in scikit-learn: an item that was fitted is a neighbour of itself.
@@ -34,13 +38,16 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     index_ : NeighborIndex
+    learner_ : estimator
+        The fitted learner, where there is one.
     n_samples_fit_, n_features_in_ : int
     """
 
     def __init__(
         self,
-        semimetric: Semimetric,
+        semimetric: Semimetric | None = None,
         *,
+        learner: Any = None,
         n_neighbors: int = 5,
         mode: str = "distance",
         algorithm: str = "exact",
@@ -50,6 +57,7 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
         random_state: int | None = 0,
     ) -> None:
         self.semimetric = semimetric
+        self.learner = learner
         self.n_neighbors = n_neighbors
         self.mode = mode
         self.algorithm = algorithm
@@ -59,10 +67,16 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: Any = None) -> "SemimetricNeighborsTransformer":
-        """Index the rows of X."""
+        """Learn the distance, if there is a learner, and index the rows of X."""
         check_choice("mode", self.mode, ("distance", "connectivity"))
+        if (self.semimetric is None) == (self.learner is None):
+            raise InputError("one of semimetric= and learner= is required: a distance, or what learns it from X and y")
+        semimetric = self.semimetric
+        if self.learner is not None:
+            self.learner_ = clone(self.learner).fit(X, y)
+            semimetric = self.learner_.semimetric_
         self.index_ = NeighborIndex(
-            self.semimetric, side=self.side, algorithm=self.algorithm, n_candidates=self.n_candidates,
+            semimetric, side=self.side, algorithm=self.algorithm, n_candidates=self.n_candidates,
             n_jobs=self.n_jobs, random_state=self.random_state,
         ).fit(X)  # fmt: skip
         self.n_features_in_ = self.index_.n_features_in_

@@ -1,0 +1,85 @@
+"""Votes under a learned distance: scikit-learn's contract, slow twins, explanations."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from semimetric import DistanceRegressor, InputError, LargeMarginLearner, SemimetricClassifier, SemimetricRegressor
+
+RNG = np.random.default_rng(0)
+X, Y = load_iris(return_X_y=True)
+X = X + 1e-6 * RNG.normal(size=X.shape)  # no ties
+QUICK = LargeMarginLearner(n_knots=4, alpha=1e-2, directions=None, tables="warped")
+OF_VALUES = DistanceRegressor(n_knots=3, alpha=1e-2)
+
+
+@parametrize_with_checks(
+    [
+        QUICK,
+        SemimetricClassifier(QUICK),
+        SemimetricRegressor(OF_VALUES, n_pairs=300),
+    ]
+)
+@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning", "ignore::sklearn.exceptions.DataConversionWarning")
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_votes_are_those_of_the_nearest(weights):
+    model = SemimetricClassifier(QUICK, n_neighbors=5, weights=weights).fit(X[::2], Y[::2])
+    d = model.semimetric_.pairwise(X[1::2], X[::2])
+    distances, indices = model.kneighbors(X[1::2])
+    assert_array_equal(indices, np.argsort(d, axis=1, kind="stable")[:, :5])
+    assert_allclose(distances, np.sort(d, axis=1)[:, :5])
+    for row, (i, near) in enumerate(zip(indices, distances, strict=True)):
+        votes = np.zeros(3)
+        for j, at in zip(i, near, strict=True):
+            votes[Y[::2][j]] += 1.0 if weights == "uniform" else 1.0 / at
+        assert_allclose(model.predict_proba(X[1::2])[row], votes / votes.sum())
+    assert_array_equal(model.predict(X[1::2]), model.predict_proba(X[1::2]).argmax(axis=1))
+
+
+def test_parameters_of_the_learner_are_searched():
+    search = GridSearchCV(SemimetricClassifier(QUICK), {"learner__alpha": [1e-3, 1e-1], "n_neighbors": [1, 5]}, cv=2).fit(X, Y)
+    assert search.best_score_ > 0.9
+
+
+def test_values_are_regressed_under_a_distance_of_values():
+    items = RNG.random((300, 3))
+    values = np.sin(6 * items[:, 0]) + 0.02 * RNG.normal(size=300)  # two features say nothing
+    model = SemimetricRegressor(OF_VALUES.set_params(n_knots=8), n_pairs=3000).fit(items[:200], values[:200])
+    assert model.score(items[200:], values[200:]) > 0.9
+    assert model.semimetric_.contributions(np.zeros(3), np.ones(3)).shape == (4,)
+
+
+def test_an_explanation_adds_up_to_the_distances():
+    model = SemimetricClassifier(QUICK).fit(X, Y)
+    found = model.explain_neighbors(X[7], n_neighbors=4)
+    assert found.indices[0] == 7
+    assert_allclose(found.contributions.sum(axis=1), found.distances, atol=1e-12)
+    assert_array_equal(found.targets, Y[found.indices])
+    assert len(repr(found).splitlines()) == 4
+    names, values = zip(*found.largest(2), strict=True)
+    assert set(names) <= set(found.terms)
+    assert list(values) == sorted(values, reverse=True)
+    with pytest.raises(InputError, match="one is explained"):
+        model.explain_neighbors(X[:2])
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "message"),
+    [
+        (SemimetricClassifier(QUICK, n_neighbors=0), Y, "n_neighbors"),
+        (SemimetricClassifier(QUICK, weights="even"), Y, "weights"),
+        (SemimetricRegressor(OF_VALUES), np.ones(150), "the same"),
+        (SemimetricRegressor(OF_VALUES), Y[:5], "5 values for 150"),
+        (SemimetricRegressor(OF_VALUES, n_pairs=0), Y, "n_pairs"),
+    ],
+)
+def test_what_cannot_be_is_refused(model, y, message):
+    with pytest.raises(InputError, match=message):
+        model.fit(X, y)

@@ -1,0 +1,52 @@
+"""Directions from labels see combinations of features, and leave alone what is no number."""
+
+import numpy as np
+import pytest
+
+from semimetric import InputError
+from semimetric.embeddings.labelled import LABELLED, labelled_directions
+
+RNG = np.random.default_rng(0)
+LABELS = np.repeat([0, 1], 60)
+ITEMS = RNG.normal(size=(120, 3))
+ITEMS[:, 1] = ITEMS[:, 0] + 0.3 * RNG.normal(size=120) + np.where(LABELS, 1.0, -1.0)  # only the difference tells
+EVERY = np.ones(3, bool)
+
+
+def separation(values):
+    a, b = values[LABELS == 0], values[LABELS == 1]
+    return abs(a.mean() - b.mean()) / np.sqrt((a.var() + b.var()) / 2)
+
+
+@pytest.mark.parametrize("kind", LABELLED)
+def test_a_direction_separates_better_than_any_feature(kind):
+    found = labelled_directions(kind, ITEMS, LABELS, usable=EVERY, random_state=0)
+    mapped = found.append(ITEMS)[:, 3:]
+    best = max(separation(column) for column in mapped.T)
+    assert best > 2 * max(separation(column) for column in ITEMS.T)
+
+
+@pytest.mark.parametrize("kind", LABELLED)
+def test_units_do_not_matter(kind):
+    scale, shift = np.array([1e3, 1e-3, 7.0]), np.array([5.0, -2.0, 100.0])
+    plain, other = (labelled_directions(kind, X, LABELS, usable=EVERY, random_state=0) for X in (ITEMS, ITEMS * scale + shift))
+    a, b = plain.append(ITEMS)[:, 3:], other.append(ITEMS * scale + shift)[:, 3:]
+    for left, right in zip(a.T, b.T, strict=True):
+        assert abs(np.corrcoef(left, right)[0, 1]) > 0.999
+
+
+@pytest.mark.parametrize("kind", LABELLED)
+def test_features_that_are_no_numbers_are_left_out(kind):
+    codes = np.column_stack([ITEMS, LABELS])  # a category that would tell all
+    codes[3, 0] = np.nan
+    found = labelled_directions(kind, codes, LABELS, usable=np.array([True, True, True, False]), random_state=0)
+    assert not found.uses[:, 3].any()
+    moved = codes.copy()
+    moved[:, 3] = 5.0
+    np.testing.assert_array_equal(found.append(codes)[:, 4:], found.append(moved)[:, 4:])
+
+
+def test_what_cannot_be_is_none_or_refused():
+    assert labelled_directions("lda", ITEMS[:, :1], LABELS, usable=np.ones(1, bool)) is None
+    with pytest.raises(InputError, match="lda"):
+        labelled_directions("best", ITEMS, LABELS, usable=EVERY)

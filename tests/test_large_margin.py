@@ -1,0 +1,257 @@
+"""Learning from labels: the program, its passes, its choices, and what the learner promises and refuses."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+import semimetric as sm
+from semimetric import InputError, LargeMarginLearner, NotSupportedError, SemimetricClassifier, SemimetricWarning
+from semimetric import large_margin as lm
+from semimetric.large_margin import Classes, LargeMargin
+from semimetric.large_margin_selection import LargeMarginChoice, LargeMarginChoices
+from semimetric.programs.losses import Hinge, SquaredHinge
+from semimetric.recipe import Recipe
+from semimetric.schema import Schema
+from semimetric.solvers import InteriorPoint, Newton, Reference, Status
+
+RNG = np.random.default_rng(0)
+X, Y = load_wine(return_X_y=True)
+FAST = {"n_knots": 5, "alpha": 1e-2, "directions": None, "tables": "warped"}
+
+
+def learned(**changes):
+    return LargeMarginLearner(**FAST | changes)
+
+
+def setting(tables="warped", mu=1.0, penalty="ridge", loss="squared_hinge", rows=60):
+    keep = np.arange(0, len(X), len(X) // rows)
+    classes = Classes(X[keep, :4], Y[keep], np.full(len(keep), 1.0 / len(keep)))
+    recipe = Recipe(
+        n_knots=3, tables=tables, penalty=penalty, alpha=1e-2, loss=sm.Hinge() if loss == "hinge" else SquaredHinge()
+    )
+    structure = lm.structure_of(recipe, classes, Schema.numeric([f"x{k}" for k in range(4)]))
+    made = lm._setting(recipe, LargeMargin(mu=mu), structure, classes)
+    return made, lm.make_terms(recipe, structure, made.base)
+
+
+@pytest.mark.filterwarnings("ignore:Solution.Reference")
+@pytest.mark.parametrize("tables", ["warped", "full"])
+@pytest.mark.parametrize("mu", [1.0, 0.5])
+@pytest.mark.parametrize(("loss", "penalty"), [("squared_hinge", "ridge"), ("hinge", "ridge"), ("hinge", None)])
+def test_the_program_agrees_with_cvxpy(tables, mu, loss, penalty):
+    made, terms = setting(tables, mu, penalty, loss)
+    program = lm._program(made, lm._found(made, terms.columns.prior), terms)
+    assert isinstance(program.loss, Hinge if loss == "hinge" else SquaredHinge)
+    solver = InteriorPoint(tol=1e-8) if loss == "hinge" else Newton(tol=1e-10)
+    ours, reference = solver.solve(program), Reference().solve(program)
+    assert ours.objective == pytest.approx(reference.objective, rel=1e-5, abs=1e-9)
+    if loss == "squared_hinge" and penalty:
+        assert ours.objective <= reference.objective * (1 + 1e-6)
+
+
+def test_the_objective_is_that_of_the_docstring():
+    made, terms = setting(mu=0.25, penalty=None)
+    found = lm._found(made, terms.columns.prior)
+    program = lm._program(made, found, terms)
+    w = RNG.random(made.embedding.n_columns)
+    d = made.embedding.pairwise(made.located, made.located, w)
+    i, j, l = found.triplets().T  # noqa: E741 - as in the formula
+    push = (np.maximum(1 + d[i, j] - d[i, l], 0) ** 2 / 2).mean()
+    pull = np.mean([d[a, b] for a, row in enumerate(found.near) for b in row if b >= 0])
+    assert program.objective(w) == pytest.approx(push + 3 * pull)
+
+
+def test_the_objective_does_not_rise_within_a_pass_and_ends_certified():
+    model = learned(n_passes=4).fit(X, Y)
+    assert len(model.passes_) == 4
+    for p in model.passes_:
+        assert p.after <= p.before * (1 + 1e-9)
+        assert 0 <= p.n_violated <= p.n_triplets
+        assert p.solution.relative_gap < 1e-6
+    assert model.solution_ is model.passes_[-1].solution
+
+
+@pytest.mark.parametrize("directions", [None, "nca", "lda", "discriminant"])
+def test_units_do_not_matter(directions):
+    scale, shift = 10.0 ** RNG.integers(-4, 5, X.shape[1]), RNG.normal(size=X.shape[1])
+    a = learned(directions=directions).fit(X, Y).semimetric_
+    b = learned(directions=directions).fit(X * scale + shift, Y).semimetric_
+    assert_allclose(a.pairwise(X[:20], X), b.pairwise(X[:20] * scale + shift, X * scale + shift), rtol=1e-3, atol=1e-4)
+
+
+def test_it_beats_euclid_where_a_feature_is_noise():
+    noisy = np.column_stack([RNG.normal(size=(200, 6)) * 5, np.repeat([0, 1], 100) + 0.2 * RNG.normal(size=200)])
+    labels = np.repeat([0, 1], 100)
+    euclid = cross_val_score(KNeighborsClassifier(3), noisy, labels, cv=4).mean()
+    ours = cross_val_score(SemimetricClassifier(learned()), noisy, labels, cv=4).mean()
+    assert ours > 0.93 > 0.8 > euclid
+
+
+def test_a_circle_is_seen_by_a_periodic_feature_only():
+    hour = RNG.uniform(0, 24, (300, 1))
+    labels = (np.minimum(np.abs(hour[:, 0] - 0.5), 24 - np.abs(hour[:, 0] - 0.5)) < 4).astype(int)
+    d = learned(periodic={0: 24.0}).fit(hour, labels).semimetric_
+    assert d([23.9], [0.1]) < 0.2 * d([23.9], [12.0])
+    flat = learned().fit(hour, labels).semimetric_
+    assert flat([23.9], [0.1]) > d([23.9], [0.1])
+
+
+def test_frames_with_categories_and_gaps():
+    frame = pd.DataFrame({"kind": pd.Categorical(RNG.choice(list("abc"), 120)), "size": RNG.random(120)})
+    labels = np.where((frame["kind"] == "b") ^ (frame["size"] > 0.8), "yes", "no")
+    frame.loc[::9, "size"] = np.nan
+    model = SemimetricClassifier(learned(missing="level")).fit(frame, labels)
+    assert model.score(frame, labels) > 0.85
+    assert model.learner_.feature_importances_.shape == (2,)
+    assert model.learner_.feature_importances_.sum() == pytest.approx(1)
+    assert "kind" in repr(model.explain_neighbors(frame.iloc[[0]]))
+
+
+def test_auto_chooses_on_items_held_out_and_says_what_it_compared():
+    model = LargeMarginLearner().fit(X[::2], Y[::2])
+    choices = model.choices_
+    assert {c.tables for c in choices} == {"warped", "full"}
+    assert {str(c.directions) for c in choices} == {"None", "nca", "discriminant"}
+    assert repr(choices).count("*") == 2  # in the title, and at the choice
+    chosen = choices.chosen
+    assert (model.recipe_.alpha, model.recipe_.n_knots, model.recipe_.tables) == (chosen.alpha, chosen.n_knots, chosen.tables)
+    again = LargeMarginLearner().fit(X[::2], Y[::2])
+    assert_array_equal(again.semimetric_.weights, model.semimetric_.weights)
+
+
+def test_the_simplest_within_a_standard_error_is_taken():
+    def choice(tables, directions, alpha, *losses):
+        return LargeMarginChoice(tables, directions, 16, alpha, losses)
+
+    plain = choice("warped", None, 1e-2, 0.20, 0.22, 0.21)
+    near = choice("warped", None, 1e-3, 0.19, 0.23, 0.20)
+    worse = choice("warped", "nca", 1e-2, 0.30, 0.31, 0.32)
+    better = choice("full", None, 1e-2, 0.10, 0.12, 0.11)
+    assert LargeMarginChoices([plain, near, worse]).chosen is plain
+    assert LargeMarginChoices([plain, near, worse, better]).chosen is better
+    assert "nothing" in repr(LargeMarginChoices())
+
+
+def test_transform_is_the_distance_or_says_what_to_use():
+    model = learned().fit(X, Y)
+    at = model.transform(X)
+    assert_allclose(np.abs(at[:30, None] - at[None, :30]).sum(axis=2), model.semimetric_.pairwise(X[:30]), atol=1e-9)
+    assert model.semimetric_.axioms.name == "metric"
+    with pytest.raises(NotSupportedError, match="pairwise"):
+        learned(tables="full").fit(X, Y).transform(X)
+
+
+def test_metric_learn_s_names():
+    model = learned(preprocessor=X).fit(X, Y)
+    pairs = np.array([[0, 1], [0, 100]])
+    assert_array_equal(model.pair_score(pairs), -model.pair_distance(pairs))
+    assert model.get_metric()(X[0], X[1]) == model.pair_distance(pairs)[0]
+
+
+def test_weights_and_items_of_weight_zero():
+    keep = np.arange(len(X)) % 3 > 0
+    a = learned().fit(X, Y, sample_weight=keep.astype(float)).semimetric_
+    b = learned().fit(X[keep], Y[keep]).semimetric_
+    assert_allclose(a.weights, b.weights, rtol=1e-6, atol=1e-9)
+
+
+def test_identical_points_few_members_and_binary_features_are_learned_from():
+    binary = RNG.integers(0, 2, (150, 7)).astype(float)  # most distances are 0
+    labels = binary[:, 0].astype(int) ^ (RNG.random(150) < 0.1)
+    d = learned().fit(binary, labels).semimetric_
+    assert np.isfinite(d.weights).all()
+    assert d.contributions(np.ones(7), np.zeros(7))[:7].argmax() == 0
+    rare = np.r_[Y, 9]
+    with pytest.warns(SemimetricWarning, match="9: 1"):
+        model = learned().fit(np.vstack([X, X[0]]), rare)
+    assert len(model.classes_) == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "data", "message"),
+    [
+        ({}, (X, np.zeros(len(X), int)), "one class only"),
+        ({}, (X, Y[:-1]), "177 classes for 178"),
+        ({}, (X, None), "requires y"),
+        ({"mu": 0.0}, (X, Y), "mu"),
+        ({"mu": 1.5}, (X, Y), "mu"),
+        ({"n_targets": 0}, (X, Y), "n_targets"),
+        ({"tables": "half"}, (X, Y), "tables"),
+        ({"directions": "best"}, (X, Y), "best"),
+        ({"n_knots": "many"}, (X, Y), "n_knots"),
+        ({"loss": "squared"}, (X, Y), "hinge"),
+        ({}, (np.ones_like(X), Y), "constant"),
+        ({}, (np.where(X > 0, np.nan, X), Y), "NaN"),
+    ],
+)
+def test_what_cannot_be_is_refused(changes, data, message):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SemimetricWarning)
+        with pytest.raises(ValueError, match=message):
+            learned(**changes).fit(*data)
+
+
+def test_float_labels_are_refused():
+    with pytest.raises(ValueError, match="continuous"):
+        learned().fit(X, RNG.random(len(X)))
+
+
+def test_it_clones_pickles_saves_and_stands_in_a_pipeline(tmp_path):
+    model = learned().fit(X, Y)
+    assert clone(model).get_params() == model.get_params()
+    copy = pickle.loads(pickle.dumps(model))
+    assert_array_equal(copy.transform(X), model.transform(X))
+    model.semimetric_.save(tmp_path / "wine.smm")
+    assert_array_equal(sm.load(tmp_path / "wine.smm").pairwise(X[:9]), model.semimetric_.pairwise(X[:9]))
+    graph = sm.SemimetricNeighborsTransformer(learner=learned(), n_neighbors=3)
+    pipeline = make_pipeline(graph, KNeighborsClassifier(3, metric="precomputed")).fit(X[::2], Y[::2])
+    direct = SemimetricClassifier(learned()).fit(X[::2], Y[::2])
+    assert_array_equal(pipeline.predict(X[1::2]), direct.predict(X[1::2]))
+
+
+def test_the_transformer_wants_a_distance_or_a_learner():
+    for given in ({}, {"semimetric": learned().fit(X, Y).semimetric_, "learner": learned()}):
+        with pytest.raises(InputError, match="one of"):
+            sm.SemimetricNeighborsTransformer(**given).fit(X, Y)
+
+
+def test_an_interruption_between_passes_keeps_what_was_reached(monkeypatch):
+    calls = []
+
+    def stop(*args, real=lm.search, **keywords):
+        calls.append(1)
+        if len(calls) == 3:  # the margin, the first pass, and then
+            raise KeyboardInterrupt
+        return real(*args, **keywords)
+
+    monkeypatch.setattr(lm, "search", stop)
+    model = learned(n_passes=5)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+    assert len(model.passes_) == 1
+    assert model.solution_.status is Status.INTERRUPTED
+    assert np.isfinite(model.semimetric_.pairwise(X)).all()
+
+
+def test_rows_too_many_to_hold_are_made_as_they_are_needed(monkeypatch):
+    held = learned().fit(X, Y)
+    monkeypatch.setattr(lm, "_HELD", 0)
+    assert_allclose(learned().fit(X, Y).semimetric_.weights, held.semimetric_.weights, rtol=1e-4, atol=1e-6)
+
+
+def test_importances_find_what_tells():
+    flowers, kinds = load_iris(return_X_y=True)
+    noisy = np.column_stack([flowers, RNG.normal(size=(150, 2))])
+    for directions in (None, "discriminant", "lda"):
+        found = learned(directions=directions).fit(noisy, kinds).feature_importances_
+        assert found.sum() == pytest.approx(1)
+        assert found[2:4].min() > found[4:].max()

@@ -1,0 +1,47 @@
+"""Rows that share their pairs are the rows one by one."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from semimetric._types import Triplets
+from semimetric.embeddings.pairs import PairEmbedding
+from semimetric.embeddings.warped import WarpedEmbedding
+from semimetric.grids import Grid
+from semimetric.programs.differences import DifferenceDesign
+from semimetric.programs.shared import SharedDesign, pair_rows
+
+RNG = np.random.default_rng(0)
+ITEMS = RNG.random((30, 3))
+LEFT, RIGHT = RNG.integers(0, 30, (2, 40))
+NEAR, FAR = RNG.integers(0, 40, (2, 90))
+
+
+@pytest.mark.parametrize("kind", [WarpedEmbedding, PairEmbedding])
+def test_products_are_those_of_the_rows(kind):
+    embedding = kind(Grid.fit(ITEMS, n_knots=4))
+    rows = pair_rows(embedding, embedding.locate(ITEMS), LEFT, RIGHT)
+    design = SharedDesign.of_triplets(rows, NEAR, FAR)
+    dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+    A = dense[NEAR] - dense[FAR]
+    w, r, s = RNG.random(A.shape[1]), RNG.random(len(A)), RNG.random(len(A)) * (RNG.random(len(A)) < 0.5)
+    assert design.shape == A.shape
+    assert not design.nonnegative
+    assert (design.absolute.csr().toarray() >= abs(A) - 1e-12).all()
+    assert_allclose(design.matvec(w), A @ w, atol=1e-12)
+    assert_allclose(design.rmatvec(r), A.T @ r, atol=1e-12)
+    assert_allclose(design.csr().toarray(), A, atol=1e-12)
+    moments = design.moments(r, s)
+    assert_allclose(moments.gram, (A.T * s) @ A, atol=1e-12)
+    assert_allclose(moments.cross, A.T @ (s * r), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [WarpedEmbedding, PairEmbedding])
+def test_it_is_the_difference_of_near_and_far_pairs(kind):
+    embedding = kind(Grid.fit(ITEMS, n_knots=4))
+    triplets = Triplets(ITEMS, np.array([[0, 1, 2], [3, 4, 5], [0, 1, 6]]))
+    left, right = np.concatenate([t.index.T for t in (triplets.near, triplets.far)], axis=1)
+    shared = SharedDesign.of_triplets(
+        pair_rows(embedding, embedding.locate(ITEMS), left, right), np.arange(3), 3 + np.arange(3)
+    )
+    assert_allclose(shared.csr().toarray(), DifferenceDesign.of(embedding, triplets).csr().toarray(), atol=1e-12)
