@@ -26,12 +26,13 @@ from .programs.losses import SquaredHinge, resolve_loss
 from .programs.penalties import Columns, Penalty, Ridge
 from .programs.program import ConvexProgram
 from .recipe import Recipe
+from .schema import Names, Schema
 from .solvers.auto import choose
 from .solvers.base import Solution
 from .solvers.newton import Newton
 from .task import Structure, Task, build
 
-__all__ = ["Compared", "Evidence", "Judged", "Prior", "fit_margins", "margin_program", "prior", "prepared"]
+__all__ = ["Compared", "Evidence", "Judged", "Prior", "fit_margins", "margin_program", "prior", "prepared", "spread_of"]
 
 _LEAST_SPREAD = 0.25  # of the typical, as in `fitting.baseline`
 _SCALE_RIDGE, _SLOPE_RIDGE = 1e-3, 1e-2
@@ -133,20 +134,20 @@ class Compared(Evidence):
 
 
 class Prior(NamedTuple):
-    """The weighted L1 distance that the comparisons ask for, and the values of the extra columns beside it."""
+    """The weighted L1 (of any features Gower's) distance that the comparisons ask for, and the extra columns beside it."""
 
     base: Baseline
     extra: Floats
 
 
-def prepared(recipe: Recipe, evidence: Evidence) -> Recipe:
-    """The recipe with ``directions="discriminant"`` fitted to the evidence."""
+def prepared(recipe: Recipe, evidence: Evidence, names: Names) -> Recipe:
+    """The recipe with ``directions="discriminant"`` fitted to the evidence; they combine numbers."""
     if not (isinstance(recipe.directions, str) and recipe.directions == "discriminant"):
         return recipe
     (near, near_weight), (far, far_weight) = evidence.near, evidence.far
-    return replace(
-        recipe, directions=discriminants(near, far, near_weight, far_weight, random_state=recipe.random_state)
-    )  # fmt: skip
+    usable = Schema.of(names).usable
+    found = discriminants(near, far, near_weight, far_weight, usable=usable, random_state=recipe.random_state)
+    return replace(recipe, directions=found)
 
 
 def prior(structure: Structure, evidence: Evidence, n_jobs: int | None) -> Prior:
@@ -158,7 +159,8 @@ def prior(structure: Structure, evidence: Evidence, n_jobs: int | None) -> Prior
         If no tuple compares anything: all repeat an item.
     """
     embedding, k = ends(structure), evidence.n_extra
-    spread = _spread(structure, embedding, evidence, n_jobs)
+    weight = np.concatenate([evidence.near[1], evidence.far[1]])
+    spread = spread_of(structure, embedding, evidence.pairs, weight / weight.sum(), n_jobs)
     even = Baseline(1.0 / (spread * len(structure.embedding.groups)), spread)
     design, weights = evidence.design(structure, embedding, n_jobs), embedding.prior(even.slopes)
     columns = [design.matvec(np.append(weights, np.zeros(k)))]
@@ -174,8 +176,8 @@ def prior(structure: Structure, evidence: Evidence, n_jobs: int | None) -> Prior
     lower = np.append(_LEAST * scaled[0] * weights, np.zeros(k))
     found = _quick(design, evidence, (Ridge(_SLOPE_RIDGE),), terms, lower, start)
     grid = structure.embedding.grid
-    moving, slopes = grid.sizes > 1, np.zeros(grid.n_features)
-    slopes[moving] = found[: embedding.n_columns] / (grid.high - grid.low)[moving]
+    slopes = np.zeros(grid.n_features)
+    slopes[grid.varies] = found[: embedding.n_columns] / grid.widths[grid.varies]
     return Prior(Baseline(slopes, spread), found[embedding.n_columns :])
 
 
@@ -189,15 +191,18 @@ def _quick(
     return Newton(tol=1e-6).solve(program, start=start).raise_if_interrupted().weights
 
 
-def _spread(structure: Structure, embedding: PairMap, evidence: Evidence, n_jobs: int | None) -> Floats:
-    """Root mean square difference of every feature in a pair, at least a quarter of the typical one."""
-    design = PairDesign(embedding, evidence.pairs, structure.directions, n_jobs=n_jobs)
-    grid, weight = embedding.grid, np.concatenate([evidence.near[1], evidence.far[1]])
-    moments = design.moments(np.zeros(len(weight)), weight / weight.sum())
-    rms, spread = moments.norms(), np.ones(grid.n_features)
+def spread_of(
+    structure: Structure, embedding: PairMap, pairs: Pairs, weight: Floats, n_jobs: int | None, *, least: float = _LEAST_SPREAD
+) -> Floats:
+    """Root mean square difference of every feature in a pair, at least ``least`` of the typical one; 1 where constant.
+
+    ``embedding`` is that of `ends`; weights of pairs sum to 1.
+    """
+    design = PairDesign(embedding, pairs, structure.directions, n_jobs=n_jobs)
+    grid = structure.embedding.grid
+    rms, spread = design.moments(np.zeros(len(weight)), weight).norms(), np.ones(grid.n_features)
     typical = float(np.median(rms[rms > 0])) if (rms > 0).any() else 1.0
-    moving = grid.sizes > 1
-    spread[moving] = np.maximum(rms, _LEAST_SPREAD * typical) * (grid.high - grid.low)[moving]
+    spread[grid.varies] = np.maximum(rms, least * typical) * grid.widths[grid.varies]
     return spread
 
 
@@ -217,9 +222,9 @@ def margin_program(
     return program, terms, np.append(terms.columns.prior, found.extra)
 
 
-def fit_margins(recipe: Recipe, evidence: Evidence, names: tuple[str, ...]) -> tuple[Semimetric, Solution, Floats]:
+def fit_margins(recipe: Recipe, evidence: Evidence, names: Names) -> tuple[Semimetric, Solution, Floats]:
     """Learn the weights; the distance, the solution, and the values of the extra columns."""
-    structure = build(prepared(recipe, evidence), evidence.tuples.used, names)
+    structure = build(prepared(recipe, evidence, names), evidence.tuples.used, names)
     found = prior(structure, evidence, recipe.n_jobs)
     pairs = evidence.pairs
     if not keeps_all(structure):

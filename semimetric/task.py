@@ -61,7 +61,7 @@ def build(recipe: Recipe, items: Floats, names: Names) -> Structure:
         recipe.directions, items, names=schema.names, random_state=recipe.random_state, usable=schema.usable
     )
     features = directions.append(items) if directions else items
-    embedded = schema if directions is None else schema.extended(directions.names, directions.matrix)
+    embedded = schema if directions is None else schema.extended(directions.names, directions.uses)
     grid = _grid(recipe, features, embedded)
     groups = resolve_groups(recipe.groups, grid.n_features, embedded.names)
     if not (recipe.base_distances or any(grid.varies[f] for group in groups for f in group)):
