@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from ._errors import InputError
-from ._types import ArrayLike, Floats, Integers, Pairs, Tuples
+from ._types import ArrayLike, Floats, Integers, Tuples
 
 __all__ = [
     "check_alpha",
@@ -16,7 +16,6 @@ __all__ = [
     "check_distances",
     "check_items",
     "check_judgements",
-    "check_pairs",
     "check_same_length",
     "check_shape",
     "check_tuples",
@@ -112,18 +111,6 @@ def _check_index(index: ArrayLike, n_items: int, name: str) -> Integers:
             f"row numbers must lie between 0 and {n_items - 1}"
         )
     return np.ascontiguousarray(array)
-
-
-def check_pairs(
-    pairs: ArrayLike,
-    preprocessor: ArrayLike | None = None,
-    *,
-    n_features: int | None = None,
-    names: Sequence[str] = (),
-    encode: Callable[..., Floats] | None = None,
-) -> Pairs:
-    """Points (m, 2, n_features), or row numbers (m, 2) of the items ``preprocessor``, as `Pairs`."""
-    return check_tuples(pairs, Pairs, preprocessor, n_features=n_features, names=names, encode=encode)
 
 
 def check_tuples(

@@ -136,12 +136,11 @@ def _unseen_slopes(base: Baseline, n_groups: int) -> Floats:
 def columns_of(embedding: PairMap, base: Baseline, n_base: int = 0, *, nonnegative: bool = True) -> Columns:
     """What penalties ask of the columns of an embedding, followed by ``n_base`` that are not penalised."""
     prior = embedding.prior(base.slopes)
-    grid, owner = embedding.grid, embedding.group_of_column
+    grid, owner, cells = embedding.grid, embedding.group_of_column, embedding.cells
     n_groups = max(len(np.unique(owner)), 1)
     even = 1.0 / (base.spread * n_groups)
     unit = embedding.prior(even)
     floor = 1e-6 * float(unit[unit > 0].mean()) if (unit > 0).any() else 1.0
-    cells = np.array([max(sum(int(grid.sizes[f]) - 1 for f in g), 1) for g in embedding.groups], dtype=np.float64)
     rise = np.array([sum(float(grid.widths[f] * even[f]) * grid.varies[f] for f in g) for g in embedding.groups])
     return Columns(
         n=len(prior) + n_base, prior=prior, unit=np.maximum(unit, floor), step=np.maximum((rise / cells)[owner], floor),

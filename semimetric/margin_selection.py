@@ -17,10 +17,12 @@ from tqdm import tqdm
 
 from ._errors import InputError, SemimetricWarning
 from ._types import Floats, Integers
+from .embeddings.discriminants import combinable
 from .margins import Evidence, Judged, margin_program, prepared, prior
 from .programs.design import PairDesign
 from .programs.losses import SquaredHinge
 from .recipe import Recipe
+from .schema import Names, Schema
 from .selection import Candidate, simplest
 from .solvers.newton import Newton
 from .supervision import item_disjoint_splits
@@ -71,7 +73,7 @@ class MarginChoices(tuple[MarginChoice, ...]):
 
 
 def decide_margins(
-    recipe: Recipe, evidence: Evidence, names: tuple[str, ...], *, directions: bool, knots: bool, alpha: bool
+    recipe: Recipe, evidence: Evidence, names: Names, *, directions: bool, knots: bool, alpha: bool
 ) -> tuple[Recipe, MarginChoices]:
     """The recipe with everything decided that is asked for, and what was compared.
 
@@ -81,7 +83,8 @@ def decide_margins(
         If there are too few tuples to hold some out, or too many features for any candidate.
     """
     alpha, knots = alpha and isinstance(recipe.penalty, str), knots and isinstance(recipe.knots, str)
-    directions = directions and isinstance(recipe.knots, str) and len(names) > 1  # one feature has nothing to combine
+    numbers = combinable(evidence.tuples.used, Schema.of(names).usable)
+    directions = directions and isinstance(recipe.knots, str) and numbers.sum() > 1  # one has nothing to combine
     if not (directions or knots or alpha):
         return recipe, MarginChoices()
     splits = _splits(recipe, evidence)
@@ -96,7 +99,7 @@ def decide_margins(
 
 
 def _compare(
-    recipe: Recipe, evidence: Evidence, names: tuple[str, ...], splits: Sequence[tuple[Evidence, Evidence]],
+    recipe: Recipe, evidence: Evidence, names: Names, splits: Sequence[tuple[Evidence, Evidence]],
     kinds: Sequence[Any], sizes: Sequence[Any], alphas: Sequence[float],
 ) -> MarginChoices:  # fmt: skip
     """Held-out errors of every candidate whose columns are few enough; directions are fitted on each training part."""
@@ -105,7 +108,7 @@ def _compare(
         warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
         for part, held in splits:
             for d, kind in enumerate(kinds):
-                trial = prepared(replace(recipe, directions=kind, loss=SquaredHinge(), verbose=False), part)
+                trial = prepared(replace(recipe, directions=kind, loss=SquaredHinge(), verbose=False), part, names)
                 for k, n_knots in enumerate(sizes):
                     structure = build(replace(trial, n_knots=n_knots), evidence.tuples.used, names)
                     if structure.embedding.n_columns <= _MOST_COLUMNS:

@@ -26,6 +26,7 @@ from .programs.losses import SquaredHinge, resolve_loss
 from .programs.penalties import Columns, Penalty, Ridge
 from .programs.program import ConvexProgram
 from .recipe import Recipe
+from .schema import Names, Schema
 from .solvers.auto import choose
 from .solvers.base import Solution
 from .solvers.newton import Newton
@@ -133,20 +134,20 @@ class Compared(Evidence):
 
 
 class Prior(NamedTuple):
-    """The weighted L1 distance that the comparisons ask for, and the values of the extra columns beside it."""
+    """The weighted L1 (of any features Gower's) distance that the comparisons ask for, and the extra columns beside it."""
 
     base: Baseline
     extra: Floats
 
 
-def prepared(recipe: Recipe, evidence: Evidence) -> Recipe:
-    """The recipe with ``directions="discriminant"`` fitted to the evidence."""
+def prepared(recipe: Recipe, evidence: Evidence, names: Names) -> Recipe:
+    """The recipe with ``directions="discriminant"`` fitted to the evidence; they combine numbers."""
     if not (isinstance(recipe.directions, str) and recipe.directions == "discriminant"):
         return recipe
     (near, near_weight), (far, far_weight) = evidence.near, evidence.far
-    return replace(
-        recipe, directions=discriminants(near, far, near_weight, far_weight, random_state=recipe.random_state)
-    )  # fmt: skip
+    usable = Schema.of(names).usable
+    found = discriminants(near, far, near_weight, far_weight, usable=usable, random_state=recipe.random_state)
+    return replace(recipe, directions=found)
 
 
 def prior(structure: Structure, evidence: Evidence, n_jobs: int | None) -> Prior:
@@ -175,8 +176,8 @@ def prior(structure: Structure, evidence: Evidence, n_jobs: int | None) -> Prior
     lower = np.append(_LEAST * scaled[0] * weights, np.zeros(k))
     found = _quick(design, evidence, (Ridge(_SLOPE_RIDGE),), terms, lower, start)
     grid = structure.embedding.grid
-    moving, slopes = grid.sizes > 1, np.zeros(grid.n_features)
-    slopes[moving] = found[: embedding.n_columns] / (grid.high - grid.low)[moving]
+    slopes = np.zeros(grid.n_features)
+    slopes[grid.varies] = found[: embedding.n_columns] / grid.widths[grid.varies]
     return Prior(Baseline(slopes, spread), found[embedding.n_columns :])
 
 
@@ -201,8 +202,7 @@ def spread_of(
     grid = structure.embedding.grid
     rms, spread = design.moments(np.zeros(len(weight)), weight).norms(), np.ones(grid.n_features)
     typical = float(np.median(rms[rms > 0])) if (rms > 0).any() else 1.0
-    rms = np.where(rms > 0, np.maximum(rms, least * typical), typical)
-    spread[grid.varies] = rms * grid.widths[grid.varies]
+    spread[grid.varies] = np.maximum(rms, least * typical) * grid.widths[grid.varies]
     return spread
 
 
@@ -222,9 +222,9 @@ def margin_program(
     return program, terms, np.append(terms.columns.prior, found.extra)
 
 
-def fit_margins(recipe: Recipe, evidence: Evidence, names: tuple[str, ...]) -> tuple[Semimetric, Solution, Floats]:
+def fit_margins(recipe: Recipe, evidence: Evidence, names: Names) -> tuple[Semimetric, Solution, Floats]:
     """Learn the weights; the distance, the solution, and the values of the extra columns."""
-    structure = build(prepared(recipe, evidence), evidence.tuples.used, names)
+    structure = build(prepared(recipe, evidence, names), evidence.tuples.used, names)
     found = prior(structure, evidence, recipe.n_jobs)
     pairs = evidence.pairs
     if not keeps_all(structure):

@@ -203,10 +203,13 @@ class Schema:
         """Whether directions may combine each feature: numbers."""
         return np.array(self.kinds) == "numeric"
 
-    def extended(self, names: Sequence[str], matrix: Floats) -> Schema:
-        """The schema of the features followed by directions: one of them is missing where a feature that it uses is."""
-        uses = (matrix != 0) @ np.array(self.missing, dtype=np.int64) > 0
-        return Schema((*self.features, *(Feature(n, missing=bool(m)) for n, m in zip(names, uses, strict=True))))
+    def extended(self, names: Sequence[str], uses: NDArray[np.bool_]) -> Schema:
+        """The schema of the features followed by directions: one of them is missing where a feature that it uses is.
+
+        ``uses`` has shape (n_directions, n_features), as in `Directions`.
+        """
+        missing = (uses & np.array(self.missing)).any(axis=1)
+        return Schema((*self.features, *(Feature(n, missing=bool(m)) for n, m in zip(names, missing, strict=True))))
 
     def encode(self, X: Any, *, name: str = "X", min_items: int = 1) -> Floats:
         """The table as a C-contiguous float64 matrix of shape (n_items, n_features).

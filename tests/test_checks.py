@@ -3,7 +3,13 @@ import pytest
 from cases import assert_refused
 
 from semimetric import InputError
-from semimetric._checks import check_alpha, check_choice, check_distances, check_items, check_pairs, check_weights
+from semimetric._checks import check_alpha, check_choice, check_distances, check_items, check_tuples, check_weights
+from semimetric._types import Pairs
+
+
+def check_pairs(pairs, preprocessor=None):
+    return check_tuples(pairs, Pairs, preprocessor)
+
 
 ITEMS = np.arange(6.0).reshape(3, 2)
 BAD = {

@@ -160,6 +160,11 @@ class PairMap(ABC):
     def group_of_column(self) -> Integers:
         """The group that owns each column, non-decreasing, shape (n_columns,)."""
 
+    @property
+    def cells(self) -> Floats:
+        """Over how many cells the columns of each group stand, shape (n_groups,), each >= 1."""
+        return np.array([max(sum(int(self.grid.sizes[f]) - 1 for f in g), 1) for g in self.groups], dtype=np.float64)
+
     @abstractmethod
     def select(self, keep: Integers, features: Integers) -> "PairMap":
         """The same map with only the groups ``keep``, over a grid with only the ``features``; their weights carry over."""

@@ -120,8 +120,10 @@ def fit_directions(
         If the map uses another feature than it may, has the wrong shape, holds no finite numbers, or has an all-zero
         direction, or a transformer that is not fitted needs labels.
     """
-    if directions is None or isinstance(directions, Directions):
-        return directions
+    if directions is None:
+        return None
+    if isinstance(directions, Directions):
+        return directions if usable is None else _of_numbers(directions, usable, names)
     if usable is not None and not (usable.all() and np.isfinite(X).all()):
         return _fitted_among(directions, X, usable, names, random_state)
     if isinstance(directions, str):
@@ -155,10 +157,7 @@ def _fitted_among(
     named = isinstance(directions, EvenDirections) and directions.features is not None
     if named or not (isinstance(directions, str) or hasattr(directions, "fit")):
         found = fit_directions(directions, np.zeros((1, X.shape[1])), names=names)
-        if found is not None and (found.matrix[:, ~usable] != 0).any():
-            wrong = names[int(np.flatnonzero((found.matrix != 0).any(axis=0) & ~usable)[0])]
-            raise InputError(f"directions= use {wrong!r}, which is no number; directions combine numbers: leave it out")
-        return found
+        return None if found is None else _of_numbers(found, usable, names)
     rows = X[:, usable][np.isfinite(X[:, usable]).all(axis=1)]
     if not rows.size:
         raise InputError(
@@ -172,6 +171,19 @@ def _fitted_among(
     matrix = np.zeros((len(part.matrix), X.shape[1]))
     matrix[:, usable] = part.matrix
     return Directions(matrix, part.names)
+
+
+def _of_numbers(found: Directions, usable: NDArray[np.bool_], names: Sequence[str]) -> Directions:
+    """The directions, if they use only what they may."""
+    if found.n_features != len(usable):
+        raise InputError(
+            f"directions= are of {found.n_features} features, but there are {len(usable)}; give those of the items"
+        )
+    wrong = np.flatnonzero(found.uses.any(axis=0) & ~usable)
+    if len(wrong):
+        name = names[int(wrong[0])]
+        raise InputError(f"directions= use {name!r}, which is no number; directions combine numbers: leave it out")
+    return found
 
 
 def _fitted(transformer: Any, X: Floats, names: Sequence[str]) -> Any:

@@ -39,6 +39,10 @@ class GapEmbedding(PairMap):
     def group_of_column(self) -> Integers:
         return np.arange(len(self.groups))
 
+    @property
+    def cells(self) -> Floats:
+        return np.ones(len(self.groups))
+
     def select(self, keep: Integers, features: Integers) -> "GapEmbedding":
         return GapEmbedding(self.grid.select(np.array([f for g in keep for f in self.groups[g]])))
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import check_items, check_pairs
-from .._types import ArrayLike, Floats, Pairs
+from .._checks import check_items, check_tuples
+from .._types import ArrayLike, Floats, Pairs, Tuples
 from ..distance import Semimetric
 from ..outside import warn_outside
 from ..schema import Schema, feature_names
 from ..solvers.base import Solution
 
 __all__ = ["LearnedDistance", "feature_names"]
+
+T = TypeVar("T", bound=Tuples)
 
 _TOLD: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "missing": "error"}
 
@@ -37,17 +39,40 @@ class LearnedDistance(BaseEstimator):
     solution_: Solution
     preprocessor: ArrayLike | None
 
-    def _pairs(
-        self, pairs: ArrayLike, *, n_features: int | None = None, names: Sequence[str] = (), schema: Schema | None = None
-    ) -> Pairs:
+    def _tuples(
+        self,
+        tuples: ArrayLike,
+        kind: type[T],
+        *,
+        n_features: int | None = None,
+        names: Sequence[str] = (),
+        schema: Schema | None = None,
+    ) -> T:
+        """Tuples to learn from, encoded by the schema, if there is one."""
         encode = None if schema is None or schema.plain else schema.encode
-        return check_pairs(pairs, self.preprocessor, n_features=n_features, names=names, encode=encode)
+        return check_tuples(tuples, kind, self.preprocessor, n_features=n_features, names=names, encode=encode)
+
+    def _known(self, tuples: ArrayLike, kind: type[T]) -> T:
+        """Tuples for the fitted model, encoded by its schema."""
+        check_is_fitted(self, "semimetric_")
+        d = self.semimetric_
+        return self._tuples(tuples, kind, n_features=self.n_features_in_, names=d.feature_names, schema=d.schema)
 
     def _schema(self, X: Any, *, name: str = "X") -> Schema | None:
         """What the columns of a table X are; None for an array of which nothing is said, whose columns are numbers."""
         if self._tells_nothing and not hasattr(X, "columns"):
             return None
         return Schema.fit(X, name=name, **{key: getattr(self, key, default) for key, default in _TOLD.items()})
+
+    def _schema_of_tuples(self, tuples: ArrayLike, kind: type[Tuples]) -> Schema | None:
+        """`_schema` of the items of the tuples."""
+        if self.preprocessor is not None:
+            return self._schema(self.preprocessor, name="preprocessor")
+        if self._tells_nothing:
+            return None
+        points = np.asarray(tuples, dtype=None if hasattr(tuples, "__array__") else object)
+        name = kind.__name__.lower()
+        return self._schema(points.reshape(-1, points.shape[2]), name=name) if points.ndim == 3 else None
 
     def _encoded(self, X: Any, *, min_items: int = 1) -> tuple[Floats, Schema]:
         """A table X as the matrix to learn from, and its schema, for learners whose `fit` takes items; names are recorded."""
@@ -69,9 +94,7 @@ class LearnedDistance(BaseEstimator):
         ----------
         pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) integers with ``preprocessor``
         """
-        check_is_fitted(self, "semimetric_")
-        d = self.semimetric_
-        checked = self._pairs(pairs, n_features=self.n_features_in_, names=d.feature_names, schema=d.schema)
+        checked = self._known(pairs, Pairs)
         warn_outside(self.semimetric_, checked.used)
         return self.semimetric_.paired_by_index(checked.items, checked.index, n_jobs=getattr(self, "n_jobs", None))
 

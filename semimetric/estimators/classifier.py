@@ -171,7 +171,8 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
 
     def predict(self, X: ArrayLike) -> Any:
         """The class with the most votes; of several, the first in ``classes_``."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[chosen]
 
 
 class SemimetricRegressor(RegressorMixin, NeighborVotes):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from .._checks import check_alpha, check_choice, check_count, check_weights
 from .._errors import InputError, warn
@@ -255,4 +255,5 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
             For other models, saying what to use instead.
         """
         check_is_fitted(self, "semimetric_")
-        return self.semimetric_.transform(X)
+        d = self.semimetric_
+        return d.transform(validate_data(self, X, reset=False, dtype=np.float64) if d.schema.plain else X)

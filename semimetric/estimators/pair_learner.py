@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_alpha, check_choice, check_judgements, check_weights
 from .._errors import InputError, NotSupportedError
-from .._types import ArrayLike, Floats
+from .._types import ArrayLike, Floats, Pairs
 from ..margins import Judged
 from .tuples import TupleLearner
 
@@ -36,11 +36,12 @@ class PairLearner(ClassifierMixin, TupleLearner):
     directions : "auto" (default), "discriminant", None, or as in `DistanceRegressor`
         "discriminant" adds up to 10 piecewise-linear directions in which far pairs differ most and near ones least; "auto"
         adds them unless raw features alone err less on held-out pairs by more than a standard error. It adds none to a single
-        feature, nor where ``knots`` are given.
+        feature, nor where ``knots`` are given. They combine numbers that no item of the pairs lacks.
     tables : {"warped", "full"}, default "warped"
-        One monotone scale a feature: a metric, with an exact `transform` into L1. Or full tables.
+        One monotone scale a feature: a metric, with an exact `transform` into L1. Or full tables. Categories, periodic
+        features and what may be missing have tables in either case, and the distance is then a semimetric.
     axioms : {"semimetric", "metric"}, default "semimetric"
-        "metric" needs ``tables="warped"``, which gives it anyway.
+        "metric" needs ``tables="warped"``, which gives it anyway, and features that are numbers and always there.
     delta : float, default 1e-6
         Lower bound of weights that involve raw features, relative to their mean in the weighted L1 prior.
     outside : {"extend", "clip"}, default "extend"
@@ -50,7 +51,11 @@ class PairLearner(ClassifierMixin, TupleLearner):
         Ridges shrink towards the weighted L1 distance that separates the pairs best.
     alpha : float or "auto", default "auto"
     solver : {"auto", "newton", "interior_point", "first_order", "reference"} or Solver, default "auto"
-    preprocessor : array-like of shape (n_items, n_features) or None
+    categorical_features : "auto" (default), None, or sequence of int or str
+    periodic : dict of int or str to float, or None
+    missing : {"error", "level"}, default "error"
+        What the columns are, as in `DistanceRegressor`.
+    preprocessor : array-like of shape (n_items, n_features), or frame, or None
         The items, if pairs are given as row numbers.
     n_jobs : int or None, default None
     random_state : int or None, default 0
@@ -100,14 +105,14 @@ class PairLearner(ClassifierMixin, TupleLearner):
         """
         if y is None:
             raise InputError("requires y to be passed, but the target y is None; give +1 or -1 for every pair")
-        recipe, checked = self._recipe(), self._pairs(pairs)
+        recipe, (checked, names) = self._recipe(), self._read(pairs, Pairs)
         weight = check_weights(sample_weight, len(checked))
         used = weight > 0
         labels = check_judgements(y, len(checked), both=False)[used]
         check_judgements(labels, len(labels))
         self.classes_ = np.array([-1, 1])
         self.__dict__.pop("calibrator_", None)
-        self._learn(recipe, Judged(checked.take(used), weight[used], labels), pairs)
+        self._learn(recipe, Judged(checked.take(used), weight[used], labels), names)
         return self
 
     def _keep(self, extra: Floats) -> None:

@@ -18,8 +18,8 @@ class QuadrupletLearner(ComparisonLearner):
 
     Parameters
     ----------
-    n_knots, knots, groups, directions, tables, axioms, delta, outside, loss, penalty, alpha, solver, preprocessor, n_jobs, \
-random_state, verbose
+    n_knots, knots, groups, directions, tables, axioms, delta, outside, loss, penalty, alpha, solver, \
+categorical_features, periodic, missing, preprocessor, n_jobs, random_state, verbose
         As in `PairLearner`. "auto" is chosen by the share of quadruplets missed, on quadruplets of items of their own.
 
     Attributes
@@ -60,7 +60,8 @@ random_state, verbose
 
     def _turned(self, quadruplets: ArrayLike, y: ArrayLike) -> ArrayLike:
         """Those with y = -1, their pairs exchanged."""
-        array = np.array(quadruplets)
+        plain = self._tells_nothing or self.preprocessor is not None or hasattr(quadruplets, "__array__")
+        array = np.array(quadruplets, dtype=None if plain else object)
         signs = check_judgements(y, len(array), both=False)
         if array.ndim >= 2 and array.shape[1] == Quadruplets.size:
             array[signs < 0] = array[signs < 0][:, [2, 3, 0, 1]]

@@ -187,7 +187,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
             On Ctrl-C. If the last solver was at work, ``semimetric_`` and ``solution_`` hold its best weights so far.
         """
         recipe = self._recipe()
-        schema = self._schema_of_pairs(pairs)
+        schema = self._schema_of_tuples(pairs, Pairs)
         checked, target, weight = self._checked(pairs, y, sample_weight, schema=schema)
         names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
         return self._learn(recipe, checked, target, weight, schema or names)
@@ -246,7 +246,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self._stream: Stream | None = getattr(self, "_stream", None)
         stream = self._stream
         known = self.semimetric_.feature_names if stream is not None else ()
-        schema = self._schema_of_pairs(pairs) if stream is None else self.semimetric_.schema
+        schema = self._schema_of_tuples(pairs, Pairs) if stream is None else self.semimetric_.schema
         checked, target, weight = self._checked(pairs, y, sample_weight, normalise=False, names=known, schema=schema)
         if stream is not None and checked.items.shape[1] != self.n_features_in_:
             raise InputError(f"this block has {checked.items.shape[1]} features, the first had {self.n_features_in_}")
@@ -273,15 +273,6 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
                 given[name] = value.tolist() if isinstance(value, np.ndarray) else value
         return Recipe(**given).checked()
 
-    def _schema_of_pairs(self, pairs: ArrayLike) -> Schema | None:
-        """`_schema` of the items of the pairs."""
-        if self.preprocessor is not None:
-            return self._schema(self.preprocessor, name="preprocessor")
-        if self._tells_nothing:
-            return None
-        points = np.asarray(pairs) if hasattr(pairs, "__array__") else np.asarray(pairs, dtype=object)
-        return self._schema(points.reshape(-1, points.shape[2]), name="pairs") if points.ndim == 3 else None
-
     def _checked(
         self,
         pairs: ArrayLike,
@@ -294,7 +285,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     ) -> tuple[Pairs, Floats, Floats]:
         if y is None:
             raise InputError("requires y to be passed, but the target y is None; give one distance a pair")
-        checked = self._pairs(pairs, names=names, schema=schema)
+        checked = self._tuples(pairs, Pairs, names=names, schema=schema)
         target = check_distances(y, len(checked), minimum=0.0 if self.axioms is not None else -np.inf)
         weight = check_weights(sample_weight, len(checked))
         if normalise and (len(target) < 2 or np.ptp(target[weight > 0]) == 0):

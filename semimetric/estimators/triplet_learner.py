@@ -17,8 +17,8 @@ class TripletLearner(ComparisonLearner):
 
     Parameters
     ----------
-    n_knots, knots, groups, directions, tables, axioms, delta, outside, loss, penalty, alpha, solver, preprocessor, n_jobs, \
-random_state, verbose
+    n_knots, knots, groups, directions, tables, axioms, delta, outside, loss, penalty, alpha, solver, \
+categorical_features, periodic, missing, preprocessor, n_jobs, random_state, verbose
         As in `PairLearner`. "auto" is chosen by the share of triplets missed, on triplets of items of their own.
 
     Attributes

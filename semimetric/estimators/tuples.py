@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from .._checks import check_choice, check_tuples, check_weights
+from .._checks import check_choice, check_weights
 from .._errors import InputError
 from .._threads import one_blas_thread
 from .._types import ArrayLike, Comparisons, Floats, Tuples
@@ -19,6 +18,7 @@ from ..outside import warn_outside
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
 from ..recipe import Recipe
+from ..schema import Names
 from ..solvers.base import Solver
 from ..task import check_varied
 from .base import LearnedDistance
@@ -28,7 +28,8 @@ __all__ = ["ComparisonLearner", "TupleLearner"]
 T = TypeVar("T", bound=Tuples)
 
 _PARAMETERS = (
-    "knots", "groups", "tables", "axioms", "delta", "outside", "penalty", "solver", "n_jobs", "random_state", "verbose",
+    "knots", "groups", "tables", "axioms", "delta", "outside", "penalty", "solver", "categorical_features", "periodic",
+    "missing", "n_jobs", "random_state", "verbose",
 )  # fmt: skip
 
 
@@ -50,6 +51,9 @@ class TupleLearner(LearnedDistance):
         penalty: str | Penalty | Sequence[Penalty] | None = "auto",
         alpha: float | str = "auto",
         solver: str | Solver = "auto",
+        categorical_features: str | Sequence[int | str] | None = "auto",
+        periodic: Mapping[int | str, float] | None = None,
+        missing: str = "error",
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
@@ -67,6 +71,9 @@ class TupleLearner(LearnedDistance):
         self.penalty = penalty
         self.alpha = alpha
         self.solver = solver
+        self.categorical_features = categorical_features
+        self.periodic = periodic
+        self.missing = missing
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -84,16 +91,15 @@ class TupleLearner(LearnedDistance):
         directions = None if isinstance(self.directions, str) and self.directions == "auto" else self.directions
         return Recipe(**given, directions=directions, loss=resolve_loss(self.loss, margins=True)).checked()
 
-    def _tuples(self, tuples: ArrayLike, kind: type[T]) -> T:
-        """Tuples for the fitted model."""
-        check_is_fitted(self, "semimetric_")
-        names = self.semimetric_.feature_names
-        return check_tuples(tuples, kind, self.preprocessor, n_features=self.n_features_in_, names=names)
+    def _read(self, tuples: ArrayLike, kind: type[T]) -> tuple[T, Names]:
+        """Tuples to learn from, and the schema or the names of their features."""
+        schema = self._schema_of_tuples(tuples, kind)
+        checked = self._tuples(tuples, kind, schema=schema)
+        names = self._names(self.preprocessor if self.preprocessor is not None else tuples, checked.items.shape[1])
+        return checked, schema or names
 
-    def _learn(self, recipe: Recipe, evidence: Evidence, tuples: ArrayLike) -> None:
+    def _learn(self, recipe: Recipe, evidence: Evidence, names: Names) -> None:
         """Decide, fit and record."""
-        source = self.preprocessor if self.preprocessor is not None else tuples
-        names = tuple(self._names(source, evidence.tuples.items.shape[1]))
         check_varied(evidence.tuples.used)
         with one_blas_thread():
             self.recipe_, self.choices_ = decide_margins(
@@ -116,14 +122,14 @@ class ComparisonLearner(TupleLearner):
 
     def _fit(self, tuples: ArrayLike, sample_weight: ArrayLike | None) -> None:
         recipe = self._recipe()
-        checked = check_tuples(tuples, self._kind, self.preprocessor)
+        checked, names = self._read(tuples, self._kind)
         weight = check_weights(sample_weight, len(checked))
         used = weight > 0
-        self._learn(recipe, Compared(checked.take(used), weight[used]), tuples)
+        self._learn(recipe, Compared(checked.take(used), weight[used]), names)
 
     def decision_function(self, tuples: ArrayLike) -> Floats:
         """d(far pair) - d(near pair), shape (n_tuples,): > 0 where the order is as the tuple says."""
-        checked = self._tuples(tuples, self._kind)
+        checked = self._known(tuples, self._kind)
         warn_outside(self.semimetric_, checked.used)
         far, near = (
             self.semimetric_.paired_by_index(checked.items, p.index, n_jobs=self.n_jobs) for p in (checked.far, checked.near)
