@@ -203,7 +203,7 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
     if weights.shape != (n,):
         raise InputError(f"sample_weight has shape {weights.shape}; one weight for each of the {n} pairs is required")
     if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
-        raise InputError("sample_weight must be finite, non-negative and not all 0; correct or drop it")
+        raise InputError("sample_weight must be finite, non-negative and not all zero; correct or drop it")
     return weights / weights.sum()
 
 

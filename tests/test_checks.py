@@ -34,7 +34,7 @@ BAD = {
     ),
     "number of weights": (lambda: check_weights([1.0], 2), "shape (1,)", "each of the 2 pairs is required"),
     "negative weight": (lambda: check_weights([1.0, -1.0], 2), "sample_weight", "non-negative", "correct or drop it"),
-    "no weight": (lambda: check_weights([0.0, 0.0], 2), "sample_weight", "not all 0", "correct or drop it"),
+    "no weight": (lambda: check_weights([0.0, 0.0], 2), "sample_weight", "not all zero", "correct or drop it"),
     "choice": (lambda: check_choice("link", "log", ("identity", "sqrt")), "link='log'", "not known", "use one of 'identity'"),
     "not a number": (lambda: check_alpha("alpha", "much"), "alpha='much'", "must be a finite number"),
     "boolean": (lambda: check_alpha("alpha", True), "alpha=True", "must be a finite number"),

@@ -71,7 +71,7 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
         check_choice("mode", self.mode, ("distance", "connectivity"))
         if (self.semimetric is None) == (self.learner is None):
             raise InputError("one of semimetric= and learner= is required: a distance, or what learns it from X and y")
-        semimetric = self.semimetric
+        semimetric: Any = self.semimetric
         if self.learner is not None:
             self.learner_ = clone(self.learner).fit(X, y)
             semimetric = self.learner_.semimetric_
