@@ -47,7 +47,7 @@ def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> A
     shown, rest = order[:most], order[most:]
     labels, widths = [_short(names[f]) for f in shown], values[shown]
     if len(rest):
-        labels, widths = [*labels, f"{len(rest)} other features"], np.append(widths, values[rest].sum())
+        labels, widths = [*labels, _others(len(rest), "feature")], np.append(widths, values[rest].sum())
     axes = _axes(ax)
     axes.barh(range(len(labels)), widths, color=[_BLUE] * len(shown) + [_GREY] * (len(labels) - len(shown)), height=0.7)
     axes.set(xlabel="share of the distance to other classes", title="Which features tell the classes apart")
@@ -98,7 +98,7 @@ def _largest_terms(explanation: Explanation, most: int) -> tuple[list[str], Floa
     order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
     names, parts = [explanation.terms[t] for t in order[:most]], explanation.contributions[:, order[:most]]
     if len(order) > most:
-        names.append(f"other ({len(order) - most} terms)")
+        names.append(_others(len(order) - most, "term"))
         parts = np.column_stack([parts, explanation.contributions[:, order[most:]].sum(axis=1)])
     return names, parts
 
@@ -111,6 +111,10 @@ def _scale(explanation: Explanation) -> str:
 
 def _axes(ax: Axes | None) -> Any:
     return ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]
+
+
+def _others(n: int, what: str) -> str:
+    return f"{n} other {what}{'s' if n > 1 else ''}"
 
 
 def _short(name: str) -> str:

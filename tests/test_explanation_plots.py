@@ -67,7 +67,7 @@ def test_an_explanation_has_a_bar_a_neighbour_and_a_colour_a_term(explanation):
 
 def test_the_other_terms_are_one_part(explanation):
     ax = plot_explanation(explanation, most=1)
-    assert [c.get_label() for c in ax.containers] == ["r", "other (2 terms)"]
+    assert [c.get_label() for c in ax.containers] == ["r", "2 other terms"]
     assert widths(ax.containers[1]) == pytest.approx([0.3, 0.4])
 
 
