@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ._errors import SemimetricError
 from ._storage import package_version
 from .commands import Answer, run_demo, run_distance, run_fit, run_info, run_plot
 from .demo import Sizes
+from .label_commands import LABEL_SETTINGS, run_fit_labels, run_neighbors
 from .search_commands import run_index, run_query
 
 __all__ = ["main"]
@@ -32,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         Arguments; those of the process by default.
     """
     arguments = _parser().parse_args(argv)
+    getattr(arguments, "check", lambda _: None)(arguments)
     try:
         with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):  # --n-jobs has the threads
             warnings.showwarning = _show_once()  # type: ignore[assignment]
@@ -90,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"semimetric {package_version()}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for add in (_add_demo, _add_fit, _add_distance, _add_index, _add_query, _add_info, _add_plot):
+    for add in (_add_demo, _add_fit, _add_distance, _add_index, _add_query, _add_neighbors, _add_info, _add_plot):
         add(commands)
     return parser
 
@@ -122,40 +125,80 @@ def _add_demo(commands: Any) -> None:
     _add_run(command, n_jobs=2)
 
 
+class _Given(argparse.Action):
+    """Store a value, and in ``given`` that it was there."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None) -> None:
+        setattr(namespace, self.dest, values)
+        namespace.given = {**getattr(namespace, "given", {}), self.dest: option_string}
+
+
 def _add_fit(commands: Any) -> None:
-    about = "learn a distance from a table of items and a table of pairs with measured distances"
-    example = "semimetric fit items.csv pairs.csv --id name --target distance --output model.smm"
+    about = "learn a distance from a table of items and a table of pairs with measured distances, or from classes"
+    example = (
+        "semimetric fit items.csv pairs.csv --id name --target distance --output model.smm\n"
+        "  semimetric fit table.csv --label species --output model.smm"
+    )
     command = _add(commands, "fit", run_fit, about, example)
-    command.add_argument("items", metavar="ITEMS", help="CSV or Parquet: a row an item, numeric columns are features")
-    command.add_argument("pairs", metavar="PAIRS", help="CSV or Parquet: two columns that name items, one with distances")
-    command.add_argument("--output", required=True, metavar="MODEL", help="file for the model")
-    command.add_argument("--target", default="distance", metavar="COLUMN", help="measured distances (%(default)s)")
+    command.set_defaults(given={}, check=partial(_check_fit, command))
+    items = "CSV or Parquet: a row an item, numeric columns are features; with --label, columns of text are categories"
+    command.add_argument("items", metavar="ITEMS", help=items)
+    pairs = "CSV or Parquet: two columns that name items, one with distances; none with --label"
+    command.add_argument("pairs", metavar="PAIRS", nargs="?", help=pairs)
+    command.add_argument("--output", metavar="MODEL", help="file for the model (with --label: model.smm)")
+    command.add_argument("--label", metavar="COLUMN", help="learn from the classes in this column of ITEMS, without pairs")
+    missing = "with --label: refuse empty cells, or make them a level of their own (error)"
+    command.add_argument("--missing", choices=("error", "level"), default="error", action=_Given, help=missing)
+    command.add_argument(
+        "--target", default="distance", metavar="COLUMN", action=_Given, help="measured distances (%(default)s)"
+    )
     _add_names(command)
-    share = "share of the items whose pairs check the model, before it learns from all; 0 for no check (%(default)s)"
+    share = "share of the items that check the model, before it learns from all; 0 for no check (%(default)s)"
     command.add_argument("--held-out", type=_share, default=0.2, metavar="SHARE", help=share)
-    _add_model(command.add_argument_group("the model (as in DistanceRegressor)"))
+    _add_model(command.add_argument_group("the model (as in DistanceRegressor; with --label, in LargeMarginLearner)"))
     _add_run(command)
 
 
+def _check_fit(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Which of the two kinds of learning is meant; options of the other kind are wrong usage."""
+    if arguments.label is None:
+        missing = [name for name, given in (("PAIRS", arguments.pairs), ("--output", arguments.output)) if given is None]
+        if missing:
+            command.error(
+                f"the following arguments are required: {', '.join(missing)} (or --label COLUMN to learn from classes)"
+            )
+        if "missing" in arguments.given:
+            command.error("--missing goes with --label only; fill in the empty cells, or drop the rows")
+        return
+    arguments.command = run_fit_labels
+    wrong = [option for name, option in arguments.given.items() if name not in (*LABEL_SETTINGS, "missing")]
+    if arguments.pairs is not None:
+        wrong.insert(0, f"PAIRS ({arguments.pairs})")
+    if wrong:
+        command.error(f"--label learns from the classes of one table and takes no {', '.join(wrong)}; leave out one of the two")
+    if arguments.axioms in ("premetric", "none"):
+        command.error(f"--axioms {arguments.axioms} does not go with --label; use semimetric or metric")
+
+
 def _add_model(group: Any) -> None:
-    group.add_argument("--tables", choices=("full", "warped"), default="full", help="warped: a metric, with fewer weights")
-    group.add_argument("--n-knots", type=_auto(int), default="auto", metavar="N", help="knots a feature, or auto (auto)")
+    add = partial(group.add_argument, action=_Given)
+    add("--tables", choices=("full", "warped"), default="full", help="warped: a metric, with fewer weights")
+    add("--n-knots", type=_auto(int), default="auto", metavar="N", help="knots a feature, or auto (auto)")
     groups = "singles, pairs, or groups of columns joined by commas: --groups lat,lon depth (singles)"
-    group.add_argument("--groups", nargs="+", default=["singles"], metavar="GROUP", help=groups)
-    directions = "none, pca, even, even:COLUMN,COLUMN, or histogram:FILE with a row of coordinates a bin (none)"
-    group.add_argument("--directions", default="none", metavar="KIND", help=directions)
-    group.add_argument("--axioms", choices=("semimetric", "metric", "premetric", "none"), default="semimetric")
-    group.add_argument("--loss", choices=("squared", "absolute", "huber"), default="squared")
+    add("--groups", nargs="+", default=["singles"], metavar="GROUP", help=groups)
+    directions = "none, pca, even, even:COLUMN,COLUMN, or histogram:FILE with a row of coordinates a bin (none); with --label "
+    directions += "none, pca, lda, nca, discriminant or auto (auto)"
+    add("--directions", default="none", metavar="KIND", help=directions)
+    add("--axioms", choices=("semimetric", "metric", "premetric", "none"), default="semimetric")
+    add("--loss", choices=("squared", "absolute", "huber"), default="squared")
     penalties = ("auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso")
-    group.add_argument("--penalty", choices=penalties, default="auto")
-    group.add_argument(
-        "--alpha", type=_auto(float), default="auto", metavar="A", help="strength of the penalty, or auto (auto)"
-    )
+    add("--penalty", choices=penalties, default="auto")
+    add("--alpha", type=_auto(float), default="auto", metavar="A", help="strength of the penalty, or auto (auto)")
     outside = "beyond the range of the items, go on at the mean slope, or clip"
-    group.add_argument("--outside", choices=("extend", "clip"), default="extend", help=outside)
-    group.add_argument("--link", choices=("identity", "sqrt"), default="identity", help="sqrt: learn the squared distance")
+    add("--outside", choices=("extend", "clip"), default="extend", help=outside)
+    add("--link", choices=("identity", "sqrt"), default="identity", help="sqrt: learn the squared distance")
     relative = "divide errors by the distance, or by FLOOR mean distances where that is larger (0.1)"
-    group.add_argument("--relative", nargs="?", type=float, const=True, default=False, metavar="FLOOR", help=relative)
+    add("--relative", nargs="?", type=float, const=True, default=False, metavar="FLOOR", help=relative)
 
 
 def _add_distance(commands: Any) -> None:
@@ -199,6 +242,19 @@ def _add_query(commands: Any) -> None:
     command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 is all (1)")
 
 
+def _add_neighbors(commands: Any) -> None:
+    about = "print the nearest items of every row of a table, and why they are near"
+    example = "semimetric neighbors model.smm row.csv --items table.csv --label species --explain"
+    command = _add(commands, "neighbors", run_neighbors, about, example)
+    command.add_argument("model", metavar="MODEL_OR_INDEX", help="what semimetric fit or semimetric index wrote")
+    command.add_argument("rows", metavar="ROWS", help="CSV or Parquet with the features of the model")
+    command.add_argument("--items", metavar="TABLE", help="the items to search, for a model; an index has its own")
+    command.add_argument("-k", type=_positive, default=3, metavar="K", help="neighbours of each row (%(default)s)")
+    _add_id(command)
+    command.add_argument("--label", metavar="COLUMN", help="column of the items to print beside their names, such as a class")
+    command.add_argument("--explain", action="store_true", help="the largest terms of each distance")
+
+
 def _add_info(commands: Any) -> None:
     about = "say what a model is: what it guarantees, its terms and ranges"
     _add(commands, "info", run_info, about, "semimetric info model.smm").add_argument("model", metavar="MODEL")
@@ -225,8 +281,10 @@ def _add_id(command: argparse.ArgumentParser) -> None:
 
 def _add_names(command: argparse.ArgumentParser) -> None:
     _add_id(command)
-    command.add_argument("--left", default="left", metavar="COLUMN", help="first item of a pair (%(default)s)")
-    command.add_argument("--right", default="right", metavar="COLUMN", help="second item of a pair (%(default)s)")
+    command.add_argument("--left", default="left", metavar="COLUMN", action=_Given, help="first item of a pair (%(default)s)")
+    command.add_argument(
+        "--right", default="right", metavar="COLUMN", action=_Given, help="second item of a pair (%(default)s)"
+    )
 
 
 def _add_run(command: argparse.ArgumentParser, n_jobs: int | None = None) -> None:

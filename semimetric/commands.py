@@ -260,8 +260,8 @@ def check_numbers(d: Semimetric, path: str) -> None:
     wrong = [f.name for f in d.schema.features if f.kind == "categorical"]
     if wrong:
         raise NotSupportedError(
-            f"{path} has the categorical feature {wrong[0]!r}, and the command line takes features of numbers; use it in "
-            "Python: what semimetric.load(path) gives, and NeighborIndex, take frames"
+            f"{path} has the categorical feature {wrong[0]!r}, and this command takes features of numbers; search it with "
+            "semimetric neighbors, or use it in Python: what semimetric.load(path) gives, and NeighborIndex, take frames"
         )
 
 

@@ -14,7 +14,10 @@ from ._errors import InputError
 from ._extras import optional
 from ._types import Floats, Integers
 
-__all__ = ["ItemTable", "check_table_name", "read_items", "read_pairs", "read_table", "read_target", "write_table"]
+__all__ = [
+    "ItemTable", "as_key", "check_table_name", "column_in", "ids_in", "like_ids", "numbers_in", "read_items", "read_pairs",
+    "read_table", "read_target", "write_table",
+]  # fmt: skip
 
 _PARQUET = (".parquet", ".pq")
 
@@ -60,7 +63,7 @@ class ItemTable:
         InputError
             If there is no such item.
         """
-        key = _as_key(name)
+        key = as_key(name)
         row = self._rows.get(key if self.named or not key.isdecimal() else str(int(key)))
         if row is None:
             kind = "id" if self.named else f"row number (0 to {len(self.ids) - 1})"
@@ -154,18 +157,18 @@ def read_items(path: str, id_column: str | None = None) -> ItemTable:
     frame = read_table(path, [] if id_column is None else [id_column])
     ids: Sequence[Any] = range(len(frame))
     if id_column is not None:
-        ids = _ids(frame, id_column, path)
+        ids = ids_in(frame, id_column, path)
         frame = frame.drop(columns=id_column)
         if len(set(ids)) < len(ids):
             repeated = next(name for name in ids if ids.count(name) > 1)
             raise InputError(f"the id {repeated!r} is on more than one row of {path}; every item needs its own")
-    columns = [(name, _numbers(frame[name], name, path)) for name in frame.columns]
+    columns = [(name, numbers_in(frame[name], name, path)) for name in frame.columns]
     numeric = {name: numbers for name, numbers in columns if numbers is not None}
     if not numeric or not len(frame):
         raise InputError(f"{path} has {len(frame)} rows and {len(numeric)} numeric columns; items need at least one of each")
     values, unused = np.column_stack(list(numeric.values())), tuple(name for name, n in columns if n is None)
     _check_finite(values, list(numeric), path, None if id_column is None else ids)
-    likely = "" if id_column is not None else next((name for name, n in numeric.items() if _like_ids(n)), "")
+    likely = "" if id_column is not None else next((name for name, n in numeric.items() if like_ids(n)), "")
     return ItemTable(path, values, tuple(numeric), tuple(ids), id_column is not None, unused, likely)
 
 
@@ -173,7 +176,7 @@ def read_pairs(path: str, columns: tuple[str, str], left: ItemTable, right: Item
     """Rows of ``left`` and ``right`` that a table of pairs names, shape (n_pairs, 2), and the whole table."""
     frame = read_table(path, columns)
     sides = zip(columns, (left, right), strict=True)
-    rows = [[table.row(name) for name in _ids(frame, column, path)] for column, table in sides]
+    rows = [[table.row(name) for name in ids_in(frame, column, path)] for column, table in sides]
     if not len(frame):
         raise InputError(f"{path} has no rows; at least one pair is required")
     return np.array(rows, dtype=np.int64).T, frame
@@ -187,7 +190,7 @@ def read_target(frame: Any, column: str, path: str) -> Floats:
     InputError
         If it is missing, or holds something that is no finite number.
     """
-    target = optional("pandas").to_numeric(_column(frame, column, path), errors="coerce").to_numpy(dtype=np.float64)
+    target = optional("pandas").to_numeric(column_in(frame, column, path), errors="coerce").to_numpy(dtype=np.float64)
     bad = np.flatnonzero(~np.isfinite(target))
     if len(bad):
         given = frame[column].iloc[int(bad[0])]
@@ -214,17 +217,18 @@ def check_table_name(path: str) -> str:
     return suffix
 
 
-def _column(frame: Any, name: str, path: str) -> Any:
+def column_in(frame: Any, name: str, path: str) -> Any:
+    """The column, or an error that lists those that there are."""
     if name not in frame.columns:
         columns = ", ".join(frame.columns[:10]) + (", ..." if len(frame.columns) > 10 else "")
         raise InputError(f"{path} has no column {name!r}; its columns are {columns}")
     return frame[name]
 
 
-def _ids(frame: Any, column: str, path: str) -> list[str]:
+def ids_in(frame: Any, column: str, path: str) -> list[str]:
     """What the cells of a column call items."""
-    cells = _column(frame, column, path)
-    ids = [_as_key(cell) for cell in cells]
+    cells = column_in(frame, column, path)
+    ids = [as_key(cell) for cell in cells]
     missing = [row for row, (cell, key) in enumerate(zip(cells.isna(), ids, strict=True)) if cell or not key]
     if missing:
         raise InputError(
@@ -234,7 +238,7 @@ def _ids(frame: Any, column: str, path: str) -> list[str]:
     return ids
 
 
-def _numbers(column: Any, name: str, path: str) -> Floats | None:
+def numbers_in(column: Any, name: str, path: str) -> Floats | None:
     """A column as floats; None if it is no column of numbers.
 
     Raises
@@ -261,7 +265,7 @@ def _numbers(column: Any, name: str, path: str) -> Floats | None:
     return None
 
 
-def _like_ids(numbers: Floats) -> bool:
+def like_ids(numbers: Floats) -> bool:
     """Whether a column holds another whole number on every row."""
     return len(numbers) > 2 and bool((numbers % 1 == 0).all()) and len(np.unique(numbers)) == len(numbers)
 
@@ -277,7 +281,7 @@ def _check_finite(values: Floats, names: list[str], path: str, ids: Sequence[Any
         )
 
 
-def _as_key(name: object) -> str:
+def as_key(name: object) -> str:
     """An id as text: 3, 3.0 and "3.0" are '3', but "03" is itself."""
     return re.sub(r"^([+-]?\d+)\.0*$", r"\1", str(name).strip())
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import semimetric
-from semimetric import cli, commands, search_commands
+from semimetric import cli, commands, label_commands, search_commands
 from semimetric.cli import main
 
 pd = pytest.importorskip("pandas")
-COMMANDS = ("demo", "fit", "distance", "index", "query", "info", "plot")
+COMMANDS = ("demo", "fit", "distance", "index", "query", "neighbors", "info", "plot")
+HOMES = {"index": search_commands, "query": search_commands, "neighbors": label_commands}
 SLOPES = np.array([1.0, 3.0])
 
 
@@ -310,10 +311,10 @@ def test_every_command_has_help_with_an_example(command, capsys):
         main([command, "--help"])
     out = capsys.readouterr().out
     assert leave.value.code == 0
-    example = shlex.split(out.split("example:\n")[1])
-    assert example[:2] == ["semimetric", command]
-    home = search_commands if command in ("index", "query") else commands
-    assert cli._parser().parse_args(example[1:]).command is getattr(home, f"run_{command}")
+    for line in out.split("example:\n")[1].strip().splitlines():
+        example = shlex.split(line)
+        assert example[:2] == ["semimetric", command]
+        assert cli._parser().parse_args(example[1:]).command is getattr(HOMES.get(command, commands), f"run_{command}")
     assert "--json" in out
 
 
