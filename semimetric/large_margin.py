@@ -22,7 +22,7 @@ from .embeddings.labelled import LABELLED, labelled_directions
 from .embeddings.warped import WarpedEmbedding
 from .fitting import Baseline, Terms, ends, keeping, keeps_all, make_terms
 from .margins import spread_of
-from .neighbourhoods import Found, Neighbourhoods, search
+from .neighbourhoods import Found, Neighbourhoods, search, search_index
 from .programs.design import Design
 from .programs.differences import DifferenceDesign
 from .programs.losses import resolve_loss
@@ -39,6 +39,7 @@ __all__ = ["Classes", "LargeMargin", "Learned", "Pass", "learn", "structure_of"]
 
 _MARGIN = 0.7  # of the mean distance to a target
 _SHARE = 0.3  # of the even distance that directions have, beside raw features
+_MANY = 30_000  # items, beyond which all distances take longer than an index
 _HELD = 1 << 28  # entries of pair rows held: 2 GiB
 _DRAWN = 4_000  # pairs that tell the spread of a feature
 _NEVER = 1e-3  # of the typical spread, for a feature that no drawn pair varies
@@ -180,6 +181,13 @@ def _touching(setting: _Setting, weights: Floats) -> _Setting:
 
 
 def _found(setting: _Setting, weights: Floats) -> Found:
+    """Targets and impostors under the current weights; of many items, by the index of this package."""
+    rule, classes = setting.rule, setting.classes
+    if len(classes.labels) > _MANY:
+        n_jobs = setting.recipe.n_jobs
+        return search_index(
+            _assembled(setting, weights), classes.items, classes.labels, rule.n_targets, rule.n_impostors, n_jobs
+        )  # fmt: skip
     hoods = Neighbourhoods(setting.embedding, setting.located, setting.classes.labels, setting.recipe.n_jobs)
     return search(hoods, weights, setting.rule.n_targets, setting.rule.n_impostors)
 

@@ -5,13 +5,16 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._kernels.simplex import Located
 from ._threads import blocks
 from ._types import Floats, Integers
+from .distance import Semimetric
 from .embeddings.base import Items, PairMap
+from .neighbors.index import NeighborIndex
 
-__all__ = ["Found", "Neighbourhoods", "located_rows", "search"]
+__all__ = ["Found", "Neighbourhoods", "located_rows", "search", "search_index"]
 
 _ENTRIES = 1 << 22  # distances held at once
 
@@ -100,6 +103,45 @@ def search(hoods: Neighbourhoods, weights: Floats, n_targets: int, n_impostors: 
             if len(others):
                 _keep(_pairwise(hoods, weights, rows, others), others, rows, far, None)
     return Found(near, far, distances)
+
+
+def search_index(
+    d: Semimetric, items: Floats, labels: Integers, n_targets: int, n_impostors: int, n_jobs: int | None = None
+) -> Found:
+    """`search` of many items, by an exact index of all of them with a filter for every class.
+
+    Parameters
+    ----------
+    d : Semimetric
+    items : ndarray of shape (n, n_features)
+        Encoded, as `Schema.encode` gives them.
+    labels : ndarray of shape (n,)
+    n_targets, n_impostors : int
+    n_jobs : int or None
+    """
+    raw, n = d.schema.decode(items), len(items)
+    index = NeighborIndex(d, n_jobs=n_jobs).fit(raw)
+    near, far = np.full((n, n_targets), -1, np.int64), np.full((n, n_impostors), -1, np.int64)
+    distances = np.full((n, n_targets), np.inf)
+    for c in np.unique(labels):
+        mask = labels == c
+        own = np.flatnonzero(mask)
+        k = min(n_targets, len(own) - 1)
+        if k:
+            at, rows = index.kneighbors(raw[own], k + 1, where=mask)
+            keep = _but_itself(rows, own)
+            near[own, :k], distances[own, :k] = rows[keep].reshape(-1, k), at[keep].reshape(-1, k)
+        k = min(n_impostors, n - len(own))
+        if k:
+            far[own, :k] = index.kneighbors(raw[own], k, where=~mask)[1]
+    return Found(near, far, distances)
+
+
+def _but_itself(rows: Integers, own: Integers) -> NDArray[np.bool_]:
+    """All neighbours but the item, or but the last where many at distance 0 have crowded it out."""
+    itself = rows == own[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    return ~itself
 
 
 def _pairwise(hoods: Neighbourhoods, weights: Floats, rows: Integers, columns: Integers) -> Floats:

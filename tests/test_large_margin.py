@@ -249,6 +249,12 @@ def test_rows_too_many_to_hold_are_made_as_they_are_needed(monkeypatch):
     assert_allclose(learned().fit(X, Y).semimetric_.weights, held.semimetric_.weights, rtol=1e-4, atol=1e-6)
 
 
+def test_many_items_are_searched_by_the_index(monkeypatch):
+    brute = learned().fit(X, Y)
+    monkeypatch.setattr(lm, "_MANY", 0)
+    assert_allclose(learned().fit(X, Y).semimetric_.weights, brute.semimetric_.weights, rtol=1e-5, atol=1e-9)
+
+
 def test_importances_find_what_tells():
     flowers, kinds = load_iris(return_X_y=True)
     noisy = np.column_stack([flowers, RNG.normal(size=(150, 2))])

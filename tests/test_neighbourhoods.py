@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
-from semimetric import neighbourhoods
+from semimetric import Semimetric, neighbourhoods
 from semimetric.embeddings.pairs import PairEmbedding
 from semimetric.embeddings.warped import WarpedEmbedding
 from semimetric.grids import Grid
-from semimetric.neighbourhoods import Neighbourhoods, search
+from semimetric.neighbourhoods import Neighbourhoods, search, search_index
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((40, 3))
@@ -48,3 +48,20 @@ def test_triplets_and_pairs_are_numbered_alike():
     assert (LABELS[triplets[:, 0]] == LABELS[triplets[:, 1]]).all()
     assert (LABELS[triplets[:, 0]] != LABELS[triplets[:, 2]]).all()
     assert len(triplets) == (20 + 17) * 3 * 2 + 2 * 1 * 2  # the item that is alone is in none
+
+
+def test_the_index_finds_the_same():
+    embedding = WarpedEmbedding(Grid.fit(ITEMS, n_knots=4))
+    w = RNG.random(embedding.n_columns)
+    d = Semimetric(embedding, w, np.ones(3), ("a", "b", "c"))
+    items = np.vstack([ITEMS, ITEMS[:4]])  # some twice
+    labels = np.r_[LABELS, LABELS[:4]]
+    brute = search(Neighbourhoods(embedding, embedding.locate(items), labels), w, 3, 5)
+    found = search_index(d, items, labels, 3, 5)
+    assert_allclose(found.near_distances, brute.near_distances)
+    every = d.pairwise(items)
+    for side, other in ((found.near, brute.near), (found.far, brute.far)):
+        assert_array_equal(side >= 0, other >= 0)
+        rows = np.arange(len(items))[:, None]
+        assert_allclose(np.where(side >= 0, every[rows, side], 0), np.where(other >= 0, every[rows, other], 0))
+    assert (found.near != np.arange(len(items))[:, None]).all()
