@@ -28,6 +28,8 @@ __all__ = ["LargeMarginChoice", "LargeMarginChoices", "decide_large_margin"]
 
 _ALPHAS = (1e-2, 1e-3)
 _KNOTS = (16, 6)  # the first is as good or better on most tables (measured); fewer must be better to be taken
+_HELD_ALPHAS, _HELD_KNOTS = (1e-1, 1e-2, 1e-3), (8, 5)  # where whole tables are held of numbers: entries are many
+_COMPLETE = 0.8  # of the items have all numbers: directions are missing where one of them is
 _DIRECTIONS = ("nca", "discriminant")
 _FULL_KNOTS = 5
 _MOST_ITEMS, _FEW_ITEMS, _FEW_FEATURES = 1_000, 400, 30
@@ -115,7 +117,7 @@ def decide_large_margin(
     found: list[LargeMarginChoice] = []
     with warnings.catch_warnings(), tqdm(desc="selection", disable=not recipe.verbose) as bar:
         warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns once
-        for trial, alphas in _stages(recipe, auto, found, classes):
+        for trial, alphas in _stages(recipe, auto, found, classes, schema):
             found += _compared(trial, quick, folds, schema, alphas)
             bar.update()
     if not found:
@@ -130,24 +132,44 @@ def decide_large_margin(
 
 
 def _stages(
-    recipe: Recipe, auto: frozenset[str], found: list[LargeMarginChoice], classes: Classes
+    recipe: Recipe, auto: frozenset[str], found: list[LargeMarginChoice], classes: Classes, schema: Schema
 ) -> Iterator[tuple[Recipe, Sequence[float]]]:
     """Recipes to compare, and their strengths; ``found`` grows between them."""
-    alphas = _ALPHAS if "alpha" in auto else (recipe.alpha,)
+    numbers, every_alpha = _candidates(schema)
+    alphas = every_alpha if "alpha" in auto else (recipe.alpha,)
     plain = replace(recipe, directions=None if "directions" in auto else recipe.directions)
     plain = replace(plain, tables="warped" if "tables" in auto else recipe.tables, verbose=False)
     if plain.solver == "auto" and resolve_loss(recipe.loss, margins=True).curvature > 0:
         plain = replace(plain, solver=Newton(tol=_TOL))
-    for n_knots in _KNOTS if "n_knots" in auto else (recipe.n_knots,):
+    for n_knots in numbers if "n_knots" in auto else (recipe.n_knots,):
         yield replace(plain, n_knots=n_knots), alphas
     best = LargeMarginChoices(found).chosen if found else None
     n_knots = recipe.n_knots if best is None else best.n_knots
-    if "directions" in auto and classes.items.shape[1] > 1 and isinstance(recipe.knots, str):
+    if "directions" in auto and _combinable(classes, schema) and isinstance(recipe.knots, str):
         for kind in _DIRECTIONS:
             yield replace(plain, n_knots=n_knots, directions=kind), alphas
-    if "tables" in auto:
+    if "tables" in auto and any(_scaled(schema)):
         few = min(_FULL_KNOTS, n_knots) if isinstance(n_knots, int) and "n_knots" in auto else n_knots
         yield replace(plain, n_knots=few, tables="full"), alphas
+
+
+def _scaled(schema: Schema) -> list[bool]:
+    """Whether ``tables="warped"`` gives each feature a scale; of all others it holds a table."""
+    return [f.kind == "numeric" and not f.missing for f in schema.features]
+
+
+def _candidates(schema: Schema) -> tuple[Sequence[int], Sequence[float]]:
+    """Numbers of knots and strengths to compare; of categories alone the number of knots plays no part."""
+    if set(schema.kinds) == {"categorical"}:
+        return _KNOTS[:1], _ALPHAS
+    held = [f.kind != "categorical" and not scaled for f, scaled in zip(schema.features, _scaled(schema), strict=True)]
+    return (_HELD_KNOTS, _HELD_ALPHAS) if any(held) else (_KNOTS, _ALPHAS)
+
+
+def _combinable(classes: Classes, schema: Schema) -> bool:
+    """Whether directions have numbers to combine, which most items have."""
+    numbers = classes.items[:, schema.usable]
+    return numbers.shape[1] > 1 and bool((~np.isnan(numbers).any(axis=1)).mean() >= _COMPLETE)
 
 
 def _folds(classes: Classes, recipe: Recipe) -> list[tuple[Classes, Classes]]:
