@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from tqdm import tqdm
 
-from ._errors import InputError, SemimetricWarning
+from ._errors import InputError, SemimetricWarning, warn
 from ._types import Floats, Integers
 from .large_margin import Classes, LargeMargin, learn, structure_of
 from .programs.losses import resolve_loss
@@ -121,14 +121,26 @@ def decide_large_margin(
             found += _compared(trial, quick, folds, schema, alphas)
             bar.update()
     if not found:
-        most = _MOST_COLUMNS[recipe.tables]
-        raise InputError(f"every candidate has more than {most} weights; set n_knots=, alpha= and directions=")
+        return _too_wide(recipe, auto), LargeMarginChoices()
     choices = LargeMarginChoices(found)
     best = choices.chosen
     return (
         replace(recipe, tables=best.tables, directions=best.directions, n_knots=best.n_knots, alpha=best.alpha),
         choices,
     )
+
+
+def _too_wide(recipe: Recipe, auto: frozenset[str]) -> Recipe:
+    """The recipe for tables so wide that no candidate is compared: few knots, and the first of all else."""
+    most = _MOST_COLUMNS["full" if recipe.tables == "full" else "warped"]
+    knots = 2 if "n_knots" in auto else recipe.n_knots
+    alpha = _ALPHAS[0] if "alpha" in auto else recipe.alpha
+    warn(
+        f"every candidate has more than {most} weights, so nothing was compared, and n_knots={knots}, alpha={alpha:g} are "
+        'taken; set n_knots=, alpha=, directions= and tables= instead of "auto", or give fewer columns'
+    )
+    tables = "warped" if "tables" in auto else recipe.tables
+    return replace(recipe, n_knots=knots, alpha=alpha, tables=tables)
 
 
 def _stages(
@@ -162,6 +174,9 @@ def _candidates(schema: Schema) -> tuple[Sequence[int], Sequence[float]]:
     """Numbers of knots and strengths to compare; of categories alone the number of knots plays no part."""
     if set(schema.kinds) == {"categorical"}:
         return _KNOTS[:1], _ALPHAS
+    most = _MOST_COLUMNS["warped"] // len(schema.features) + 1
+    if most < min(_KNOTS):
+        return (max(most, 2),), _ALPHAS
     held = [f.kind != "categorical" and not scaled for f, scaled in zip(schema.features, _scaled(schema), strict=True)]
     return (_HELD_KNOTS, _HELD_ALPHAS) if any(held) else (_KNOTS, _ALPHAS)
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from semimetric import LargeMarginLearner
+from semimetric import LargeMarginLearner, SemimetricWarning
+from semimetric import large_margin_selection as selection
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -62,3 +63,18 @@ def test_what_is_given_is_not_compared(table):
     model, found = compared(X, y, missing="level", n_knots=4, alpha=0.5)
     assert {(n_knots, alpha) for _, _, n_knots, alpha in found} == {(4, 0.5)}
     assert (model.recipe_.n_knots, model.recipe_.alpha) == (4, 0.5)
+
+
+def test_wide_tables_have_few_knots_and_wider_ones_are_not_compared(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 12)) + y[:, None]
+    monkeypatch.setitem(selection._MOST_COLUMNS, "warped", 30)
+    _, found = compared(X, y)
+    assert {n_knots for tables, _, n_knots, _ in found if tables == "warped"} == {3}
+    monkeypatch.setitem(selection._MOST_COLUMNS, "warped", 5)
+    monkeypatch.setitem(selection._MOST_COLUMNS, "full", 5)
+    with pytest.warns(SemimetricWarning, match="nothing was compared"):
+        model, found = compared(X, y)
+    assert not found
+    assert (model.recipe_.n_knots, model.recipe_.alpha, model.recipe_.tables) == (2, 1e-2, "warped")

@@ -18,7 +18,7 @@ __all__ = ["LABELLED", "labelled_directions"]
 
 LABELLED = ("lda", "nca", "discriminant")
 _SHRINKAGE = 0.1
-_MOST_ROWS, _MOST_COMPONENTS, _ITERATIONS = 2_000, 32, 50
+_MOST_ROWS, _MOST_COMPONENTS, _ITERATIONS, _MOST_MAPS = 2_000, 32, 50, 4
 _PARTNERS = 8  # pairs of either kind drawn for every item
 
 
@@ -32,8 +32,8 @@ def labelled_directions(
     Parameters
     ----------
     kind : {"lda", "nca", "discriminant"}
-        Fisher's discriminants with 10 % shrinkage; neighbourhood components (Goldberger et al. 2005; at most 32, on at most
-        2,000 items); or discriminants on a piecewise-linear embedding.
+        Fisher's discriminants with 10 % shrinkage; neighbourhood components (Goldberger et al. 2005; at most 32, on
+        2,000 items, of larger tables on up to four samples of 2,000); or discriminants on a piecewise-linear embedding.
     items : ndarray of shape (n_items, n_features)
     labels : ndarray of shape (n_items,)
     usable : ndarray of shape (n_features,), bool
@@ -76,10 +76,17 @@ def _lda(scaled: Floats, labels: Integers) -> Floats:
 
 
 def _nca(scaled: Floats, labels: Integers, rng: np.random.Generator, random_state: int | None) -> Floats:
-    rows = np.arange(len(scaled)) if len(scaled) <= _MOST_ROWS else np.sort(rng.choice(len(scaled), _MOST_ROWS, replace=False))
-    count = min(scaled.shape[1], _MOST_COMPONENTS)
-    model = NeighborhoodComponentsAnalysis(n_components=count, max_iter=_ITERATIONS, random_state=random_state)
-    return model.fit(scaled[rows], labels[rows]).components_
+    """Maps of one sample, or of several that share no item where the table is large: more of it is seen, in linear time."""
+    order = rng.permutation(len(scaled)) if len(scaled) > _MOST_ROWS else np.arange(len(scaled))
+    count = min(max(len(scaled) // _MOST_ROWS, 1), _MOST_MAPS)
+    samples = [np.sort(order[k * _MOST_ROWS : (k + 1) * _MOST_ROWS]) for k in range(count)]
+    n_components = min(scaled.shape[1], _MOST_COMPONENTS)
+
+    def fitted(rows: Integers) -> Floats:
+        model = NeighborhoodComponentsAnalysis(n_components=n_components, max_iter=_ITERATIONS, random_state=random_state)
+        return model.fit(scaled[rows], labels[rows]).components_
+
+    return np.vstack([fitted(rows) for rows in samples if len(np.unique(labels[rows])) > 1])
 
 
 def _bent(items: Floats, labels: Integers, rng: np.random.Generator, random_state: int | None) -> Directions | None:
