@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._errors import NotSupportedError
 from ._types import Floats, Integers, Pairs, Triplets
 from .assembly import distance
 from .distance import Semimetric
@@ -20,7 +21,7 @@ from .embeddings.base import Items, PairMap
 from .embeddings.directions import Directions
 from .embeddings.labelled import LABELLED, labelled_directions
 from .embeddings.warped import WarpedEmbedding
-from .fitting import Baseline, Terms, ends, keeping, keeps_all, make_terms
+from .fitting import Baseline, Terms, ends, make_terms
 from .margins import spread_of
 from .neighbourhoods import Found, Neighbourhoods, search, search_index
 from .programs.design import Design
@@ -127,23 +128,25 @@ def learn(recipe: Recipe, rule: LargeMargin, structure: Structure, classes: Clas
 
     Ctrl-C ends the passes: what was reached is returned, with the status INTERRUPTED in its last solution.
     """
-    setting = _setting(recipe, rule, structure, classes)
-    weights, passes, impostors = _run(setting, start)
+    setting, first = _setting(recipe, rule, structure, classes)
+    weights, passes, impostors = _run(setting, start, first)
     return Learned(_assembled(setting, weights), passes, impostors)
 
 
-def _setting(recipe: Recipe, rule: LargeMargin, structure: Structure, classes: Classes) -> _Setting:
-    features = _features(structure.directions, classes.items)
-    even = _even(structure, classes, recipe)
-    located = structure.embedding.locate(features)
-    weights = structure.embedding.prior(even)
-    hoods = Neighbourhoods(structure.embedding, located, classes.labels, recipe.n_jobs)
-    margin = _MARGIN * _mean_target(search(hoods, weights, rule.n_targets, 1))
-    slopes = even / margin
-    n_groups = len(structure.embedding.groups)
-    base = Baseline(slopes, 1.0 / np.maximum(slopes * n_groups, 1e-300))
-    setting = _Setting(recipe, rule, structure, classes, located, base)
-    return setting if keeps_all(structure) else _touching(setting, weights)
+def _setting(recipe: Recipe, rule: LargeMargin, structure: Structure, classes: Classes) -> tuple[_Setting, Found]:
+    """The setting, whose unit is the margin, and neighbours under the even distance, which has no unit."""
+    if not structure.embedding.holds_tables:
+        raise NotSupportedError("a group's table is too large to be held, as its neighbours' rows must; use fewer knots")
+    located = structure.embedding.locate(_features(structure.directions, classes.items))
+    even = _Setting(recipe, rule, structure, classes, located, _baseline(structure, _even(structure, classes, recipe)))
+    found = _found(even, structure.embedding.prior(even.base.slopes))
+    slopes = even.base.slopes / (_MARGIN * _mean_target(found))
+    return replace(even, base=_baseline(structure, slopes)), found
+
+
+def _baseline(structure: Structure, slopes: Floats) -> Baseline:
+    """The prior, and spreads for which a weight's unit is its prior."""
+    return Baseline(slopes, 1.0 / np.maximum(slopes * len(structure.embedding.groups), 1e-300))
 
 
 def _features(directions: Directions | None, items: Floats) -> Floats:
@@ -171,15 +174,6 @@ def _mean_target(found: Found) -> float:
     return float(apart.mean()) if len(apart) else 1.0  # of random pairs
 
 
-def _touching(setting: _Setting, weights: Floats) -> _Setting:
-    """Columns only where neighbours of the first pass touch the tables, as tables are too large for all of them."""
-    found = _found(setting, weights)
-    left, right = found.pairs
-    touched = setting.embedding.touched_by(setting.located, left, right)  # type: ignore[attr-defined]
-    structure = keeping(setting.structure, touched, setting.base)
-    return replace(setting, structure=structure)
-
-
 def _found(setting: _Setting, weights: Floats) -> Found:
     """Targets and impostors under the current weights; of many items, by the index of this package."""
     rule, classes = setting.rule, setting.classes
@@ -192,14 +186,14 @@ def _found(setting: _Setting, weights: Floats) -> Found:
     return search(hoods, weights, setting.rule.n_targets, setting.rule.n_impostors)
 
 
-def _run(setting: _Setting, start: Floats | None) -> tuple[Floats, tuple[Pass, ...], Integers]:
-    """The weights after all passes, the passes, and the impostors of the last one."""
+def _run(setting: _Setting, start: Floats | None, first: Found) -> tuple[Floats, tuple[Pass, ...], Integers]:
+    """The weights after all passes, the passes, and the impostors of the last one; ``first`` are those of the prior."""
     terms = make_terms(setting.recipe, setting.structure, setting.base)
     weights = np.maximum(terms.columns.prior if start is None else start, terms.lower)
     passes: list[Pass] = []
     for _ in range(setting.rule.n_passes):
         try:
-            found = _found(setting, weights)
+            found = _found(setting, weights) if passes or start is not None else first
             program = _program(setting, found, terms)
             solver, reason = choose(setting.recipe.solver, program)
             before = program.objective(weights)

@@ -234,6 +234,8 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         counts = np.bincount(codes)
         if len(counts) < 2:
             raise InputError(f"y has one class only, {self.classes_[0]}; at least two classes are required")
+        if counts.max() < 2:
+            raise InputError("every class has one item, so none has a target; at least one class of two items is required")
         self._warn_of_small(counts)
         return Classes(np.ascontiguousarray(items[used]), codes.astype(np.int64), weight[used])
 
