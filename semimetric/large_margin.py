@@ -101,7 +101,7 @@ def structure_of(recipe: Recipe, classes: Classes, schema: Schema) -> Structure:
     kind = recipe.directions
     if isinstance(kind, str) and kind in LABELLED:
         fitted = labelled_directions(
-            kind, classes.items, classes.labels, usable=schema.usable, random_state=recipe.random_state
+            kind, classes.items, classes.labels, usable=schema.usable, random_state=recipe.random_state, n_jobs=recipe.n_jobs
         )  # fmt: skip
         recipe = replace(recipe, directions=fitted)
     return build(recipe, classes.items, schema)
@@ -243,7 +243,7 @@ def _design(setting: _Setting, found: Found, triplets: Integers) -> Design:
         of = Triplets(setting.classes.items, triplets)
         return DifferenceDesign.of(setting.embedding, of, setting.structure.directions, setting.recipe.n_jobs)
     pairs = pair_rows(setting.embedding, setting.located, left, right)
-    return SharedDesign.of_triplets(pairs, *found.rows())
+    return SharedDesign.of_triplets(pairs, *found.rows(), setting.recipe.n_jobs)
 
 
 def _pull(setting: _Setting, found: Found) -> Floats:

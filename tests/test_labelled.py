@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from semimetric import InputError
+from semimetric.embeddings import labelled
 from semimetric.embeddings.labelled import LABELLED, labelled_directions
 
 RNG = np.random.default_rng(0)
@@ -50,3 +51,10 @@ def test_what_cannot_be_is_none_or_refused():
     assert labelled_directions("lda", ITEMS[:, :1], LABELS, usable=np.ones(1, bool)) is None
     with pytest.raises(InputError, match="lda"):
         labelled_directions("best", ITEMS, LABELS, usable=EVERY)
+
+
+def test_large_tables_are_seen_in_several_samples(monkeypatch):
+    monkeypatch.setattr(labelled, "_MOST_ROWS", 40)
+    one, two = (labelled_directions("nca", ITEMS, LABELS, usable=EVERY, random_state=0, n_jobs=jobs) for jobs in (1, 2))
+    assert len(one.names) == 9
+    np.testing.assert_allclose(two.matrix, one.matrix)

@@ -34,6 +34,9 @@ def test_products_are_those_of_the_rows(kind):
     moments = design.moments(r, s)
     assert_allclose(moments.gram, (A.T * s) @ A, atol=1e-12)
     assert_allclose(moments.cross, A.T @ (s * r), atol=1e-12)
+    both = SharedDesign.of_triplets(rows, NEAR, FAR, n_jobs=2)
+    assert_allclose(both.moments(r, s).gram, moments.gram, atol=1e-12)
+    assert not design.moments(r, np.zeros(len(s))).gram.any()
 
 
 @pytest.mark.parametrize("kind", [WarpedEmbedding, PairEmbedding])

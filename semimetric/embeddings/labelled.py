@@ -10,6 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 from .._errors import InputError
+from .._threads import map_blocks
 from .._types import Floats, Integers, Pairs
 from .directions import Directions
 from .discriminants import discriminants
@@ -23,7 +24,13 @@ _PARTNERS = 8  # pairs of either kind drawn for every item
 
 
 def labelled_directions(
-    kind: str, items: Floats, labels: Integers, *, usable: NDArray[np.bool_], random_state: int | None = None
+    kind: str,
+    items: Floats,
+    labels: Integers,
+    *,
+    usable: NDArray[np.bool_],
+    random_state: int | None = None,
+    n_jobs: int | None = None,
 ) -> Directions | None:
     """Directions for standardised features, as a map of the raw ones; None where there are none.
 
@@ -38,11 +45,13 @@ def labelled_directions(
     labels : ndarray of shape (n_items,)
     usable : ndarray of shape (n_features,), bool
     random_state : int or None
+    n_jobs : int or None
+        Threads, where there are several samples.
     """
     if kind not in LABELLED:
         raise InputError(f"directions={kind!r} is not known; use None, 'auto', 'pca', {', '.join(map(repr, LABELLED))}")
     whole = np.isfinite(items[:, usable]).all(axis=1)
-    part = _fitted(kind, items[whole][:, usable], labels[whole], random_state)
+    part = _fitted(kind, items[whole][:, usable], labels[whole], random_state, n_jobs)
     if part is None or usable.all():
         return part
     if not part.bends:
@@ -55,7 +64,7 @@ def labelled_directions(
     return Directions(part.matrix, part.names, tuple(bends))
 
 
-def _fitted(kind: str, items: Floats, labels: Integers, random_state: int | None) -> Directions | None:
+def _fitted(kind: str, items: Floats, labels: Integers, random_state: int | None, n_jobs: int | None) -> Directions | None:
     if items.shape[1] < 2 or len(np.unique(labels)) < 2:
         return None
     rng = np.random.default_rng(random_state)
@@ -64,7 +73,7 @@ def _fitted(kind: str, items: Floats, labels: Integers, random_state: int | None
     spread = items.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     scaled = (items - items.mean(axis=0)) / spread
-    matrix = (_lda(scaled, labels) if kind == "lda" else _nca(scaled, labels, rng, random_state)) / spread
+    matrix = (_lda(scaled, labels) if kind == "lda" else _nca(scaled, labels, rng, random_state, n_jobs)) / spread
     matrix = matrix[np.abs(matrix).max(axis=1) > 0]
     return Directions(matrix, tuple(f"{kind}{k}" for k in range(len(matrix)))) if len(matrix) else None
 
@@ -75,18 +84,19 @@ def _lda(scaled: Floats, labels: Integers) -> Floats:
     return np.real(model.scalings_[:, :count]).T
 
 
-def _nca(scaled: Floats, labels: Integers, rng: np.random.Generator, random_state: int | None) -> Floats:
+def _nca(scaled: Floats, labels: Integers, rng: np.random.Generator, random_state: int | None, n_jobs: int | None) -> Floats:
     """Maps of one sample, or of several that share no item where the table is large: more of it is seen, in linear time."""
     order = rng.permutation(len(scaled)) if len(scaled) > _MOST_ROWS else np.arange(len(scaled))
     count = min(max(len(scaled) // _MOST_ROWS, 1), _MOST_MAPS)
     samples = [np.sort(order[k * _MOST_ROWS : (k + 1) * _MOST_ROWS]) for k in range(count)]
     n_components = min(scaled.shape[1], _MOST_COMPONENTS)
 
-    def fitted(rows: Integers) -> Floats:
+    def fitted(block: slice) -> Floats:
+        rows = samples[block.start]
         model = NeighborhoodComponentsAnalysis(n_components=n_components, max_iter=_ITERATIONS, random_state=random_state)
         return model.fit(scaled[rows], labels[rows]).components_
 
-    return np.vstack([fitted(rows) for rows in samples if len(np.unique(labels[rows])) > 1])
+    return np.vstack(map_blocks(fitted, len(samples), size=1, n_jobs=n_jobs))
 
 
 def _bent(items: Floats, labels: Integers, rng: np.random.Generator, random_state: int | None) -> Directions | None:

@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._threads import blocks
+from .._threads import blocks, map_blocks
 from .._types import Floats, Integers
 from ..embeddings.base import Items, PairMap
 from ..embeddings.rows import DenseRows
@@ -45,17 +46,20 @@ class SharedDesign(Design):
         A, >= 0.
     combine : sparse array of shape (m, n_pairs)
         Z.
+    n_jobs : int or None
+        Threads of second moments.
     """
 
     pairs: Matrix
     combine: sparse.csr_array
+    n_jobs: int | None = None
 
     @classmethod
-    def of_triplets(cls, pairs: Matrix, near: Integers, far: Integers) -> "SharedDesign":
+    def of_triplets(cls, pairs: Matrix, near: Integers, far: Integers, n_jobs: int | None = None) -> "SharedDesign":
         """The rows A[near] - A[far]."""
         m = len(near)
         entries = (np.concatenate([np.ones(m), -np.ones(m)]), (np.tile(np.arange(m), 2), np.concatenate([near, far])))
-        return cls(pairs, sparse.csr_array(entries, shape=(m, pairs.shape[0])))
+        return cls(pairs, sparse.csr_array(entries, shape=(m, pairs.shape[0])), n_jobs)
 
     @property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
@@ -76,9 +80,15 @@ class SharedDesign(Design):
         Z = self.combine[counted]
         mixed = sparse.csr_array(Z.T @ (Z * weights[counted, None]))
         used: NDArray = np.flatnonzero(np.diff(mixed.indptr))
-        A, mixed = self.pairs[used], mixed[used][:, used]
-        gram = A.T @ (mixed @ A)
-        dense = np.asarray(gram.toarray() if sparse.issparse(gram) else gram)
+        A, mixed = self.pairs[used], sparse.csr_array(mixed[used][:, used])
+
+        def product(chunk: slice) -> Floats:
+            gram = A[chunk].T @ (mixed[chunk] @ A)
+            return np.asarray(gram.toarray() if sparse.issparse(gram) else gram)
+
+        size = max(-(-len(used) // effective_n_jobs(self.n_jobs)), 1)
+        dense = np.sum(map_blocks(product, len(used), size=size, n_jobs=self.n_jobs), axis=0)
+        dense = np.zeros((self.shape[1],) * 2) + dense  # also where no row counts
         return Moments((dense + dense.T) / 2, self.rmatvec(weights * y), float(weights @ (y * y)), float(weights.sum()))
 
     def csr(self) -> sparse.csr_array:
@@ -90,7 +100,7 @@ class SharedDesign(Design):
 
     @property
     def absolute(self) -> Design:
-        return self if self.nonnegative else SharedDesign(self.pairs, abs(self.combine))
+        return self if self.nonnegative else SharedDesign(self.pairs, abs(self.combine), self.n_jobs)
 
     def held(self) -> Design:
         return self
