@@ -9,13 +9,17 @@ __all__ = ["nearness", "shares"]
 
 
 def nearness(distances: Floats, weights: str) -> Floats:
-    """Weight of every neighbour's vote, shape (n, k): 1, or 1 / distance; where some are at distance 0 they alone vote."""
+    """Weight of every neighbour's vote, shape (n, k): 1, or 1 / distance.
+
+    Where some are at distance 0 they alone vote; where all are infinitely far, as distances overflow, alike.
+    """
     check_choice("weights", weights, ("uniform", "distance"))
     if weights == "uniform":
         return np.ones_like(distances)
     at = distances == 0
     with np.errstate(divide="ignore"):
-        return np.where(at.any(axis=1, keepdims=True), at.astype(np.float64), 1.0 / distances)
+        weight = np.where(at.any(axis=1, keepdims=True), at.astype(np.float64), 1.0 / distances)
+    return np.where(weight.any(axis=1, keepdims=True), weight, 1.0)
 
 
 def shares(labels: Integers, n_classes: int, weight: Floats | None = None) -> Floats:

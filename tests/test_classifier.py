@@ -1,6 +1,7 @@
 """Votes under a learned distance: scikit-learn's contract, slow twins, explanations."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
@@ -88,3 +89,20 @@ def test_an_explanation_adds_up_to_the_distances():
 def test_what_cannot_be_is_refused(model, y, message):
     with pytest.raises(InputError, match=message):
         model.fit(X, y)
+
+
+def test_a_series_is_read_by_the_names_of_its_entries():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = SemimetricClassifier(QUICK).fit(frame, Y)
+    expected = model.explain_neighbors(frame.iloc[[5]]).indices
+    assert_array_equal(model.explain_neighbors(frame.iloc[5]).indices, expected)
+    assert_array_equal(model.explain_neighbors(frame[list("dbca")].iloc[5]).indices, expected)
+    with pytest.raises(InputError, match="entries"):
+        model.explain_neighbors(frame.rename(columns={"a": "e"}).iloc[5])
+    with pytest.raises(InputError, match="no vector"):
+        model.explain_neighbors(0.5)
+
+
+def test_classes_of_several_types_are_refused():
+    with pytest.raises(ValueError, match="several types"):
+        QUICK.fit(X, np.array(["a", None] * 75, dtype=object))

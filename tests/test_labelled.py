@@ -58,3 +58,9 @@ def test_large_tables_are_seen_in_several_samples(monkeypatch):
     one, two = (labelled_directions("nca", ITEMS, LABELS, usable=EVERY, random_state=0, n_jobs=jobs) for jobs in (1, 2))
     assert len(one.names) == 9
     np.testing.assert_allclose(two.matrix, one.matrix)
+
+
+@pytest.mark.parametrize("kind", ["lda", "nca"])
+def test_classes_that_are_points_need_no_directions(kind):
+    points = np.repeat([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]], 4, axis=0)
+    assert labelled_directions(kind, points, np.repeat([0, 1, 2], 4), usable=np.ones(2, bool)) is None

@@ -226,6 +226,14 @@ def test_the_transformer_wants_a_distance_or_a_learner():
             sm.SemimetricNeighborsTransformer(**given).fit(X, Y)
 
 
+def test_a_refitted_transformer_forgets():
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    graph = sm.SemimetricNeighborsTransformer(learner=learned()).fit(frame, Y).fit(X, Y)
+    assert not hasattr(graph, "feature_names_in_")
+    graph.set_params(learner=None, semimetric=graph.learner_.semimetric_).fit(X)
+    assert not hasattr(graph, "learner_")
+
+
 def test_an_interruption_between_passes_keeps_what_was_reached(monkeypatch):
     calls = []
 

@@ -19,6 +19,7 @@ def test_near_votes_count_more_and_those_at_no_distance_alone():
     assert_allclose(weight, [[1, 0.5, 0.25], [1, 1, 0]])
     assert_allclose(shares(LABELS, 3, weight)[0], [1 / 1.75, 0.75 / 1.75, 0])
     assert_allclose(nearness(np.array([[1.0, 2.0]]), "uniform"), 1.0)
+    assert_allclose(nearness(np.array([[np.inf, np.inf], [1.0, np.inf]]), "distance"), [[1, 1], [1, 0]])
 
 
 def test_unknown_weights_are_refused():

@@ -19,6 +19,7 @@ __all__ = ["LABELLED", "labelled_directions"]
 
 LABELLED = ("lda", "nca", "discriminant")
 _SHRINKAGE = 0.1
+_SAME = 1e-9  # of a feature's spread
 _MOST_ROWS, _MOST_COMPONENTS, _ITERATIONS, _MOST_MAPS = 2_000, 32, 50, 4
 _PARTNERS = 8  # pairs of either kind drawn for every item
 
@@ -32,7 +33,7 @@ def labelled_directions(
     random_state: int | None = None,
     n_jobs: int | None = None,
 ) -> Directions | None:
-    """Directions for standardised features, as a map of the raw ones; None where there are none.
+    """Directions for standardised features, as a map of the raw ones; None where there are none, or every class is a point.
 
     They combine usable features, and are fitted to the items that have all of them.
 
@@ -73,9 +74,16 @@ def _fitted(kind: str, items: Floats, labels: Integers, random_state: int | None
     spread = items.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     scaled = (items - items.mean(axis=0)) / spread
+    if not _scattered(scaled, labels):
+        return None
     matrix = (_lda(scaled, labels) if kind == "lda" else _nca(scaled, labels, rng, random_state, n_jobs)) / spread
     matrix = matrix[np.abs(matrix).max(axis=1) > 0]
     return Directions(matrix, tuple(f"{kind}{k}" for k in range(len(matrix)))) if len(matrix) else None
+
+
+def _scattered(scaled: Floats, labels: Integers) -> bool:
+    """Whether members of some class differ: where every class is a point, there is nothing to be gained by combining."""
+    return any(np.ptp(scaled[labels == c], axis=0).max() > _SAME for c in np.unique(labels))
 
 
 def _lda(scaled: Floats, labels: Integers) -> Floats:

@@ -88,12 +88,24 @@ class NeighborVotes(BaseEstimator):
         """
         check_is_fitted(self, "index_")
         d = self.semimetric_
-        row: Any = x if hasattr(x, "columns") else d.schema.rows(x)
+        row: Any = x if hasattr(x, "columns") else d.schema.rows(_in_order(x, d))
         if len(row) != 1:
             raise InputError(f"x holds {len(row)} rows; one is explained at a time: give a vector, or a table of one row")
         distances, indices = self.kneighbors(row, n_neighbors)
         parts = d.contributions(row, d.schema.decode(self._items[indices[0]]))
         return Explanation(indices[0], self._targets[indices[0]], distances[0], d.terms, parts)
+
+
+def _in_order(x: Any, d: Semimetric) -> Any:
+    """One vector; a series of pandas by the names of its entries."""
+    if np.ndim(x) == 0:
+        raise InputError(f"x={x!r} is no vector; one value for each of the {d.n_features} features is required")
+    if not hasattr(x, "to_frame") or not all(isinstance(name, str) for name in getattr(x, "index", ())):
+        return x
+    names = list(x.index)
+    if sorted(names) != sorted(d.feature_names):
+        raise InputError(f"x has the entries {names}, but {list(d.feature_names)} are required; select those")
+    return np.array([x[name] for name in d.feature_names], dtype=None if d.schema.plain else object)
 
 
 class SemimetricClassifier(ClassifierMixin, NeighborVotes):

@@ -225,12 +225,16 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         if y is None:
             raise InputError("requires y to be passed, but the target y is None; give a class for every item")
         labels = column_or_1d(y, warn=True)
-        check_classification_targets(labels)
+        if not (labels.dtype == object and any(label is None for label in labels)):
+            check_classification_targets(labels)
         if len(labels) != len(items):
             raise InputError(f"y has {len(labels)} classes for {len(items)} items; one for each item is required")
         weight = check_weights(sample_weight, len(items))
         used = weight > 0
-        self.classes_, codes = np.unique(labels[used], return_inverse=True)
+        try:
+            self.classes_, codes = np.unique(labels[used], return_inverse=True)
+        except TypeError as error:
+            raise InputError(f"y has classes of several types, or missing ones ({error}); give all of one type") from error
         counts = np.bincount(codes)
         if len(counts) < 2:
             raise InputError(f"y has one class only, {self.classes_[0]}; at least two classes are required")

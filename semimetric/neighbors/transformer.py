@@ -71,6 +71,8 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
         check_choice("mode", self.mode, ("distance", "connectivity"))
         if (self.semimetric is None) == (self.learner is None):
             raise InputError("one of semimetric= and learner= is required: a distance, or what learns it from X and y")
+        for name in ("learner_", "feature_names_in_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         semimetric: Any = self.semimetric
         if self.learner is not None:
             self.learner_ = clone(self.learner).fit(X, y)
