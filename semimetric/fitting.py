@@ -27,6 +27,7 @@ from .solvers.gram import Gram, solve_moments
 from .task import Structure, Task, build, ends, make_task
 
 __all__ = [
+    "LEAST_SPREAD",
     "Baseline",
     "Structure",
     "Task",
@@ -41,12 +42,13 @@ __all__ = [
     "least_squares",
     "make_task",
     "make_terms",
+    "steady",
     "touched",
     "touched_vertices",
 ]
 
 _MANY_COLUMNS = 1_000
-_LEAST_SPREAD = 0.25  # of the typical: a feature that hardly ever differs must not be given a steep slope for it
+LEAST_SPREAD = 0.25  # of the typical: a feature that hardly ever differs must not be given a steep slope for it
 _IDLE = 1e-12  # of the largest column: rounding, not pairs
 _FLOOR = 1e-3  # of the even slope: an untouched vertex is never 0
 
@@ -76,9 +78,7 @@ def baseline(structure: Structure, moments: Moments) -> Baseline:
     grid, n_base = structure.embedding.grid, len(structure.bases)
     n, t = len(moments.cross), moments.total
     moving, width = grid.varies, grid.widths
-    rms = np.sqrt(np.diag(moments.gram) / t)
-    typical = float(np.median(rms[rms > 0])) if (rms > 0).any() else 1.0
-    rms = np.where(rms > 0, np.maximum(rms, _LEAST_SPREAD * typical), typical)
+    rms = steady(np.sqrt(np.diag(moments.gram) / t))
     gram, cross = moments.gram / np.outer(rms, rms), moments.cross / rms
     common = np.append(np.ones(n - n_base), np.zeros(n_base))
     level = max(float(common @ cross), 0.0) / max(float(common @ gram @ common), 1e-300)
@@ -89,6 +89,12 @@ def baseline(structure: Structure, moments: Moments) -> Baseline:
     slopes[moving] = rise[: n - n_base] / width[moving]
     spread[moving] = rms[: n - n_base] * width[moving]
     return Baseline(slopes, spread)
+
+
+def steady(rms: Floats, least: float = LEAST_SPREAD) -> Floats:
+    """Spreads of at least ``least`` of the typical one; the typical one where no pair differs, so that no slope is steep."""
+    typical = float(np.median(rms[rms > 0])) if (rms > 0).any() else 1.0
+    return np.where(rms > 0, np.maximum(rms, least * typical), typical)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from .large_margin import Classes, LargeMargin, learn, structure_of
 from .programs.losses import resolve_loss
 from .recipe import Recipe
 from .schema import Schema
+from .selection import Candidate
 from .solvers.newton import Newton
 from .voting import shares
 
@@ -39,24 +40,11 @@ _QUICK, _TOL = 2, 1e-3  # passes, and relative gap, for candidates
 
 
 @dataclass(frozen=True)
-class LargeMarginChoice:
-    """A candidate and its share of wrong votes in each fold."""
+class LargeMarginChoice(Candidate):
+    """A candidate judged by its share of wrong votes in each fold."""
 
     tables: str
     directions: Any
-    n_knots: Any
-    alpha: float
-    losses: tuple[float, ...]
-
-    @property
-    def loss(self) -> float:
-        """Mean over the folds."""
-        return float(np.mean(self.losses))
-
-    def better_than(self, other: "LargeMarginChoice") -> bool:
-        """Whether the error is lower by more than one standard error."""
-        gain = np.array(other.losses) - np.array(self.losses)
-        return bool(gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)))
 
 
 class LargeMarginChoices(tuple[LargeMarginChoice, ...]):
@@ -227,7 +215,7 @@ def _compared(
             errors.append(_wrong(distances, part.labels, held, rule.n_targets))
         losses.append(errors)
     return [
-        LargeMarginChoice(trial.tables, trial.directions, trial.n_knots, alpha, tuple(map(float, values)))
+        LargeMarginChoice(trial.n_knots, alpha, tuple(map(float, values)), trial.tables, trial.directions)
         for alpha, values in zip(alphas, np.array(losses).T, strict=True)
     ]
 

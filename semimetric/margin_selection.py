@@ -57,9 +57,8 @@ class MarginChoices(tuple[MarginChoice, ...]):
         raw, bent = ([c for c in self if (c.directions is None) == plain] for plain in (True, False))
         if not (raw and bent):
             return simplest(raw or bent)
-        best, other = (np.array(min(part, key=lambda c: c.loss).losses) for part in (raw, bent))
-        excess = other - best
-        return simplest(raw if excess.mean() > excess.std(ddof=1) / np.sqrt(len(excess)) else bent)
+        best, other = (min(part, key=lambda c: c.loss) for part in (raw, bent))
+        return simplest(raw if best.better_than(other) else bent)
 
     def __repr__(self) -> str:
         if not self:

@@ -19,7 +19,7 @@ from .assembly import beyond, distance
 from .distance import Semimetric
 from .embeddings.base import PairMap
 from .embeddings.discriminants import discriminants
-from .fitting import Baseline, Terms, columns_of, ends, keeping, keeps_all, make_terms, touched_vertices
+from .fitting import LEAST_SPREAD, Baseline, Terms, columns_of, ends, keeping, keeps_all, make_terms, steady, touched_vertices
 from .programs.design import MatrixDesign, PairDesign, RowsDesign
 from .programs.differences import DifferenceDesign
 from .programs.losses import SquaredHinge, resolve_loss
@@ -34,7 +34,6 @@ from .task import Structure, Task, build
 
 __all__ = ["Compared", "Evidence", "Judged", "Prior", "fit_margins", "margin_program", "prior", "prepared", "spread_of"]
 
-_LEAST_SPREAD = 0.25  # of the typical, as in `fitting.baseline`
 _SCALE_RIDGE, _SLOPE_RIDGE = 1e-3, 1e-2
 _LEAST = 1e-2  # of the even distance: the prior is never 0
 
@@ -192,17 +191,16 @@ def _quick(
 
 
 def spread_of(
-    structure: Structure, embedding: PairMap, pairs: Pairs, weight: Floats, n_jobs: int | None, *, least: float = _LEAST_SPREAD
+    structure: Structure, embedding: PairMap, pairs: Pairs, weight: Floats, n_jobs: int | None, *, least: float = LEAST_SPREAD
 ) -> Floats:
-    """Root mean square difference of every feature in a pair, at least ``least`` of the typical one; 1 where constant.
+    """Root mean square difference of every feature in a pair, as `steady` has it; 1 where constant.
 
     ``embedding`` is that of `ends`; weights of pairs sum to 1.
     """
     design = PairDesign(embedding, pairs, structure.directions, n_jobs=n_jobs)
     grid = structure.embedding.grid
     rms, spread = design.moments(np.zeros(len(weight)), weight).norms(), np.ones(grid.n_features)
-    typical = float(np.median(rms[rms > 0])) if (rms > 0).any() else 1.0
-    spread[grid.varies] = np.maximum(rms, least * typical) * grid.widths[grid.varies]
+    spread[grid.varies] = steady(rms, least) * grid.widths[grid.varies]
     return spread
 
 

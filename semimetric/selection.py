@@ -59,6 +59,11 @@ class Candidate:
         """Mean over the splits."""
         return float(np.mean(self.losses))
 
+    def better_than(self, other: "Candidate") -> bool:
+        """Whether its loss is lower by more than one standard error, paired by split."""
+        gain = np.array(other.losses) - np.array(self.losses)
+        return bool(gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)))
+
 
 C = TypeVar("C", bound=Candidate)
 
@@ -140,9 +145,8 @@ def decide(
 
 def simplest(choices: Sequence[C]) -> C:
     """The first (fewest knots) and strongest candidate within one standard error of the best, paired by split."""
-    best = np.array(min(choices, key=lambda c: c.loss).losses)
-    excess = [np.array(c.losses) - best for c in choices]
-    near = [c for c, e in zip(choices, excess, strict=True) if e.mean() <= e.std(ddof=1) / np.sqrt(len(e))]
+    best = min(choices, key=lambda c: c.loss)
+    near = [c for c in choices if not best.better_than(c)]
     fewest = [c for c in near if c.n_knots == near[0].n_knots]
     return max(fewest, key=lambda c: c.alpha)
 

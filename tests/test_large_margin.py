@@ -16,8 +16,10 @@ from sklearn.pipeline import make_pipeline
 import semimetric as sm
 from semimetric import InputError, LargeMarginLearner, NotSupportedError, SemimetricClassifier, SemimetricWarning
 from semimetric import large_margin as lm
+from semimetric._types import Pairs
 from semimetric.large_margin import Classes, LargeMargin
 from semimetric.large_margin_selection import LargeMarginChoice, LargeMarginChoices
+from semimetric.margins import spread_of
 from semimetric.programs.losses import Hinge, SquaredHinge
 from semimetric.recipe import Recipe
 from semimetric.schema import Schema
@@ -131,7 +133,7 @@ def test_auto_chooses_on_items_held_out_and_says_what_it_compared():
 
 def test_the_simplest_within_a_standard_error_is_taken():
     def choice(tables, directions, alpha, *losses):
-        return LargeMarginChoice(tables, directions, 16, alpha, losses)
+        return LargeMarginChoice(16, alpha, losses, tables, directions)
 
     plain = choice("warped", None, 1e-2, 0.20, 0.22, 0.21)
     near = choice("warped", None, 1e-3, 0.19, 0.23, 0.20)
@@ -140,6 +142,17 @@ def test_the_simplest_within_a_standard_error_is_taken():
     assert LargeMarginChoices([plain, near, worse]).chosen is plain
     assert LargeMarginChoices([plain, near, worse, better]).chosen is better
     assert "nothing" in repr(LargeMarginChoices())
+
+
+def test_a_feature_that_no_drawn_pair_varies_is_not_steep():
+    rare = np.column_stack([X, np.arange(len(X)) == 77])
+    structure = lm.structure_of(
+        Recipe(n_knots=3, tables="warped"), lm.Classes(rare, Y, Y), Schema.numeric([f"x{k}" for k in range(14)])
+    )
+    alike = Pairs(rare, np.array([[0, 1], [2, 90]]))
+    spread = spread_of(structure, lm.ends(structure), alike, np.full(2, 0.5), None, least=1e-3)
+    others = spread[:13] / np.ptp(X, axis=0)
+    assert others.min() <= spread[13] <= others.max()
 
 
 def test_transform_is_the_distance_or_says_what_to_use():

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_items, check_tuples
+from .._errors import InputError
 from .._types import ArrayLike, Floats, Pairs, Tuples
 from ..distance import Semimetric
 from ..outside import warn_outside
@@ -125,6 +126,17 @@ class LearnedDistance(BaseEstimator):
         """Keep what was learned; an interrupted solution is kept too, and Ctrl-C goes on to whoever called."""
         self.semimetric_, self.solution_ = semimetric, solution
         solution.raise_if_interrupted()
+
+    def _numbers(self) -> dict[str, Any]:
+        """The values of n_knots and alpha, where they are not "auto"."""
+        given = {}
+        for name in ("n_knots", "alpha"):
+            value = getattr(self, name)
+            if isinstance(value, str) and value != "auto":
+                raise InputError(f'{name}={value!r} must be a number or "auto"')
+            if not isinstance(value, str):
+                given[name] = value.tolist() if isinstance(value, np.ndarray) else value
+        return given
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

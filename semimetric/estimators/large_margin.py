@@ -31,7 +31,7 @@ _PARAMETERS = (
     "knots", "groups", "axioms", "delta", "outside", "solver", "categorical_features", "periodic", "missing",
     "n_jobs", "random_state", "verbose",
 )  # fmt: skip
-_AUTO = ("n_knots", "alpha", "directions", "tables")
+_AUTO = ("directions", "tables")
 
 
 class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnedDistance):
@@ -200,17 +200,14 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         """The recipe, with stand-ins for what is to be chosen, and the names of that."""
         check_choice("axioms", self.axioms, ("semimetric", "metric"))
         check_choice("tables", self.tables, ("auto", "warped", "full"))
-        given = {name: getattr(self, name) for name in _PARAMETERS}
-        auto = set()
+        given = {name: getattr(self, name) for name in _PARAMETERS} | self._numbers()
+        auto = {name for name in ("n_knots", "alpha") if name not in given}
         for name in _AUTO:
             value = getattr(self, name)
             if isinstance(value, str) and value == "auto":
                 auto.add(name)
             else:
-                given[name] = value.tolist() if name == "n_knots" and isinstance(value, np.ndarray) else value
-        for name in {"n_knots", "alpha"} - auto:
-            if isinstance(given[name], str):
-                raise InputError(f'{name}={given[name]!r} must be a number or "auto"')
+                given[name] = value
         if self.axioms == "metric" or not isinstance(self.groups, str) or self.groups != "singles":
             auto.discard("tables")
         given.setdefault("tables", "warped" if self.groups == "singles" else "full")

@@ -264,14 +264,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
 
     def _recipe(self) -> Recipe:
         names = [name for name in Recipe.__dataclass_fields__ if name not in ("n_knots", "alpha")]
-        given = {name: getattr(self, name) for name in names}
-        for name in ("n_knots", "alpha"):
-            value = getattr(self, name)
-            if isinstance(value, str) and value != "auto":
-                raise InputError(f'{name}={value!r} must be a number or "auto"')
-            if not isinstance(value, str):
-                given[name] = value.tolist() if isinstance(value, np.ndarray) else value
-        return Recipe(**given).checked()
+        return Recipe(**{name: getattr(self, name) for name in names}, **self._numbers()).checked()
 
     def _checked(
         self,

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import check_choice, check_weights
-from .._errors import InputError
 from .._threads import one_blas_thread
 from .._types import ArrayLike, Comparisons, Floats, Tuples
 from ..margin_selection import decide_margins
@@ -81,13 +80,7 @@ class TupleLearner(LearnedDistance):
 
     def _recipe(self) -> Recipe:
         check_choice("axioms", self.axioms, ("semimetric", "metric"))
-        given = {name: getattr(self, name) for name in _PARAMETERS}
-        for name in ("n_knots", "alpha"):
-            value = getattr(self, name)
-            if isinstance(value, str) and value != "auto":
-                raise InputError(f'{name}={value!r} must be a number or "auto"')
-            if not isinstance(value, str):
-                given[name] = value.tolist() if isinstance(value, np.ndarray) else value
+        given = {name: getattr(self, name) for name in _PARAMETERS} | self._numbers()
         directions = None if isinstance(self.directions, str) and self.directions == "auto" else self.directions
         return Recipe(**given, directions=directions, loss=resolve_loss(self.loss, margins=True)).checked()
 

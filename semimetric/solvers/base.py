@@ -8,7 +8,7 @@ from .._errors import ConvergenceWarning, NotSupportedError, warn
 from .._types import Floats
 from ..programs.program import ConvexProgram
 
-__all__ = ["Solution", "Solver", "Status"]
+__all__ = ["Solution", "Solver", "Status", "open_ends"]
 
 
 class Status(Enum):
@@ -66,6 +66,15 @@ class Solution:
             f"Solution({self.solver}: {self.status.value}; objective {self.objective:.6g}, "
             f"gap <= {self.gap:.2g}, {self.n_iter} iteration{'s' * (self.n_iter != 1)})"
         )
+
+
+def open_ends(program: ConvexProgram) -> str | None:
+    """Why a solver over bounded weights without equality rows cannot take the program; None if it can."""
+    if program.equalities is not None:
+        return "it has explicit equality rows; use Reference"
+    if not program.bounded:
+        return "some weights are free; use Reference, or Gram for the squared loss"
+    return None
 
 
 class Solver(ABC):

@@ -19,7 +19,7 @@ from tqdm import tqdm
 from .._types import Floats
 from ..programs.certificate import Certificate
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status
+from .base import Solution, Solver, Status, open_ends
 
 __all__ = ["InteriorPoint"]
 
@@ -56,11 +56,7 @@ class InteriorPoint(Solver):
     max_iter: int = 100
 
     def refusal(self, program: ConvexProgram) -> str | None:
-        if program.equalities is not None:
-            return "it has explicit equality rows; use Reference"
-        if not program.bounded:
-            return "some weights are free; use Reference, or Gram for the squared loss"
-        return None
+        return open_ends(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         newton, certificate = _Newton(program), Certificate(program)

@@ -19,7 +19,7 @@ from tqdm import tqdm
 from .._types import Floats
 from ..programs.certificate import Certificate
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status
+from .base import Solution, Solver, Status, open_ends
 from .box import BoxQuadratic, pivot, solve_regular
 
 __all__ = ["Newton"]
@@ -50,11 +50,7 @@ class Newton(Solver):
     def refusal(self, program: ConvexProgram) -> str | None:
         if program.loss.curvature <= 0:
             return f"{type(program.loss).__name__} has no curvature; use InteriorPoint, FirstOrder or Reference"
-        if program.equalities is not None:
-            return "it has explicit equality rows; use Reference"
-        if not program.bounded:
-            return "some weights are free; use Reference, or Gram for the squared loss"
-        return None
+        return open_ends(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         run = _Run(program, program.lower if start is None else np.maximum(start, program.lower))
