@@ -8,6 +8,7 @@ from ._checks import check_alpha, check_choice
 from ._errors import InputError, NotSupportedError
 from ._types import ArrayLike
 from .embeddings.base import PairMap
+from .embeddings.groups import Groups, automatic
 from .programs.losses import Loss, resolve_loss
 from .programs.penalties import Lasso, Penalty, Ridge, Roughness, Shift
 from .solvers.auto import resolve_solver
@@ -25,7 +26,7 @@ class Recipe:
 
     n_knots: int | Sequence[int] = 8
     knots: str | Sequence[ArrayLike] = "quantile"
-    groups: str | Sequence[Sequence[int | str]] = "singles"
+    groups: Groups = "singles"
     directions: Any = None
     tables: str = "full"
     axioms: str | None = "semimetric"
@@ -45,6 +46,8 @@ class Recipe:
     n_jobs: int | None = None
     random_state: int | None = None
     verbose: bool = False
+    joint_knots: int | None = None  # of a feature in a group of several, if others have another number
+    joint_share: float = 1.0  # of every penalty, on the tables of such groups
 
     def checked(self) -> "Recipe":
         """The recipe, if its parts are known and go together.
@@ -70,6 +73,11 @@ class Recipe:
             )
         if self.tables == "warped" and self.axioms not in ("semimetric", "metric"):
             raise NotSupportedError(f'tables="warped" is a metric by construction; axioms={self.axioms!r} needs tables="full"')
+        if self.tables == "warped" and automatic(self.groups):
+            raise NotSupportedError(
+                f'groups={self.groups!r} finds pairs for joint tables, and tables="warped" has one scale a feature; '
+                'use groups="singles", or tables="full"'
+            )
         if self.link == "sqrt" and self.axioms is None:
             raise NotSupportedError(
                 'link="sqrt" learns the squared distance, which has no sign, and axioms=None allows it below 0, where it has '

@@ -14,8 +14,10 @@ from .._checks import check_alpha, check_choice, check_count, check_weights
 from .._errors import InputError, warn
 from .._threads import one_blas_thread
 from .._types import ArrayLike, Floats, Integers
+from ..embeddings.groups import Groups
 from ..embeddings.labelled import LABELLED
 from ..explanations import importances
+from ..group_selection import Labels, choose_groups, without_joint
 from ..large_margin import Classes, LargeMargin, learn, structure_of
 from ..large_margin_selection import decide_large_margin
 from ..programs.losses import Loss, resolve_loss
@@ -110,7 +112,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         n_passes: int = 3,
         n_knots: int | Sequence[int] | str = "auto",
         knots: str | Sequence[ArrayLike] = "quantile",
-        groups: str | Sequence[Sequence[int | str]] = "singles",
+        groups: Groups = "singles",
         directions: Any = "auto",
         tables: str = "auto",
         axioms: str = "semimetric",
@@ -175,7 +177,10 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         classes = self._labelled(items, y, sample_weight)
         check_varied(np.nan_to_num(classes.items, nan=np.pi))  # a value that is missing differs from any that is there
         with one_blas_thread():
-            self.recipe_, self.choices_ = decide_large_margin(recipe, rule, classes, schema, auto)
+            singles, self.choices_ = decide_large_margin(without_joint(recipe), rule, classes, schema, auto)
+            self.recipe_, self.group_choices_ = choose_groups(
+                recipe.groups, singles, Labels(classes, rule, schema), knots="n_knots" in auto
+            )  # fmt: skip
             structure = structure_of(self.recipe_, classes, schema)
             learned = learn(self.recipe_, rule, structure, classes)
         self.n_features_in_, self.passes_ = items.shape[1], learned.passes

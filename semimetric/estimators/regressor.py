@@ -12,7 +12,9 @@ from .._checks import check_distances, check_weights
 from .._errors import InputError, NotSupportedError
 from .._threads import one_blas_thread
 from .._types import ArrayLike, Floats, Pairs
+from ..embeddings.groups import Groups
 from ..fitting import fit
+from ..group_selection import GroupChoices, Measured, choose_groups, without_joint
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..recipe import Recipe
@@ -122,7 +124,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         *,
         n_knots: int | Sequence[int] | str = "auto",
         knots: str | Sequence[ArrayLike] = "quantile",
-        groups: str | Sequence[Sequence[int | str]] = "singles",
+        groups: Groups = "singles",
         directions: Any = None,
         tables: str = "full",
         axioms: str | None = "semimetric",
@@ -199,10 +201,12 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
 
     def _decide_and_fit(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Names) -> None:
         check_varied(pairs.used)
-        self.recipe_, self.choices_ = decide(
-            recipe, auto_knots=isinstance(self.n_knots, str), auto_alpha=isinstance(self.alpha, str),
-            pairs=pairs, y=y, weight=weight, names=names,
+        knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
+        singles, self.choices_ = decide(
+            without_joint(recipe), auto_knots=knots, auto_alpha=alpha, pairs=pairs, y=y, weight=weight, names=names
         )  # fmt: skip
+        source = Measured(pairs, y, weight, names)
+        self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, source, knots=knots)
         structure = build(self.recipe_, pairs.used, names)
         learned = fit(self.recipe_, structure, make_task(self.recipe_, structure, pairs, y, weight))
         self.n_features_in_ = pairs.items.shape[1]
@@ -257,13 +261,14 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
             else:
                 stream = stream.add(recipe, checked, target, weight)
             solved = stream.solve(recipe)
-        self.n_features_in_, self.recipe_, self.choices_ = checked.items.shape[1], recipe, Choices()
+        self.n_features_in_, self.recipe_ = checked.items.shape[1], recipe
+        self.choices_, self.group_choices_ = Choices(), GroupChoices()
         self._record(*solved)
         self._stream = stream
         return self
 
     def _recipe(self) -> Recipe:
-        names = [name for name in Recipe.__dataclass_fields__ if name not in ("n_knots", "alpha")]
+        names = [name for name in Recipe.__dataclass_fields__ if name not in ("n_knots", "alpha", "joint_knots", "joint_share")]
         return Recipe(**{name: getattr(self, name) for name in names}, **self._numbers()).checked()
 
     def _checked(
