@@ -14,7 +14,7 @@ from ._storage import package_version
 from .axioms import Axioms
 from .distance import Semimetric
 from .embeddings.directions import EvenDirections
-from .embeddings.groups import AutoGroups
+from .embeddings.groups import AutoGroups, JointGroups
 from .embeddings.histograms import HistogramFeatures
 from .embeddings.pairs import PairEmbedding
 from .estimators.approximator import DistanceApproximator
@@ -51,6 +51,7 @@ __all__ = [
     "Huber",
     "InputError",
     "InteriorPoint",
+    "JointGroups",
     "LargeMarginLearner",
     "Lasso",
     "Linear",

@@ -131,7 +131,7 @@ def make_terms(recipe: Recipe, structure: Structure, base: Baseline) -> Terms:
         lower = np.full(len(prior), -np.inf)
     unseen = np.maximum(embedding.prior(_unseen_slopes(base, len(embedding.groups))), lower)
     columns = columns_of(
-        embedding, base, n_base, nonnegative=recipe.axioms is not None, joint_share=recipe.joint_share
+        embedding, base, n_base, nonnegative=recipe.axioms is not None, joint_share=recipe.joint.share
     )  # fmt: skip
     return Terms(columns, np.append(lower, np.zeros(n_base)), delta, unseen)
 

@@ -59,7 +59,7 @@ def coarse_grid(recipe: Recipe, structure: Structure, items: Floats, n_knots: in
     """The grid of the raw features that pairs are scored on; that of the model, where knots are given."""
     if not isinstance(recipe.knots, str):
         return structure.embedding.grid.select(np.arange(structure.n_raw))
-    plain = replace(recipe, groups="singles", directions=None, base_distances=(), n_knots=n_knots, joint_knots=None)
+    plain = replace(recipe, groups="singles", directions=None, base_distances=(), n_knots=n_knots)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
         return build(plain, items, structure.schema).embedding.grid

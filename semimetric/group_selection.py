@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 from ._errors import InputError, SemimetricWarning
 from ._types import Floats, Pairs, Triplets
-from .embeddings.groups import AutoGroups, automatic
+from .embeddings.groups import AutoGroups, JointGroups, automatic
 from .fitting import baseline, ends, keeping, keeps_all, touched, touched_vertices
 from .grids import Grid
 from .group_screening import Fitted, coarse_grid, joint_columns, paired_features, scores
@@ -263,18 +263,13 @@ def choose_groups(
     if budget is None or len(source.schema.features) < 2:
         return recipe, GroupChoices()
     knots = knots and isinstance(recipe.knots, str)
-    recipe = replace(recipe, joint_knots=_JOINT_KNOTS if knots else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
-        search = _Search.begin(budget, replace(recipe, verbose=False), source)
+        search = _Search.begin(budget, replace(recipe, verbose=False), source, _JOINT_KNOTS if knots else None)
         steps = search.run(verbose=recipe.verbose)
         best = GroupChoices.of(steps, source.schema.names)
         pairs = best.chosen.pairs
-        return replace(search.refined(pairs) if pairs else _with_pairs(recipe, ()), verbose=recipe.verbose), best
-
-
-def _with_pairs(recipe: Recipe, pairs: Sequence[tuple[int, ...]]) -> Recipe:
-    return replace(recipe, groups=("singles", *pairs)) if pairs else replace(recipe, groups="singles", joint_knots=None)
+        return (replace(recipe, groups=search.refined(pairs)) if pairs else recipe), best
 
 
 @dataclass(eq=False)
@@ -295,20 +290,21 @@ class _Search:
     budget: AutoGroups
     recipe: Recipe
     source: Source
+    n_knots: int | None
     coarse: Grid
     joint: Grid
     share: float
     courses: list[_Course]
 
     @classmethod
-    def begin(cls, budget: AutoGroups, recipe: Recipe, source: Source) -> "_Search":
+    def begin(cls, budget: AutoGroups, recipe: Recipe, source: Source, n_knots: int | None) -> "_Search":
         """The model of single features, of everything and of every fold."""
         parts = [(source.whole(recipe), None), *source.splits(recipe)]
         fits = [source.fitted(recipe, *both) for both in parts]
         model = fits[0].structure
         coarse = coarse_grid(recipe, model, source.items)
-        joint = coarse if recipe.joint_knots else model.embedding.grid.select(np.arange(model.n_raw))
-        search = cls(budget, recipe, source, coarse, joint, 1.0, [])
+        joint = coarse if n_knots else model.embedding.grid.select(np.arange(model.n_raw))
+        search = cls(budget, recipe, source, n_knots, coarse, joint, 1.0, [])
         usable = [f for f in range(model.n_raw) if joint.varies[f]]
         for both, fitted in zip(parts, fits, strict=True):
             search.courses.append(_Course(*both, fitted, paired_features(fitted, usable, budget.max_candidates)))
@@ -348,7 +344,7 @@ class _Search:
     def _choice(self) -> GroupChoice:
         losses = tuple(fold.fitted.loss for fold in self.courses[1:])
         return GroupChoice(
-            self.recipe.joint_knots, self.share * self.recipe.alpha, losses, self.courses[0].pairs, self.share
+            self.n_knots, self.share * self.recipe.alpha, losses, self.courses[0].pairs, self.share
         )  # fmt: skip
 
     def _extend(self, course: _Course) -> bool:
@@ -380,23 +376,23 @@ class _Search:
         first.fitted = self._fitted(first, self.share)
 
     def _fitted(self, course: _Course, share: float) -> Fitted:
-        recipe = replace(_with_pairs(self.recipe, course.pairs), joint_share=share)
+        recipe = replace(self.recipe, groups=JointGroups(course.pairs, self.n_knots, share))
         return self.source.fitted(recipe, course.part, course.held)
 
-    def refined(self, pairs: tuple[tuple[int, ...], ...]) -> Recipe:
+    def refined(self, pairs: tuple[tuple[int, ...], ...]) -> JointGroups:
         """Knots of joint features, then the share of the penalty, for these pairs: the simplest within one standard error."""
         most = min(self.budget.max_columns, self.source.most_columns)
         sizes = [k for k in _SIZES if k == _JOINT_KNOTS or self._columns(*pairs, grid=self._coarse(k)) <= most]
         best = GroupChoice(None, 0.0, ())
-        if self.recipe.joint_knots:
+        if self.n_knots:
             best = simplest([self._judged(pairs, k, self.share) for k in sizes])
         shares = _FINER if self._scaled else (1.0,)
         best = simplest([self._judged(pairs, best.n_knots, share) for share in shares])
-        return replace(_with_pairs(self.recipe, pairs), joint_knots=best.n_knots, joint_share=best.share)
+        return JointGroups(pairs, best.n_knots, best.share)
 
     def _judged(self, pairs: tuple[tuple[int, ...], ...], n_knots: int | None, share: float) -> GroupChoice:
         """The same pairs in every fold."""
-        trial = replace(_with_pairs(self.recipe, pairs), joint_knots=n_knots, joint_share=share)
+        trial = replace(self.recipe, groups=JointGroups(pairs, n_knots, share))
         losses = [self.source.fitted(trial, fold.part, fold.held).loss for fold in self.courses[1:]]
         return GroupChoice(n_knots, share * trial.alpha, tuple(losses), pairs, share)
 

@@ -8,7 +8,7 @@ from ._checks import check_alpha, check_choice
 from ._errors import InputError, NotSupportedError
 from ._types import ArrayLike
 from .embeddings.base import PairMap
-from .embeddings.groups import Groups, automatic
+from .embeddings.groups import Groups, JointGroups, automatic
 from .programs.losses import Loss, resolve_loss
 from .programs.penalties import Lasso, Penalty, Ridge, Roughness, Shift
 from .solvers.auto import resolve_solver
@@ -46,8 +46,6 @@ class Recipe:
     n_jobs: int | None = None
     random_state: int | None = None
     verbose: bool = False
-    joint_knots: int | None = None  # of a feature in a group of several, if others have another number
-    joint_share: float = 1.0  # of every penalty, on the tables of such groups
 
     def checked(self) -> "Recipe":
         """The recipe, if its parts are known and go together.
@@ -100,6 +98,11 @@ class Recipe:
         if not all(isinstance(t, Penalty) for t in terms):
             raise InputError(f"penalty={self.penalty!r} must be a name, a Penalty, a sequence of them, or None")
         return terms
+
+    @property
+    def joint(self) -> JointGroups:
+        """Knots and share of the penalty of groups of several features."""
+        return self.groups if isinstance(self.groups, JointGroups) else JointGroups(())
 
     @property
     def symmetry_of_columns(self) -> str:

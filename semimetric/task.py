@@ -76,8 +76,8 @@ def _grid(recipe: Recipe, features: Floats, schema: Schema, groups: Sequence[tup
     """Knots placed among the features, or as they are given."""
     if isinstance(recipe.knots, str):
         n_knots = recipe.n_knots
-        if recipe.joint_knots is not None:
-            n_knots = _with_joint(knot_counts(n_knots, features.shape[1], _MOST_KNOTS), groups, recipe.joint_knots)
+        if recipe.joint.n_knots is not None:
+            n_knots = _with_joint(knot_counts(n_knots, features.shape[1], _MOST_KNOTS), groups, recipe.joint.n_knots)
         return Grid.fit_encoded(
             features, schema, n_knots=n_knots, strategy=recipe.knots, random_state=recipe.random_state, names=schema.names
         )

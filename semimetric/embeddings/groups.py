@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .._checks import check_choice, check_count
+from .._checks import check_alpha, check_choice, check_count
 from .._errors import InputError
 
-__all__ = ["AutoGroups", "Groups", "automatic", "resolve_groups"]
+__all__ = ["AutoGroups", "Groups", "JointGroups", "automatic", "resolve_groups"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,41 @@ class AutoGroups:
                 check_count(name, getattr(self, name))
 
 
-Groups: TypeAlias = str | AutoGroups | Sequence[str | Sequence[int | str]]
+@dataclass(frozen=True)
+class JointGroups:
+    """Every feature by itself and, beside these, groups with joint tables: what ``groups="auto"`` comes to.
+
+    Parameters
+    ----------
+    groups : tuple of tuples of int or str
+        Features by number or by name.
+    n_knots : int or None, default None
+        Knots of a feature in such a group; None is as many as it has otherwise.
+    share : float, default 1.0
+        Every penalty counts this much on the joint tables: those called "auto" shrink them towards what is not joint.
+
+    Raises
+    ------
+    InputError
+        If n_knots is less than 2, or share is no number > 0.
+
+    Examples
+    --------
+    >>> resolve_groups(JointGroups(((1, 2),)), 3)
+    ((0,), (1,), (2,), (1, 2))
+    """
+
+    groups: tuple[tuple[int | str, ...], ...]
+    n_knots: int | None = None
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.n_knots is not None:
+            check_count("n_knots", self.n_knots, minimum=2)
+        check_alpha("share", self.share, strict=True)
+
+
+Groups: TypeAlias = str | AutoGroups | JointGroups | Sequence[Sequence[int | str]]
 
 
 def automatic(groups: object) -> AutoGroups | None:
@@ -59,11 +93,9 @@ def automatic(groups: object) -> AutoGroups | None:
 
 
 def resolve_groups(
-    groups: Groups | Iterable[str | Sequence[int | str]], n_features: int, names: Sequence[str] = ()
+    groups: Groups | Iterable[Sequence[int | str]], n_features: int, names: Sequence[str] = ()
 ) -> tuple[tuple[int, ...], ...]:
     """``"singles"``, ``"pairs"`` or given tuples of features, by number or by one of ``names``, checked.
-
-    Among given tuples ``"singles"`` stands for every feature by itself.
 
     Raises
     ------
@@ -80,10 +112,9 @@ def resolve_groups(
         check_choice("groups", groups, ("singles", "pairs"))
         size = 1 if groups == "singles" or n_features == 1 else 2
         return tuple(combinations(range(n_features), size))
-    given: list[object] = []
-    for group in groups:  # type: ignore[union-attr]
-        given += [(f,) for f in range(n_features)] if isinstance(group, str) and group == "singles" else [group]
-    resolved = tuple(_group(group, names) for group in given)
+    if isinstance(groups, JointGroups):
+        groups = (*((f,) for f in range(n_features)), *groups.groups)
+    resolved = tuple(_group(group, names) for group in groups)  # type: ignore[union-attr]
     if not resolved:
         raise InputError("groups is empty; name at least one group of features")
     for group in resolved:

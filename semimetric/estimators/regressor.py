@@ -268,7 +268,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         return self
 
     def _recipe(self) -> Recipe:
-        names = [name for name in Recipe.__dataclass_fields__ if name not in ("n_knots", "alpha", "joint_knots", "joint_share")]
+        names = [name for name in Recipe.__dataclass_fields__ if name not in ("n_knots", "alpha")]
         return Recipe(**{name: getattr(self, name) for name in names}, **self._numbers()).checked()
 
     def _checked(
