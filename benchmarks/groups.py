@@ -1,10 +1,10 @@
 """Do joint tables of pairs of features, found by ``groups="auto"``, help on real data?
 
-combvd_colour: STRESS (lower is better) of 3 random folds on L*, a*, b* alone and with directions. Classes: error of three
+combvd_colour: STRESS (lower is better) of 3 random folds on L*, a*, b*, and, asked for, with the directions of colour.py. Classes: error of three
 nearest neighbours over 80/20 splits, for full tables of single features, ``groups="auto"``, and the default learner, which has
 scales and directions instead.
 
-    python benchmarks/groups.py [--seeds 3]
+    python benchmarks/groups.py [--seeds 3] [--directions]
 """
 
 import argparse
@@ -32,14 +32,14 @@ def named(groups: object) -> str:
     return "singles" if groups == "singles" else " ".join(str(g).replace(" ", "") for g in groups.groups)
 
 
-def colours() -> None:
+def colours(directions: bool) -> None:
     z, rows = data("combvd_colour"), []
     pairs, seen = np.stack([z["lab1"], z["lab2"]], axis=1), z["dv"]
-    for features, directions in (("L a b", None), ("L a b and 24 directions", DIRECTIONS)):
+    for features, added in (("L a b", None), ("L a b and 24 directions", DIRECTIONS))[: 1 + directions]:
         for groups in ("singles", "auto"):
             predicted, found, start = np.empty(len(seen)), [], time.perf_counter()
             for train, test in KFold(3, shuffle=True, random_state=0).split(pairs):
-                model = DistanceRegressor(groups=groups, directions=directions).fit(pairs[train], seen[train])
+                model = DistanceRegressor(groups=groups, directions=added).fit(pairs[train], seen[train])
                 predicted[test] = model.predict(pairs[test])
                 found.append(named(model.recipe_.groups))
             row = {"features": features, "groups": groups, "STRESS": stress(predicted, seen), "found": "; ".join(found)}
@@ -64,11 +64,12 @@ def classes(name: str, seeds: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
-    seeds = parser.parse_args().seeds
+    parser.add_argument("--directions", action="store_true")
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore", SemimetricWarning)
-    colours()
+    colours(arguments.directions)
     for name in CLASSES:
-        classes(name, seeds)
+        classes(name, arguments.seeds)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,9 @@ from semimetric import (
 from semimetric._errors import InputError
 from semimetric.group_selection import GroupChoice, GroupChoices
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*outside the range")
 FAST = {"n_knots": 4, "alpha": 1e-4}
-XOR = {"tables": "full", "directions": None, "n_knots": 5, "alpha": 1e-3}
+XOR = {"tables": "full", "directions": None, "n_knots": 4, "alpha": 1e-3}
 
 
 def measured(seed, *, joint, m=800, n=6):
@@ -84,6 +85,7 @@ def test_the_recipe_given_again_is_the_same_model(found):
     assert again.group_choices_ == ()
 
 
+@pytest.mark.slow
 def test_knots_of_joint_features_are_chosen_where_numbers_of_knots_are():
     pairs, y, fresh, truth = measured(1, joint=True, m=500)
     model = DistanceRegressor(groups="auto", alpha=1e-4).fit(pairs, y)
@@ -120,13 +122,13 @@ def test_triplets_of_an_exclusive_or_are_put_in_order():
 @pytest.mark.slow
 def test_neighbours_of_few_items_of_an_exclusive_or_vote_better():
     X, y, fresh, truth = exclusive_or(0, 100)
-    given = {"tables": "full", "directions": None, "n_knots": 6, "alpha": 1e-3}
+    given = {"tables": "full", "directions": None}
     scores = {}
     for groups in ("singles", "auto"):
         model = SemimetricClassifier(LargeMarginLearner(groups=groups, **given)).fit(X, y)
         scores[groups] = model.score(fresh, truth)
     assert model.learner_.groups_[6:] == ((0, 1),)
-    assert scores["auto"] >= scores["singles"]
+    assert scores["auto"] > scores["singles"]
 
 
 def test_a_category_and_a_number_that_act_together_are_found():
@@ -159,7 +161,7 @@ def test_what_is_saved_is_what_is_loaded(found, tmp_path):
 
 
 def test_the_budget_is_kept():
-    pairs, y, _, _ = measured(0, joint=True)
+    pairs, y, _, _ = measured(0, joint=True, m=600)
     y = y + np.abs(np.diff(np.abs(pairs[:, :, 3] - pairs[:, :, 4]))).ravel()
     fit = lambda **budget: DistanceRegressor(groups=AutoGroups(**budget), **FAST).fit(pairs, y)  # noqa: E731
     assert set(fit().groups_[6:]) == {(1, 2), (3, 4)}

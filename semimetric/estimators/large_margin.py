@@ -53,8 +53,9 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
     n_passes : int, default 3
     n_knots : int, sequence of int or "auto", default "auto"
     knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
-    groups : "singles" (default), "pairs" or sequence of tuples of int or str
-        Features modelled jointly; more than one needs ``tables="full"``.
+    groups : "singles" (default), "pairs", "auto", AutoGroups, JointGroups or sequence of tuples of int or str
+        Features modelled jointly; more than one needs ``tables="full"``. "auto" finds pairs worth a joint table, as in
+        `DistanceRegressor`, by the votes of neighbours on items held out: some 50 fits for the first pair.
     directions : "auto" (default), "lda", "nca", "discriminant", "pca", None, or as in `DistanceRegressor`
         Combinations of features that join the raw ones: linear discriminants, neighbourhood components, discriminants that
         bend at knots. "auto" tries "nca" and "discriminant".
@@ -92,6 +93,10 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
     choices_ : LargeMarginChoices
         What "auto" compared; printed, a table.
     recipe_ : Recipe
+    groups_ : tuple of tuples of int
+        Groups of features of the distance.
+    group_choices_ : GroupChoices
+        What ``groups="auto"`` compared; printed, a table.
     n_features_in_ : int
 
     Examples

@@ -41,9 +41,12 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         "auto" a fit costs about 100 times one with numbers.
     knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
         How knots are placed, or the knots themselves (of the raw features, then of the directions).
-    groups : "singles" (default), "pairs" or sequence of tuples of int or str
-        Features modelled jointly, by number or by column name of a frame. Features that no group names count outside their
-        range only (``outside=``), and positivity is then not claimed.
+    groups : "singles" (default), "pairs", "auto", AutoGroups, JointGroups or sequence of tuples of int or str
+        Features modelled jointly, by number or by column name of a frame. "auto" finds pairs worth a joint table beside the
+        single features, within the budget that `AutoGroups` states: from the model of single features on, the pair that could
+        lower the loss most is added as long as the loss on held-out items falls by more than one standard error. Each step
+        costs two fits and a few milliseconds a candidate pair, five times over (four splits and everything). Features that no
+        group names count outside their range only (``outside=``), and positivity is then not claimed.
     directions : None (default), "pca", array of shape (n_directions, n_features), transformer with ``components_``, or list
         Linear features that join the raw ones: `EvenDirections`, `HistogramFeatures`, any linear scikit-learn map, or a
         list of such transformers.
@@ -107,6 +110,10 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         knots, then the strongest penalty.
     recipe_ : Recipe
         Every parameter as it was used.
+    groups_ : tuple of tuples of int
+        Groups of features of the distance.
+    group_choices_ : GroupChoices
+        What ``groups="auto"`` compared, step by step; printed, a table.
     n_features_in_ : int
 
     Examples
