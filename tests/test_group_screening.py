@@ -6,7 +6,7 @@ import pytest
 from semimetric import Grid, PairEmbedding
 from semimetric._types import Pairs
 from semimetric.group_screening import coarse_grid, joint_columns, paired_features, scores
-from semimetric.group_selection import Measured
+from semimetric.group_sources import Measured
 from semimetric.recipe import Recipe
 
 RECIPE = Recipe(n_knots=4, alpha=1e-5, random_state=0)

@@ -17,7 +17,8 @@ from .._types import ArrayLike, Floats, Integers
 from ..embeddings.groups import Groups
 from ..embeddings.labelled import LABELLED
 from ..explanations import importances
-from ..group_selection import Labels, choose_groups, without_joint
+from ..group_selection import choose_groups, without_joint
+from ..group_sources import Labels
 from ..large_margin import Classes, LargeMargin, learn, structure_of
 from ..large_margin_selection import decide_large_margin
 from ..programs.losses import Loss, resolve_loss

@@ -14,7 +14,8 @@ from .._threads import one_blas_thread
 from .._types import ArrayLike, Floats, Pairs
 from ..embeddings.groups import Groups
 from ..fitting import fit
-from ..group_selection import GroupChoices, Measured, choose_groups, without_joint
+from ..group_selection import GroupChoices, choose_groups, without_joint
+from ..group_sources import Measured
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..recipe import Recipe

@@ -12,7 +12,8 @@ from .._checks import check_choice, check_weights
 from .._threads import one_blas_thread
 from .._types import ArrayLike, Comparisons, Floats, Tuples
 from ..embeddings.groups import Groups
-from ..group_selection import ComparedTuples, choose_groups, without_joint
+from ..group_selection import choose_groups, without_joint
+from ..group_sources import ComparedTuples
 from ..margin_selection import decide_margins
 from ..margins import Compared, Evidence, fit_margins
 from ..outside import warn_outside
