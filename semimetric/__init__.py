@@ -14,6 +14,7 @@ from ._storage import package_version
 from .axioms import Axioms
 from .distance import Semimetric
 from .embeddings.directions import EvenDirections
+from .embeddings.groups import AutoGroups, JointGroups
 from .embeddings.histograms import HistogramFeatures
 from .embeddings.pairs import PairEmbedding
 from .estimators.approximator import DistanceApproximator
@@ -35,6 +36,7 @@ __version__ = package_version()
 
 __all__ = [
     "Absolute",
+    "AutoGroups",
     "Axioms",
     "ConvergenceWarning",
     "DistanceApproximator",
@@ -49,6 +51,7 @@ __all__ = [
     "Huber",
     "InputError",
     "InteriorPoint",
+    "JointGroups",
     "LargeMarginLearner",
     "Lasso",
     "Linear",

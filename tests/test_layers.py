@@ -27,7 +27,7 @@ solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
 recipe task assembly fitting streaming selection margins margin_selection
-neighbourhoods large_margin voting large_margin_selection explanations
+neighbourhoods large_margin voting large_margin_selection group_screening group_sources group_selection explanations
 estimators.base estimators.regressor estimators.approximator estimators.tuples
 estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 estimators.large_margin estimators.classifier
