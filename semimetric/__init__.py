@@ -13,6 +13,7 @@ from ._errors import (
 from ._storage import package_version
 from .axioms import Axioms
 from .distance import Semimetric
+from .embeddings.conic import ConicEmbedding
 from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
 from .embeddings.pairs import PairEmbedding
@@ -36,6 +37,7 @@ __version__ = package_version()
 __all__ = [
     "Absolute",
     "Axioms",
+    "ConicEmbedding",
     "ConvergenceWarning",
     "DistanceApproximator",
     "DistanceCallError",
