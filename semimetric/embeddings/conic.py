@@ -120,6 +120,8 @@ class ConicEmbedding(DenseMap):
 
     def _fit(self, items: Any, y: ArrayLike | None) -> None:
         self._check_parameters()
+        if hasattr(self, "classes_"):  # of an earlier fit
+            del self.classes_
         self.anchors_ = self._find(items, y)
         of_classes = isinstance(self.anchors, str) and self.anchors == "class"
         self._set_names = [f"A[{c}]" for c in self.classes_] if of_classes else [
@@ -209,6 +211,7 @@ class ConicEmbedding(DenseMap):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # ``dtype`` says which it is
         tags.target_tags.required = isinstance(self.anchors, str) and self.anchors == "class"
         return tags
 
