@@ -211,6 +211,10 @@ def test_bad_data():
         ConicEmbedding().fit(sparse.csr_array(X))
     with pytest.raises(InputError, match="too large for its power"):
         ConicEmbedding(400, anchors=[0.0, 0.0]).fit_transform([[1e3, 0.0]])
+    with pytest.raises(InputError, match=r"to the power p=2 is too large for float32; scale the features, or use a smaller p"):
+        ConicEmbedding(2, anchors=[0.0, 0.0], dtype=np.float32).fit_transform([[1e30, 0.0]])
+    with pytest.raises((InputError, ValueError), match="y has classes of several types|unknown|mix"):
+        ConicEmbedding(anchors="class").fit(X, np.array([1, "a"], dtype=object))
     with pytest.raises(NotFittedError):
         ConicEmbedding().transform(X)
     with pytest.raises(InputError, match="Z has 1 features, but 2"):

@@ -147,6 +147,11 @@ class ConicEmbedding(DenseMap):
         for part in _parts(items, self._sets, self.expand, self.concatenate):
             out[:, start : start + part.shape[1]] = part
             start += part.shape[1]
+        if not (out[:, d:] <= np.finfo(self.dtype).max).all():
+            raise InputError(
+                f"a distance to the power p={self.p:g} is too large for {np.dtype(self.dtype)}; scale the features, or use a "
+                "smaller p"
+            )
         return out
 
     @property
@@ -288,7 +293,10 @@ def _labels(items: Floats, y: ArrayLike | None) -> tuple[np.ndarray, Integers]:
     labels = column_or_1d(y, warn=True)
     check_consistent_length(items, labels)
     check_classification_targets(labels)
-    classes, number = np.unique(labels, return_inverse=True)
+    try:
+        classes, number = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise InputError(f"y has classes of several types, or missing ones ({error}); give all of one type") from error
     if len(classes) < 2:
         raise InputError(f"y has one class, {classes[0]!r}; two or more are required: give other anchors to describe one class")
     return classes, number.astype(np.int64)

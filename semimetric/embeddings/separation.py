@@ -19,7 +19,7 @@ class Separation(Value):
     """What an anchor, or the nearest of a set, does to two classes; true if anything separates them.
 
     A gap is the width of the band of distances between the classes: > 0 where all items of one class are strictly nearer than
-    all of the other, and minus the width of the overlap else. Half way is the threshold (a linear machine needs its intercept).
+    all of the other, and minus the width of the overlap else. Equal distances do not separate; the machine needs its intercept.
 
     Parameters
     ----------
