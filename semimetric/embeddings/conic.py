@@ -8,7 +8,7 @@ The level sets of a linear function of phi_{p,1} are those of a cone over the an
 ``w (x - a) + w_{d+1} ||x - a||_1 - b`` (§S.3, eqs 6 and 7; the anchor of the first term only shifts b).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -259,7 +259,7 @@ def conic_kernel(X: ArrayLike, Z: ArrayLike, *, p: float = 1.0, expand: str = "o
     return left @ right.T
 
 
-def _parts(items: Floats, sets: list[AnchorSet], expand: str, concatenate: bool) -> Any:
+def _parts(items: Floats, sets: list[AnchorSet], expand: str, concatenate: bool) -> Iterator[Floats]:
     """Columns beside the features, set by set."""
     for chosen in sets:
         if expand == "one":
