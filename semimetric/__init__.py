@@ -13,6 +13,7 @@ from ._errors import (
 from ._storage import package_version
 from .axioms import Axioms
 from .distance import Semimetric
+from .embeddings.conic import ConicEmbedding
 from .embeddings.directions import EvenDirections
 from .embeddings.groups import AutoGroups, JointGroups
 from .embeddings.histograms import HistogramFeatures
@@ -38,6 +39,7 @@ __all__ = [
     "Absolute",
     "AutoGroups",
     "Axioms",
+    "ConicEmbedding",
     "ConvergenceWarning",
     "DistanceApproximator",
     "DistanceCallError",
