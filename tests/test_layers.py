@@ -12,10 +12,10 @@ ROOT = Path(semimetric.__file__).parent
 # a module imports only modules above it
 ORDER = """
 _errors _types _extras _checks _storage _threads
-_kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
+_kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search _kernels.vectors
 _kernels.metric
 columns schema knots grids callables supervision datasets
-embeddings.maps
+embeddings.maps embeddings.piecewise
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
 embeddings.pairs embeddings.gaps embeddings.mixed
 embeddings.scales embeddings.directions embeddings.discriminants embeddings.labelled embeddings.histograms embeddings.states
