@@ -18,7 +18,8 @@ columns schema knots grids callables supervision datasets
 embeddings.maps
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
 embeddings.pairs embeddings.gaps embeddings.mixed
-embeddings.reservoir embeddings.placement embeddings.knotted embeddings.feature_pairs embeddings.ranking embeddings.piecewise
+embeddings.reservoir embeddings.placement embeddings.knotted embeddings.feature_pairs embeddings.ranking
+embeddings.piecewise embeddings.simplices
 embeddings.scales embeddings.directions embeddings.discriminants embeddings.labelled embeddings.histograms embeddings.states
 base_distances axioms distance outside
 programs.losses programs.penalties programs.design programs.differences programs.shared programs.program

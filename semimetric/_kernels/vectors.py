@@ -11,8 +11,9 @@ import numpy as np
 
 from .jit import kernel
 from .locate import lower_knot
+from .simplex import walk
 
-__all__ = ["Axes", "Partners", "write_pairs", "write_singles"]
+__all__ = ["Axes", "Partners", "Tables", "write_groups", "write_pairs", "write_singles"]
 
 _ROWS = 64  # located at a time
 _COUNTED = 128  # knots up to which counting beats a search
@@ -42,6 +43,18 @@ class Partners(NamedTuple):
     first: np.ndarray
     partner: np.ndarray
     start: np.ndarray
+
+
+class Tables(NamedTuple):
+    """Columns of groups: vertex v is column ``base[g] + v``, or ``base[g]`` + its place among the sorted keys of the group.
+
+    Group g has the keys ``keys[first[g]:first[g + 1]]`` where ``touched[g]``; a vertex that is none of them has no column.
+    """
+
+    base: np.ndarray
+    touched: np.ndarray
+    first: np.ndarray
+    keys: np.ndarray
 
 
 class Places(NamedTuple):
@@ -165,4 +178,54 @@ def write_pairs(x, axes, linear, pairs, out):
             row = places.lower[r], places.upper[r], places.fraction[r]
             at = _put_singles(*row, axes.column, linear, at, out)
             at = _put_pairs(*row, axes.width, pairs, at, out)
+            out.indptr[start + r + 1] = at
+
+
+@kernel
+def _column(vertex, g, tables):
+    """The column of a vertex of a group, -1 where it has none."""
+    if not tables.touched[g]:
+        return tables.base[g] + vertex
+    keys = tables.keys[tables.first[g] : tables.first[g + 1]]
+    k = np.searchsorted(keys, vertex)
+    return tables.base[g] + k if k < keys.shape[0] and keys[k] == vertex else -1
+
+
+@kernel
+def _gone(lower, groups, gone):
+    """Mark the groups that have a feature without a vertex."""
+    gone[:] = False
+    for a in range(lower.shape[0]):
+        if lower[a] < 0:
+            lower[a] = 0
+            for m in range(groups.first[a], groups.first[a + 1]):
+                gone[groups.group[m]] = True
+
+
+@kernel
+def write_groups(x, axes, groups, tables, out):
+    """ID of every group (paper 2, Alg. 1): the fractions of a row are sorted once; groups with a missing value have no entry.
+
+    A walk steps down, from the largest vertex of a group to the smallest, so its slots are read backwards.
+    """
+    n_groups = groups.slot.shape[0] - 1
+    vertices, values = np.empty(groups.slot[n_groups], np.int64), np.empty(groups.slot[n_groups])
+    work, gone = np.empty((2, n_groups), np.int64), np.empty(n_groups, np.bool_)
+    places, at = _places(*x.shape), 0
+    out.indptr[0] = 0
+    for start in range(0, x.shape[0], _ROWS):
+        rows = x[start : start + _ROWS]
+        _locate(rows, axes, places)
+        for r in range(rows.shape[0]):
+            _gone(places.lower[r], groups, gone)
+            fraction = np.minimum(np.maximum(places.fraction[r], 0.0), 1.0)
+            walk(places.lower[r], places.upper[r], fraction, np.argsort(fraction), groups, work, vertices, values)
+            for g in range(n_groups):
+                if gone[g]:
+                    continue
+                for slot in range(groups.slot[g + 1] - 1, groups.slot[g] - 1, -1):
+                    if values[slot] > 0:
+                        column = _column(vertices[slot], g, tables)
+                        out.indices[at], out.data[at] = column, values[slot]
+                        at += (column >= 0) & (out.data[at] != 0)
             out.indptr[start + r + 1] = at
