@@ -182,13 +182,10 @@ def write_pairs(x, axes, linear, pairs, out):
 
 
 @kernel
-def _column(vertex, g, tables):
-    """The column of a vertex of a group, -1 where it has none."""
-    if not tables.touched[g]:
-        return tables.base[g] + vertex
-    keys = tables.keys[tables.first[g] : tables.first[g + 1]]
+def _among(vertex, keys):
+    """The place of a vertex among sorted keys, -1 where it is none of them."""
     k = np.searchsorted(keys, vertex)
-    return tables.base[g] + k if k < keys.shape[0] and keys[k] == vertex else -1
+    return k if k < keys.shape[0] and keys[k] == vertex else -1
 
 
 @kernel
@@ -204,7 +201,7 @@ def _gone(lower, groups, gone):
 
 @kernel
 def write_groups(x, axes, groups, tables, out):
-    """ID of every group (paper 2, Alg. 1): the fractions of a row are sorted once; groups with a missing value have no entry.
+    """ID of every group (paper 2, Alg. 1): the fractions of a row are sorted once; no entry of groups with a missing value.
 
     A walk steps down, from the largest vertex of a group to the smallest, so its slots are read backwards.
     """
@@ -223,9 +220,12 @@ def write_groups(x, axes, groups, tables, out):
             for g in range(n_groups):
                 if gone[g]:
                     continue
-                for slot in range(groups.slot[g + 1] - 1, groups.slot[g] - 1, -1):
-                    if values[slot] > 0:
-                        column = _column(vertices[slot], g, tables)
-                        out.indices[at], out.data[at] = column, values[slot]
-                        at += (column >= 0) & (out.data[at] != 0)
+                first, last = groups.slot[g], groups.slot[g + 1]
+                if tables.touched[g]:
+                    keys = tables.keys[tables.first[g] : tables.first[g + 1]]
+                    for slot in range(first, last):
+                        vertices[slot] = _among(vertices[slot], keys)
+                for slot in range(last - 1, first - 1, -1):
+                    out.indices[at], out.data[at] = tables.base[g] + vertices[slot], values[slot]
+                    at += (vertices[slot] >= 0) & (out.data[at] != 0)
             out.indptr[start + r + 1] = at
