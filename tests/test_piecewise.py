@@ -192,7 +192,7 @@ BAD = {
     "pairs": ({"pairs": "some"}, "pairs='some'"),
     "n_pairs missing": ({"pairs": "best"}, "n_pairs=None"),
     "n_pairs unused": ({"n_pairs": 2}, "n_pairs=2"),
-    "n_pairs too many": ({"pairs": "best", "n_pairs": 4}, "have 3 pairs"),
+    "n_pairs too many": ({"pairs": "best", "n_pairs": 4}, "there are 3 pairs of 3 feature(s)"),
     "shape missing": ({"pairs": "grid"}, "shape=None"),
     "shape wrong": ({"pairs": "grid", "shape": (2, 2)}, "4 places for 3 features"),
     "reach": ({"pairs": "chain", "reach": 0}, "reach=0"),

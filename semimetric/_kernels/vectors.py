@@ -2,7 +2,8 @@
 
 Every feature has vertices: its knots and, last, a level for missing values where it has one. One vertex may be left out, the
 knot 0 of maps that keep zeros; the others have the places 0, 1, ..., ``width - 1``, and -1 stands for what is left out.
-An entry is written first and counted after, where its value is not 0, so no branch depends on the data.
+An entry is written first and counted after, where its value is not 0, so no branch depends on the data: a row needs room for
+two entries of every feature that has a place, and three of every pair of these.
 """
 
 from typing import NamedTuple
@@ -99,7 +100,9 @@ def _locate(x, axes, places):
             if knots.shape[0] > 1:
                 places.upper[r, f] = lo + 1
                 places.fraction[r, f] = (value[r] - knots[lo]) / (knots[lo + 1] - knots[lo])
-            if hole >= 0:
+            if hole >= 0 and value[r] == 0:
+                places.lower[r, f] = places.upper[r, f] = -1
+            elif hole >= 0:
                 places.lower[r, f] = _without(places.lower[r, f], hole)
                 places.upper[r, f] = _without(places.upper[r, f], hole)
             if np.isnan(value[r]):
@@ -110,6 +113,8 @@ def _locate(x, axes, places):
 def _put_singles(lower, upper, fraction, column, linear, at, out):
     """Write the two vertices of every feature of a row from ``at`` on; return where the next entry goes. Then clip."""
     for f in range(column.shape[0]):
+        if lower[f] < 0 and upper[f] < 0:
+            continue
         t = fraction[f]
         inside = min(max(t, 0.0), 1.0)
         fraction[f] = inside
@@ -156,6 +161,8 @@ def _put_pairs(lower, upper, fraction, width, pairs, at, out):
             other = active[p] if every else pairs.partner[p]
             start = pairs.start[f] + width[f] * pairs.partner[other] if every else pairs.start[p]
             low, high, t, stride = lower[other], upper[other], fraction[other], width[other]
+            if low < 0 and high < 0:
+                continue
             out.indices[at], out.data[at] = start + lo * stride + low, 1.0 - max(s, t)
             at += ((lo | low) >= 0) & (out.data[at] != 0)
             a, b = (up, low) if t < s else (lo, high)

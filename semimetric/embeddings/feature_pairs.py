@@ -29,7 +29,9 @@ def check_pairs(pairs: object, n_features: int, *, reach: int, shape: Sequence[i
         raise InputError(f"pairs={pairs!r} and n_pairs={n_pairs!r}: n_pairs belongs to pairs='best', and is required there")
     most = math.comb(n_features, 2)
     if n_pairs is not None and check_count("n_pairs", n_pairs) > most:
-        raise InputError(f"n_pairs={n_pairs}, but {n_features} features have {most} pairs; give at most that, or pairs='all'")
+        raise InputError(
+            f"n_pairs={n_pairs}, but there are {most} pairs of {n_features} feature(s); give at most that, or pairs='all'"
+        )
 
 
 def listed_pairs(pairs: Iterable[Sequence[int | str]], n_features: int, names: Sequence[str]) -> Integers:
