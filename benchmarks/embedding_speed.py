@@ -2,9 +2,9 @@
 
 `transform` of PL1, PL2 and ID of groups of three beside `SplineTransformer(degree=1)` at equal knots, `PolynomialFeatures(2)`
 and a NumPy twin of PL2: rows and non-zeros a second, on one core and on two; growth in rows and in features; the first call of
-a fresh process, with the compiler's cache empty and filled; and knots of 75,000 x 54 values. On one core the time is that of
-the processor, so that other work on the machine counts less; on two it is that of the clock. A method joins by a row of
-`METHODS`.
+a fresh process, with the compiler's cache empty and filled; and knots of 75,000 x 54 values. Methods take turns, and the
+shortest of their times counts: on one core that of the processor, so that other work on the machine counts less, on two that
+of the clock. A method joins by a row of `METHODS`.
 """
 
 import argparse
@@ -76,39 +76,45 @@ METHODS: dict[str, tuple[Callable[[int], object], int]] = {
     "PL1": (lambda n: PL1Embedding(N_KNOTS, knots="uniform"), 20_000),
     "SplineTransformer(degree=1)": (lambda n: SplineTransformer(n_knots=N_KNOTS, degree=1), 20_000),
     "SplineTransformer(degree=1), sparse": (lambda n: SplineTransformer(n_knots=N_KNOTS, degree=1, sparse_output=True), 20_000),
-    "PL2": (lambda n: PL2Embedding(N_KNOTS, knots="uniform"), 2_000),
-    "PolynomialFeatures(2)": (lambda n: PolynomialFeatures(2, include_bias=False), 2_000),
-    "PolynomialFeatures(2), sparse": (lambda n: Packed(2, include_bias=False), 2_000),
-    "NumPy twin of PL2": (lambda n: Twin(N_KNOTS, knots="uniform"), 2_000),
+    "PL2": (lambda n: PL2Embedding(N_KNOTS, knots="uniform"), 4_000),
+    "PolynomialFeatures(2)": (lambda n: PolynomialFeatures(2, include_bias=False), 4_000),
+    "PolynomialFeatures(2), sparse": (lambda n: Packed(2, include_bias=False), 4_000),
+    "NumPy twin of PL2": (lambda n: Twin(N_KNOTS, knots="uniform"), 4_000),
     "ID, groups of 3": (lambda n: IDEmbedding(N_KNOTS, knots="uniform", groups=triples(n)), 10_000),
 }
 
 
-def seconds(call: Callable[[], object], repeat: int, clock: Callable[[], float] = time.process_time) -> float:
-    """Median time of ``call`` after one warm-up, of the processor or of the clock."""
-    call()
-    times = []
+def measured(cases: list[tuple[str, int, int, int]], repeat: int) -> list[dict]:
+    """Rows and non-zeros a second of (method, rows, features, threads), taking turns; fitted and called once before."""
+    made, times = [], [[] for _ in cases]
+    for name, n_rows, n_features, jobs in cases:
+        X = table(n_rows, n_features)
+        embedding = METHODS[name][0](n_features).fit(X)
+        if "n_jobs" in embedding.get_params():
+            embedding.set_params(n_jobs=jobs)
+        rows = embedding.transform(X)
+        made.append((embedding, X, rows.nnz if sparse.issparse(rows) else np.count_nonzero(rows)))
     for _ in range(repeat):
-        start = clock()
-        call()
-        times.append(clock() - start)
-    return statistics.median(times)
+        for (embedding, X, _), (*_, jobs), spent in zip(made, cases, times, strict=True):
+            spent.append(
+                seconds(lambda e=embedding, X=X: e.transform(X), time.process_time if jobs == 1 else time.perf_counter)
+            )
+    return [_shown(case, count, min(spent)) for case, (_, _, count), spent in zip(cases, made, times, strict=True)]
 
 
-def measured(name: str, n_rows: int, n_features: int, jobs: int, repeat: int) -> dict:
-    """Rows and non-zeros a second of a method; it is fitted before."""
-    X = table(n_rows, n_features)
-    embedding = METHODS[name][0](n_features).fit(X)
-    if "n_jobs" in embedding.get_params():
-        embedding.set_params(n_jobs=jobs)
-    rows = embedding.transform(X)
-    nonzeros = rows.nnz if sparse.issparse(rows) else np.count_nonzero(rows)
-    time = seconds(lambda: embedding.transform(X), repeat=repeat)
-    shown = {"work": name, "rows": n_rows, "features": n_features, "threads": jobs, "ms": 1e3 * time}
+def seconds(call: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
+    """Time of one call, of the processor or of the clock."""
+    start = clock()
+    call()
+    return clock() - start
+
+
+def _shown(case: tuple[str, int, int, int], count: int, spent: float) -> dict:
+    shown = dict(zip(("work", "rows", "features", "threads"), case, strict=True)) | {"ms": 1e3 * spent}
     return shown | {
-        "rows_per_s": n_rows / time,
-        "M_nonzeros_per_s": nonzeros / time / 1e6,
-        "ns_per_nonzero": 1e9 * time / nonzeros,
+        "rows_per_s": case[1] / spent,
+        "M_nonzeros_per_s": count / spent / 1e6,
+        "ns_per_nonzero": 1e9 * spent / count,
     }
 
 
@@ -117,9 +123,9 @@ def speeds(repeat: int) -> list[dict]:
     same = METHODS["NumPy twin of PL2"][0](5).fit(X := table(50, 5))
     if abs(same.transform(X) - PL2Embedding.transform(same, X)).max() > 1e-12:
         raise SystemExit("the NumPy twin gives other rows")
-    rows = [measured(name, n, N_FEATURES, 1, repeat) for name, (_, n) in METHODS.items()]
     ours = [name for name in METHODS if name.startswith(("PL", "ID", "B-spline"))]
-    return rows + [measured(name, METHODS[name][1], N_FEATURES, 2, repeat) for name in ours]
+    cases = [(name, n, N_FEATURES, 1) for name, (_, n) in METHODS.items()]
+    return measured(cases + [(name, METHODS[name][1], N_FEATURES, 2) for name in ours], repeat)
 
 
 def ratios(rows: list[dict]) -> list[dict]:
@@ -137,9 +143,9 @@ def ratios(rows: list[dict]) -> list[dict]:
 
 def growth(repeat: int) -> list[dict]:
     """Twice the rows: twice the time. Twice the features: twice for PL1, four times for PL2 (n log c + n²)."""
-    rows = [measured("PL2", n, 32, 1, repeat) for n in (1_000, 2_000, 4_000, 8_000)]
-    rows += [measured("PL2", 2_000, n, 1, repeat) for n in (8, 16, 32, 64)]
-    return rows + [measured("PL1", 10_000, n, 1, repeat) for n in (8, 16, 32, 64)]
+    cases = [("PL2", n, 32, 1) for n in (1_000, 2_000, 4_000, 8_000)]
+    cases += [("PL2", 2_000, n, 1) for n in (8, 16, 32, 64)]
+    return measured(cases + [("PL1", 10_000, n, 1) for n in (8, 16, 32, 64)], repeat)
 
 
 FIRST = """
@@ -149,9 +155,9 @@ import semimetric
 X = np.random.default_rng(0).random((50, 4))
 times = {}
 for kind in (semimetric.PL1Embedding, semimetric.PL2Embedding, semimetric.IDEmbedding):
-    begin = time.perf_counter()
+    begin = time.process_time()
     kind(4).fit(X).transform(X)
-    times[kind.__name__ + "_s"] = time.perf_counter() - begin
+    times[kind.__name__ + "_s"] = time.process_time() - begin
 print(json.dumps(times))
 """
 
@@ -175,14 +181,14 @@ def fits() -> list[dict]:
     X = np.random.default_rng(1).normal(size=(75_000, N_FEATURES))
     y = X[:, 0] > 0
     return [
-        {"work": f"fit, {knots}, 75,000 x 54", "seconds": seconds(lambda k=knots: PL1Embedding(N_KNOTS, knots=k).fit(X, y), 1)}
+        {"work": f"fit, {knots}, 75,000 x 54", "seconds": seconds(lambda k=knots: PL1Embedding(N_KNOTS, knots=k).fit(X, y))}
         for knots in ("kmeans", "quantile", "uniform", "tree")
     ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeat", type=int, default=9, help="timed calls of a method; the median counts")
+    parser.add_argument("--repeat", type=int, default=9, help="timed calls of a method")
     repeat = parser.parse_args().repeat
     rows = speeds(repeat)
     report(f"embedding_speed: transform, {N_FEATURES} features, {N_KNOTS} knots", rows)

@@ -70,8 +70,11 @@ class IDEmbedding(KnotMap):
     >>> from semimetric import IDEmbedding
     >>> embedding = IDEmbedding(knots=[[0.0, 1.0]] * 3, groups="all", sparse_output=False).fit([[0.0] * 3, [1.0] * 3])
     >>> row = embedding.transform([[0.5, 0.25, 0.75]])[0]
-    >>> list(zip(embedding.get_feature_names_out()[row > 0], row[row > 0]))[:2]
-    [('x0@0*x1@0*x2@0', 0.25), ('x0@0*x1@0*x2@1', 0.25)]
+    >>> embedding.get_feature_names_out()[row > 0]
+    array(['x0@0*x1@0*x2@0', 'x0@0*x1@0*x2@1', 'x0@1*x1@0*x2@1',
+           'x0@1*x1@1*x2@1'], dtype=object)
+    >>> row[row > 0]
+    array([0.25, 0.25, 0.25, 0.25])
     """
 
     _extrapolations = ("clip", "error")
