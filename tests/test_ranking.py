@@ -27,6 +27,14 @@ def test_planted_pairs_come_first(rng):
     assert PL2Embedding(4, pairs="best", n_pairs=1).fit(X, labels > 0).pairs_.tolist() == [[1, 6]]
 
 
+def test_of_many_rows_a_seeded_sample_is_ranked(rng, monkeypatch):
+    monkeypatch.setattr("semimetric.embeddings.piecewise.MOST_ROWS", 500)
+    X = rng.random((3000, 5))
+    for seed in (0, np.random.RandomState(0)):
+        embedding = PL2Embedding(4, pairs="best", n_pairs=1, random_state=seed)
+        assert embedding.fit(X, X[:, 2] * X[:, 4] > 0.3).pairs_.tolist() == [[2, 4]]
+
+
 def test_noise_scores_about_nothing(rng):
     X, y = rng.normal(size=(3000, 12)), rng.normal(size=3000)
     X[rng.random(X.shape) < 0.1] = np.nan

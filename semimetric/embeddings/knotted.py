@@ -1,5 +1,6 @@
 """Maps on knots: where the knots come from, by a fit or from a stream, and how vertices become columns."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -55,9 +56,9 @@ class KnotMap(FeatureMap):
                 "pairs='best' choose by labels or numbers"
             )
 
+    @abstractmethod
     def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
         """Set ``n_columns_`` and what `write` needs; ``items`` and ``y`` are those of the fit, or the reservoir's."""
-        raise NotImplementedError
 
     @property
     def _supervised(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
 
 from .._kernels.vectors import Axes, Partners, write_pairs, write_singles
 from .._types import ArrayLike, Floats, Integers
@@ -244,7 +245,7 @@ class PL2Embedding(KnotMap):
             return neighbours((self.n_features_in_,) if self.shape is None else self.shape, self.reach)
         rows = np.arange(len(y))
         if len(y) > MOST_ROWS:
-            rows = np.sort(np.random.default_rng(self.random_state).choice(len(y), MOST_ROWS, replace=False))
+            rows = np.sort(check_random_state(self.random_state).choice(len(y), MOST_ROWS, replace=False))
         return best_pairs(dense_rows(items, rows), y[rows], self.n_pairs, n_jobs=self.n_jobs)
 
     @property
