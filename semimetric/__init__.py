@@ -18,6 +18,8 @@ from .embeddings.directions import EvenDirections
 from .embeddings.groups import AutoGroups, JointGroups
 from .embeddings.histograms import HistogramFeatures
 from .embeddings.pairs import PairEmbedding
+from .embeddings.piecewise import PL1Embedding, PL2Embedding
+from .embeddings.simplices import IDEmbedding
 from .estimators.approximator import DistanceApproximator
 from .estimators.classifier import SemimetricClassifier, SemimetricRegressor
 from .estimators.large_margin import LargeMarginLearner
@@ -51,6 +53,7 @@ __all__ = [
     "HistogramFeatures",
     "Hinge",
     "Huber",
+    "IDEmbedding",
     "InputError",
     "InteriorPoint",
     "JointGroups",
@@ -61,6 +64,8 @@ __all__ = [
     "NeighborIndex",
     "Newton",
     "NotSupportedError",
+    "PL1Embedding",
+    "PL2Embedding",
     "PairEmbedding",
     "PairLearner",
     "QuadrupletLearner",

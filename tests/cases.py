@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from semimetric import DistanceApproximator, DistanceRegressor, EvenDirections, InputError
+from semimetric import (
+    DistanceApproximator,
+    DistanceRegressor,
+    EvenDirections,
+    IDEmbedding,
+    InputError,
+    PL1Embedding,
+    PL2Embedding,
+)
 from semimetric._types import Pairs, Quadruplets, Triplets
 from semimetric.embeddings.gaps import GapEmbedding
 from semimetric.embeddings.mixed import scales_of
@@ -54,6 +62,20 @@ EMBEDDINGS = {
 MIXED_EMBEDDINGS = {name: make for name, make in EMBEDDINGS.items() if name != "warped"} | {
     "scales and tables": lambda grid: scales_of(grid, [(f,) for f in range(grid.n_features)]),
     "gaps": GapEmbedding,
+}
+
+# embeddings of single vectors
+MAPS = {
+    "singles": PL1Embedding(4),
+    "singles in a line": PL1Embedding(4, knots="quantile", extrapolation="linear", missing="indicator"),
+    "singles that keep zeros": PL1Embedding(4, zero_preserving=True, missing="zeros"),
+    "trees": PL1Embedding(4, knots="tree", extrapolation="error"),
+    "all pairs": PL2Embedding(3, shared_knots=True),
+    "pairs that keep zeros": PL2Embedding(3, zero_preserving=True, missing="indicator"),
+    "neighbours": PL2Embedding(3, knots="uniform", pairs="chain", extrapolation="linear"),
+    "best pairs": PL2Embedding(3, pairs="best", n_pairs=1, missing="zeros"),
+    "groups": IDEmbedding(3, missing="indicator"),
+    "touched": IDEmbedding(4, groups="all", most_vertices=1, missing="zeros"),
 }
 
 LOSSES = {"squared": Squared(), "absolute": Absolute(), "huber": Huber(0.2)}

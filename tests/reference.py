@@ -131,3 +131,28 @@ def conic_row(x, sets, p, expand, concatenate=True):
         for anchor in anchors if concatenate else [nearest]:
             row.extend(cone([u], [v], p) for u, v in zip(x, anchor, strict=True))
     return row
+
+
+def vector_row(x, knots, groups, *, missing="error", zeros=False):
+    """ID of one vector for groups of features in turn: (the row, the names of its columns), vertex by vertex.
+
+    A missing value (NaN) is the vertex after the last knot with missing="indicator", else its groups have no entry. With
+    ``zeros`` there are no columns where a coordinate is 0.
+    """
+    row, names = [], []
+    for group in groups:
+        places = [[*knots[f], *(["missing"] if missing == "indicator" else [])] for f in group]
+        known = [f for f in group if not np.isnan(x[f])]
+        inside = id_vector([x[f] for f in known], [knots[f] for f in known])
+        whole = {}
+        for vertex, weight in inside.items():
+            at = dict(zip(known, vertex, strict=True))
+            whole[tuple(at.get(f, len(knots[f])) for f in group)] = weight
+        if len(known) < len(group) and missing != "indicator":
+            whole = {}
+        for vertex in product(*(range(len(p)) for p in places)):
+            coordinates = [p[k] for p, k in zip(places, vertex, strict=True)]
+            if not (zeros and 0.0 in coordinates):
+                row.append(whole.get(vertex, 0.0))
+                names.append(tuple(zip(group, coordinates, strict=True)))
+    return np.array(row), names

@@ -13,11 +13,13 @@ ROOT = Path(semimetric.__file__).parent
 ORDER = """
 _errors _types _extras _checks _storage _threads
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
-_kernels.metric
+_kernels.metric _kernels.vectors _kernels.interactions
 columns schema knots grids callables supervision datasets
 embeddings.maps embeddings.anchors embeddings.conic embeddings.separation
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
 embeddings.pairs embeddings.gaps embeddings.mixed
+embeddings.reservoir embeddings.placement embeddings.knotted embeddings.feature_pairs embeddings.ranking
+embeddings.piecewise embeddings.simplices
 embeddings.scales embeddings.directions embeddings.discriminants embeddings.labelled embeddings.histograms embeddings.states
 base_distances axioms distance outside
 programs.losses programs.penalties programs.design programs.differences programs.shared programs.program
