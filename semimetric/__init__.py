@@ -16,6 +16,7 @@ from .distance import Semimetric
 from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
 from .embeddings.pairs import PairEmbedding
+from .embeddings.splines import BSplineEmbedding
 from .estimators.approximator import DistanceApproximator
 from .estimators.classifier import SemimetricClassifier, SemimetricRegressor
 from .estimators.large_margin import LargeMarginLearner
@@ -36,6 +37,7 @@ __version__ = package_version()
 __all__ = [
     "Absolute",
     "Axioms",
+    "BSplineEmbedding",
     "ConvergenceWarning",
     "DistanceApproximator",
     "DistanceCallError",

@@ -13,9 +13,9 @@ ROOT = Path(semimetric.__file__).parent
 ORDER = """
 _errors _types _extras _checks _storage _threads
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
-_kernels.metric
+_kernels.metric _kernels.splines
 columns schema knots grids callables supervision datasets
-embeddings.maps
+embeddings.maps embeddings.ladders embeddings.splines
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
 embeddings.pairs embeddings.gaps embeddings.mixed
 embeddings.scales embeddings.directions embeddings.discriminants embeddings.labelled embeddings.histograms embeddings.states
