@@ -15,6 +15,7 @@ from .axioms import Axioms
 from .distance import Semimetric
 from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
+from .embeddings.orthogonal import FourierEmbedding, HermiteEmbedding
 from .embeddings.pairs import PairEmbedding
 from .embeddings.splines import BSplineEmbedding
 from .estimators.approximator import DistanceApproximator
@@ -44,9 +45,11 @@ __all__ = [
     "DistanceRegressor",
     "EvenDirections",
     "FirstOrder",
+    "FourierEmbedding",
     "Gram",
     "Grid",
     "HistogramFeatures",
+    "HermiteEmbedding",
     "Hinge",
     "Huber",
     "InputError",

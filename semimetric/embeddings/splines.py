@@ -14,6 +14,7 @@ from .._kernels.splines import Splines, spline_rows
 from .._types import ArrayLike, Floats, Integers, distinct
 from .ladders import climbed
 from .maps import Chunk, FeatureMap, Ladder, Term
+from .ranges import feature_ranges
 
 __all__ = ["BSplineEmbedding"]
 
@@ -124,24 +125,19 @@ class BSplineEmbedding(FeatureMap):
         check_choice("extrapolation", self.extrapolation, ("clip", "linear", "error"))
         if isinstance(self.knots, str):
             check_choice("knots", self.knots, _STRATEGIES)
-            self.knots_ = tuple(self._placed(column, f) for f, column in enumerate(items.T))
+            low, high = feature_ranges(items, self.feature_names)
+            self.knots_ = tuple(self._placed(column, a, b) for column, a, b in zip(items.T, low, high, strict=True))
         else:
             self.knots_ = self._given()
         self._check_equal_steps()
         self._lay_out()
 
-    def _placed(self, column: Floats, feature: int) -> Floats:
-        values = column[~np.isnan(column)]
-        if not len(values):
-            return values
-        low, high = values.min(), values.max()
-        if not np.isfinite(high - low):
-            raise InputError(
-                f"feature {self.feature_names[feature]!r} runs from {low:g} to {high:g}, which overflows: rescale it"
-            )
+    def _placed(self, column: Floats, low: float, high: float) -> Floats:
+        if not low < high:
+            return np.full(int(low == high), low)  # of missing values alone: none
         if self.knots == "quantile":
-            return np.unique(np.quantile(values, np.linspace(0.0, 1.0, self.n_bins + 1)))
-        return np.linspace(low, high, self.n_bins + 1) if low < high else values[:1].copy()
+            return np.unique(np.nanquantile(column, np.linspace(0.0, 1.0, self.n_bins + 1)))
+        return np.linspace(low, high, self.n_bins + 1)
 
     def _given(self) -> tuple[Floats, ...]:
         """The knots that a user gave, one array a feature."""
