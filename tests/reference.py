@@ -112,3 +112,17 @@ def emd_1d(u, v, positions):
 def smallest(function, *axes):
     """The smallest value of ``function`` over the grid that the axes span."""
     return min(function(*point) for point in product(*axes))
+
+
+def bspline(i, degree, x, knots):
+    """B_i of the degree on the knots, by the recursion of Cox and de Boor; cells are closed on the left."""
+    if degree == 0:
+        return float(knots[i] <= x < knots[i + 1])
+    left = (x - knots[i]) / (knots[i + degree] - knots[i])
+    right = (knots[i + degree + 1] - x) / (knots[i + degree + 1] - knots[i + 1])
+    return left * bspline(i, degree - 1, x, knots) + right * bspline(i + 1, degree - 1, x, knots)
+
+
+def differences(n, order):
+    """D_order of paper 1, section 3: the power of D_1, with 1 on the diagonal and -1 below it."""
+    return np.linalg.matrix_power(np.eye(n) - np.eye(n, k=-1), order)

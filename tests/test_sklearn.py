@@ -13,9 +13,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semimetric import (
+    BSplineEmbedding,
     DistanceApproximator,
     DistanceRegressor,
     EvenDirections,
+    FourierEmbedding,
+    HermiteEmbedding,
     HistogramFeatures,
     InputError,
     PairLearner,
@@ -102,6 +105,11 @@ CHECKED = [
     TripletsOf(TripletLearner(n_knots=3, alpha=1e-2, directions="discriminant")),
     EvenDirections(n_directions=3),
     HistogramsOfAnyLength(),
+    BSplineEmbedding(),
+    BSplineEmbedding(4, degree=3, penalty_order=0, knots="quantile", missing="indicator"),
+    FourierEmbedding(degree=2),
+    FourierEmbedding(degree=2, span="half", missing="zeros"),
+    HermiteEmbedding(scale="standard"),
 ]
 
 

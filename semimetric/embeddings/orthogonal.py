@@ -60,7 +60,7 @@ class _OrthogonalMap(DenseMap):
 
     @property
     def names(self) -> list[str]:
-        labels = [*self._labels(), *["nan"] * (self.missing == "indicator")]
+        labels = [*self._labels(), *["missing"] * (self.missing == "indicator")]
         return [f"{name}~{label}" for name in self.feature_names for label in labels]
 
 

@@ -201,7 +201,7 @@ class BSplineEmbedding(FeatureMap):
         found = []
         for name, centres in zip(self.feature_names, self.centres_, strict=True):
             found += [f"{name}~{centre:.6g}" for centre in centres]
-            found += [f"{name}~nan"] * (self.missing == "indicator")
+            found += [f"{name}~missing"] * (self.missing == "indicator")
         return list(distinct(found))
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
