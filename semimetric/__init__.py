@@ -18,6 +18,8 @@ from .embeddings.histograms import HistogramFeatures
 from .embeddings.pairs import PairEmbedding
 from .estimators.approximator import DistanceApproximator
 from .estimators.classifier import SemimetricClassifier, SemimetricRegressor
+from .estimators.embedded_classifier import EmbeddedLinearClassifier
+from .estimators.embedded_regressor import EmbeddedLinearRegressor
 from .estimators.large_margin import LargeMarginLearner
 from .estimators.pair_learner import PairLearner
 from .estimators.quadruplet_learner import QuadrupletLearner
@@ -40,6 +42,8 @@ __all__ = [
     "DistanceApproximator",
     "DistanceCallError",
     "DistanceRegressor",
+    "EmbeddedLinearClassifier",
+    "EmbeddedLinearRegressor",
     "EvenDirections",
     "FirstOrder",
     "Gram",
