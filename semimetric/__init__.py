@@ -20,6 +20,8 @@ from .embeddings.pairs import PairEmbedding
 from .embeddings.splines import BSplineEmbedding
 from .estimators.approximator import DistanceApproximator
 from .estimators.classifier import SemimetricClassifier, SemimetricRegressor
+from .estimators.embedded_classifier import EmbeddedLinearClassifier
+from .estimators.embedded_regressor import EmbeddedLinearRegressor
 from .estimators.large_margin import LargeMarginLearner
 from .estimators.pair_learner import PairLearner
 from .estimators.quadruplet_learner import QuadrupletLearner
@@ -43,6 +45,8 @@ __all__ = [
     "DistanceApproximator",
     "DistanceCallError",
     "DistanceRegressor",
+    "EmbeddedLinearClassifier",
+    "EmbeddedLinearRegressor",
     "EvenDirections",
     "FirstOrder",
     "FourierEmbedding",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.cluster import KMeans
 
 from ._errors import InputError, warn
 from ._types import Floats, Integers
@@ -14,6 +13,7 @@ from .schema import Feature, Schema
 __all__ = ["STRATEGIES", "knot_counts", "place_knots", "warn_of_fewer"]
 
 _MOST_ROWS = 100_000
+_MOST_STEPS = 300  # of Lloyd's algorithm
 
 
 def _quantile_knots(values: Floats, n_knots: int, random_state: int | None) -> Floats:
@@ -25,13 +25,32 @@ def _uniform_knots(values: Floats, n_knots: int, random_state: int | None) -> Fl
 
 
 def _kmeans_knots(values: Floats, n_knots: int, random_state: int | None) -> Floats:
-    """Minimum, maximum and n_knots - 2 centres (paper 0, section 3)."""
-    ends = np.array([values.min(), values.max()])
-    n_centres = min(n_knots - 2, len(np.unique(values)))
-    if n_centres < 1:
-        return ends
-    model = KMeans(n_centres, n_init=3, random_state=random_state).fit(values[:, None])
-    return np.clip(np.sort(np.append(ends, model.cluster_centers_[:, 0])), *ends)
+    """Minimum, maximum and n_knots - 2 centres (paper 0, section 3); all values where there are no more than n_knots."""
+    distinct = np.unique(values)
+    if len(distinct) <= n_knots:
+        return distinct
+    ends = distinct[[0, -1]]
+    return ends if n_knots == 2 else np.clip(np.sort(np.append(ends, _centres(values, distinct, n_knots - 2))), *ends)
+
+
+def _centres(values: Floats, distinct: Floats, n_centres: int) -> Floats:
+    """k-means on a line, Lloyd's steps from the quantiles: cells are runs of sorted values, so a step costs k log n."""
+    low, width = distinct[0], distinct[-1] - distinct[0]
+    ordered = (np.sort(values) - low) / width
+    sums = np.concatenate([[0.0], np.cumsum(ordered)])
+    middle = (np.arange(n_centres) + 0.5) / n_centres
+    centres = np.quantile(ordered, middle)
+    if len(np.unique(centres)) < n_centres:
+        centres = np.quantile((distinct - low) / width, middle)
+    ends = np.zeros(n_centres + 1, np.int64)
+    for _ in range(_MOST_STEPS):
+        cuts = np.searchsorted(ordered, (centres[1:] + centres[:-1]) / 2)
+        before, ends = ends, np.concatenate([[0], cuts, [len(ordered)]])
+        if (before == ends).all():
+            break
+        count = np.diff(ends)
+        centres = np.where(count > 0, np.diff(sums[ends]) / np.maximum(count, 1), centres)
+    return low + centres * width
 
 
 def _sample(items: Floats, random_state: int | None) -> Floats:
