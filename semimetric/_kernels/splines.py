@@ -29,19 +29,18 @@ class Splines(NamedTuple):
 
 
 @kernel
-def _on_equal_cells(t, degree, values):
-    """B-splines at the place t in [0, 1] of a cell of width 1."""
+def _on_equal_cells(t, degree):
+    """The degree + 1 B-splines at the place t in [0, 1] of a cell of width 1, with zeros behind them."""
     s = 1.0 - t
     if degree == 0:
-        values[0] = 1.0
-    elif degree == 1:
-        values[0], values[1] = s, t
-    elif degree == 2:
-        values[0], values[1], values[2] = 0.5 * s * s, 0.5 + s * t, 0.5 * t * t
-    else:
-        values[0], values[3] = s * s * s / 6.0, t * t * t / 6.0
-        values[1] = (4.0 - 3.0 * t * t * (1.0 + s)) / 6.0
-        values[2] = (4.0 - 3.0 * s * s * (1.0 + t)) / 6.0
+        return 1.0, 0.0, 0.0, 0.0
+    if degree == 1:
+        return s, t, 0.0, 0.0
+    if degree == 2:
+        return 0.5 * s * s, 0.5 + s * t, 0.5 * t * t, 0.0
+    sixth = 1.0 / 6.0
+    middle = sixth * (4.0 - 3.0 * t * t * (1.0 + s)), sixth * (4.0 - 3.0 * s * s * (1.0 + t))
+    return sixth * s * s * s, middle[0], middle[1], sixth * t * t * t
 
 
 @kernel
@@ -69,16 +68,11 @@ def _add_slope(distance, lower, knots, j, degree, values):
 
 
 @kernel
-def _values_on_equal_cells(place, bins, degree, linear, work):
-    """Fill work[0] at ``place`` in units of cells, and return the cell."""
-    inside = min(max(place, 0.0), float(bins))
-    cell = min(int(inside), bins - 1)
-    _on_equal_cells(inside - cell, degree, work[0])
-    if linear and place != inside:
-        _on_equal_cells(inside - cell, degree - 1, work[1])
-        for r in range(degree + 1):
-            work[0, r] += (place - inside) * ((work[1, r - 1] if r > 0 else 0.0) - (work[1, r] if r < degree else 0.0))
-    return cell
+def _tangent_on_equal_cells(beyond, t, degree, values):
+    """Fill ``values`` with those at the end t (0 or 1) of a cell, and ``beyond`` cells on along the tangent."""
+    value, lower = _on_equal_cells(t, degree), _on_equal_cells(t, degree - 1)
+    for r in range(degree + 1):
+        values[r] = value[r] + beyond * ((lower[r - 1] if r > 0 else 0.0) - (lower[r] if r < degree else 0.0))
 
 
 @kernel
@@ -95,35 +89,46 @@ def _values_on_knots(x, knots, degree, linear, work):
 
 
 @kernel
+def _put(k, column, value, out):
+    """Write an entry, and return the place of the next one: zeros are written over, as a branch would be mispredicted."""
+    out.indices[k], out.data[k] = column, value
+    return k + (out.data[k] != 0)  # asked of what is stored: float32 has more zeros
+
+
+@kernel
 def spline_rows(x, splines, degree, linear, out):
     """Write psi of the rows x (n, F) into the CSR buffers ``out``; outside the knots linear, or clipped."""
-    work = np.empty((2, 4))
-    equal, k = splines.knots.shape[0] == 0, 0
+    work, k, equal = np.zeros((2, 4)), 0, splines.knots.shape[0] == 0
     out.indptr[0] = 0
     for i in range(x.shape[0]):
         for f in range(x.shape[1]):
-            value, bins, first = x[i, f], splines.bins[f], splines.first[f]
+            value, bins, first, factor = x[i, f], splines.bins[f], splines.first[f], splines.factor[f]
             if value != value:
                 if splines.missing[f] >= 0:
-                    out.indices[k], out.data[k] = splines.missing[f], 1.0
-                    k += 1
+                    k = _put(k, splines.missing[f], 1.0, out)
                 continue
             if bins <= 0:
                 if bins == 0:
-                    out.indices[k], out.data[k] = first, splines.factor[f]
-                    k += 1
+                    k = _put(k, first, factor, out)
                 continue
             if equal:
                 place = (value - splines.low[f]) / splines.width[f] * bins
-                cell = _values_on_equal_cells(place, bins, degree, linear, work)
+                inside = min(max(place, 0.0), float(bins))
+                cell = min(int(inside), bins - 1)
+                a, b, c, d = _on_equal_cells(inside - cell, degree)
+                if linear and place != inside:
+                    _tangent_on_equal_cells(place - inside, inside - cell, degree, work[0])
+                    a, b, c, d = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
             else:
                 knots = splines.knots[splines.offset[f] : splines.offset[f + 1]]
                 cell = _values_on_knots(value, knots, degree, linear, work)
-            for r in range(degree + 1):
-                out.data[k] = splines.factor[f] * work[0, r]
-                if out.data[k] != 0:  # asked of what is stored: float32 has more zeros
-                    out.indices[k] = first + cell + r
-                    k += 1
+                a, b, c, d = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
+            k = _put(k, first + cell, factor * a, out)
+            k = _put(k, first + cell + 1, factor * b, out)
+            if degree > 1:
+                k = _put(k, first + cell + 2, factor * c, out)
+            if degree > 2:
+                k = _put(k, first + cell + 3, factor * d, out)
         out.indptr[i + 1] = k
 
 
