@@ -3,14 +3,15 @@
 Neither Daimler pedestrians nor MNIST with the paper's features are to be had. USPS digits stand in for both: "parity", odd
 against even, for the pedestrians (Tables 2-4), and all ten digits, one against the rest, for MNIST (Table 5). The features are
 pyramids of histograms of gradients, 680 numbers (the paper's pedestrians have 656) scaled to [0, 1] on the training part, or
-the 256 pixels. C = 1 and B = 1 in Tables 2-4 and for growth, as in the paper; Table 5 has C by 2-fold cross-validation over --grid.
+the 256 pixels. C = 1 and B = 1, as in the paper, but for Table 5, where 2-fold cross-validation chooses C from --grid.
 
 LIBLINEAR (`LinearSVC`, hinge) and LIBSVM (`SVC` on the matrix of the min kernel, whose making is in its time) run beside.
 Splines are embedded on the fly, Fourier and Hermite stored, as in the paper. Times are processor seconds of one fit in one
 thread, that of the embedding included. LIBLINEAR stops at a violation of 0.1, its own default, and ours at a relative gap of
 0.1; on stored splines LIBLINEAR ends about as far from the optimum: objectives are shown.
 
-    python benchmarks/paper1.py [--features pyramid|pixels] [--parts toy table2 ...] [--rows 7291] [--grid 0.1 1 10] [--results FILE]
+    python benchmarks/paper1.py [--features pyramid|pixels] [--parts toy table2 ...] [--rows 7291] [--grid 0.1 1 10]
+                                [--results FILE]
 
 Results are appended to FILE as JSON lines, and what is there is not run again.
 """
