@@ -49,7 +49,7 @@ class DualDescent:
         gap, status, n_iter = np.inf, "max_iter", 0
         with tqdm(total=self.max_iter, desc="dual descent", disable=not self.verbose) as bar:
             try:
-                for n_iter in range(1, self.max_iter + 1):
+                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - reported
                     estimate = run.step()
                     bar.update()
                     bar.set_postfix(gap=estimate, rows=len(run.awake))
