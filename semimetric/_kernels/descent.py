@@ -211,14 +211,14 @@ def dual_pass(chunk, rows, problem, machine, dual, limits, record, awake):
 
 
 @kernel
-def gap_pass(chunk, rows, problem, machine, dual, record):
-    """Add the gaps of the rows to record[0], at the weights as they are."""
+def gap_pass(chunk, rows, problem, machine, dual, limits, record, awake):
+    """`dual_pass` without its steps: the gaps of the rows at the weights as they are, and who sleeps."""
     K = machine.bias.shape[0]
-    score, limits = np.empty(K), np.full(K, np.inf)
+    score = np.empty(K)
     for r in range(rows.shape[0]):
         here = slice(chunk.indptr[r], chunk.indptr[r + 1])
         _score(machine, chunk.indices[here], chunk.data[here], score)
-        _inspect(problem, rows[r], score, dual[rows[r]], limits, record)
+        awake[r] = not _inspect(problem, rows[r], score, dual[rows[r]], limits, record)[1]
 
 
 @kernel

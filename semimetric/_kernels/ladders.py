@@ -1,7 +1,7 @@
 """Products of sparse rows with weights, also where the rows phi = D_d^{-T} psi are written as psi (paper 1, section 5).
 
-A step along phi moves W_d = D_d^{-1} W along L_d psi, L_d = D_d^{-1} D_d^{-T}: within a block of n columns d sums from the right
-(step A) and d from the left (step B), 2 d n additions.
+A step along phi moves W_d = D_d^{-1} W along L_d psi, L_d = D_d^{-1} D_d^{-T}: within a block of n columns d sums from the
+right (step A) and d from the left (step B), 2 d n additions.
 """
 
 import numpy as np

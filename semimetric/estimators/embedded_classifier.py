@@ -27,9 +27,10 @@ __all__ = ["EmbeddedLinearClassifier"]
 class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     """Linear support vector machine on an embedding that is computed row by row and never stored.
 
-    ``min_W |W|² / 2 + C sum_i s_i loss(y_i, W phi(x_i))`` with the weight of the intercept inside W, as in LIBLINEAR: the optimum
-    of scikit-learn's ``LinearSVC(intercept_scaling=intercept_scaling)`` on the stored embedding (paper 0, section 3.2; paper 1,
-    section 5). Memory is the weights, one dual variable a row and class (solver "dual"), and a buffer of at most 1 MiB.
+    ``min_W |W|² / 2 + C sum_i s_i loss(y_i, W phi(x_i))`` with the weight of the intercept inside W, as in LIBLINEAR: the
+    optimum of scikit-learn's ``LinearSVC(intercept_scaling=intercept_scaling)`` on the stored embedding (paper 0, section 3.2;
+    paper 1, section 5). Memory is the weights, a dual variable for every row and class (solver "dual"), and at most 1 MiB of
+    buffers.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     loss : {"squared_hinge", "hinge"}, default "squared_hinge"
         ``max(0, 1 - y f)²`` or ``max(0, 1 - y f)``.
     multi_class : {"ovr", "crammer_singer"}, default "ovr"
-        One class against the rest, all in the same passes; or ``max(0, 1 + max_{m != y} f_m - f_y)``, for which ``loss`` must be
-        "hinge".
+        One class against the rest, all in the same passes; or ``max(0, 1 + max_{m != y} f_m - f_y)``, which needs
+        ``loss="hinge"``.
     solver : {"dual", "pegasos"}, default "dual"
         Dual coordinate descent, to a certified gap; or Pegasos, which keeps no variable a row.
     fit_intercept : bool, default True
@@ -187,8 +188,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         self._check()
         if self.class_weight == "balanced" or self.calibration is not None:
             raise NotSupportedError(
-                f"partial_fit sees one block, but class_weight={self.class_weight!r} and calibration={self.calibration!r} need all "
-                "rows; give class_weight as a dict, and calibrate afterwards"
+                f"partial_fit sees one block, but class_weight={self.class_weight!r} and calibration={self.calibration!r} "
+                "need all rows; give class_weight as a dict, and calibrate afterwards"
             )
         labels, fresh = self._labels(X, y), not hasattr(self, "_state")
         known = self._known(classes, fresh)
@@ -207,8 +208,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         if not fresh:
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
                 raise InputError(
-                    f"classes={np.unique(classes).tolist()} differ from those of the first call, {self.classes_.tolist()}; give the "
-                    "same or none"
+                    f"classes={np.unique(classes).tolist()} differ from those of the first call, {self.classes_.tolist()}; "
+                    "give the same or none"
                 )
             return self.classes_
         if classes is None:

@@ -19,7 +19,7 @@ from ..embeddings.piecewise import PL1Embedding
 from ..machines.dual import DualDescent
 from ..machines.learning import PASSES, State, learn, learn_more
 from ..machines.pegasos import Pegasos
-from ..machines.rows import EmbeddedRows
+from ..machines.rows import EmbeddedRows, take
 from ..machines.weights import coefficients, empty_machine, intercepts, n_bytes, scores
 
 __all__ = ["EmbeddedLinear", "weighted"]
@@ -77,11 +77,11 @@ class EmbeddedLinear(BaseEstimator):
         machine = empty_machine(self.embedding_, n_classes, self.intercept_scaling if self.fit_intercept else 0.0)
         self._state = State(machine) if before is None else before.carried(machine, problem, stochastic=self.solver != "dual")
         random, passes = check_random_state(self.random_state), self.max_iter or PASSES[self.solver]
-        solver = Pegasos(passes, random, self.verbose)
-        if self.solver == "dual":
-            solver = DualDescent(self.tol, passes, random, self.verbose)
+        dual, pegasos = DualDescent(self.tol, passes, random, self.verbose), Pegasos(passes, random, self.verbose)
         rows = self._rows(X, n_bytes(machine))
-        self.n_iter_, self.duality_gap_, _ = learn(solver, rows, problem, self._state, keep=self.warm_start)
+        self.n_iter_, self.duality_gap_, _ = learn(
+            dual if self.solver == "dual" else pegasos, rows, problem, self._state, keep=self.warm_start
+        )
 
     def _learn_more(self, X: ArrayLike, problem: Problem, n_classes: int) -> None:
         if not hasattr(self, "_state"):
@@ -121,5 +121,5 @@ def weighted(X: ArrayLike, y: np.ndarray, sample_weight: ArrayLike | None) -> tu
         raise InputError("sample_weight must be non-negative and not all zero; correct or drop it")
     keep = weight > 0
     if not keep.all():
-        X = X.loc[keep] if hasattr(X, "loc") else (X if hasattr(X, "shape") else np.asarray(X))[np.flatnonzero(keep)]
+        X = take(X, np.flatnonzero(keep))
     return X, y[keep], weight[keep]

@@ -1,7 +1,7 @@
 """Probabilities from scores that were held out, by scikit-learn's tools.
 
-A machine is learned on all folds but one and scores that one; a logistic (Platt) or an isotonic function of those scores is fitted
-for each class against the rest, and the values are divided by their sum (paper 1, section 6: one against all, with a logistic).
+A machine is learned on all folds but one and scores that one; a logistic (Platt) or an isotonic function of those scores is
+fitted for each class against the rest, and its values are divided by their sum (paper 1, section 6).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import _safe_indexing
 
 from .._errors import InputError
 from .._types import ArrayLike, Floats
+from .rows import take
 
 __all__ = ["calibrate", "probabilities"]
 
@@ -47,8 +47,8 @@ def calibrate(machine: BaseEstimator, X: ArrayLike, y: np.ndarray, weight: Float
     folds = StratifiedKFold(min(_FOLDS, int(counts.min())), shuffle=True, random_state=seed)
     held = np.empty((len(y), 1 if len(classes) == 2 else len(classes)))
     for train, test in folds.split(np.zeros(len(y)), y):
-        part = clone(machine).fit(_safe_indexing(X, train), y[train], None if weight is None else weight[train])
-        held[test] = part.decision_function(_safe_indexing(X, test)).reshape(len(test), -1)
+        part = clone(machine).fit(take(X, train), y[train], None if weight is None else weight[train])
+        held[test] = part.decision_function(take(X, test)).reshape(len(test), -1)
     known = FrozenEstimator(_Scores(classes).fit(held, y))
     return CalibratedClassifierCV(known, method=_METHODS[method], ensemble=False).fit(held, y, sample_weight=weight)
 

@@ -23,7 +23,8 @@ from .weights import squared_norms
 
 __all__ = ["DualDescent", "Learned", "relative", "restore"]
 
-_STRICTER = 0.3  # of the gap to reach before the next certificate, after one that failed
+_SWEEPS = 3  # over a block of several classes while it is embedded (Yu et al. 2010): passes fell by half, measured on USPS
+_AGE = 0.3  # of the gap that the first pass within it meets, what a certificate is expected to find
 
 
 class Learned(NamedTuple):
@@ -49,11 +50,11 @@ class DualDescent:
         gap, status, n_iter = np.inf, "max_iter", 0
         with tqdm(total=self.max_iter, desc="dual descent", disable=not self.verbose) as bar:
             try:
-                for n_iter in range(1, self.max_iter + 1):
+                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - reported
                     estimate = run.step()
                     bar.update()
                     bar.set_postfix(gap=estimate, rows=len(run.awake))
-                    if estimate <= self.tol * run.caution:
+                    if estimate * run.age <= self.tol or run.at_rest:
                         gap = run.certify()
                         if gap <= self.tol or run.at_rest:
                             status = "solved"
@@ -70,33 +71,39 @@ class _Run:
         self, rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray, random: np.random.RandomState
     ) -> None:
         self.rows, self.problem, self.machine, self.dual, self.random = rows, problem, machine, dual, random
-        self.caution, self.at_rest = 1.0, False
-        self._wake()
+        self.sweeps = 1 if len(machine.bias) == 1 else _SWEEPS
+        self.age, self.estimate, self.at_rest = _AGE, np.inf, False
+        self.awake: Integers = self._all()
+        self.limits = np.full(len(machine.bias), np.inf)
 
-    def _wake(self) -> None:
-        self.awake: Integers = np.arange(len(self.rows), dtype=np.int32 if len(self.rows) < 2**31 else np.int64)
-        self.limits = np.full(len(self.machine.bias), np.inf)
+    def _all(self) -> Integers:
+        return np.arange(len(self.rows), dtype=np.int32 if len(self.rows) < 2**31 else np.int64)
 
     def step(self) -> float:
         """A pass; the relative gap that it met."""
         self.random.shuffle(self.awake)
         record, keep = np.zeros((2, len(self.machine.bias))), np.empty(len(self.awake), np.bool_)
         for place, part, chunk in self.rows.blocks(self.awake):
-            dual_pass(chunk, part, self.problem, self.machine, self.dual, self.limits, record, keep[place])
+            for sweep in range(self.sweeps):
+                seen = record if sweep == 0 else np.zeros_like(record)
+                dual_pass(chunk, part, self.problem, self.machine, self.dual, self.limits, seen, keep[place])
         self.awake = self.awake[keep]
         self.limits = np.where(record[1] > 0, record[1], np.inf)
         self.at_rest = not record[1].any()
-        return relative(record[0], self._dual_value(), self.problem.joint)
+        self.estimate = relative(record[0], self._dual_value(), self.problem.joint)
+        return self.estimate
 
     def certify(self) -> float:
-        """The relative gap over all rows, at the weights as they are; wakes all rows."""
-        record = np.zeros((2, len(self.machine.bias)))
-        for _, part, chunk in self.rows.blocks(np.arange(len(self.rows))):
-            gap_pass(chunk, part, self.problem, self.machine, self.dual, record)
-        self._wake()
-        self.caution *= _STRICTER
-        self.at_rest = self.at_rest and not record[1].any()
-        return relative(record[0], self._dual_value(), self.problem.joint)
+        """The relative gap over all rows, at the weights as they are; wakes rows that should not sleep."""
+        rows, record = self._all(), np.zeros((2, len(self.machine.bias)))
+        awake = np.empty(len(rows), np.bool_)
+        for place, part, chunk in self.rows.blocks(rows):
+            gap_pass(chunk, part, self.problem, self.machine, self.dual, self.limits, record, awake[place])
+        self.awake = rows[awake]
+        self.at_rest = not record[1].any()
+        gap = relative(record[0], self._dual_value(), self.problem.joint)
+        self.age = min(gap / self.estimate, 1.0) if 0 < self.estimate < np.inf else 1.0
+        return gap
 
     def _dual_value(self) -> Floats:
         value = np.empty(len(self.machine.bias))

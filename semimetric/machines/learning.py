@@ -31,7 +31,7 @@ class State:
         if stochastic and machine.weights.shape == self.machine.weights.shape and len(machine.bias) == len(self.machine.bias):
             return State(self.machine, self.clock)
         known = self.dual is not None and self.dual.shape == (len(problem.codes), len(machine.bias))
-        if not stochastic and known and np.array_equal(self.codes, problem.codes):
+        if not stochastic and known and self.codes is not None and np.array_equal(self.codes, problem.codes):
             return State(machine, dual=self.dual, codes=self.codes)
         warn("warm_start=True, but the rows, classes or columns are not those of the fit before; starting afresh")
         return State(machine)
@@ -66,8 +66,8 @@ def _fit_box(problem: Problem, dual: np.ndarray) -> None:
 def learn_more(rows: EmbeddedRows, problem: Problem, state: State, order: np.ndarray) -> None:
     """One stochastic step on every row of a block.
 
-    The rows n that the objective counts grow as the square root of those seen, from the first block on: steps n / (t + 1) shrink
-    all the same, and the penalty fades as it does in a fit on more rows.
+    The rows n that the objective counts grow as the square root of those seen, from the first block on: steps n / (t + 1)
+    shrink all the same, and the penalty fades as it does in a fit on more rows.
     """
     clock = state.clock
     clock.rows = clock.rows or float(len(rows))

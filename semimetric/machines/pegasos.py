@@ -1,7 +1,7 @@
 """Pegasos (Shalev-Shwartz et al. 2011): one row a step, no variable a row.
 
-Steps are implicit: the subgradient step of Pegasos, but never past the margin of its row (Kulis & Bartlett 2010), so that a long
-first step does no harm. After all passes dual variables a = -loss'(f) are read off the scores for a bound of the gap.
+Steps are implicit: the subgradient step of Pegasos, but never past the margin of its row (Kulis & Bartlett 2010), so that a
+long first step does no harm. After all passes dual variables a = -loss'(f) are read off the scores for a bound of the gap.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Pegasos:
 
     def learn(self, rows: EmbeddedRows, problem: Problem, machine: Machine, clock: Clock) -> Learned:
         """Change the machine and the clock in place."""
-        order = np.arange(len(rows), dtype=np.int32 if len(rows) < 2**31 else np.int64)
+        order: Integers = np.arange(len(rows), dtype=np.int32 if len(rows) < 2**31 else np.int64)
         status, n_iter = "done", 0
         with tqdm(total=self.max_iter, desc="pegasos", disable=not self.verbose) as bar:
             try:
-                for n_iter in range(1, self.max_iter + 1):
+                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - reported
                     self.random.shuffle(order)
                     one_pass(rows, order, problem, machine, clock)
                     bar.update()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -10,7 +11,7 @@ from scipy import sparse
 from .._types import Floats, Integers
 from ..embeddings.maps import Chunk, FeatureMap, dense_rows
 
-__all__ = ["EmbeddedRows"]
+__all__ = ["EmbeddedRows", "take"]
 
 _BYTES = 1 << 20  # of buffers: what a cache holds
 _INT32 = np.iinfo(np.int32).max
@@ -49,3 +50,12 @@ class EmbeddedRows:
             chunk = self._chunk._replace(indptr=self._chunk.indptr[: len(part) + 1])
             self.embedding.write(dense_rows(self.items, part), chunk)
             yield slice(start, start + len(part)), part, chunk
+
+
+def take(X: Any, rows: np.ndarray) -> Any:
+    """Rows of an array, a frame, a sparse matrix or a list of rows."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if sparse.issparse(X):
+        return X.tocsr()[rows]
+    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
