@@ -193,6 +193,18 @@ def test_knots_of_the_user_and_equal_quantiles():
     assert shared.n_columns_ == 6
 
 
+def test_cells_may_be_as_narrow_as_numbers_are_apart():
+    X = np.array([[1e9, 1.0], [1e9 + 1e-3, np.nextafter(1.0, 2.0)]])
+    embedding = BSplineEmbedding(7, degree=3, penalty_order=2, norm="unity").fit(X)  # evenly spaced, whatever is rounded
+    phi = embedding.transform(X).toarray()
+    assert np.isfinite(phi).all()
+    plain = BSplineEmbedding(7, degree=3, penalty_order=2, norm="unity").fit_transform([[0.0, 0.0], [1.0, 1.0]]).toarray()
+    assert_allclose(phi, plain, atol=1e-12)
+    assert len(set(embedding.get_feature_names_out())) == embedding.n_columns_
+    far = BSplineEmbedding(knots=1e9 + np.linspace(0.0, 1.0, 8), penalty_order=2).fit(X[:, :1])
+    assert far.n_columns_ == 8
+
+
 @pytest.mark.parametrize(
     ("options", "given", "required"),
     [
@@ -209,6 +221,8 @@ def test_knots_of_the_user_and_equal_quantiles():
         ({"knots": [0.0]}, "array([0.])", "at least two"),
         ({"knots": [0.0, 1.0, 1.0]}, "array([0., 1., 1.])", "each greater"),
         ({"knots": [0.0, np.inf]}, "inf", "finite"),
+        ({"knots": None}, "knots=None", "an array"),
+        ({"n_bins": 2**62}, "n_bins=4611686018427387904", "2**63 - 1"),
         ({"knots": [[0.0, 1.0]]}, "1 arrays for 2 features", "one a feature"),
     ],
 )

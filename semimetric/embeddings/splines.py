@@ -11,9 +11,9 @@ from scipy import sparse
 from .._checks import check_choice, check_count
 from .._errors import InputError, NotSupportedError
 from .._kernels.splines import Splines, spline_rows
-from .._types import ArrayLike, Floats, Integers, distinct
+from .._types import ArrayLike, Floats, Integers
 from .ladders import climbed
-from .maps import Chunk, FeatureMap, Ladder, Term
+from .maps import Chunk, FeatureMap, Ladder, Term, check_columns_fit
 from .ranges import feature_ranges
 
 __all__ = ["BSplineEmbedding"]
@@ -118,8 +118,8 @@ class BSplineEmbedding(FeatureMap):
         self.n_jobs = n_jobs
 
     def _fit(self, items: Floats, y: ArrayLike | None) -> None:
-        check_count("n_bins", self.n_bins)
         check_choice("degree", self.degree, (1, 2, 3))
+        check_columns_fit((check_count("n_bins", self.n_bins) + self.degree) * items.shape[1], f"n_bins={self.n_bins}")
         check_choice("penalty_order", self.penalty_order, (0, 1, 2))
         check_choice("norm", self.norm, ("kernel", "unity"))
         check_choice("extrapolation", self.extrapolation, ("clip", "linear", "error"))
@@ -129,7 +129,7 @@ class BSplineEmbedding(FeatureMap):
             self.knots_ = tuple(self._placed(column, a, b) for column, a, b in zip(items.T, low, high, strict=True))
         else:
             self.knots_ = self._given()
-        self._check_equal_steps()
+        self._check_steps()
         self._lay_out()
 
     def _placed(self, column: Floats, low: float, high: float) -> Floats:
@@ -142,6 +142,8 @@ class BSplineEmbedding(FeatureMap):
     def _given(self) -> tuple[Floats, ...]:
         """The knots that a user gave, one array a feature."""
         given: Any = self.knots
+        if not isinstance(given, Sequence | np.ndarray):
+            raise InputError(f"knots={given!r}: one of {_STRATEGIES}, an array, or one array a feature is required")
         shared = all(np.ndim(part) == 0 for part in given)
         arrays = [np.asarray(part, dtype=np.float64) for part in ([given] * self.n_features_in_ if shared else given)]
         if len(arrays) != self.n_features_in_:
@@ -156,11 +158,9 @@ class BSplineEmbedding(FeatureMap):
                 )
         return tuple(arrays)
 
-    def _check_equal_steps(self) -> None:
-        """Whether all cells of a feature are equal; if not, order 2 means nothing."""
-        self._equal = all(
-            np.allclose(np.diff(k), np.ptp(k) / (len(k) - 1), rtol=1e-9, atol=0) for k in self.knots_ if len(k) > 1
-        )
+    def _check_steps(self) -> None:
+        """Whether the cells of every feature are equal, up to rounding of the knots; if not, order 2 means nothing."""
+        self._equal = isinstance(self.knots, str) and self.knots == "uniform" or all(map(_evenly_spaced, self.knots_))
         if self.penalty_order == 2 and not self._equal:
             raise NotSupportedError(
                 "penalty_order=2 with knots at unequal distances: second differences vanish on straight lines only where knots "
@@ -200,9 +200,9 @@ class BSplineEmbedding(FeatureMap):
     def names(self) -> list[str]:
         found = []
         for name, centres in zip(self.feature_names, self.centres_, strict=True):
-            found += [f"{name}~{centre:.6g}" for centre in centres]
-            found += [f"{name}~missing"] * (self.missing == "indicator")
-        return list(distinct(found))
+            labels = [*_labels(centres), *["missing"] * (self.missing == "indicator")]
+            found += [f"{name}~{label}" for label in labels]
+        return found
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
         """X checked, as float64.
@@ -248,3 +248,19 @@ def _extended(knots: Floats, degree: int) -> Floats:
 
 def _centres(extended: Floats, degree: int) -> Floats:
     return 0.5 * (extended[: -degree - 1] + extended[degree + 1 :]) if len(extended) > 1 else extended
+
+
+def _evenly_spaced(knots: Floats) -> bool:
+    if len(knots) < 3:
+        return True
+    rounding = 8 * np.finfo(np.float64).eps * np.abs(knots).max()
+    return np.allclose(np.diff(knots), np.ptp(knots) / (len(knots) - 1), rtol=1e-9, atol=rounding)
+
+
+def _labels(centres: Floats) -> list[str]:
+    """The places in as few digits, from 3 on, as tell them apart."""
+    for digits in range(3, 18):
+        labels = [f"{centre:.{digits}g}" for centre in centres]
+        if len(set(labels)) == len(labels):
+            return labels
+    return [f"{label}#{k}" for k, label in enumerate(labels)]  # cells narrower than the numbers are apart
