@@ -17,11 +17,15 @@ from .embeddings.conic import ConicEmbedding
 from .embeddings.directions import EvenDirections
 from .embeddings.groups import AutoGroups, JointGroups
 from .embeddings.histograms import HistogramFeatures
+from .embeddings.orthogonal import FourierEmbedding, HermiteEmbedding
 from .embeddings.pairs import PairEmbedding
 from .embeddings.piecewise import PL1Embedding, PL2Embedding
 from .embeddings.simplices import IDEmbedding
+from .embeddings.splines import BSplineEmbedding
 from .estimators.approximator import DistanceApproximator
 from .estimators.classifier import SemimetricClassifier, SemimetricRegressor
+from .estimators.embedded_classifier import EmbeddedLinearClassifier
+from .estimators.embedded_regressor import EmbeddedLinearRegressor
 from .estimators.large_margin import LargeMarginLearner
 from .estimators.pair_learner import PairLearner
 from .estimators.quadruplet_learner import QuadrupletLearner
@@ -41,17 +45,22 @@ __all__ = [
     "Absolute",
     "AutoGroups",
     "Axioms",
+    "BSplineEmbedding",
     "ConicEmbedding",
     "ConvergenceWarning",
     "DistanceApproximator",
     "DistanceCallError",
     "DistanceRegressor",
+    "EmbeddedLinearClassifier",
+    "EmbeddedLinearRegressor",
     "EvenDirections",
     "FirstOrder",
+    "FourierEmbedding",
     "Gram",
     "Grid",
-    "HistogramFeatures",
+    "HermiteEmbedding",
     "Hinge",
+    "HistogramFeatures",
     "Huber",
     "IDEmbedding",
     "InputError",

@@ -156,3 +156,17 @@ def vector_row(x, knots, groups, *, missing="error", zeros=False):
                 row.append(whole.get(vertex, 0.0))
                 names.append(tuple(zip(group, coordinates, strict=True)))
     return np.array(row), names
+
+
+def bspline(i, degree, x, knots):
+    """B_i of the degree on the knots, by the recursion of Cox and de Boor; cells are closed on the left."""
+    if degree == 0:
+        return float(knots[i] <= x < knots[i + 1])
+    left = (x - knots[i]) / (knots[i + degree] - knots[i])
+    right = (knots[i + degree + 1] - x) / (knots[i + degree + 1] - knots[i + 1])
+    return left * bspline(i, degree - 1, x, knots) + right * bspline(i + 1, degree - 1, x, knots)
+
+
+def differences(n, order):
+    """D_order of paper 1, section 3: the power of D_1, with 1 on the diagonal and -1 below it."""
+    return np.linalg.matrix_power(np.eye(n) - np.eye(n, k=-1), order)

@@ -29,7 +29,19 @@ def test_division_follows_ieee_and_not_python():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", ["test_simplex.py", "test_products.py", "test_locate.py", "test_tables.py", "test_linear.py"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "test_simplex.py",
+        "test_products.py",
+        "test_locate.py",
+        "test_tables.py",
+        "test_linear.py",
+        "test_splines.py",
+        "test_ladders.py",
+        "test_additive.py",
+    ],
+)
 def test_kernels_pass_without_the_compiler(file):
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__).with_name(file))],

@@ -13,9 +13,10 @@ ROOT = Path(semimetric.__file__).parent
 ORDER = """
 _errors _types _extras _checks _storage _threads
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
-_kernels.metric _kernels.vectors _kernels.interactions
+_kernels.metric _kernels.vectors _kernels.interactions _kernels.ladders _kernels.descent _kernels.splines _kernels.additive
 columns schema knots grids callables supervision datasets
-embeddings.maps embeddings.anchors embeddings.conic embeddings.separation
+embeddings.maps embeddings.identity embeddings.anchors embeddings.conic embeddings.separation
+embeddings.ranges embeddings.ladders embeddings.splines embeddings.orthogonal embeddings.additive
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
 embeddings.pairs embeddings.gaps embeddings.mixed
 embeddings.reservoir embeddings.placement embeddings.knotted embeddings.feature_pairs embeddings.ranking
@@ -30,14 +31,16 @@ neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.list
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
 recipe task assembly fitting streaming selection margins margin_selection
 neighbourhoods large_margin voting large_margin_selection group_screening group_sources group_selection explanations
+machines.rows machines.weights machines.problems machines.dual machines.pegasos machines.learning machines.calibration
 estimators.base estimators.regressor estimators.approximator estimators.tuples
 estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 estimators.large_margin estimators.classifier
-persistence plotting conic_plots explanation_plots demo frames conditions item_columns commands search_commands
+estimators.embedded_linear estimators.embedded_classifier estimators.embedded_regressor
+persistence plotting conic_plots explanation_plots embedding_plots demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__
 """.split()
 
-EMPTY = {"_kernels", "embeddings", "estimators", "neighbors"}  # packages that hold a docstring only
+EMPTY = {"_kernels", "embeddings", "estimators", "machines", "neighbors"}  # packages that hold a docstring only
 OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "skimage"}
 GRAB_BAGS = {"utils", "util", "core", "common", "helpers", "misc"}
 

@@ -13,10 +13,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semimetric import (
+    BSplineEmbedding,
     ConicEmbedding,
     DistanceApproximator,
     DistanceRegressor,
     EvenDirections,
+    FourierEmbedding,
+    HermiteEmbedding,
     HistogramFeatures,
     InputError,
     PairLearner,
@@ -106,6 +109,11 @@ CHECKED = [
     ConicEmbedding(),
     ConicEmbedding(2, "each", anchors="class", concatenate=False),
     ConicEmbedding(float("inf"), anchors="kmeans", n_anchors=2, missing="zeros", dtype=np.float32),
+    BSplineEmbedding(),
+    BSplineEmbedding(4, degree=3, penalty_order=0, knots="quantile", missing="indicator"),
+    FourierEmbedding(degree=2),
+    FourierEmbedding(degree=2, span="half", missing="zeros"),
+    HermiteEmbedding(scale="standard"),
 ]
 
 

@@ -1,0 +1,323 @@
+"""Steps of linear machines on a block of embedded rows.
+
+    min_W  |W|² / 2 + sum_i c_i loss(y_i, <W, phi_i>),      W = sum_i c_i phi_i a_iᵀ
+
+Dual variables a are in units of the weights c, so that bounds are 0 and 1. With the score f, the target t and epsilon e, the
+dual of one coordinate is minimised by
+
+    a <- clip(soft(a - g / h, e / h)),     g = f + a / 2 - t,  h = c |phi|² + 1 / 2        (the halves for squared losses only)
+
+which is the step of Hsieh et al. (2008) for hinges (e = 0) and of Ho & Lin (2012) for epsilon-insensitive losses. Crammer and
+Singer's loss ties the classes of a row: Keerthi et al. (2008).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import kernel
+from .ladders import climb, gather, scatter
+
+__all__ = ["Machine", "Problem", "answer_pass", "dual_pass", "dual_values", "gap_pass", "restore_pass", "stochastic_pass"]
+
+
+class Problem(NamedTuple):
+    """What the rows ask for. A row belongs to column ``codes[i]``: it has the target t there, and -t in the others.
+
+    ``target`` and ``sample`` have one number a row, or one for all; ``own`` and ``other`` (K,) are C times the weight of a
+    class, for the rows that belong to it and for the rest. ``two_sided`` tells regression, ``joint`` Crammer and Singer.
+    """
+
+    codes: np.ndarray
+    target: np.ndarray
+    sample: np.ndarray
+    own: np.ndarray
+    other: np.ndarray
+    epsilon: float
+    squared: bool
+    two_sided: bool
+    joint: bool
+
+
+class Machine(NamedTuple):
+    """Weights of the written rows: W_d = D^{-1} W flat, classes contiguous; ``bias`` (K,) of a column that is ``scaling``."""
+
+    weights: np.ndarray
+    bias: np.ndarray
+    scaling: float
+    order: int
+    starts: np.ndarray
+
+
+@kernel
+def _place(problem, i, c):
+    """Target and weight of row i in column c."""
+    sample = problem.sample[i if problem.sample.shape[0] > 1 else 0]
+    target = problem.target[i if problem.target.shape[0] > 1 else 0]
+    if problem.codes[i] == c:
+        return target, sample * problem.own[c]
+    return -target, sample * problem.other[c]
+
+
+@kernel
+def _box(problem, target):
+    top = np.inf if problem.squared else 1.0
+    if problem.two_sided:
+        return -top, top
+    return (0.0, top) if target > 0 else (-top, 0.0)
+
+
+@kernel
+def _loss(problem, target, score):
+    """loss(t, f), to be multiplied by the weight."""
+    x = abs(target - score) - problem.epsilon if problem.two_sided else 1.0 - target * score
+    x = max(x, 0.0)
+    return x * x if problem.squared else x
+
+
+@kernel
+def _dual_term(problem, target, a):
+    """-loss*(-a): what the coordinate adds to the dual objective, to be multiplied by the weight."""
+    return target * a - problem.epsilon * abs(a) - (0.25 * a * a if problem.squared else 0.0)
+
+
+@kernel
+def _joint_weight(problem, i):
+    return problem.sample[i if problem.sample.shape[0] > 1 else 0] * problem.own[problem.codes[i]]
+
+
+@kernel
+def _inspect_joint(problem, i, score, dual, limits, record):
+    """`_inspect` for Crammer and Singer: G_m = f_m + (m != y), a_y <= 1, a_m <= 0, sum of a = 0."""
+    y, weight = problem.codes[i], _joint_weight(problem, i)
+    if weight <= 0.0:
+        return False, True
+    bounded, free, least, term, n_free = -np.inf, -np.inf, np.inf, 0.0, 0
+    for m in range(score.shape[0]):
+        g = score[m] + (0.0 if m == y else 1.0)
+        term += dual[m] * g
+        if dual[m] < (1.0 if m == y else 0.0):
+            least, free, n_free = min(least, g), max(free, g), n_free + 1
+        else:
+            bounded = max(bounded, g)
+    most = max(free, bounded)
+    record[0, 0] += weight * (most - score[y] + term)
+    record[1, 0] = max(record[1, 0], most - least)
+    return most > least, n_free == 1 and least - bounded > limits[0]  # one alone that could fall has nowhere to send it
+
+
+@kernel
+def _inspect(problem, i, score, dual, limits, record):
+    """Whether row i can move, and whether it sleeps; adds to record[0] the gap, to record[1] the worst violation, by class."""
+    if problem.joint:
+        return _inspect_joint(problem, i, score, dual, limits, record)
+    moves, sleeps = False, True
+    for c in range(score.shape[0]):
+        target, weight = _place(problem, i, c)
+        if weight <= 0.0:
+            continue
+        a = float(dual[c])
+        low, high = _box(problem, target)
+        record[0, c] += weight * (_loss(problem, target, score[c]) + a * score[c] - _dual_term(problem, target, a))
+        g = score[c] - target + (0.5 * a if problem.squared else 0.0)
+        up = g + (problem.epsilon if a >= 0.0 else -problem.epsilon) if a < high else np.inf
+        down = -g + (problem.epsilon if a <= 0.0 else -problem.epsilon) if a > low else np.inf
+        slack = min(up, down)  # slope in the steepest direction that the box leaves open
+        if slack < 0.0:
+            moves = True
+            record[1, c] = max(record[1, c], -slack)
+        sleeps = sleeps and slack > limits[c]
+    return moves, sleeps
+
+
+@kernel
+def _move_joint(problem, i, score, norm, weight, dual, move):
+    """Exact minimum over the row's variables: a_m = min(bound, (level - b_m) / h), the level such that they sum to 0."""
+    K, y, h = score.shape[0], problem.codes[i], norm * weight
+    b, ordered = np.empty(K), np.empty(K)
+    for m in range(K):
+        b[m] = score[m] + (0.0 if m == y else 1.0) - h * dual[m]
+        ordered[m] = b[m] + (h if m == y else 0.0)
+    ordered.sort()
+    level, used = ordered[K - 1] - h, 1
+    while used < K and level < used * ordered[K - 1 - used]:
+        level += ordered[K - 1 - used]
+        used += 1
+    level /= used
+    for m in range(K):
+        new = min(1.0 if m == y else 0.0, (level - b[m]) / h)
+        move[m] = (new - dual[m]) * weight
+        dual[m] = new
+
+
+@kernel
+def _move(problem, i, score, norm, factor, dual, move):
+    """Minimise over the dual variables of row i, in place; ``move`` is what they add to the coefficients of phi_i."""
+    if problem.joint:
+        weight = _joint_weight(problem, i) * factor
+        _move_joint(problem, i, score, norm, weight, dual, move)
+        return
+    for c in range(score.shape[0]):
+        move[c] = 0.0
+        target, weight = _place(problem, i, c)
+        weight *= factor
+        h = norm * weight + (0.5 if problem.squared else 0.0)
+        if h <= 0.0 or weight <= 0.0:
+            continue
+        old = dual[c]
+        low, high = _box(problem, target)
+        a = old - (score[c] - target + (0.5 * old if problem.squared else 0.0)) / h
+        e = problem.epsilon / h
+        a = a - e if a > e else (a + e if a < -e else 0.0)
+        dual[c] = min(max(a, low), high)  # in the precision of the store: weights follow what is stored
+        move[c] = (float(dual[c]) - float(old)) * weight
+
+
+@kernel
+def _score(machine, columns, values, out):
+    gather(columns, values, machine.weights, out)
+    for c in range(out.shape[0]):
+        out[c] += machine.scaling * machine.bias[c]
+
+
+@kernel
+def _add(machine, columns, values, climbed, move):
+    scatter(columns, values, machine.order, machine.starts, climbed, move, machine.weights)
+    for c in range(move.shape[0]):
+        machine.bias[c] += machine.scaling * move[c]
+
+
+@kernel
+def dual_pass(chunk, rows, problem, machine, dual, limits, record, awake):
+    """A coordinate step on every row ``rows[r]`` of the block; ``awake[r]`` tells those that did not fall asleep.
+
+    record (2, K) gathers the gap before the steps and the worst violation; rows sleep beyond ``limits`` (K,), the worst
+    violation of the pass before (Hsieh et al. 2008, section 3.2).
+    """
+    K = machine.bias.shape[0]
+    score, move = np.empty(K), np.empty(K)
+    climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
+    for r in range(rows.shape[0]):
+        i, here = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
+        columns, values = chunk.indices[here], chunk.data[here]
+        _score(machine, columns, values, score)
+        moves, sleeps = _inspect(problem, i, score, dual[i], limits, record)
+        awake[r] = not sleeps
+        if moves:
+            norm = climb(columns, values, machine.order, machine.starts, climbed) + machine.scaling**2
+            if norm > 0.0:
+                _move(problem, i, score, norm, 1.0, dual[i], move)
+                _add(machine, columns, values, climbed, move)
+
+
+@kernel
+def gap_pass(chunk, rows, problem, machine, dual, limits, record, awake):
+    """`dual_pass` without its steps: the gaps of the rows at the weights as they are, and who sleeps."""
+    K = machine.bias.shape[0]
+    score = np.empty(K)
+    for r in range(rows.shape[0]):
+        here = slice(chunk.indptr[r], chunk.indptr[r + 1])
+        _score(machine, chunk.indices[here], chunk.data[here], score)
+        awake[r] = not _inspect(problem, rows[r], score, dual[rows[r]], limits, record)[1]
+
+
+@kernel
+def dual_values(problem, dual, out):
+    """out[c] = sum of the dual terms of column c, without |W|² / 2; all in out[0] for Crammer and Singer."""
+    out[:] = 0.0
+    for i in range(dual.shape[0]):
+        for c in range(dual.shape[1]):
+            if problem.joint:
+                out[0] -= 0.0 if c == problem.codes[i] else _joint_weight(problem, i) * dual[i, c]
+            else:
+                target, weight = _place(problem, i, c)
+                out[c] += weight * _dual_term(problem, target, float(dual[i, c]))
+
+
+@kernel
+def restore_pass(chunk, rows, problem, machine, dual):
+    """Add sum_i c_i phi_i a_iᵀ over the rows: the weights of given dual variables."""
+    K = machine.bias.shape[0]
+    move = np.empty(K)
+    climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
+    for r in range(rows.shape[0]):
+        i, here = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
+        columns, values = chunk.indices[here], chunk.data[here]
+        for c in range(K):
+            weight = _joint_weight(problem, i) if problem.joint else _place(problem, i, c)[1]
+            move[c] = weight * float(dual[i, c])
+        climb(columns, values, machine.order, machine.starts, climbed)
+        _add(machine, columns, values, climbed, move)
+
+
+@kernel
+def stochastic_pass(chunk, rows, problem, machine, clock):
+    """A step of Pegasos for every row; clock = (scale of the weights, steps taken t, rows n that the objective counts).
+
+    W <- argmin_V  (t + 1) / (2 n) |V - t / (t + 1) W|² + c_i loss(y_i, <V, phi_i>):  the subgradient step of size n / (t + 1)
+    but never past the margin of the row, so that no first step is too long.
+    """
+    K = machine.bias.shape[0]
+    score, move, dual = np.empty(K), np.empty(K), np.empty(K)
+    climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
+    for r in range(rows.shape[0]):
+        here = slice(chunk.indptr[r], chunk.indptr[r + 1])
+        columns, values = chunk.indices[here], chunk.data[here]
+        t = clock[1]
+        clock[1] = t + 1.0
+        if t > 0.0:
+            clock[0] *= t / (t + 1.0)
+        _score(machine, columns, values, score)
+        norm = climb(columns, values, machine.order, machine.starts, climbed) + machine.scaling**2
+        if norm > 0.0:
+            score *= clock[0]
+            dual[:] = 0.0
+            _move(problem, rows[r], score, norm, clock[2] / (t + 1.0), dual, move)
+            move /= clock[0]
+            _add(machine, columns, values, climbed, move)
+
+
+@kernel
+def answer_pass(chunk, rows, problem, machine, answer, record):
+    """The dual variables that the scores ask for, added to the machine ``answer``; record (2, K): losses, dual terms."""
+    K = machine.bias.shape[0]
+    score, move = np.empty(K), np.empty(K)
+    climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
+    for r in range(rows.shape[0]):
+        i, here = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
+        columns, values = chunk.indices[here], chunk.data[here]
+        _score(machine, columns, values, score)
+        if problem.joint:
+            _answer_joint(problem, i, score, move, record)
+        else:
+            _answer(problem, i, score, move, record)
+        climb(columns, values, machine.order, machine.starts, climbed)
+        _add(answer, columns, values, climbed, move)
+
+
+@kernel
+def _answer(problem, i, score, move, record):
+    """a = -loss'(f), column by column."""
+    for c in range(score.shape[0]):
+        target, weight = _place(problem, i, c)
+        loss = _loss(problem, target, score[c])
+        size = 2.0 * np.sqrt(loss) if problem.squared else (1.0 if loss > 0.0 else 0.0)
+        a = size if target > (score[c] if problem.two_sided else 0.0) else -size
+        record[0, c] += weight * loss
+        record[1, c] += weight * _dual_term(problem, target, a)
+        move[c] = weight * a
+
+
+@kernel
+def _answer_joint(problem, i, score, move, record):
+    """The true class up and the one furthest ahead down."""
+    y, weight = problem.codes[i], _joint_weight(problem, i)
+    move[:] = 0.0
+    worst = y
+    for m in range(score.shape[0]):
+        if m != y and score[m] + 1.0 > score[worst] + (0.0 if worst == y else 1.0):
+            worst = m
+    if worst != y:
+        record[0, 0] += weight * (1.0 + score[worst] - score[y])
+        record[1, 0] += weight
+        move[y], move[worst] = weight, -weight

@@ -1,0 +1,102 @@
+"""Products of sparse rows with weights, also where the rows phi = D_d^{-T} psi are written as psi (paper 1, section 5).
+
+A step along phi moves W_d = D_d^{-1} W along L_d psi, L_d = D_d^{-1} D_d^{-T}: within a block of n columns d sums from the
+right (step A) and d from the left (step B), 2 d n additions.
+"""
+
+import numpy as np
+
+from .jit import kernel
+
+__all__ = ["climb", "gather", "gather_block", "scatter", "unclimb"]
+
+
+@kernel
+def gather(columns, values, weights, out):
+    """out (K,) = the row times the weights (n_columns, K), given flat; columns are unsigned so that none is wrapped."""
+    K, n = out.shape[0], columns.shape[0]
+    if K == 1:
+        fours = n - n % 4
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for j in range(0, fours, 4):  # four sums, as one would wait for itself
+            a += values[j] * weights[np.uint64(columns[j])]
+            b += values[j + 1] * weights[np.uint64(columns[j + 1])]
+            c += values[j + 2] * weights[np.uint64(columns[j + 2])]
+            d += values[j + 3] * weights[np.uint64(columns[j + 3])]
+        for j in range(fours, n):
+            a += values[j] * weights[np.uint64(columns[j])]
+        out[0] = (a + b) + (c + d)
+        return
+    out[:] = 0.0
+    for j in range(n):
+        v, first = values[j], np.uint64(columns[j]) * np.uint64(K)
+        for c in range(K):
+            out[c] += v * weights[first + np.uint64(c)]
+
+
+@kernel
+def gather_block(chunk, weights, out):
+    """out (B, K) = the rows of the chunk times the weights."""
+    for r in range(out.shape[0]):
+        here = slice(chunk.indptr[r], chunk.indptr[r + 1])
+        gather(chunk.indices[here], chunk.data[here], weights, out[r])
+
+
+@kernel
+def climb(columns, values, order, starts, out):
+    """|phi|² of a row; where there is a ladder, out = L_d psi in the blocks that the row touches."""
+    norm = 0.0
+    if order == 0:
+        for j in range(values.shape[0]):
+            norm += values[j] * values[j]
+        return norm
+    j, b = 0, 0
+    while j < columns.shape[0]:
+        while starts[b + 1] <= columns[j]:
+            b += 1
+        first, stop, begin = starts[b], starts[b + 1], j
+        out[first:stop] = 0.0
+        while j < columns.shape[0] and columns[j] < stop:
+            out[columns[j]] = values[j]
+            j += 1
+        for _ in range(order):  # step A
+            for k in range(stop - 2, first - 1, -1):
+                out[k] += out[k + 1]
+        for _ in range(order):  # step B
+            for k in range(first + 1, stop):
+                out[k] += out[k - 1]
+        for k in range(begin, j):
+            norm += values[k] * out[columns[k]]
+    return norm
+
+
+@kernel
+def scatter(columns, values, order, starts, climbed, move, weights):
+    """weights += phi moveᵀ: along the row itself, or along what `climb` made of it."""
+    K = move.shape[0]
+    if order == 0:
+        for j in range(columns.shape[0]):
+            v, first = values[j], np.uint64(columns[j]) * np.uint64(K)
+            for c in range(K):
+                weights[first + np.uint64(c)] += v * move[c]
+        return
+    j, b = 0, 0
+    while j < columns.shape[0]:
+        while starts[b + 1] <= columns[j]:
+            b += 1
+        for k in range(starts[b], starts[b + 1]):
+            for c in range(K):
+                weights[k * K + c] += climbed[k] * move[c]
+        while j < columns.shape[0] and columns[j] < starts[b + 1]:
+            j += 1
+
+
+@kernel
+def unclimb(weights, order, starts, out):
+    """out = W = D_d W_d, both (n_columns, K): d times the differences within every block, the first kept."""
+    out[:] = weights
+    for b in range(starts.shape[0] - 1):
+        for _ in range(order):
+            for k in range(starts[b + 1] - 1, starts[b], -1):
+                for c in range(out.shape[1]):
+                    out[k, c] -= out[k - 1, c]

@@ -1,0 +1,168 @@
+"""B-splines where they are not 0: degree + 1 values a feature, and the suffix sums that make phi of them (paper 1, eq. 7)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import kernel
+from .locate import lower_knot
+
+__all__ = ["Splines", "climb_rows", "climb_widths", "spline_rows"]
+
+
+class Splines(NamedTuple):
+    """Bases of all features: feature f has ``bins[f]`` cells on [low, low + width], and columns from ``first[f]`` on.
+
+    bins 0 is a constant feature with one column, -1 a feature without columns. ``missing[f]`` is the column of missing values
+    or -1, ``factor[f]`` multiplies the feature. ``knots[offset[f]:offset[f + 1]]`` are its knots with ``degree`` more on either
+    side; all of ``knots`` is empty where every feature has equal cells.
+    """
+
+    low: np.ndarray
+    width: np.ndarray
+    bins: np.ndarray
+    first: np.ndarray
+    missing: np.ndarray
+    factor: np.ndarray
+    knots: np.ndarray
+    offset: np.ndarray
+
+
+@kernel
+def _on_equal_cells(t, degree):
+    """The degree + 1 B-splines at the place t in [0, 1] of a cell of width 1, with zeros behind them."""
+    s = 1.0 - t
+    if degree == 0:
+        return 1.0, 0.0, 0.0, 0.0
+    if degree == 1:
+        return s, t, 0.0, 0.0
+    if degree == 2:
+        return 0.5 * s * s, 0.5 + s * t, 0.5 * t * t, 0.0
+    sixth = 1.0 / 6.0
+    middle = sixth * (4.0 - 3.0 * t * t * (1.0 + s)), sixth * (4.0 - 3.0 * s * s * (1.0 + t))
+    return sixth * s * s * s, middle[0], middle[1], sixth * t * t * t
+
+
+@kernel
+def _de_boor(x, knots, j, degree, values):
+    """B-splines at x in the cell [knots[j], knots[j + 1]] (de Boor's recursion)."""
+    values[0] = 1.0
+    for d in range(1, degree + 1):
+        saved = 0.0
+        for r in range(d):
+            right, left = knots[j + r + 1] - x, x - knots[j + 1 - d + r]
+            part = values[r] / (right + left)
+            values[r] = saved + right * part
+            saved = left * part
+        values[d] = saved
+
+
+@kernel
+def _add_slope(distance, lower, knots, j, degree, values):
+    """Add ``distance`` times the derivative, from the values ``lower`` of one degree less, in the cell j."""
+    for r in range(degree + 1):
+        if r > 0:
+            values[r] += distance * degree * lower[r - 1] / (knots[j + r] - knots[j + r - degree])
+        if r < degree:
+            values[r] -= distance * degree * lower[r] / (knots[j + r + 1] - knots[j + r + 1 - degree])
+
+
+@kernel
+def _tangent_on_equal_cells(beyond, t, degree, values):
+    """Fill ``values`` with those at the end t (0 or 1) of a cell, and ``beyond`` cells on along the tangent."""
+    value, lower = _on_equal_cells(t, degree), _on_equal_cells(t, degree - 1)
+    for r in range(degree + 1):
+        values[r] = value[r] + beyond * ((lower[r - 1] if r > 0 else 0.0) - (lower[r] if r < degree else 0.0))
+
+
+@kernel
+def _values_on_knots(x, knots, degree, linear, work):
+    """Fill work[0] at x, and return the cell."""
+    last = knots.shape[0] - 1 - degree
+    inside = min(max(x, knots[degree]), knots[last])
+    j = lower_knot(inside, knots, degree, last)
+    _de_boor(inside, knots, j, degree, work[0])
+    if linear and x != inside:
+        _de_boor(inside, knots, j, degree - 1, work[1])
+        _add_slope(x - inside, work[1], knots, j, degree, work[0])
+    return j - degree
+
+
+@kernel
+def _put(k, column, value, out):
+    """Write an entry, and return the place of the next one: zeros are written over, as a branch would be mispredicted."""
+    out.indices[k], out.data[k] = column, value
+    return k + (out.data[k] != 0)  # asked of what is stored: float32 has more zeros
+
+
+@kernel
+def spline_rows(x, splines, degree, linear, out):
+    """Write psi of the rows x (n, F) into the CSR buffers ``out``; outside the knots linear, or clipped."""
+    work, k, equal = np.zeros((2, 4)), 0, splines.knots.shape[0] == 0
+    out.indptr[0] = 0
+    for i in range(x.shape[0]):
+        for f in range(x.shape[1]):
+            value, bins, first, factor = x[i, f], splines.bins[f], splines.first[f], splines.factor[f]
+            if value != value:
+                if splines.missing[f] >= 0:
+                    k = _put(k, splines.missing[f], 1.0, out)
+                continue
+            if bins <= 0:
+                if bins == 0:
+                    k = _put(k, first, factor, out)
+                continue
+            if equal:
+                place = (value - splines.low[f]) / splines.width[f] * bins
+                inside = min(max(place, 0.0), float(bins))
+                cell = min(int(inside), bins - 1)
+                a, b, c, d = _on_equal_cells(inside - cell, degree)
+                if linear and place != inside:
+                    _tangent_on_equal_cells(place - inside, inside - cell, degree, work[0])
+                    a, b, c, d = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
+            else:
+                knots = splines.knots[splines.offset[f] : splines.offset[f + 1]]
+                cell = _values_on_knots(value, knots, degree, linear, work)
+                a, b, c, d = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
+            k = _put(k, first + cell, factor * a, out)
+            k = _put(k, first + cell + 1, factor * b, out)
+            if degree > 1:
+                k = _put(k, first + cell + 2, factor * c, out)
+            if degree > 2:
+                k = _put(k, first + cell + 3, factor * d, out)
+        out.indptr[i + 1] = k
+
+
+@kernel
+def climb_widths(psi, rows, starts):
+    """Entries of D^{-T} psi for the rows ``rows`` = (first, last + 1): in each block from its start to the last of psi."""
+    counts = np.zeros(rows[1] - rows[0], np.int64)
+    for i in range(rows[0], rows[1]):
+        b = 0
+        for k in range(psi.indptr[i], psi.indptr[i + 1]):
+            column = psi.indices[k]
+            while starts[b + 1] <= column:
+                b += 1
+            if k + 1 == psi.indptr[i + 1] or psi.indices[k + 1] >= starts[b + 1]:
+                counts[i - rows[0]] += column - starts[b] + 1
+    return counts
+
+
+@kernel
+def climb_rows(psi, rows, starts, order, out):
+    """Write D_order^{-T} psi of those rows, suffix sums within the blocks, into ``out``, whose ``indptr`` is known."""
+    for i in range(rows[0], rows[1]):
+        low, k, stop = psi.indptr[i], psi.indptr[i + 1] - 1, out.indptr[i + 1]
+        for b in range(starts.shape[0] - 2, -1, -1):
+            start = starts[b]
+            if k < low or psi.indices[k] < start:
+                continue
+            first, second = 0.0, 0.0
+            last = psi.indices[k]
+            stop -= last - start + 1
+            for c in range(last, start - 1, -1):
+                if k >= low and psi.indices[k] == c:
+                    first += psi.data[k]
+                    k -= 1
+                second += first
+                out.indices[stop + c - start] = c
+                out.data[stop + c - start] = first if order == 1 else second

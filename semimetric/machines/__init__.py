@@ -1,0 +1,1 @@
+"""Linear machines that embed rows when they need them and never store the embedding."""

@@ -1,0 +1,89 @@
+"""One machine from embedded rows: which solver, where it starts, what it warns of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .._errors import ConvergenceWarning, warn
+from .._kernels.descent import Machine, Problem
+from .dual import DualDescent, Learned, restore
+from .pegasos import Clock, Pegasos, one_pass
+from .rows import EmbeddedRows
+
+__all__ = ["PASSES", "State", "learn", "learn_more"]
+
+PASSES = {"dual": 1000, "pegasos": 20}
+
+
+@dataclass
+class State:
+    """What a learned machine is: weights, the clock of stochastic steps, and if they are kept dual variables of these codes."""
+
+    machine: Machine
+    clock: Clock = field(default_factory=Clock)
+    dual: np.ndarray | None = None
+    codes: np.ndarray | None = None
+
+    def carried(self, machine: Machine, problem: Problem, *, stochastic: bool) -> State:
+        """A state with the empty ``machine`` that starts from this one; a fresh one, with a warning, where it cannot."""
+        if stochastic and machine.weights.shape == self.machine.weights.shape and len(machine.bias) == len(self.machine.bias):
+            return State(self.machine, self.clock)
+        known = self.dual is not None and self.dual.shape == (len(problem.codes), len(machine.bias))
+        if not stochastic and known and self.codes is not None and np.array_equal(self.codes, problem.codes):
+            return State(machine, dual=self.dual, codes=self.codes)
+        warn("warm_start=True, but the rows, classes or columns are not those of the fit before; starting afresh")
+        return State(machine)
+
+
+def learn(solver: DualDescent | Pegasos, rows: EmbeddedRows, problem: Problem, state: State, *, keep: bool = False) -> Learned:
+    """Learn into ``state``, from its dual variables or its weights on; ``keep`` the dual variables."""
+    clock = state.clock
+    if isinstance(solver, Pegasos):
+        clock.rows = float(len(rows))
+        learned = solver.learn(rows, problem, state.machine, clock)
+    else:
+        shape = (len(rows), len(state.machine.bias))
+        dual = np.zeros(shape, np.float64 if problem.joint else rows.embedding.dtype)
+        if state.dual is not None:
+            dual[:] = state.dual
+            _fit_box(problem, dual)
+            restore(rows, problem, state.machine, dual)
+        learned = solver.learn(rows, problem, state.machine, dual)
+        clock.steps = clock.rows = float(len(rows))  # as if every row had been seen once
+        state.dual, state.codes = (dual, problem.codes) if keep else (None, None)
+    _warn(learned)
+    return learned
+
+
+def _fit_box(problem: Problem, dual: np.ndarray) -> None:
+    """Dual variables of another loss may lie outside the bounds of this one."""
+    if not problem.squared:
+        np.clip(dual, -1.0, 1.0, out=dual)
+
+
+def learn_more(rows: EmbeddedRows, problem: Problem, state: State, order: np.ndarray) -> None:
+    """One stochastic step on every row of a block.
+
+    The rows n that the objective counts grow as the square root of those seen, from the first block on: steps n / (t + 1)
+    shrink all the same, and the penalty fades as it does in a fit on more rows.
+    """
+    clock = state.clock
+    clock.rows = clock.rows or float(len(rows))
+    grown = Clock(clock.steps, float(np.sqrt(clock.rows * max(clock.rows, clock.steps))))
+    try:
+        one_pass(rows, order, problem, state.machine, grown)
+    finally:
+        clock.steps = grown.steps
+
+
+def _warn(learned: Learned) -> None:
+    known = f"the objective is at most {learned.gap:.2g} of its value above the optimum (duality_gap_)"
+    if learned.status == "interrupted":
+        warn(f"interrupted after {learned.n_iter} passes: {known}; call fit again to go on", ConvergenceWarning)
+    elif learned.status == "max_iter":
+        warn(
+            f"stopped after max_iter={learned.n_iter} passes: {known}; scale the features, lower C, or raise max_iter or tol",
+            ConvergenceWarning,
+        )
