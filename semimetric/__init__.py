@@ -16,6 +16,8 @@ from .distance import Semimetric
 from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
 from .embeddings.pairs import PairEmbedding
+from .embeddings.piecewise import PL1Embedding, PL2Embedding
+from .embeddings.simplices import IDEmbedding
 from .estimators.approximator import DistanceApproximator
 from .estimators.classifier import SemimetricClassifier, SemimetricRegressor
 from .estimators.embedded_classifier import EmbeddedLinearClassifier
@@ -51,6 +53,7 @@ __all__ = [
     "HistogramFeatures",
     "Hinge",
     "Huber",
+    "IDEmbedding",
     "InputError",
     "InteriorPoint",
     "LargeMarginLearner",
@@ -60,6 +63,8 @@ __all__ = [
     "NeighborIndex",
     "Newton",
     "NotSupportedError",
+    "PL1Embedding",
+    "PL2Embedding",
     "PairEmbedding",
     "PairLearner",
     "QuadrupletLearner",

@@ -104,7 +104,7 @@ class Grid:
         strategy : {"quantile", "uniform", "kmeans"}
             Quantiles; equal widths; or k-means centres with the minimum and maximum kept (paper 0, section 3).
         random_state : int or None
-            For k-means, and for the sample: of more than 100,000 items the inner knots come from that many at random; the
+            For the sample: of more than 100,000 items the inner knots come from that many at random; the
             first and last knot are the minimum and maximum of all.
         names : sequence of str
             Of the features, for warnings; numbers by default.

@@ -10,21 +10,21 @@ from ._errors import InputError, warn
 from ._types import Floats, Integers
 from .schema import Feature, Schema
 
-__all__ = ["STRATEGIES", "knot_counts", "place_knots", "warn_of_fewer"]
+__all__ = ["STRATEGIES", "knot_counts", "knots_of_values", "place_knots", "warn_of_fewer"]
 
 _MOST_ROWS = 100_000
 _MOST_STEPS = 300  # of Lloyd's algorithm
 
 
-def _quantile_knots(values: Floats, n_knots: int, random_state: int | None) -> Floats:
+def _quantile_knots(values: Floats, n_knots: int) -> Floats:
     return np.quantile(values, np.linspace(0.0, 1.0, n_knots))
 
 
-def _uniform_knots(values: Floats, n_knots: int, random_state: int | None) -> Floats:
+def _uniform_knots(values: Floats, n_knots: int) -> Floats:
     return np.linspace(values.min(), values.max(), n_knots)
 
 
-def _kmeans_knots(values: Floats, n_knots: int, random_state: int | None) -> Floats:
+def _kmeans_knots(values: Floats, n_knots: int) -> Floats:
     """Minimum, maximum and n_knots - 2 centres (paper 0, section 3); all values where there are no more than n_knots."""
     distinct = np.unique(values)
     if len(distinct) <= n_knots:
@@ -61,26 +61,26 @@ def _sample(items: Floats, random_state: int | None) -> Floats:
     return np.vstack([items[rows], np.fmin.reduce(items), np.fmax.reduce(items)])  # without what is missing
 
 
-def _circle_knots(values: Floats, n_knots: int, random_state: int | None, strategy: str, period: float) -> Floats:
+def _circle_knots(values: Floats, n_knots: int, strategy: str, period: float) -> Floats:
     """Knots from the value after the widest gap on to the same one turn later; a gap wider than a cell is a cell."""
     places = np.unique(values)
     gaps = np.diff(places, append=places[0] + period)
     first = places[(np.argmax(gaps) + 1) % len(places)]
     turn, make = first + np.mod(values - first, period), _MAKE[strategy]
     if gaps.max() < period / n_knots:
-        return np.unique(make(np.append(turn, first + period), n_knots + 1, random_state))
-    return np.append(np.unique(make(turn, n_knots, random_state)), first + period)
+        return np.unique(make(np.append(turn, first + period), n_knots + 1))
+    return np.append(np.unique(make(turn, n_knots)), first + period)
 
 
-def _knots_of(column: Floats, feature: Feature, n_knots: int, strategy: str, random_state: int | None) -> Floats:
+def _knots_of(column: Floats, feature: Feature, n_knots: int, strategy: str) -> Floats:
     if feature.kind == "categorical":
         return np.arange(len(feature.categories) + 1.0)
     values = column[~np.isnan(column)]
     if not len(values):
         raise InputError(f"feature {feature.name!r} has nothing but missing values in the items of the fit; drop it")
     if feature.kind == "periodic":
-        return _circle_knots(values, n_knots, random_state, strategy, feature.period)
-    return np.unique(_MAKE[strategy](values, n_knots, random_state))
+        return _circle_knots(values, n_knots, strategy, feature.period)
+    return knots_of_values(values, n_knots, strategy)
 
 
 _MAKE = {"quantile": _quantile_knots, "uniform": _uniform_knots, "kmeans": _kmeans_knots}
@@ -101,10 +101,15 @@ def knot_counts(n_knots: int | Sequence[int], n_features: int, most: int) -> Int
     return counts
 
 
+def knots_of_values(values: Floats, n_knots: int, strategy: str) -> Floats:
+    """At most n_knots strictly increasing knots of numbers, the minimum and maximum among them."""
+    return np.unique(_MAKE[strategy](values, n_knots))
+
+
 def place_knots(items: Floats, schema: Schema, counts: Integers, strategy: str, random_state: int | None) -> list[Floats]:
     """Knots of every feature of an encoded matrix."""
     columns = zip(_sample(items, random_state).T, schema.features, counts, strict=True)
-    return [_knots_of(column, feature, int(c), strategy, random_state) for column, feature, c in columns]
+    return [_knots_of(column, feature, int(c), strategy) for column, feature, c in columns]
 
 
 def warn_of_fewer(found: Sequence[int], counts: Integers, schema: Schema, names: Sequence[object]) -> None:

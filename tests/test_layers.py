@@ -12,12 +12,14 @@ ROOT = Path(semimetric.__file__).parent
 # a module imports only modules above it
 ORDER = """
 _errors _types _extras _checks _storage _threads
-_kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search _kernels.vectors
-_kernels.metric _kernels.ladders _kernels.descent
+_kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
+_kernels.metric _kernels.vectors _kernels.interactions _kernels.ladders _kernels.descent
 columns schema knots grids callables supervision datasets
-embeddings.maps embeddings.identity embeddings.piecewise
+embeddings.maps embeddings.identity
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
 embeddings.pairs embeddings.gaps embeddings.mixed
+embeddings.reservoir embeddings.placement embeddings.knotted embeddings.feature_pairs embeddings.ranking
+embeddings.piecewise embeddings.simplices
 embeddings.scales embeddings.directions embeddings.discriminants embeddings.labelled embeddings.histograms embeddings.states
 base_distances axioms distance outside
 programs.losses programs.penalties programs.design programs.differences programs.shared programs.program

@@ -8,14 +8,18 @@ __all__ = ["lower_knot", "locate_cells"]
 @kernel
 def lower_knot(value, knots, first, last):
     """The knot below ``value`` among ``knots[first:last + 1]``: the last that is < value, but at least ``first``."""
-    lo, hi = first, last
-    while hi - lo > 1:
-        middle = (lo + hi) // 2
-        if value <= knots[middle]:
-            hi = middle
-        else:
-            lo = middle
-    return lo
+    lo, cells = first, last - first
+    while cells > 16:
+        step = (cells + 15) >> 4
+        below = 0
+        for q in range(lo + step, lo + cells, step):
+            below += knots[q] < value
+        lo += below * step
+        cells = min(step, last - lo)
+    below = 0
+    for q in range(lo + 1, lo + cells):  # counting beats halving: no branch depends on the value
+        below += knots[q] < value
+    return lo + below
 
 
 @kernel

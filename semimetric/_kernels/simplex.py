@@ -11,7 +11,7 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["Groups", "Located", "Singles", "group_rows_of_pairs", "group_rows_of_vectors", "single_rows"]
+__all__ = ["Groups", "Located", "Singles", "group_rows_of_pairs", "group_rows_of_vectors", "single_rows", "walk"]
 
 
 class Located(NamedTuple):
@@ -72,7 +72,7 @@ def single_rows(x, i, y, j, singles, columns, values):
 
 
 @kernel
-def _walk(low, high, fraction, order, groups, work, vertices, values):
+def walk(low, high, fraction, order, groups, work, vertices, values):
     """Visit the axes by increasing fraction once, and step down in every group that has the axis.
 
     ``work`` (2, n_groups) holds the current vertex and the next slot of each group; the fraction reached so far waits in
@@ -109,7 +109,7 @@ def group_rows_of_vectors(x, rows, order, groups, vertices, values):
     for r in range(rows.shape[0]):
         i = rows[r]
         low, high = x.lower[i].astype(np.int64), x.upper[i].astype(np.int64)
-        _walk(low, high, x.fraction[i], order[i], groups, work, vertices[r], values[r])
+        walk(low, high, x.fraction[i], order[i], groups, work, vertices[r], values[r])
 
 
 @kernel
@@ -140,4 +140,4 @@ def group_rows_of_pairs(x, i, y, j, orders, groups, vertices, values):
             high[f], high[n + f] = x.upper[a, f], y.upper[b, f]
             fraction[f], fraction[n + f] = x.fraction[a, f], y.fraction[b, f]
         _merge(fraction[:n], fraction[n:], orders[0][a], orders[1][b], order)
-        _walk(low, high, fraction, order, groups, work, vertices[r], values[r])
+        walk(low, high, fraction, order, groups, work, vertices[r], values[r])

@@ -1,7 +1,7 @@
 """Piecewise-linear embeddings of single vectors, written straight into CSR buffers (paper 0, Alg. 1 and 2).
 
-Every feature has vertices: its knots and, last, a level for missing values where it has one. A vertex that is kept has a place
-0, 1, ..., ``width - 1``; one that is left out, because it adds nothing, has the place -1, and its entries are not written.
+Every feature has vertices: its knots and, last, a level for missing values where it has one. One vertex may be left out, the
+knot 0 of maps that keep zeros; the others have the places 0, 1, ..., ``width - 1``, and -1 stands for what is left out.
 An entry is written first and counted after, where its value is not 0, so no branch depends on the data.
 """
 
@@ -11,95 +11,221 @@ import numpy as np
 
 from .jit import kernel
 from .locate import lower_knot
+from .simplex import walk
 
-__all__ = ["Axes", "Partners", "write_pairs", "write_singles"]
+__all__ = ["Axes", "Partners", "Tables", "write_groups", "write_pairs", "write_singles"]
+
+_ROWS = 64  # located at a time
+_COUNTED = 128  # knots up to which counting beats a search
 
 
 class Axes(NamedTuple):
-    """Features on knots ``knots[starts[f]:starts[f + 1]]``; vertex v has the place ``place[starts[f] + f + v]``.
+    """Features on knots ``knots[starts[f]:starts[f + 1]]``, without the vertex ``hole`` (none where it is -1).
 
-    The vertex after the last knot is the level for missing values. ``column`` is the first column of every feature.
+    ``level`` is the place of missing values, -1 where they add nothing; ``column`` the first column of every feature, and
+    ``width`` the number of its places.
     """
 
     knots: np.ndarray
     starts: np.ndarray
-    place: np.ndarray
+    hole: np.ndarray
+    level: np.ndarray
     width: np.ndarray
     column: np.ndarray
 
 
 class Partners(NamedTuple):
-    """Pairs (f, partner[p]) for p in ``first[f]:first[f + 1]``, f < partner[p], with the first column ``start[p]``."""
+    """Pairs (f, partner[p]), p in ``first[f]:first[f + 1]``, f < partner[p], with the first column ``start[p]``.
+
+    All pairs where ``first`` is empty: (f, l) has the first column ``start[f] + width[f] * partner[l]``, in closed form.
+    """
 
     first: np.ndarray
     partner: np.ndarray
     start: np.ndarray
 
 
-@kernel
-def _locate(value, f, axes):
-    """Places of the lower and the upper vertex, and the fraction between them, < 0 or > 1 outside of the knots."""
-    first, last = axes.starts[f], axes.starts[f + 1] - 1
-    vertex = first + f
-    if np.isnan(value):
-        level = axes.place[vertex + last + 1 - first]
-        return level, level, 0.0
-    if first == last:
-        return axes.place[vertex], axes.place[vertex], 0.0
-    lo = lower_knot(value, axes.knots, first, last)
-    fraction = (value - axes.knots[lo]) / (axes.knots[lo + 1] - axes.knots[lo])
-    vertex += lo - first
-    return axes.place[vertex], axes.place[vertex + 1], fraction
+class Tables(NamedTuple):
+    """Columns of groups: vertex v is column ``base[g] + v``, or ``base[g]`` + its place among the sorted keys of the group.
+
+    Group g has the keys ``keys[first[g]:first[g + 1]]`` where ``touched[g]``; a vertex that is none of them has no column.
+    """
+
+    base: np.ndarray
+    touched: np.ndarray
+    first: np.ndarray
+    keys: np.ndarray
+
+
+class Places(NamedTuple):
+    """Where rows lie: places of the lower and upper vertex of every feature (-1: left out), and the fraction between."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    fraction: np.ndarray
 
 
 @kernel
-def _put(column, value, kept, at, out):
-    """Write an entry at ``at``, and say where the next one goes: over this one where it is 0 or not kept."""
-    out.indices[at] = column
-    out.data[at] = value
-    return at + (kept and out.data[at] != 0)
+def _without(vertex, hole):
+    """The place of a vertex where one is left out."""
+    return -1 if vertex == hole else vertex - (vertex > hole)
+
+
+@kernel
+def _cells(x, knots, cell):
+    """How many inner knots lie below every value: counted knot by knot where they are few, which runs on vectors."""
+    cell[:] = 0
+    if knots.shape[0] > _COUNTED:
+        for r in range(x.shape[0]):
+            cell[r] = lower_knot(x[r], knots, 0, knots.shape[0] - 1)
+    else:
+        for q in range(1, knots.shape[0] - 1):
+            for r in range(x.shape[0]):
+                cell[r] += knots[q] < x[r]
+
+
+@kernel
+def _locate(x, axes, places):
+    """Fill the places of the rows ``x`` (B, F); fractions are < 0 or > 1 outside of the knots."""
+    value, cell = np.empty(x.shape[0]), np.empty(x.shape[0], np.int64)
+    for f in range(x.shape[1]):
+        knots, hole, level = axes.knots[axes.starts[f] : axes.starts[f + 1]], axes.hole[f], axes.level[f]
+        for r in range(x.shape[0]):
+            value[r] = x[r, f]
+        _cells(value, knots, cell)
+        for r in range(x.shape[0]):
+            lo = cell[r]
+            places.lower[r, f], places.upper[r, f], places.fraction[r, f] = lo, lo, 0.0
+            if knots.shape[0] > 1:
+                places.upper[r, f] = lo + 1
+                places.fraction[r, f] = (value[r] - knots[lo]) / (knots[lo + 1] - knots[lo])
+            if hole >= 0:
+                places.lower[r, f] = _without(places.lower[r, f], hole)
+                places.upper[r, f] = _without(places.upper[r, f], hole)
+            if np.isnan(value[r]):
+                places.lower[r, f], places.upper[r, f], places.fraction[r, f] = level, level, 0.0
+
+
+@kernel
+def _put_singles(lower, upper, fraction, column, linear, at, out):
+    """Write the two vertices of every feature of a row from ``at`` on; return where the next entry goes. Then clip."""
+    for f in range(column.shape[0]):
+        t = fraction[f]
+        inside = min(max(t, 0.0), 1.0)
+        fraction[f] = inside
+        if not linear:
+            t = inside
+        out.indices[at], out.data[at] = column[f] + lower[f], 1.0 - t
+        at += (lower[f] >= 0) & (out.data[at] != 0)
+        out.indices[at], out.data[at] = column[f] + upper[f], t
+        at += (upper[f] >= 0) & (out.data[at] != 0)
+    return at
+
+
+@kernel
+def _places(n_rows, n_features):
+    """Room for the places of a block of rows."""
+    shape = (min(n_rows, _ROWS), n_features)
+    return Places(np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape))
 
 
 @kernel
 def write_singles(x, axes, linear, out):
     """Rows of PL1 of ``x`` (n, F); with ``linear`` the outer cells go on beyond the knots, else values are clipped."""
-    at = 0
+    places, at = _places(*x.shape), 0
     out.indptr[0] = 0
-    for r in range(x.shape[0]):
-        for f in range(x.shape[1]):
-            lo, up, t = _locate(x[r, f], f, axes)
-            if not linear:
-                t = min(max(t, 0.0), 1.0)
-            at = _put(axes.column[f] + lo, 1.0 - t, lo >= 0, at, out)
-            at = _put(axes.column[f] + up, t, up >= 0, at, out)
-        out.indptr[r + 1] = at
+    for start in range(0, x.shape[0], _ROWS):
+        rows = x[start : start + _ROWS]
+        _locate(rows, axes, places)
+        for r in range(rows.shape[0]):
+            row = places.lower[r], places.upper[r], places.fraction[r]
+            at = _put_singles(*row, axes.column, linear, at, out)
+            out.indptr[start + r + 1] = at
+
+
+@kernel
+def _put_pairs(lower, upper, fraction, width, pairs, at, out):
+    """Write the three vertices of every pair, the lower and the upper of both and one between; sorted."""
+    active = np.flatnonzero((lower >= 0) | (upper >= 0))
+    every = pairs.first.shape[0] == 0
+    for k in range(active.shape[0]):
+        f = active[k]
+        lo, up, s = lower[f], upper[f], fraction[f]
+        first, last = (k + 1, active.shape[0]) if every else (pairs.first[f], pairs.first[f + 1])
+        for p in range(first, last):
+            other = active[p] if every else pairs.partner[p]
+            start = pairs.start[f] + width[f] * pairs.partner[other] if every else pairs.start[p]
+            low, high, t, stride = lower[other], upper[other], fraction[other], width[other]
+            out.indices[at], out.data[at] = start + lo * stride + low, 1.0 - max(s, t)
+            at += ((lo | low) >= 0) & (out.data[at] != 0)
+            a, b = (up, low) if t < s else (lo, high)
+            out.indices[at], out.data[at] = start + a * stride + b, abs(s - t)
+            at += ((a | b) >= 0) & (out.data[at] != 0)
+            out.indices[at], out.data[at] = start + up * stride + high, min(s, t)
+            at += ((up | high) >= 0) & (out.data[at] != 0)
+    return at
 
 
 @kernel
 def write_pairs(x, axes, linear, pairs, out):
-    """PL1, then all ``pairs``: three vertices each, clipped, the second feature running fastest."""
-    n_features = x.shape[1]
-    lower, upper, fraction = np.empty(n_features, np.int64), np.empty(n_features, np.int64), np.empty(n_features)
-    at = 0
+    """PL1, then all ``pairs``: clipped, the second feature running fastest."""
+    places, at = _places(*x.shape), 0
     out.indptr[0] = 0
-    for r in range(x.shape[0]):
-        for f in range(n_features):
-            lo, up, t = _locate(x[r, f], f, axes)
-            inside = min(max(t, 0.0), 1.0)
-            lower[f], upper[f], fraction[f] = lo, up, inside
-            if not linear:
-                t = inside
-            at = _put(axes.column[f] + lo, 1.0 - t, lo >= 0, at, out)
-            at = _put(axes.column[f] + up, t, up >= 0, at, out)
-        for f in range(n_features):
-            lo, up, s = lower[f], upper[f], fraction[f]
-            if lo < 0 and up < 0:
-                continue
-            for p in range(pairs.first[f], pairs.first[f + 1]):
-                other, start = pairs.partner[p], pairs.start[p]
-                low, high, t, width = lower[other], upper[other], fraction[other], axes.width[other]
-                at = _put(start + lo * width + low, 1.0 - max(s, t), (lo | low) >= 0, at, out)
-                a, b = (up, low) if t < s else (lo, high)
-                at = _put(start + a * width + b, abs(s - t), (a | b) >= 0, at, out)
-                at = _put(start + up * width + high, min(s, t), (up | high) >= 0, at, out)
-        out.indptr[r + 1] = at
+    for start in range(0, x.shape[0], _ROWS):
+        rows = x[start : start + _ROWS]
+        _locate(rows, axes, places)
+        for r in range(rows.shape[0]):
+            row = places.lower[r], places.upper[r], places.fraction[r]
+            at = _put_singles(*row, axes.column, linear, at, out)
+            at = _put_pairs(*row, axes.width, pairs, at, out)
+            out.indptr[start + r + 1] = at
+
+
+@kernel
+def _column(vertex, g, tables):
+    """The column of a vertex of a group, -1 where it has none."""
+    if not tables.touched[g]:
+        return tables.base[g] + vertex
+    keys = tables.keys[tables.first[g] : tables.first[g + 1]]
+    k = np.searchsorted(keys, vertex)
+    return tables.base[g] + k if k < keys.shape[0] and keys[k] == vertex else -1
+
+
+@kernel
+def _gone(lower, groups, gone):
+    """Mark the groups that have a feature without a vertex."""
+    gone[:] = False
+    for a in range(lower.shape[0]):
+        if lower[a] < 0:
+            lower[a] = 0
+            for m in range(groups.first[a], groups.first[a + 1]):
+                gone[groups.group[m]] = True
+
+
+@kernel
+def write_groups(x, axes, groups, tables, out):
+    """ID of every group (paper 2, Alg. 1): the fractions of a row are sorted once; groups with a missing value have no entry.
+
+    A walk steps down, from the largest vertex of a group to the smallest, so its slots are read backwards.
+    """
+    n_groups = groups.slot.shape[0] - 1
+    vertices, values = np.empty(groups.slot[n_groups], np.int64), np.empty(groups.slot[n_groups])
+    work, gone = np.empty((2, n_groups), np.int64), np.empty(n_groups, np.bool_)
+    places, at = _places(*x.shape), 0
+    out.indptr[0] = 0
+    for start in range(0, x.shape[0], _ROWS):
+        rows = x[start : start + _ROWS]
+        _locate(rows, axes, places)
+        for r in range(rows.shape[0]):
+            _gone(places.lower[r], groups, gone)
+            fraction = np.minimum(np.maximum(places.fraction[r], 0.0), 1.0)
+            walk(places.lower[r], places.upper[r], fraction, np.argsort(fraction), groups, work, vertices, values)
+            for g in range(n_groups):
+                if gone[g]:
+                    continue
+                for slot in range(groups.slot[g + 1] - 1, groups.slot[g] - 1, -1):
+                    if values[slot] > 0:
+                        column = _column(vertices[slot], g, tables)
+                        out.indices[at], out.data[at] = column, values[slot]
+                        at += (column >= 0) & (out.data[at] != 0)
+            out.indptr[start + r + 1] = at

@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
     """CSR buffers: row r has the columns ``indices[indptr[r]:indptr[r + 1]]``, and the values at the same places of ``data``.
 
     ``indptr`` is int64 of shape (rows + 1,); ``indices`` int32 or int64, and ``data`` float32 or float64, have room for
-    ``most_nonzeros`` entries a row.
+    ``room`` entries a row.
     """
 
     indptr: Integers
@@ -85,6 +85,10 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
     def most_nonzeros(self) -> int:
         """Entries that a row can have: what buffers must have room for."""
 
+    def room(self, items: Floats | sparse.csr_array) -> Integers:
+        """Entries that each of the encoded ``items`` can have, shape (n_items,); at most `most_nonzeros`."""
+        return np.full(items.shape[0], self.most_nonzeros, np.int64)
+
     @abstractmethod
     def write(self, items: Floats, out: Chunk) -> None:
         """Write the rows of ``items`` (B, n_features), C-contiguous, encoded: columns sorted, without explicit zeros."""
@@ -119,11 +123,15 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
         ------
         InputError
         """
+        self._check_output()
+        self._fit(self.encode(X, reset=True), y)
+        return self
+
+    def _check_output(self) -> None:
+        """Refuse what no map can write."""
         check_choice("missing", self.missing, MISSING)
         if np.dtype(self.dtype) not in (np.float32, np.float64):
             raise InputError(f"dtype={self.dtype!r}: float32 or float64 is required")
-        self._fit(self.encode(X, reset=True), y)
-        return self
 
     def transform(self, X: ArrayLike) -> Any:
         """phi of every row: CSR of shape (n_items, n_columns_), or an array with ``sparse_output=False``.
@@ -170,13 +178,15 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
 
     def _matrix(self, items: Floats | sparse.csr_array) -> sparse.csr_array:
         """All rows: every thread writes its blocks into their places, and gaps are closed at the end."""
-        n, width = items.shape[0], max(self.most_nonzeros, 1)
-        index = np.int32 if max(self.n_columns_, n * width) <= _INT32 else np.int64
-        indices, data = np.empty(n * width, index), np.empty(n * width, self.dtype)
-        size = max(_BLOCK // width, 1)
+        n = items.shape[0]
+        room = np.concatenate([[0], np.cumsum(self.room(items))])
+        most = int(room[-1])
+        index = np.int32 if max(self.n_columns_, most) <= _INT32 else np.int64
+        indices, data = np.empty(most, index), np.empty(most, self.dtype)
+        size = max(_BLOCK * n // max(most, 1), 1)
 
         def fill(rows: slice) -> Integers:
-            place = slice(rows.start * width, rows.stop * width)
+            place = slice(room[rows.start], room[rows.stop])
             part = Chunk(np.zeros(rows.stop - rows.start + 1, np.int64), indices[place], data[place])
             self.write(dense_rows(items, rows), part)
             return part.indptr
@@ -184,7 +194,7 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
         ends = map_blocks(fill, n, size=size, n_jobs=self.n_jobs)
         starts = np.cumsum([0, *(end[-1] for end in ends)])
         for rows, start, stop in zip(blocks(n, size), starts[:-1], starts[1:], strict=True):
-            first = rows.start * width
+            first = int(room[rows.start])
             if first != start:
                 for array in (indices, data):
                     array[start:stop] = array[first : first + stop - start]

@@ -275,6 +275,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         check_classification_targets(y)
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
+        if not len(labels):
+            raise InputError("X has 0 rows; at least one of every class is required: give rows")
         return labels
 
     def _factors(self, labels: np.ndarray, weight: Floats | None) -> Floats:
