@@ -247,7 +247,7 @@ def test_ctrl_c_keeps_the_weights(module, name, solver, monkeypatch):
     with pytest.warns(ConvergenceWarning, match="interrupted after"):
         model.fit(X, TWO)
     assert model.score(X, TWO) > 0.8
-    assert 0 < model.duality_gap_ < 1
+    assert 0 < model.duality_gap_ <= 1
 
 
 def test_a_limit_of_passes_is_said_with_the_gap():
@@ -272,11 +272,9 @@ BAD = {
     "loss": (lambda: C(loss="logistic").fit(X, Y), "loss='logistic'", "use one of 'squared_hinge'"),
     "C": (lambda: C(C=0).fit(X, Y), "C=0", "must be > 0"),
     "embedding": (lambda: C("rbf").fit(X, Y), "embedding='rbf'", "is required"),
-    "joint squares": (lambda: C(multi_class="crammer_singer").fit(X, Y), "squared_hinge", 'give loss="hinge"'),
     "one class": (lambda: C().fit(X, np.ones(len(X))), "one class only", "requires two", "another class"),
     "unseen class": (lambda: C().partial_fit(X, Y, classes=[0, 1]), "the class 2", "[0, 1]", "name all"),
     "no classes": (lambda: C().partial_fit(X, Y), "classes=None", "required", "give classes="),
-    "balanced stream": (lambda: C(class_weight="balanced").partial_fit(X, Y, [0, 1, 2]), "balanced", "need all rows", "dict"),
     "weights": (lambda: C().fit(X, Y, -np.ones(len(X))), "non-negative", "correct or drop it"),
     "epsilon": (lambda: R(epsilon=-1).fit(X, Y), "epsilon=-1", "must be >= 0"),
     "sparse": (lambda: C().fit(sparse.csr_array(X), Y), "X is sparse", "toarray()"),
@@ -286,7 +284,14 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_is_refused_in_three_parts(name):
-    assert isinstance(assert_refused(*BAD[name]), InputError | NotSupportedError)
+    assert isinstance(assert_refused(*BAD[name]), InputError)
+
+
+def test_what_does_not_go_together():
+    with pytest.raises(NotSupportedError, match='but loss=.squared_hinge.; give loss="hinge"'):
+        C(multi_class="crammer_singer").fit(X, Y)
+    with pytest.raises(NotSupportedError, match=r"'balanced' .* need all rows; give class_weight as a dict"):
+        C(class_weight="balanced").partial_fit(X, Y, [0, 1, 2])
 
 
 def test_before_fit():

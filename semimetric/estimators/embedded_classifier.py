@@ -153,7 +153,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise InputError(
-                f"y has one class only, {self.classes_[0]!r}; a classifier requires two: give rows of another class"
+                f"y has one class only, {self.classes_.tolist()[0]!r}; a classifier requires two: give rows of another class"
             )
         factors = self._factors(labels, weight)
         self._embed(X, labels)
@@ -194,7 +194,9 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         labels, fresh = self._labels(X, y), not hasattr(self, "_state")
         known = self._known(classes, fresh)
         if len(unseen := np.setdiff1d(labels, known)):
-            raise InputError(f"y has the class {unseen[0]!r}, but the classes are {known.tolist()}; name all in the first call")
+            raise InputError(
+                f"y has the class {unseen.tolist()[0]!r}, but the classes are {known.tolist()}; name all in the first call"
+            )
         validate_data(self, X, reset=fresh, skip_check_array=True)
         X, labels, weight = weighted(X, labels, sample_weight)
         self.classes_ = known
