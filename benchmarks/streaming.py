@@ -1,10 +1,10 @@
 """What does a linear machine on 4,401 columns a row cost if the embedding is never stored?
 
 `covtype_75k` under PL2: all 1,431 pairs of its 54 features. In a process of its own the machine learns for a few passes from
-rows of float64; its memory above the data is the largest sum of NumPy's allocations (tracemalloc) in one more fit, of one pass,
-the embedding being fitted before. Compiling is timed in fresh processes, with an empty cache and with a full one. On a subsample
-that fits, accuracy stands beside LIBLINEAR's on the stored matrix. Seconds are of the processor, of one thread; those of a pass
-hold a share of the certificate at the end.
+rows of float64; its memory above the data is the largest sum of NumPy's allocations (tracemalloc) in one more fit of one pass,
+the embedding being fitted before. Compiling is timed in fresh processes, with an empty cache and with a full one. On a
+subsample that fits, accuracy stands beside LIBLINEAR's on the stored matrix. Seconds are of the processor, of one thread;
+those of a pass hold a share of the certificate at the end.
 
     python benchmarks/streaming.py [--rows 52500] [--knots 10] [--passes 3] [--sample 4000] [--solvers dual pegasos]
 """
