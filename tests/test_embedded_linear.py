@@ -255,6 +255,15 @@ def test_a_limit_of_passes_is_said_with_the_gap():
         EmbeddedLinearRegressor(max_iter=2, tol=1e-9).fit(X_DIABETES, VALUES)
 
 
+@pytest.mark.parametrize("setting", [{}, {"loss": "hinge"}, {"loss": "hinge", "multi_class": "crammer_singer"}], ids=str)
+def test_weights_of_rows_are_repetitions(setting):
+    scaled = X / X.max(axis=0)
+    rows = np.repeat(np.arange(len(Y)), WEIGHT.astype(int))
+    weighted = EmbeddedLinearClassifier("linear", tol=1e-9, max_iter=20_000, **setting).fit(scaled, Y, WEIGHT)
+    repeated = clone(weighted).fit(scaled[rows], Y[rows])
+    np.testing.assert_allclose(weighted.decision_function(scaled), repeated.decision_function(scaled), atol=2e-3)
+
+
 def test_search_clone_pickle_and_embeddings_that_are_fitted():
     search = GridSearchCV(EmbeddedLinearClassifier(PL1Embedding(), tol=1e-2), {"embedding__n_knots": [2, 4]}, cv=3).fit(X, Y)
     assert search.best_score_ > 0.9
