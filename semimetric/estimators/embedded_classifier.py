@@ -155,9 +155,10 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             raise InputError(
                 f"y has one class only, {self.classes_.tolist()[0]!r}; a classifier requires two: give rows of another class"
             )
-        factors = self._factors(labels, weight)
+        problem = self._problem(codes.astype(np.int32), weight, self._factors(labels, weight))
+        del codes
         self._embed(X, labels)
-        self._learn(X, self._problem(codes, weight, factors), self._n_columns)
+        self._learn(X, problem, self._n_columns)
         self.__dict__.pop("_calibrator", None)
         if self.calibration is not None:
             plain = clone(self).set_params(calibration=None, warm_start=False, verbose=False)

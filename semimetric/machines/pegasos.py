@@ -48,7 +48,7 @@ class Pegasos:
                     bar.update()
             except KeyboardInterrupt:
                 status = "interrupted"
-        return Learned(n_iter, bound(rows, problem, machine), status)
+        return Learned(n_iter, bound(rows, order, problem, machine), status)
 
 
 def one_pass(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Machine, clock: Clock) -> None:
@@ -63,11 +63,11 @@ def one_pass(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Mac
         clock.steps = float(state[1])
 
 
-def bound(rows: EmbeddedRows, problem: Problem, machine: Machine) -> float:
+def bound(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Machine) -> float:
     """An upper bound of the relative gap, from one pass and a second set of weights."""
     answer = machine._replace(weights=np.zeros_like(machine.weights), bias=np.zeros_like(machine.bias))
     record = np.zeros((3, len(machine.bias)))
-    for _, part, chunk in rows.blocks(np.arange(len(rows))):
+    for _, part, chunk in rows.blocks(order):
         answer_pass(chunk, part, problem, machine, answer, record)
     primal, linear, quadratic = record[0] + 0.5 * squared_norms(machine), record[1], record[2] + 0.5 * squared_norms(answer)
     if problem.joint:
