@@ -166,6 +166,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             self._calibrator = calibrate(plain, X, labels, weight, self.calibration, seed)
         return self
 
+    @available_if(lambda self: self.calibration is None)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -184,13 +185,13 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         Raises
         ------
         InputError
-            If y has a class that is not among them; NotSupportedError with ``class_weight="balanced"`` or ``calibration=``.
+            If y has a class that is not among them; NotSupportedError with ``class_weight="balanced"``; there is no
+            `partial_fit` with ``calibration=``, which needs all rows.
         """
         self._check()
-        if self.class_weight == "balanced" or self.calibration is not None:
+        if self.class_weight == "balanced":
             raise NotSupportedError(
-                f"partial_fit sees one block, but class_weight={self.class_weight!r} and calibration={self.calibration!r} "
-                "need all rows; give class_weight as a dict, and calibrate afterwards"
+                "partial_fit sees one block, but class_weight='balanced' needs all rows; give class_weight as a dict"
             )
         labels, fresh = self._labels(X, y), not hasattr(self, "_state")
         known = self._known(classes, fresh)
