@@ -279,7 +279,10 @@ def stochastic_pass(chunk, rows, problem, machine, clock):
 
 @kernel
 def answer_pass(chunk, rows, problem, machine, answer, record):
-    """The dual variables that the scores ask for, added to the machine ``answer``; record (2, K): losses, dual terms."""
+    """The dual variables that the scores ask for, added to the machine ``answer``.
+
+    record (3, K) gathers the losses, and the linear and the quadratic parts of the dual terms.
+    """
     K = machine.bias.shape[0]
     score, move = np.empty(K), np.empty(K)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
@@ -304,7 +307,8 @@ def _answer(problem, i, score, move, record):
         size = 2.0 * np.sqrt(loss) if problem.squared else (1.0 if loss > 0.0 else 0.0)
         a = size if target > (score[c] if problem.two_sided else 0.0) else -size
         record[0, c] += weight * loss
-        record[1, c] += weight * _dual_term(problem, target, a)
+        record[1, c] += weight * (target * a - problem.epsilon * abs(a))
+        record[2, c] += weight * 0.25 * a * a if problem.squared else 0.0
         move[c] = weight * a
 
 

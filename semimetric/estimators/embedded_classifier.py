@@ -153,11 +153,12 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise InputError(
-                f"y has one class only, {self.classes_[0]!r}; a classifier requires two: give rows of another class"
+                f"y has one class only, {self.classes_.tolist()[0]!r}; a classifier requires two: give rows of another class"
             )
-        factors = self._factors(labels, weight)
+        problem = self._problem(codes.astype(np.int32), weight, self._factors(labels, weight))
+        del codes
         self._embed(X, labels)
-        self._learn(X, self._problem(codes, weight, factors), self._n_columns)
+        self._learn(X, problem, self._n_columns)
         self.__dict__.pop("_calibrator", None)
         if self.calibration is not None:
             plain = clone(self).set_params(calibration=None, warm_start=False, verbose=False)
@@ -165,6 +166,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             self._calibrator = calibrate(plain, X, labels, weight, self.calibration, seed)
         return self
 
+    @available_if(lambda self: self.calibration is None)
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -183,18 +185,20 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         Raises
         ------
         InputError
-            If y has a class that is not among them; NotSupportedError with ``class_weight="balanced"`` or ``calibration=``.
+            If y has a class that is not among them; NotSupportedError with ``class_weight="balanced"``; there is no
+            `partial_fit` with ``calibration=``, which needs all rows.
         """
         self._check()
-        if self.class_weight == "balanced" or self.calibration is not None:
+        if self.class_weight == "balanced":
             raise NotSupportedError(
-                f"partial_fit sees one block, but class_weight={self.class_weight!r} and calibration={self.calibration!r} "
-                "need all rows; give class_weight as a dict, and calibrate afterwards"
+                "partial_fit sees one block, but class_weight='balanced' needs all rows; give class_weight as a dict"
             )
         labels, fresh = self._labels(X, y), not hasattr(self, "_state")
         known = self._known(classes, fresh)
         if len(unseen := np.setdiff1d(labels, known)):
-            raise InputError(f"y has the class {unseen[0]!r}, but the classes are {known.tolist()}; name all in the first call")
+            raise InputError(
+                f"y has the class {unseen.tolist()[0]!r}, but the classes are {known.tolist()}; name all in the first call"
+            )
         validate_data(self, X, reset=fresh, skip_check_array=True)
         X, labels, weight = weighted(X, labels, sample_weight)
         self.classes_ = known
@@ -275,6 +279,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         check_classification_targets(y)
         labels = column_or_1d(y, warn=True)
         check_consistent_length(X, labels)
+        if not len(labels):
+            raise InputError("X has 0 rows; at least one of every class is required: give rows")
         return labels
 
     def _factors(self, labels: np.ndarray, weight: Floats | None) -> Floats:

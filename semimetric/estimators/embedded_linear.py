@@ -94,9 +94,10 @@ class EmbeddedLinear(BaseEstimator):
 
     def _scores(self, X: ArrayLike) -> Floats:
         check_is_fitted(self, "_state")
-        validate_data(self, X, reset=False, skip_check_array=True)
         machine = self._state.machine
-        return scores(machine, self._rows(X, n_bytes(machine)), self.n_jobs)
+        rows = self._rows(X, n_bytes(machine))
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return scores(machine, rows, self.n_jobs)
 
     def _coefficients(self) -> tuple[Floats, Floats]:
         """Of phi, shape (n_classes, n_columns), and the intercepts."""

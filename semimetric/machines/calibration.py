@@ -32,6 +32,10 @@ class _Scores(ClassifierMixin, BaseEstimator):
         self.classes_ = np.asarray(self.classes)
         return self
 
+    def predict(self, X: Floats) -> np.ndarray:
+        f = self.decision_function(X)
+        return self.classes_[(f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)]
+
     def decision_function(self, X: Floats) -> Floats:
         return X[:, 0] if X.shape[1] == 1 else X
 

@@ -1,7 +1,7 @@
 """Pegasos (Shalev-Shwartz et al. 2011): one row a step, no variable a row.
 
 Steps are implicit: the subgradient step of Pegasos, but never past the margin of its row (Kulis & Bartlett 2010), so that a
-long first step does no harm. After all passes dual variables a = -loss'(f) are read off the scores for a bound of the gap.
+long first step does no harm. After all passes dual variables a = -loss'(f), times the best factor, bound the gap.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Pegasos:
                     bar.update()
             except KeyboardInterrupt:
                 status = "interrupted"
-        return Learned(n_iter, bound(rows, problem, machine), status)
+        return Learned(n_iter, bound(rows, order, problem, machine), status)
 
 
 def one_pass(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Machine, clock: Clock) -> None:
@@ -63,11 +63,16 @@ def one_pass(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Mac
         clock.steps = float(state[1])
 
 
-def bound(rows: EmbeddedRows, problem: Problem, machine: Machine) -> float:
+def bound(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Machine) -> float:
     """An upper bound of the relative gap, from one pass and a second set of weights."""
     answer = machine._replace(weights=np.zeros_like(machine.weights), bias=np.zeros_like(machine.bias))
-    record = np.zeros((2, len(machine.bias)))
-    for _, part, chunk in rows.blocks(np.arange(len(rows))):
+    record = np.zeros((3, len(machine.bias)))
+    for _, part, chunk in rows.blocks(order):
         answer_pass(chunk, part, problem, machine, answer, record)
-    value = record[1] - 0.5 * squared_norms(answer)
-    return relative(record[0] + 0.5 * squared_norms(machine) - value, value, problem.joint)
+    primal, linear, quadratic = record[0] + 0.5 * squared_norms(machine), record[1], record[2] + 0.5 * squared_norms(answer)
+    if problem.joint:
+        primal, linear, quadratic = (part.sum(keepdims=True) for part in (primal, linear, quadratic))
+    share = np.divide(linear, 2 * quadratic, out=np.zeros_like(linear), where=quadratic > 0)  # maximises the dual on the ray
+    share = np.maximum(share if problem.squared else np.minimum(share, 1.0), 0.0)
+    value = share * linear - share**2 * quadratic
+    return relative(primal - value, value, problem.joint)

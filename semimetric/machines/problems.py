@@ -26,7 +26,15 @@ def classes_problem(codes: Integers, sample: Floats | None, weights: Floats, *, 
     else:
         own, other = weights[:K], np.full(K, weights[K])
     return Problem(
-        codes.astype(np.int32), _ONE, _ONE if sample is None else sample, own.copy(), other.copy(), 0.0, squared, False, joint
+        codes.astype(np.int32, copy=False),
+        _ONE,
+        _ONE if sample is None else sample,
+        own.copy(),
+        other.copy(),
+        0.0,
+        squared,
+        False,
+        joint,
     )
 
 

@@ -14,6 +14,7 @@ from ..embeddings.maps import Chunk, FeatureMap, dense_rows
 __all__ = ["EmbeddedRows", "take"]
 
 _BYTES = 1 << 20  # of buffers: what a cache holds
+_FEWEST = 1 << 17  # of buffers: blocks of a few rows cost more calls than work
 _INT32 = np.iinfo(np.int32).max
 
 
@@ -26,16 +27,16 @@ class EmbeddedRows:
     items : ndarray or csr_array of shape (n, n_features)
         As `FeatureMap.encode` returns them.
     room : int
-        Bytes that buffers may have, at most 1 MiB; one row is always held.
+        Bytes of the machine: buffers have a quarter of it, at least 128 KiB and at most 1 MiB; one row is always held.
     """
 
-    def __init__(self, embedding: FeatureMap, items: Floats | sparse.csr_array, room: int = _BYTES) -> None:
+    def __init__(self, embedding: FeatureMap, items: Floats | sparse.csr_array, room: int = 4 * _BYTES) -> None:
         self.embedding, self.items = embedding, items
         width = max(embedding.most_nonzeros, 1)
         index = np.dtype(np.int32 if embedding.n_columns_ <= _INT32 else np.int64)
         data = np.dtype(embedding.dtype)
         bytes_a_row = width * (index.itemsize + data.itemsize)
-        self.size = max(1, min(min(room, _BYTES) // bytes_a_row, len(self)))
+        self.size = max(1, min(min(max(room // 4, _FEWEST), _BYTES) // bytes_a_row, len(self)))
         self._chunk = Chunk(
             np.zeros(self.size + 1, np.int64), np.empty(self.size * width, index), np.empty(self.size * width, data)
         )

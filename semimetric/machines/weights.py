@@ -48,7 +48,8 @@ def intercepts(machine: Machine) -> Floats:
 
 def squared_norms(machine: Machine) -> Floats:
     """|W_c|² of every class, the weight of the intercept included, as it is penalised."""
-    return np.einsum("cm,cm->c", coefficients(machine), coefficients(machine)) + machine.bias**2
+    W = coefficients(machine)
+    return np.einsum("cm,cm->c", W, W) + machine.bias**2
 
 
 def scores(machine: Machine, rows: EmbeddedRows, n_jobs: int | None = None) -> Floats:
