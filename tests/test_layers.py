@@ -29,11 +29,11 @@ solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
 recipe task assembly fitting streaming selection margins margin_selection
-neighbourhoods large_margin voting large_margin_selection explanations
+neighbourhoods large_margin voting large_margin_selection explanations shapes
 estimators.base estimators.regressor estimators.approximator estimators.tuples
 estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 estimators.large_margin estimators.classifier
-persistence plotting explanation_plots demo frames conditions item_columns commands search_commands
+persistence plotting explanation_plots shape_plots demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__
 """.split()
 
