@@ -30,13 +30,14 @@ solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
 recipe task assembly fitting streaming selection margins margin_selection
-neighbourhoods large_margin voting large_margin_selection group_screening group_sources group_selection explanations
+neighbourhoods large_margin voting large_margin_selection group_screening group_sources group_selection explanations shapes
 machines.rows machines.weights machines.problems machines.dual machines.pegasos machines.learning machines.calibration
 estimators.base estimators.regressor estimators.approximator estimators.tuples
 estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 estimators.large_margin estimators.classifier
 estimators.embedded_linear estimators.embedded_classifier estimators.embedded_regressor
-persistence plotting conic_plots explanation_plots embedding_plots demo frames conditions item_columns commands search_commands
+persistence plotting conic_plots explanation_plots embedding_plots shape_plots
+demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__
 """.split()
 
