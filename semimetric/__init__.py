@@ -13,7 +13,9 @@ from ._errors import (
 from ._storage import package_version
 from .axioms import Axioms
 from .distance import Semimetric
+from .embeddings.conic import ConicEmbedding
 from .embeddings.directions import EvenDirections
+from .embeddings.groups import AutoGroups, JointGroups
 from .embeddings.histograms import HistogramFeatures
 from .embeddings.pairs import PairEmbedding
 from .embeddings.piecewise import PL1Embedding, PL2Embedding
@@ -37,7 +39,9 @@ __version__ = package_version()
 
 __all__ = [
     "Absolute",
+    "AutoGroups",
     "Axioms",
+    "ConicEmbedding",
     "ConvergenceWarning",
     "DistanceApproximator",
     "DistanceCallError",
@@ -52,6 +56,7 @@ __all__ = [
     "IDEmbedding",
     "InputError",
     "InteriorPoint",
+    "JointGroups",
     "LargeMarginLearner",
     "Lasso",
     "Linear",

@@ -184,7 +184,7 @@ def _add_model(group: Any) -> None:
     add = partial(group.add_argument, action=_Given)
     add("--tables", choices=("full", "warped"), default="full", help="warped: a metric, with fewer weights")
     add("--n-knots", type=_auto(int), default="auto", metavar="N", help="knots a feature, or auto (auto)")
-    groups = "singles, pairs, or groups of columns joined by commas: --groups lat,lon depth (singles)"
+    groups = "singles, pairs, auto, or groups of columns joined by commas: --groups lat,lon depth (singles)"
     add("--groups", nargs="+", default=["singles"], metavar="GROUP", help=groups)
     directions = "none, pca, even, even:COLUMN,COLUMN, or histogram:FILE with a row of coordinates a bin (none); with --label "
     directions += "none, pca, lda, nca, discriminant or auto (auto)"

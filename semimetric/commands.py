@@ -210,8 +210,8 @@ def _check(true: Floats, predicted: Floats) -> dict[str, Any]:
 
 
 def _groups(given: Sequence[str], items: ItemTable) -> Any:
-    """The names singles or pairs, or groups of column names joined by commas."""
-    if list(given) in (["singles"], ["pairs"]):
+    """The names singles, pairs or auto, or groups of column names joined by commas."""
+    if list(given) in (["singles"], ["pairs"], ["auto"]):
         return given[0]
     groups = [group.split(",") for group in given]
     for name in (name for group in groups for name in group):

@@ -130,7 +130,9 @@ def make_terms(recipe: Recipe, structure: Structure, base: Baseline) -> Terms:
     if recipe.axioms is None:
         lower = np.full(len(prior), -np.inf)
     unseen = np.maximum(embedding.prior(_unseen_slopes(base, len(embedding.groups))), lower)
-    columns = columns_of(embedding, base, n_base, nonnegative=recipe.axioms is not None)
+    columns = columns_of(
+        embedding, base, n_base, nonnegative=recipe.axioms is not None, joint_share=recipe.joint.share
+    )  # fmt: skip
     return Terms(columns, np.append(lower, np.zeros(n_base)), delta, unseen)
 
 
@@ -139,8 +141,13 @@ def _unseen_slopes(base: Baseline, n_groups: int) -> Floats:
     return np.maximum(base.slopes, _FLOOR / (base.spread * n_groups))
 
 
-def columns_of(embedding: PairMap, base: Baseline, n_base: int = 0, *, nonnegative: bool = True) -> Columns:
-    """What penalties ask of the columns of an embedding, followed by ``n_base`` that are not penalised."""
+def columns_of(
+    embedding: PairMap, base: Baseline, n_base: int = 0, *, nonnegative: bool = True, joint_share: float = 1.0
+) -> Columns:
+    """What penalties ask of the columns of an embedding, followed by ``n_base`` that are not penalised.
+
+    Columns of groups of several features count ``joint_share`` as much as others.
+    """
     prior = embedding.prior(base.slopes)
     grid, owner, cells = embedding.grid, embedding.group_of_column, embedding.cells
     n_groups = max(len(np.unique(owner)), 1)
@@ -148,9 +155,10 @@ def columns_of(embedding: PairMap, base: Baseline, n_base: int = 0, *, nonnegati
     unit = embedding.prior(even)
     floor = 1e-6 * float(unit[unit > 0].mean()) if (unit > 0).any() else 1.0
     rise = np.array([sum(float(grid.widths[f] * even[f]) * grid.varies[f] for f in g) for g in embedding.groups])
+    share = np.array([joint_share if len(g) > 1 else 1.0 for g in embedding.groups]) / (n_groups * cells)
     return Columns(
         n=len(prior) + n_base, prior=prior, unit=np.maximum(unit, floor), step=np.maximum((rise / cells)[owner], floor),
-        share=(1.0 / (n_groups * cells))[owner], cells=cells[owner], differences=embedding.differences,
+        share=share[owner], cells=cells[owner], differences=embedding.differences,
         nonnegative=nonnegative,
     )  # fmt: skip
 

@@ -113,7 +113,7 @@ def _learner(arguments: Namespace, table: MixedTable) -> LargeMarginLearner:
 
 
 def _groups(given: list[str]) -> Any:
-    return given[0] if given in (["singles"], ["pairs"]) else [tuple(group.split(",")) for group in given]
+    return given[0] if given in (["singles"], ["pairs"], ["auto"]) else [tuple(group.split(",")) for group in given]
 
 
 def _directions(given: str) -> str | None:

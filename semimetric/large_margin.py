@@ -89,11 +89,12 @@ class Pass(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """The distance, the passes that led to it, and pairs of items and impostors under it, shape (n_pairs, 2)."""
+    """The distance, the passes that led to it, and pairs of items and impostors and triplets of the last one."""
 
     semimetric: Semimetric
     passes: tuple[Pass, ...]
     impostors: Integers
+    triplets: Integers
 
 
 def structure_of(recipe: Recipe, classes: Classes, schema: Schema) -> Structure:
@@ -129,8 +130,8 @@ def learn(recipe: Recipe, rule: LargeMargin, structure: Structure, classes: Clas
     Ctrl-C ends the passes: what was reached is returned, with the status INTERRUPTED in its last solution.
     """
     setting, first = _setting(recipe, rule, structure, classes)
-    weights, passes, impostors = _run(setting, start, first)
-    return Learned(_assembled(setting, weights), passes, impostors)
+    weights, passes, found = _run(setting, start, first)
+    return Learned(_assembled(setting, weights), passes, np.column_stack(found.impostors), found.triplets())
 
 
 def _setting(recipe: Recipe, rule: LargeMargin, structure: Structure, classes: Classes) -> tuple[_Setting, Found]:
@@ -186,8 +187,8 @@ def _found(setting: _Setting, weights: Floats) -> Found:
     return search(hoods, weights, setting.rule.n_targets, setting.rule.n_impostors)
 
 
-def _run(setting: _Setting, start: Floats | None, first: Found) -> tuple[Floats, tuple[Pass, ...], Integers]:
-    """The weights after all passes, the passes, and the impostors of the last one; ``first`` are those of the prior."""
+def _run(setting: _Setting, start: Floats | None, first: Found) -> tuple[Floats, tuple[Pass, ...], Found]:
+    """The weights after all passes, the passes, and the neighbours of the last one; ``first`` are those of the prior."""
     terms = make_terms(setting.recipe, setting.structure, setting.base)
     weights = np.maximum(terms.columns.prior if start is None else start, terms.lower)
     passes: list[Pass] = []
@@ -210,7 +211,7 @@ def _run(setting: _Setting, start: Floats | None, first: Found) -> tuple[Floats,
         passes.append(Pass(len(program.y), violated, before, solution.objective, solution))
         if solution.status is Status.INTERRUPTED:
             break
-    return weights, tuple(passes), np.column_stack(found.impostors)
+    return weights, tuple(passes), found
 
 
 def _norms(program: ConvexProgram) -> Floats:

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from ._errors import InputError, SemimetricWarning, warn
 from ._types import Floats, Integers
-from .large_margin import Classes, LargeMargin, learn, structure_of
+from .large_margin import Classes, LargeMargin, Learned, learn, structure_of
 from .programs.losses import resolve_loss
 from .recipe import Recipe
 from .schema import Schema
@@ -25,7 +25,7 @@ from .selection import Candidate
 from .solvers.newton import Newton
 from .voting import shares
 
-__all__ = ["LargeMarginChoice", "LargeMarginChoices", "decide_large_margin"]
+__all__ = ["LargeMarginChoice", "LargeMarginChoices", "class_folds", "decide_large_margin", "wrong_votes"]
 
 _ALPHAS = (1e-2, 1e-3)
 _KNOTS = (16, 6)  # the first is as good or better on most tables (measured); fewer must be better to be taken
@@ -100,7 +100,7 @@ def decide_large_margin(
         auto = auto - {"n_knots"}
     if not auto:
         return recipe, LargeMarginChoices()
-    folds = _folds(classes, recipe)
+    folds = class_folds(classes, recipe)
     quick = replace(rule, n_passes=min(rule.n_passes, _QUICK))
     found: list[LargeMarginChoice] = []
     with warnings.catch_warnings(), tqdm(desc="selection", disable=not recipe.verbose) as bar:
@@ -175,7 +175,7 @@ def _combinable(classes: Classes, schema: Schema) -> bool:
     return numbers.shape[1] > 1 and bool((~np.isnan(numbers).any(axis=1)).mean() >= _COMPLETE)
 
 
-def _folds(classes: Classes, recipe: Recipe) -> list[tuple[Classes, Classes]]:
+def class_folds(classes: Classes, recipe: Recipe) -> list[tuple[Classes, Classes]]:
     """Parts to learn from and to judge by; of large tables, from a sample."""
     rng = np.random.default_rng(recipe.random_state)
     n = len(classes.labels)
@@ -211,8 +211,7 @@ def _compared(
         for alpha in alphas:  # strong to weak, each warm from the one before
             learned = learn(replace(trial, alpha=alpha), rule, structure, part, start)
             start = learned.passes[-1].solution.raise_if_interrupted().weights
-            distances = learned.semimetric.pairwise(schema.decode(held.items), schema.decode(part.items), n_jobs=trial.n_jobs)
-            errors.append(_wrong(distances, part.labels, held, rule.n_targets))
+            errors.append(wrong_votes(learned, part, held, rule.n_targets, schema, trial.n_jobs))
         losses.append(errors)
     return [
         LargeMarginChoice(trial.n_knots, alpha, tuple(map(float, values)), trial.tables, trial.directions)
@@ -220,8 +219,13 @@ def _compared(
     ]
 
 
+def wrong_votes(learned: Learned, part: Classes, held: Classes, k: int, schema: Schema, n_jobs: int | None) -> float:
+    """Weighted share of the held-out items that their k nearest neighbours in the part learned from outvote."""
+    distances = learned.semimetric.pairwise(schema.decode(held.items), schema.decode(part.items), n_jobs=n_jobs)
+    return _wrong(distances, part.labels, held, k)
+
+
 def _wrong(distances: Floats, labels: Integers, held: Classes, k: int) -> float:
-    """Weighted share of the held-out items that their k nearest neighbours outvote."""
     nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
     votes = shares(labels[nearest], int(max(labels.max(), held.labels.max())) + 1)
     return float(held.weight @ (votes.argmax(axis=1) != held.labels))

@@ -28,7 +28,7 @@ from .solvers.newton import Newton
 from .supervision import item_disjoint_splits
 from .task import Structure, build
 
-__all__ = ["MarginChoice", "MarginChoices", "decide_margins"]
+__all__ = ["MarginChoice", "MarginChoices", "decide_margins", "evidence_splits", "held_error"]
 
 _ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 _KNOTS = {"full": (3, 4, 6, 8), "warped": (2, 4, 8, 16)}
@@ -86,7 +86,7 @@ def decide_margins(
     directions = directions and isinstance(recipe.knots, str) and numbers.sum() > 1  # one has nothing to combine
     if not (directions or knots or alpha):
         return recipe, MarginChoices()
-    splits = _splits(recipe, evidence)
+    splits = evidence_splits(recipe, evidence)
     kinds = _DIRECTIONS if directions else (recipe.directions,)
     sizes = _KNOTS[recipe.tables] if knots else (recipe.n_knots,)
     alphas = _ALPHAS if alpha else (recipe.alpha,)
@@ -120,7 +120,7 @@ def _compare(
     )
 
 
-def _splits(recipe: Recipe, evidence: Evidence) -> list[tuple[Evidence, Evidence]]:
+def evidence_splits(recipe: Recipe, evidence: Evidence) -> list[tuple[Evidence, Evidence]]:
     """Training and held-out parts with no item in common; of pairs, with both classes on either side."""
     size = evidence.tuples.size
     raw = item_disjoint_splits(
@@ -149,11 +149,11 @@ def _path(recipe: Recipe, structure: Structure, part: Evidence, held: Evidence, 
         program, _, first = margin_program(replace(recipe, alpha=alpha), structure, part, found)
         solution = Newton(tol=1e-4).solve(program, start=first if start is None else start)
         start = solution.raise_if_interrupted().weights
-        errors[k] = _error(structure, held, start[: structure.embedding.n_columns])
+        errors[k] = held_error(structure, held, start[: structure.embedding.n_columns])
     return errors
 
 
-def _error(structure: Structure, held: Evidence, w: Floats) -> float:
+def held_error(structure: Structure, held: Evidence, w: Floats) -> float:
     """1 - AUC of pairs, or the weighted share of comparisons that come out wrong or equal."""
     if isinstance(held, Judged):
         pairs = held.tuples

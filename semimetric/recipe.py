@@ -8,6 +8,7 @@ from ._checks import check_alpha, check_choice
 from ._errors import InputError, NotSupportedError
 from ._types import ArrayLike
 from .embeddings.base import PairMap
+from .embeddings.groups import Groups, JointGroups, automatic
 from .programs.losses import Loss, resolve_loss
 from .programs.penalties import Lasso, Penalty, Ridge, Roughness, Shift
 from .solvers.auto import resolve_solver
@@ -25,7 +26,7 @@ class Recipe:
 
     n_knots: int | Sequence[int] = 8
     knots: str | Sequence[ArrayLike] = "quantile"
-    groups: str | Sequence[Sequence[int | str]] = "singles"
+    groups: Groups = "singles"
     directions: Any = None
     tables: str = "full"
     axioms: str | None = "semimetric"
@@ -70,6 +71,11 @@ class Recipe:
             )
         if self.tables == "warped" and self.axioms not in ("semimetric", "metric"):
             raise NotSupportedError(f'tables="warped" is a metric by construction; axioms={self.axioms!r} needs tables="full"')
+        if self.tables == "warped" and automatic(self.groups):
+            raise NotSupportedError(
+                f'groups={self.groups!r} finds pairs for joint tables, and tables="warped" has one scale a feature; '
+                'use groups="singles", or tables="full"'
+            )
         if self.link == "sqrt" and self.axioms is None:
             raise NotSupportedError(
                 'link="sqrt" learns the squared distance, which has no sign, and axioms=None allows it below 0, where it has '
@@ -92,6 +98,11 @@ class Recipe:
         if not all(isinstance(t, Penalty) for t in terms):
             raise InputError(f"penalty={self.penalty!r} must be a name, a Penalty, a sequence of them, or None")
         return terms
+
+    @property
+    def joint(self) -> JointGroups:
+        """Knots and share of the penalty of groups of several features."""
+        return self.groups if isinstance(self.groups, JointGroups) else JointGroups(())
 
     @property
     def symmetry_of_columns(self) -> str:

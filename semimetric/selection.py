@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from ._checks import check_choice
 from ._errors import InputError, SemimetricWarning
-from ._types import Floats, Pairs
+from ._types import Floats, Integers, Pairs
 from .fitting import (
     Baseline,
     Structure,
@@ -37,7 +37,7 @@ from .recipe import Recipe
 from .schema import Names
 from .supervision import item_disjoint_splits
 
-__all__ = ["Candidate", "Choice", "Choices", "decide", "simplest"]
+__all__ = ["Candidate", "Choice", "Choices", "decide", "drawn_splits", "simplest", "weights_along"]
 
 _ALPHAS = (1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2, 1e-1)
 _KNOTS = {"full": (3, 4, 6, 8, 12, 16), "warped": (2, 3, 4, 6, 8, 12)}
@@ -124,11 +124,8 @@ def decide(
     if not (auto_knots or auto_alpha):
         return recipe, Choices()
     check_choice("tables", recipe.tables, tuple(_KNOTS))
-    rng = np.random.default_rng(recipe.random_state)
-    if len(pairs) > _MOST_PAIRS:
-        rows = np.sort(rng.choice(len(pairs), _MOST_PAIRS, replace=False))
-        pairs, y, weight = pairs.take(rows), y[rows], weight[rows]
-    splits = list(item_disjoint_splits(pairs, n_splits=_SPLITS, random_state=recipe.random_state))
+    rows, splits = drawn_splits(pairs, recipe.random_state)
+    pairs, y, weight = pairs.take(rows), y[rows], weight[rows]
     knots = _KNOTS[recipe.tables] if auto_knots else (recipe.n_knots,)
     alphas = _ALPHAS if auto_alpha else (recipe.alpha,)
     choices: list[Choice] = []
@@ -141,6 +138,14 @@ def decide(
         raise InputError(f"every number of knots in {knots} gives more than {_MOST_COLUMNS} weights; set n_knots= and alpha=")
     found = Choices(choices)
     return replace(recipe, n_knots=found.chosen.n_knots, alpha=found.chosen.alpha), found
+
+
+def drawn_splits(pairs: Pairs, random_state: int | None) -> tuple[Integers, list[tuple[Integers, Integers]]]:
+    """Rows of the pairs that candidates are compared on, and of these the rows that train and that validate."""
+    rows = np.arange(len(pairs))
+    if len(pairs) > _MOST_PAIRS:
+        rows = np.sort(np.random.default_rng(random_state).choice(len(pairs), _MOST_PAIRS, replace=False))
+    return rows, list(item_disjoint_splits(pairs.take(rows), n_splits=_SPLITS, random_state=random_state))
 
 
 def simplest(choices: Sequence[C]) -> C:
@@ -178,17 +183,25 @@ def _compare(recipe: Recipe, structure: Any, task: Task, splits: Sequence[Any], 
 
 def _path(recipe: Recipe, structure: Structure, base: Baseline, part: Task, held: Task, alphas: Sequence[float]) -> Floats:
     """Held-out losses along the strengths, strong to weak, each fit warm from the one before."""
-    moments = part.design(structure, structure.embedding, recipe.n_jobs).moments(part.scaled, part.weight)
     loss, n = resolve_loss(recipe.loss), structure.embedding.n_columns
     whole = structure.embedding.expanded(np.zeros(n))[0]
     design = held.design(structure, whole, recipe.n_jobs)
-    losses, start = np.zeros(len(alphas)), None
+    losses = np.zeros(len(alphas))
+    for k, found in weights_along(recipe, structure, base, part, alphas):
+        weights = np.concatenate([structure.embedding.expanded(found[:n])[1], found[n:]])
+        losses[k] = loss.value(design.matvec(weights) - held.scaled, held.weight)
+    return losses
+
+
+def weights_along(
+    recipe: Recipe, structure: Structure, base: Baseline, part: Task, alphas: Sequence[float]
+) -> Iterator[tuple[int, Floats]]:
+    """Which strength, and its weights by least squares: strong to weak."""
+    moments, start = part.design(structure, structure.embedding, recipe.n_jobs).moments(part.scaled, part.weight), None
     for k, alpha in sorted(enumerate(alphas), key=lambda a: -a[1]):
         trial = replace(recipe, alpha=alpha)
         terms = make_terms(trial, structure, base)
         penalty = total(trial.penalties(structure.embedding), terms.columns)
         start = least_squares(moments, penalty, terms.lower, start).weights
         start = terms.settled(start, penalty, moments.norms)
-        weights = np.concatenate([structure.embedding.expanded(start[:n])[1], start[n:]])
-        losses[k] = loss.value(design.matvec(weights) - held.scaled, held.weight)
-    return losses
+        yield k, start

@@ -20,12 +20,14 @@ from .embeddings.mixed import scales_of
 from .embeddings.pairs import PairEmbedding
 from .embeddings.warped import WarpedEmbedding
 from .grids import Grid
+from .knots import knot_counts
 from .programs.design import PairDesign
 from .recipe import Recipe
 from .schema import Names, Schema
 
 __all__ = ["Structure", "Task", "build", "check_varied", "ends", "make_task"]
 
+_MOST_KNOTS = np.iinfo(np.uint16).max
 _UNITS = (1e-290, 1e290)  # of the mean target: beyond, weights in the user's units overflow or lose their digits
 
 
@@ -62,24 +64,32 @@ def build(recipe: Recipe, items: Floats, names: Names) -> Structure:
     )
     features = directions.append(items) if directions else items
     embedded = schema if directions is None else schema.extended(directions.names, directions.uses)
-    grid = _grid(recipe, features, embedded)
-    groups = resolve_groups(recipe.groups, grid.n_features, embedded.names)
+    groups = resolve_groups(recipe.groups, features.shape[1], embedded.names)
+    grid = _grid(recipe, features, embedded, groups)
     if not (recipe.base_distances or any(grid.varies[f] for group in groups for f in group)):
         raise InputError("every feature that groups= names is constant; at least one that differs is required: name others")
     bases = base_functions(recipe.base_distances, items, schema)
     return Structure(schema.names, directions, _embedding(recipe, grid, groups), bases, schema)
 
 
-def _grid(recipe: Recipe, features: Floats, schema: Schema) -> Grid:
+def _grid(recipe: Recipe, features: Floats, schema: Schema, groups: Sequence[tuple[int, ...]]) -> Grid:
     """Knots placed among the features, or as they are given."""
     if isinstance(recipe.knots, str):
+        n_knots = recipe.n_knots
+        if recipe.joint.n_knots is not None:
+            n_knots = _with_joint(knot_counts(n_knots, features.shape[1], _MOST_KNOTS), groups, recipe.joint.n_knots)
         return Grid.fit_encoded(
-            features, schema, n_knots=recipe.n_knots, strategy=recipe.knots, random_state=recipe.random_state,
-            names=schema.names,
-        )  # fmt: skip
+            features, schema, n_knots=n_knots, strategy=recipe.knots, random_state=recipe.random_state, names=schema.names
+        )
     if len(recipe.knots) != features.shape[1]:
         raise InputError(f"knots are given for {len(recipe.knots)} features, but there are {features.shape[1]}")
     return Grid([f.whole_knots(k) for f, k in zip(schema.features, recipe.knots, strict=True)], schema.kinds, schema.missing)
+
+
+def _with_joint(counts: Integers, groups: Sequence[tuple[int, ...]], n_joint: int) -> list[int]:
+    """Numbers of knots, ``n_joint`` for features of groups of several."""
+    joint = {f for group in groups if len(group) > 1 for f in group}
+    return [n_joint if f in joint else int(k) for f, k in enumerate(counts)]
 
 
 def _embedding(recipe: Recipe, grid: Grid, groups: Sequence[tuple[int, ...]]) -> PairMap:

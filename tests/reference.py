@@ -137,3 +137,22 @@ def vector_row(x, knots, groups, *, missing="error", zeros=False):
                 row.append(whole.get(vertex, 0.0))
                 names.append(tuple(zip(group, coordinates, strict=True)))
     return np.array(row), names
+
+
+def cone(x, anchor, p):
+    """||x - a||_p^p, or the largest difference for p = inf; a missing value adds nothing."""
+    gaps = [abs(u - v) for u, v in zip(x, anchor, strict=True) if u == u]
+    return max(gaps, default=0.0) if p == np.inf else sum(gap**p for gap in gaps)
+
+
+def conic_row(x, sets, p, expand, concatenate=True):
+    """phi of paper 4, Section 2 and §S.2, for sets of anchors."""
+    row = [value if value == value else 0.0 for value in x]
+    for anchors in sets:
+        nearest = min(anchors, key=lambda a: cone(x, a, p))
+        if expand == "one":
+            row.append(cone(x, nearest, p))
+            continue
+        for anchor in anchors if concatenate else [nearest]:
+            row.extend(cone([u], [v], p) for u, v in zip(x, anchor, strict=True))
+    return row

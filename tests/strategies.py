@@ -73,3 +73,18 @@ def pair_settings(draw, n=3, max_size=2):
     """A grid, groups on it, and two sets of n points."""
     grid = draw(grids())
     return grid, draw(groups(grid.n_features, max_size)), draw(points(grid, n)), draw(points(grid, n))
+
+
+POWERS = (0.5, 1.0, 1.5, 2.0, 3.0, np.inf)
+
+
+@st.composite
+def conic_settings(draw, n=5, max_sets=2, max_features=3):
+    """Items (n, d) and sets of anchors in quarters, so that ties occur, and a power."""
+    d = draw(st.integers(1, max_features))
+
+    def rows(k):
+        return draw(hnp.arrays(np.float64, (k, d), elements=st.integers(-12, 12).map(lambda v: v / 4.0)))
+
+    sets = [rows(draw(st.integers(1, 4))) for _ in range(draw(st.integers(1, max_sets)))]
+    return rows(n), sets, draw(st.sampled_from(POWERS))

@@ -15,7 +15,7 @@ _errors _types _extras _checks _storage _threads
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
 _kernels.metric _kernels.vectors _kernels.interactions
 columns schema knots grids callables supervision datasets
-embeddings.maps
+embeddings.maps embeddings.anchors embeddings.conic embeddings.separation
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
 embeddings.pairs embeddings.gaps embeddings.mixed
 embeddings.reservoir embeddings.placement embeddings.knotted embeddings.feature_pairs embeddings.ranking
@@ -29,11 +29,11 @@ solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
 recipe task assembly fitting streaming selection margins margin_selection
-neighbourhoods large_margin voting large_margin_selection explanations
+neighbourhoods large_margin voting large_margin_selection group_screening group_sources group_selection explanations
 estimators.base estimators.regressor estimators.approximator estimators.tuples
 estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 estimators.large_margin estimators.classifier
-persistence plotting explanation_plots demo frames conditions item_columns commands search_commands
+persistence plotting conic_plots explanation_plots demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__
 """.split()
 

@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semimetric import (
+    ConicEmbedding,
     DistanceApproximator,
     DistanceRegressor,
     EvenDirections,
@@ -102,6 +103,9 @@ CHECKED = [
     TripletsOf(TripletLearner(n_knots=3, alpha=1e-2, directions="discriminant")),
     EvenDirections(n_directions=3),
     HistogramsOfAnyLength(),
+    ConicEmbedding(),
+    ConicEmbedding(2, "each", anchors="class", concatenate=False),
+    ConicEmbedding(float("inf"), anchors="kmeans", n_anchors=2, missing="zeros", dtype=np.float32),
 ]
 
 

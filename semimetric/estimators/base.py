@@ -111,6 +111,12 @@ class LearnedDistance(BaseEstimator):
         check_is_fitted(self, "semimetric_")
         return self.semimetric_
 
+    @property
+    def groups_(self) -> tuple[tuple[int, ...], ...]:
+        """Features that have a table together, or alone, by number: of directions those behind the raw features."""
+        check_is_fitted(self, "semimetric_")
+        return self.semimetric_.embedding.groups
+
     def transform(self, X: ArrayLike) -> Floats:
         """Coordinates whose L1 distance is the learned distance; only for ``tables="warped"``.
 

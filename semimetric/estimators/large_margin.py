@@ -14,8 +14,11 @@ from .._checks import check_alpha, check_choice, check_count, check_weights
 from .._errors import InputError, warn
 from .._threads import one_blas_thread
 from .._types import ArrayLike, Floats, Integers
+from ..embeddings.groups import Groups
 from ..embeddings.labelled import LABELLED
 from ..explanations import importances
+from ..group_selection import choose_groups, without_joint
+from ..group_sources import Labels
 from ..large_margin import Classes, LargeMargin, learn, structure_of
 from ..large_margin_selection import decide_large_margin
 from ..programs.losses import Loss, resolve_loss
@@ -51,8 +54,9 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
     n_passes : int, default 3
     n_knots : int, sequence of int or "auto", default "auto"
     knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
-    groups : "singles" (default), "pairs" or sequence of tuples of int or str
-        Features modelled jointly; more than one needs ``tables="full"``.
+    groups : "singles" (default), "pairs", "auto", AutoGroups, JointGroups or sequence of tuples of int or str
+        Features modelled jointly; more than one needs ``tables="full"``. "auto" finds pairs worth a joint table, as in
+        `DistanceRegressor`, by the votes of neighbours on items held out: some 50 fits for the first pair.
     directions : "auto" (default), "lda", "nca", "discriminant", "pca", None, or as in `DistanceRegressor`
         Combinations of features that join the raw ones: linear discriminants, neighbourhood components, discriminants that
         bend at knots. "auto" tries "nca" and "discriminant".
@@ -90,6 +94,10 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
     choices_ : LargeMarginChoices
         What "auto" compared; printed, a table.
     recipe_ : Recipe
+    groups_ : tuple of tuples of int
+        Groups of features of the distance.
+    group_choices_ : GroupChoices
+        What ``groups="auto"`` compared; printed, a table.
     n_features_in_ : int
 
     Examples
@@ -110,7 +118,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         n_passes: int = 3,
         n_knots: int | Sequence[int] | str = "auto",
         knots: str | Sequence[ArrayLike] = "quantile",
-        groups: str | Sequence[Sequence[int | str]] = "singles",
+        groups: Groups = "singles",
         directions: Any = "auto",
         tables: str = "auto",
         axioms: str = "semimetric",
@@ -175,7 +183,10 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         classes = self._labelled(items, y, sample_weight)
         check_varied(np.nan_to_num(classes.items, nan=np.pi))  # a value that is missing differs from any that is there
         with one_blas_thread():
-            self.recipe_, self.choices_ = decide_large_margin(recipe, rule, classes, schema, auto)
+            singles, self.choices_ = decide_large_margin(without_joint(recipe), rule, classes, schema, auto)
+            self.recipe_, self.group_choices_ = choose_groups(
+                recipe.groups, singles, Labels(classes, rule, schema), knots="n_knots" in auto
+            )  # fmt: skip
             structure = structure_of(self.recipe_, classes, schema)
             learned = learn(self.recipe_, rule, structure, classes)
         self.n_features_in_, self.passes_ = items.shape[1], learned.passes

@@ -31,8 +31,9 @@ class PairLearner(ClassifierMixin, TupleLearner):
     n_knots : int, sequence of int or "auto", default "auto"
         Knots a feature; "auto" chooses on held-out pairs whose items are in no pair trained on.
     knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
-    groups : "singles" (default), "pairs" or sequence of tuples of int or str
-        Features modelled jointly; more than one needs ``tables="full"``.
+    groups : "singles" (default), "pairs", "auto", AutoGroups, JointGroups or sequence of tuples of int or str
+        Features modelled jointly; more than one needs ``tables="full"``. "auto" finds pairs worth a joint table, as in
+        `DistanceRegressor`, by errors on held-out tuples.
     directions : "auto" (default), "discriminant", None, or as in `DistanceRegressor`
         "discriminant" adds up to 10 piecewise-linear directions in which far pairs differ most and near ones least; "auto"
         adds them unless raw features alone err less on held-out pairs by more than a standard error. It adds none to a single
@@ -73,6 +74,10 @@ class PairLearner(ClassifierMixin, TupleLearner):
     choices_ : MarginChoices
         What "auto" compared; printed, a table.
     recipe_ : Recipe
+    groups_ : tuple of tuples of int
+        Groups of features of the distance.
+    group_choices_ : GroupChoices
+        What ``groups="auto"`` compared; printed, a table.
     n_features_in_ : int
 
     Examples

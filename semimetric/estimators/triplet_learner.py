@@ -29,6 +29,9 @@ categorical_features, periodic, missing, preprocessor, n_jobs, random_state, ver
     choices_ : MarginChoices
         What "auto" compared; printed, a table.
     recipe_ : Recipe
+    groups_ : tuple of tuples of int
+    group_choices_ : GroupChoices
+        As in `PairLearner`.
     n_features_in_ : int
 
     Examples

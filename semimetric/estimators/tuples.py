@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from .._checks import check_choice, check_weights
 from .._threads import one_blas_thread
 from .._types import ArrayLike, Comparisons, Floats, Tuples
+from ..embeddings.groups import Groups
+from ..group_selection import choose_groups, without_joint
+from ..group_sources import ComparedTuples
 from ..margin_selection import decide_margins
 from ..margins import Compared, Evidence, fit_margins
 from ..outside import warn_outside
@@ -40,7 +43,7 @@ class TupleLearner(LearnedDistance):
         *,
         n_knots: int | Sequence[int] | str = "auto",
         knots: str | Sequence[ArrayLike] = "quantile",
-        groups: str | Sequence[Sequence[int | str]] = "singles",
+        groups: Groups = "singles",
         directions: Any = "auto",
         tables: str = "warped",
         axioms: str = "semimetric",
@@ -95,9 +98,13 @@ class TupleLearner(LearnedDistance):
         """Decide, fit and record."""
         check_varied(evidence.tuples.used)
         with one_blas_thread():
-            self.recipe_, self.choices_ = decide_margins(
-                recipe, evidence, names, directions=isinstance(self.directions, str) and self.directions == "auto",
-                knots=isinstance(self.n_knots, str), alpha=isinstance(self.alpha, str),
+            knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
+            singles, self.choices_ = decide_margins(
+                without_joint(recipe), evidence, names, knots=knots, alpha=alpha,
+                directions=isinstance(self.directions, str) and self.directions == "auto",
+            )  # fmt: skip
+            self.recipe_, self.group_choices_ = choose_groups(
+                recipe.groups, singles, ComparedTuples(evidence, names), knots=knots
             )  # fmt: skip
             semimetric, solution, extra = fit_margins(self.recipe_, evidence, names)
         self.n_features_in_ = evidence.tuples.items.shape[1]
