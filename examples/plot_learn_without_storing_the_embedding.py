@@ -1,5 +1,5 @@
 """Can a machine learn from columns that it never stores?
-=======================================================
+======================================================
 
 Half-moons in two features, and eight features of noise. PL2 makes a column of every cell corner of every pair of features. The
 matrix of those columns grows with the rows; the machine does not, because it embeds a few rows at a time, takes its steps, and

@@ -1,4 +1,5 @@
 """What does each feature add to the score of a class?
+===================================================
 
 A linear machine on PL2 is a sum of functions of one feature and of two. The functions of two can hold functions of one, so
 the sum is first split in the only way in which they do not (`Shapes.purified`); the machine stays the same.
@@ -25,9 +26,10 @@ spread = np.array([[np.ptp(s.curves[f]) for f in s.curves] for s in shapes]).sum
 strongest = np.argsort(spread)[::-1][:2]
 pair = max(shapes[1].tables, key=lambda p: np.ptp(shapes[1].tables[p]))
 
-_, axes = plt.subplots(1, 3, figsize=(13, 3.6), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 for ax, feature in zip(axes, strongest, strict=False):
     for name, functions in zip(wine.target_names, shapes, strict=True):
         plot_curve(functions, int(feature), ax, name=wine.feature_names[feature], label=name)
 names = [wine.feature_names[f] for f in pair]
 plot_surface(shapes[1], pair, axes[2], names=names).set_title(f"class_1: {names[0]} with {names[1]}", fontsize=9)
+figure.suptitle("What does each feature add to the score of a class?")

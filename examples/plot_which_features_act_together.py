@@ -1,5 +1,5 @@
 """Which features act together?
-===============================
+============================
 
 The true distance compares how far two places are from the centre of a town, which takes both coordinates at once, and adds
 what their heights differ by; three more features play no part. Tables of single features cannot say that. Of the fifteen pairs
