@@ -12,6 +12,8 @@ from ._errors import (
 )
 from ._storage import package_version
 from .axioms import Axioms
+from .classifiers.boundary import BoundaryPoints
+from .classifiers.support import SupportPointClassifier
 from .distance import Semimetric
 from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
@@ -36,6 +38,7 @@ __version__ = package_version()
 __all__ = [
     "Absolute",
     "Axioms",
+    "BoundaryPoints",
     "ConvergenceWarning",
     "DistanceApproximator",
     "DistanceCallError",
@@ -73,6 +76,7 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "StorageError",
+    "SupportPointClassifier",
     "TripletLearner",
     "load",
 ]

@@ -13,8 +13,8 @@ ROOT = Path(semimetric.__file__).parent
 ORDER = """
 _errors _types _extras _checks _storage _threads
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
-_kernels.metric
-columns schema knots grids callables supervision datasets
+_kernels.metric _kernels.support
+columns schema knots grids callables supervision datasets shapes
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
 embeddings.pairs embeddings.gaps embeddings.mixed
 embeddings.scales embeddings.directions embeddings.discriminants embeddings.labelled embeddings.histograms embeddings.states
@@ -30,11 +30,12 @@ neighbourhoods large_margin voting large_margin_selection explanations
 estimators.base estimators.regressor estimators.approximator estimators.tuples
 estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 estimators.large_margin estimators.classifier
+classifiers.support_pairs classifiers.boundary classifiers.support
 persistence plotting explanation_plots demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__
 """.split()
 
-EMPTY = {"_kernels", "embeddings", "estimators", "neighbors"}  # packages that hold a docstring only
+EMPTY = {"_kernels", "classifiers", "embeddings", "estimators", "neighbors"}  # packages that hold a docstring only
 OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "skimage"}
 GRAB_BAGS = {"utils", "util", "core", "common", "helpers", "misc"}
 

@@ -13,12 +13,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semimetric import (
+    BoundaryPoints,
     DistanceApproximator,
     DistanceRegressor,
     EvenDirections,
     HistogramFeatures,
     InputError,
     PairLearner,
+    SupportPointClassifier,
     TripletLearner,
 )
 
@@ -102,6 +104,8 @@ CHECKED = [
     TripletsOf(TripletLearner(n_knots=3, alpha=1e-2, directions="discriminant")),
     EvenDirections(n_directions=3),
     HistogramsOfAnyLength(),
+    BoundaryPoints(),
+    SupportPointClassifier(),
 ]
 
 
