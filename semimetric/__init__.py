@@ -13,6 +13,7 @@ from ._errors import (
 from ._storage import package_version
 from .axioms import Axioms
 from .classifiers.boundary import BoundaryPoints
+from .classifiers.dplm import DPLMClassifier
 from .classifiers.support import SupportPointClassifier
 from .distance import Semimetric
 from .embeddings.directions import EvenDirections
@@ -40,6 +41,7 @@ __all__ = [
     "Axioms",
     "BoundaryPoints",
     "ConvergenceWarning",
+    "DPLMClassifier",
     "DistanceApproximator",
     "DistanceCallError",
     "DistanceRegressor",

@@ -13,7 +13,7 @@ ROOT = Path(semimetric.__file__).parent
 ORDER = """
 _errors _types _extras _checks _storage _threads
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
-_kernels.metric _kernels.support
+_kernels.metric _kernels.support _kernels.draws _kernels.mixture
 columns schema knots grids callables supervision datasets shapes
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
 embeddings.pairs embeddings.gaps embeddings.mixed
@@ -31,6 +31,7 @@ estimators.base estimators.regressor estimators.approximator estimators.tuples
 estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 estimators.large_margin estimators.classifier
 classifiers.support_pairs classifiers.boundary classifiers.support
+classifiers.mixture_prior classifiers.mixture_em classifiers.chains classifiers.pieces classifiers.dplm
 persistence plotting explanation_plots demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__
 """.split()

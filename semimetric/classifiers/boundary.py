@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from .._types import ArrayLike, Floats, Integers
 from ..distance import Semimetric
 from .support_pairs import Places, SupportPairs, find_support_pairs, settle
 
-__all__ = ["BoundaryPoints", "check_classes", "check_semimetric", "support_of"]
+__all__ = ["Boundary", "BoundaryPoints", "check_classes", "check_semimetric", "support_of"]
 
 
 def check_classes(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Any, Integers]:
@@ -46,6 +47,40 @@ def check_semimetric(semimetric: Any, n_features: int) -> None:
 def support_of(pairs: SupportPairs) -> tuple[Integers, Integers]:
     """Places that are support points of some, and those that are support points of themselves."""
     return np.union1d(pairs.own, pairs.other), np.flatnonzero(pairs.own == np.arange(len(pairs.own)))
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """Boundary points and directions (m, d), equation 9, with the places whose class is 1 positive.
+
+    Parameters
+    ----------
+    points, directions : ndarray of shape (m, d)
+        In the order of their support points, so that the order of the items plays no part.
+    rows : ndarray of shape (m, 2)
+        Items that are the positive and the negative support point.
+    counts : ndarray of shape (m,)
+        Items that lead to each.
+    member : ndarray of shape (n_items,)
+        Which one each item leads to.
+    """
+
+    points: Floats
+    directions: Floats
+    rows: Integers
+    counts: Integers
+    member: Integers
+
+    @classmethod
+    def of(cls, places: Places, pairs: SupportPairs) -> Boundary:
+        """Those of the distinct pairs of support points."""
+        positive = (places.codes == 1)[:, None]
+        ends = np.where(positive, np.column_stack([pairs.own, pairs.other]), np.column_stack([pairs.other, pairs.own]))
+        distinct, member = np.unique(ends, axis=0, return_inverse=True)
+        member = member.reshape(-1)[places.place]
+        plus, minus = places.points[distinct[:, 0]], places.points[distinct[:, 1]]
+        counts = np.bincount(member, minlength=len(distinct))
+        return cls(plus / 2 + minus / 2, plus - minus, places.rows[distinct], counts, member)
 
 
 class BoundaryPoints(BaseEstimator):
@@ -123,15 +158,9 @@ class BoundaryPoints(BaseEstimator):
         return self
 
     def _keep_boundary(self, places: Places, pairs: SupportPairs) -> None:
-        """Boundary points in the order of their support points, so that the order of the items plays no part."""
-        positive = places.codes == 1
-        ends = np.where(positive[:, None], np.column_stack([pairs.own, pairs.other]), np.column_stack([pairs.other, pairs.own]))
-        distinct, member = np.unique(ends, axis=0, return_inverse=True)
-        member = member.reshape(-1)
-        plus, minus = places.points[distinct[:, 0]], places.points[distinct[:, 1]]
-        self.boundary_points_, self.directions_ = plus / 2 + minus / 2, plus - minus
-        self.pairs_, self.boundary_of_ = places.rows[distinct], member[places.place]
-        self.multiplicities_ = np.bincount(self.boundary_of_, minlength=len(distinct))
+        found = Boundary.of(places, pairs)
+        self.boundary_points_, self.directions_, self.pairs_ = found.points, found.directions, found.rows
+        self.multiplicities_, self.boundary_of_ = found.counts, found.member
         start, x = places.points[pairs.other], places.points
         self.edge_points_ = (start + pairs.cut[:, None] * (x - start))[places.place]
 
