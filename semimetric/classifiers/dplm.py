@@ -35,8 +35,8 @@ def _has_probabilities(model: DPLMClassifier) -> bool:
 class DPLMClassifier(ClassifierMixin, BaseEstimator):
     """Classes separated by pieces of planes, as many as the data ask for (Gai & Zhang 2010).
 
-    Boundary points x and directions v (`BoundaryPoints`) are a Dirichlet process mixture of planes, equations 11 to 22, each with
-    a centre mu and a normal w, |w|^2 the precision across it:
+    Boundary points x and directions v (`BoundaryPoints`) are a Dirichlet process mixture of planes, equations 11 to 22,
+    each with a centre mu and a normal w, |w|^2 the precision across it:
 
         x ~ N(mu, (lambda I + w w')^-1)        v ~ N(0, ((r + t) w'w I - t w w')^-1)
 
@@ -52,11 +52,11 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
         Concentration of the Dirichlet process, > 0: the larger, the more pieces before data are seen.
     n_components : int or None, default None
         A given number of pieces, at most one for each boundary point, by EM; None samples it.
-    local : {"plane", "svm"}, default "plane"
-        A piece separates by its plane, or by a linear support vector machine on the training items of the piece (one class
-        there: by its plane).
-    C : float, default 1.0
-        Of these machines.
+    local : {"svm", "plane"}, default "svm"
+        A piece separates by a linear support vector machine on its training items (by its plane, if they are of one class), or
+        by its plane. The paper has both; where classes overlap the machine is far better, as planes follow every item.
+    C : float, default 10.0
+        Of these machines, for items in units of their largest deviation from the mean.
     w_prior : float, "precision" or "covariance", default 1000.0
         Variance of w in the prior, equation 26, times the mean variance sigma^2 of the boundary points. The equation prints
         ``"covariance"``, sigma^2 itself, so the answer depends on the unit of the features; ``"precision"`` is 1 / sigma^2, the
@@ -120,8 +120,8 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
         *,
         alpha: float = 0.1,
         n_components: int | None = None,
-        local: str = "plane",
-        C: float = 1.0,
+        local: str = "svm",
+        C: float = 10.0,
         w_prior: WPrior = 1000.0,
         counted: bool = False,
         prior_points: str = "boundary",
@@ -169,7 +169,7 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
     def _check(self) -> None:
         check_alpha("alpha", self.alpha, strict=True)
         check_alpha("C", self.C, strict=True)
-        check_choice("local", self.local, ("plane", "svm"))
+        check_choice("local", self.local, ("svm", "plane"))
         check_choice("prior_points", self.prior_points, ("boundary", "items"))
         check_w_prior(self.w_prior)
         for name in ("n_sweeps", "n_auxiliary", "n_chains"):
@@ -178,7 +178,8 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
             check_count("n_components", self.n_components)
         if self._burn_in >= self.n_sweeps:
             raise InputError(
-                f"burn_in={self.burn_in!r} and n_sweeps={self.n_sweeps!r}: sweeps must be left behind the burn-in; raise n_sweeps"
+                f"burn_in={self.burn_in!r} and n_sweeps={self.n_sweeps!r}: sweeps must be left behind the burn-in; "
+                "raise n_sweeps"
             )
 
     @property
@@ -243,8 +244,8 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
     def _say_whether_settled(self, r_hat: float) -> None:
         if not r_hat <= _SETTLED:
             warn(
-                f"the chains have not settled: the split R-hat of their log joint density is {r_hat:.2f}, at most {_SETTLED} is "
-                f"required; look at trace_, and raise n_sweeps={self.n_sweeps} or n_auxiliary={self.n_auxiliary}",
+                f"the chains have not settled: the split R-hat of their log joint density is {r_hat:.2f}, at most {_SETTLED} "
+                f"is required; look at trace_, and raise n_sweeps={self.n_sweeps} or n_auxiliary={self.n_auxiliary}",
                 ConvergenceWarning,
             )
 

@@ -7,8 +7,8 @@ With x the points that set it, sigma^2 = tr(cov x) / d, and lengths measured fro
     w ~ N(0, f I)
 
 Gamma(shape, rate): so E lambda = 1, E r = 0.1, E t = 2; as shape and scale the dimensions would not agree. Equation 26 prints
-the covariance tr(cov x) / d I, which is f = sigma^4 and depends on the unit of the features, as w w' is a precision. f = 1 reads
-it as the inverse, the precision that equations 19 and 27 call for.
+the covariance tr(cov x) / d I, which is f = sigma^4 and depends on the unit of the features, as w w' is a precision. f = 1
+reads it as the inverse, the precision that equations 19 and 27 call for.
 """
 
 from __future__ import annotations

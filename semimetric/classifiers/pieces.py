@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtr
@@ -81,19 +81,21 @@ class Pieces:
 
 
 def with_machines(pieces: Pieces, X: Floats, positive: Integers, C: float) -> Pieces:
-    """Every plane replaced by that of a linear machine on the training items of its piece, where both classes are there."""
+    """Every plane replaced by that of a linear machine on the training items of its piece, where both classes are there.
+
+    The machines see items from their mean, in units of the largest deviation of a value, so that C has no unit.
+    """
     piece, centres, normals = pieces.of_items(X), pieces.centres.copy(), pieces.normals.copy()
+    middle = X.mean(axis=0)
+    unit = np.abs(X - middle).max()
     for j in range(pieces.n_components):
         inside = piece == j
         if len(np.unique(positive[inside])) < 2:
             continue
-        middle = X[inside].mean(axis=0)
-        unit = common_unit(X[inside] - middle)
-        machine = LinearSVC(C=C, dual="auto", max_iter=10_000, random_state=0).fit(
-            (X[inside] - middle) / unit, positive[inside]
-        )
+        machine = LinearSVC(C=C, dual="auto", max_iter=20_000, random_state=0)
+        machine.fit((X[inside] - middle) / unit, positive[inside])
         length = np.linalg.norm(machine.coef_[0])
         if length > 0:
             normals[j] = machine.coef_[0] / length
             centres[j] = middle - unit * machine.intercept_[0] / length * normals[j]
-    return Pieces(pieces.boundary_points, pieces.directions, pieces.components, centres, normals, pieces.steepness)
+    return replace(pieces, centres=centres, normals=normals)
