@@ -32,7 +32,7 @@ estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 estimators.large_margin estimators.classifier
 classifiers.support_pairs classifiers.boundary classifiers.support
 classifiers.mixture_prior classifiers.mixture_em classifiers.chains classifiers.pieces classifiers.dplm
-persistence plotting explanation_plots demo frames conditions item_columns commands search_commands
+persistence plotting explanation_plots boundary_plots demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__
 """.split()
 

@@ -69,8 +69,10 @@ def functions(states, d):
     return np.column_stack(
         [
             size, label[:, 0] == label[:, 1], np.tanh(x[:, 0, 0]), np.tanh(mu[:, 0, -1]), np.tanh(w[:, 0, 0] * w[:, 0, -1]),
-            np.tanh(np.log(lam[:, 0])), np.tanh(np.log(10 * r[:, 0])), np.tanh(np.log(t[:, 0] / 2)), np.tanh(np.log(omega[:, 0])),
-            np.tanh(np.log(along[:, 0])), np.tanh((x**2).mean(axis=(1, 2))), np.tanh(np.log((v**2).sum(axis=2)).mean(axis=1) / 3),
+            np.tanh(np.log(lam[:, 0])), np.tanh(np.log(10 * r[:, 0])), np.tanh(np.log(t[:, 0] / 2)),
+            np.tanh(np.log(omega[:, 0])),
+            np.tanh(np.log(along[:, 0])), np.tanh((x**2).mean(axis=(1, 2))),
+            np.tanh(np.log((v**2).sum(axis=2)).mean(axis=1) / 3),
             np.tanh(np.log(lam * r).mean(axis=1)), np.tanh((w * v)[:, 0, 0] * x[:, 0, 0]),
         ]
     )  # fmt: skip
