@@ -16,6 +16,7 @@ from semimetric import (
     BoundaryPoints,
     DistanceApproximator,
     DistanceRegressor,
+    DPLMClassifier,
     EvenDirections,
     HistogramFeatures,
     InputError,
@@ -106,6 +107,8 @@ CHECKED = [
     HistogramsOfAnyLength(),
     BoundaryPoints(),
     SupportPointClassifier(),
+    DPLMClassifier(n_sweeps=40),
+    DPLMClassifier(n_components=1, local="plane"),
 ]
 
 

@@ -278,7 +278,8 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_queries, 2)
         """
-        positive = self.pieces_[0].probability(self._items(X))
+        items = self._items(X)
+        positive = self.pieces_[0].probability(items)
         return np.column_stack([1 - positive, positive])
 
     def _items(self, X: ArrayLike) -> Floats:

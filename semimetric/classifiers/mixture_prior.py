@@ -58,7 +58,7 @@ def check_w_prior(w_prior: WPrior) -> None:
 
 def base_measure(d: int, sigma: float, w_prior: WPrior) -> Prior:
     """The prior of d features in `Units`."""
-    f = {"precision": 1.0, "covariance": sigma**4}[w_prior] if isinstance(w_prior, str) else float(w_prior)
+    f = _printed(sigma) if w_prior == "covariance" else 1.0 if w_prior == "precision" else float(w_prior)
     if not 0.0 < f < np.inf:
         raise InputError(
             f"w_prior={w_prior!r} is the factor {f:g} in the units of these features, a positive finite one is required; "
@@ -66,3 +66,9 @@ def base_measure(d: int, sigma: float, w_prior: WPrior) -> Prior:
         )
     lam, half = 1.0 + 0.05 * d, 1.0 + 0.5 * d
     return Prior(lam, lam, 1.0 / f, 0.1, half, 10.0 + 5.0 * d, half, 0.5 + 0.25 * d)
+
+
+def _printed(sigma: float) -> float:
+    """Equation 26 in these units; infinity where it overflows."""
+    with np.errstate(over="ignore"):
+        return float(np.float64(sigma) ** 4)
