@@ -139,20 +139,20 @@ def horseshoe(seeds: int = 5) -> None:
 
 
 def growth() -> None:
-    """Sweeps a processor second; boundary points themselves are made of random items, so the posterior plays no part."""
+    """Sweeps a processor second; a third of the items has the wrong class, so that there are many boundary points."""
     rows = []
     for n, d in ((100, 2), (100, 20), (1000, 2), (1000, 20), (5000, 2), (5000, 20)):
         rng = np.random.default_rng(0)
-        X = rng.normal(size=(2 * n, d))
-        y = (np.sin(2 * X[:, 0]) > X[:, 1]).astype(int)
+        X = rng.normal(size=(n, d))
+        y = (np.sin(2 * X[:, 0]) > X[:, 1]) != (rng.random(n) < 1 / 3)
         m = len(BoundaryPoints().fit(X, y).boundary_points_)
-        sweeps = max(20, 100_000 // n)
+        sweeps = 100 + 200_000 // n
         times = []
         for count in (1, 1 + sweeps):
             start = time.process_time()
             model = DPLMClassifier(n_sweeps=count, burn_in=0, n_chains=1, refine=False, local="plane").fit(X, y)
             times.append(time.process_time() - start)
-        row = {"boundary points": m, "dimensions": d, "components": model.n_components_}
+        row = {"items": n, "boundary points": m, "dimensions": d, "components": model.n_components_}
         rows.append(row | {"sweeps a second": sweeps / (times[1] - times[0]), "boundary found in s": times[0]})
     report("growth", rows)
 

@@ -177,26 +177,55 @@ def reassign(points, prior, settings, mixture, rng):
 
 @kernel
 def _turn_normal(basis, values, omega, w, rng):
-    """w of length sqrt(omega) after moves that leave exp(-w' M w / 2) on its sphere as it is; M = basis diag(values) basis'.
+    """Turn w by moves that leave exp(-w' M w / 2) on its sphere as it is; M = basis diag(values) basis', omega = |w|^2.
 
     In the axes of M, a rotation in the plane of two axes keeps all else: first those of the flattest axis with every other,
-    where most of w lies, then every other with one at random.
+    where most of w lies, then every other with one at random. w comes out with length sqrt(omega).
     """
-    d = values.shape[0]
-    y = np.sqrt(omega / (w @ w)) * (basis.T @ w)
+    d, y, length = values.shape[0], np.zeros(values.shape[0]), math.sqrt(omega / _form(w, w))
+    for f in range(d):
+        for g in range(d):
+            y[g] += length * basis[f, g] * w[f]
     for step in range(1, 2 * d - 1):
         a, b = (0, step) if step < d else (step - d + 1, rng.integers(0, d))
         if a != b:
             square = y[a] * y[a] + y[b] * y[b]
-            length = math.sqrt(square)
+            radius = math.sqrt(square)
             angle = turn(math.atan2(y[b], y[a]), 0.25 * square * (values[b] - values[a]), rng)
-            y[a], y[b] = length * math.cos(angle), length * math.sin(angle)
-    return basis @ y
+            y[a], y[b] = radius * math.cos(angle), radius * math.sin(angle)
+    for f in range(d):
+        w[f] = _form(basis[f], y)
+
+
+@kernel
+def _form(a, b):
+    """<a, b>."""
+    total = 0.0
+    for f in range(a.shape[0]):
+        total += a[f] * b[f]
+    return total
+
+
+@kernel
+def _quadratic(a, M):
+    """a' M a."""
+    total = 0.0
+    for f in range(a.shape[0]):
+        total += a[f] * _form(M[f], a)
+    return total
+
+
+@kernel
+def _trace(M):
+    total = 0.0
+    for f in range(M.shape[0]):
+        total += M[f, f]
+    return total
 
 
 @kernel
 def _moments(points, mixture, k, centre):
-    """Copies in component k, its sums of (x - centre) (x - centre)' and of v v'."""
+    """Of component k: sums of (x - centre) (x - centre)' and of v v'."""
     d = points.x.shape[1]
     of_x, of_v = np.zeros((d, d)), np.zeros((d, d))
     for i in range(points.x.shape[0]):
@@ -213,29 +242,35 @@ def _moments(points, mixture, k, centre):
 
 
 @kernel
-def _mean_of(points, mixture, k):
-    total = np.zeros(points.x.shape[1])
+def _mean_of(points, mixture, k, n):
+    """The sum of the points of component k, by n."""
+    mean = np.zeros(points.x.shape[1])
     for i in range(points.x.shape[0]):
         if mixture.labels[i] == k:
-            total += points.weight[i] * points.x[i]
-    return total
+            for f in range(mean.shape[0]):
+                mean[f] += points.weight[i] * points.x[i, f] / n
+    return mean
 
 
 @kernel
 def _update_normal(prior, mixture, k, of_x, of_v, rng):
     """w_k: its direction, then omega; p(w) = (lambda + omega)^((n + 1) / 2) omega^(n d / 2) exp(-w' M w / 2)."""
-    scalars, n, d = mixture.scalars[k], mixture.total[k], mixture.mu.shape[1]
-    r, t = scalars[_R], scalars[_T]
-    M = of_x + prior.eta * np.outer(mixture.mu[k], mixture.mu[k]) - t * of_v
+    scalars, mu, w = mixture.scalars[k], mixture.mu[k], mixture.w[k]
+    n, d, M = mixture.total[k], mu.shape[0], np.empty_like(of_x)
+    r, t, length = scalars[_R], scalars[_T], _trace(of_v)
     for f in range(d):
-        M[f, f] += prior.w_precision + (r + t) * np.trace(of_v)
+        for g in range(d):
+            M[f, g] = of_x[f, g] + prior.eta * mu[f] * mu[g] - t * of_v[f, g]
+        M[f, f] += prior.w_precision + (r + t) * length
     if d > 1:
         values, basis = np.linalg.eigh(M)
-        mixture.w[k] = _turn_normal(np.ascontiguousarray(basis), values, scalars[_OMEGA], mixture.w[k], rng)
-    unit = mixture.w[k] / math.sqrt(mixture.w[k] @ mixture.w[k])
-    a, b = 0.5 * (n * d + d - 2), 0.5 * (n + 1)
-    scalars[_OMEGA] = tilted_gamma(scalars[_OMEGA], a, b, scalars[_LAMBDA], 0.5 * (unit @ M @ unit), rng)
-    mixture.w[k] = unit * math.sqrt(scalars[_OMEGA])
+        _turn_normal(basis, values, scalars[_OMEGA], w, rng)
+    omega = _form(w, w)
+    a, b, e = 0.5 * (n * d + d - 2), 0.5 * (n + 1), 0.5 * _quadratic(w, M) / omega
+    scalars[_OMEGA] = tilted_gamma(scalars[_OMEGA], a, b, scalars[_LAMBDA], e, rng)
+    longer = math.sqrt(scalars[_OMEGA] / omega)
+    for f in range(d):
+        w[f] *= longer
 
 
 @kernel
@@ -244,14 +279,15 @@ def update(points, prior, mixture, rng):
     d = points.x.shape[1]
     for k in range(mixture.size[0]):
         scalars, n = mixture.scalars[k], mixture.total[k]
-        _draw_mean(_mean_of(points, mixture, k) / (prior.eta + n), prior.eta + n, mixture, k, rng)
+        _draw_mean(_mean_of(points, mixture, k, prior.eta + n), prior.eta + n, mixture, k, rng)
         of_x, of_v = _moments(points, mixture, k, mixture.mu[k])
         _update_normal(prior, mixture, k, of_x, of_v, rng)
-        mu, w, omega = mixture.mu[k], mixture.w[k], scalars[_OMEGA]
-        spread = np.trace(of_x) + prior.eta * (mu @ mu)
+        mu, omega = mixture.mu[k], scalars[_OMEGA]
+        spread = _trace(of_x) + prior.eta * _form(mu, mu)
         a, many = prior.lam_shape - 1.0 + 0.5 * (n + 1.0) * (d - 1), 0.5 * n * (d - 1)
         scalars[_LAMBDA] = tilted_gamma(scalars[_LAMBDA], a, 0.5 * (n + 1.0), omega, prior.lam_rate + 0.5 * spread, rng)
-        length, across = omega * np.trace(of_v), omega * np.trace(of_v) - w @ of_v @ w
+        length = omega * _trace(of_v)
+        across = length - _quadratic(mixture.w[k], of_v)
         a, e = prior.r_shape - 1.0 + 0.5 * n, prior.r_rate + 0.5 * length
         scalars[_R] = tilted_gamma(scalars[_R], a, many, scalars[_T], e, rng)
         a, e = prior.t_shape - 1.0, prior.t_rate + 0.5 * max(across, 0.0)
@@ -270,7 +306,8 @@ def _log_prior(prior, mixture, k):
     lam, r, t, omega = mixture.scalars[k, :4]
     mu, w, d = mixture.mu[k], mixture.w[k], mixture.mu.shape[1]
     of_w = d * math.log(prior.w_precision) - prior.w_precision * omega
-    quadratic = lam * (mu @ mu) + (mu @ w) * (mu @ w)
+    along = _form(mu, w)
+    quadratic = lam * _form(mu, mu) + along * along
     of_mu = d * math.log(prior.eta) + (d - 1) * math.log(lam) + math.log(lam + omega) - prior.eta * quadratic
     scalars = _log_gamma_density(lam, prior.lam_shape, prior.lam_rate) + _log_gamma_density(r, prior.r_shape, prior.r_rate)
     scalars += _log_gamma_density(t, prior.t_shape, prior.t_rate)
