@@ -120,6 +120,7 @@ def counts(found: dict, name: str) -> dict[str, object]:
 def horseshoe(seeds: int = 5) -> None:
     """Support points, components by concentration, accuracy on 8,000 further items, and the time of one chain."""
     rows, unseen = [], make_horseshoe(5000, 3000, random_state=1000)
+    DPLMClassifier(n_sweeps=2).fit(*make_horseshoe(20, 12))  # compiles
     for seed in range(seeds):
         X, y = make_horseshoe(random_state=seed)
         found = BoundaryPoints().fit(X, y)
