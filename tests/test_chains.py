@@ -3,7 +3,7 @@ import pytest
 from mixtures import points_of, prior_of
 
 from semimetric.classifiers import chains
-from semimetric.classifiers.chains import Chain, run_chains, split_r_hat
+from semimetric.classifiers.chains import Chain, Schedule, run_chains, split_r_hat
 
 
 @pytest.fixture
@@ -13,7 +13,8 @@ def points(rng):
 
 def run(points, seed=0, **changes):
     parameters = {"alpha": 1.0, "n_sweeps": 250, "burn_in": 25, "n_chains": 2, "n_auxiliary": 3} | changes
-    return run_chains(points, prior_of(2, 100.0), rng=np.random.default_rng(seed), **parameters)
+    n_jobs = parameters.pop("n_jobs", None)
+    return run_chains(points, prior_of(2, 100.0), Schedule(**parameters), rng=np.random.default_rng(seed), n_jobs=n_jobs)
 
 
 def test_chains_are_seeded_and_threads_change_nothing(points):

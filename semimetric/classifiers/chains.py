@@ -17,7 +17,7 @@ from .._threads import map_blocks
 from .._types import Floats, Integers
 from .mixture_em import Planes, grouped, settled_on
 
-__all__ = ["Chain", "Run", "run_chains", "split_r_hat"]
+__all__ = ["Chain", "Run", "Schedule", "run_chains", "split_r_hat"]
 
 _ROUND = 100  # sweeps between looks at the clock, at the votes and at Ctrl-C
 _GROUPS = (1, 8, 3, 16, 5, 2, 12)  # components that chains start with
@@ -86,23 +86,29 @@ class Run:
     interrupted: bool
 
 
+@dataclass(frozen=True)
+class Schedule:
+    """How long, and how many: the parameters of the same names of `DPLMClassifier`."""
+
+    alpha: float
+    n_sweeps: int
+    burn_in: int
+    n_chains: int
+    n_auxiliary: int
+
+
 def run_chains(
     points: Points,
     prior: Prior,
+    schedule: Schedule,
     *,
-    alpha: float,
-    n_sweeps: int,
-    burn_in: int,
-    n_chains: int,
-    n_auxiliary: int,
     rng: np.random.Generator,
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Run:
     """Run the chains, all by the same number of sweeps; Ctrl-C ends them early, and what they found so far is kept."""
-    starts = [_GROUPS[c % len(_GROUPS)] for c in range(n_chains)]
-    generators = rng.spawn(n_chains)
-    chains = [Chain(points, prior, n_start=n, n_auxiliary=n_auxiliary, rng=g) for n, g in zip(starts, generators, strict=True)]
+    chains = _started(points, prior, schedule, rng)
+    n_sweeps, burn_in = schedule.n_sweeps, schedule.burn_in
     half, interrupted = max(n_sweeps // 2, burn_in + 1), False
     traces: list[Floats] = []
     with tqdm(total=n_sweeps, desc="sweeps", disable=not verbose) as bar:
@@ -110,19 +116,28 @@ def run_chains(
             while (done := sum(t.shape[1] for t in traces)) < n_sweeps:
                 wanted, size = _leading(_votes(traces, burn_in, half)), min(_ROUND, n_sweeps - done)
                 step = map_blocks(
-                    lambda c: chains[c.start].advance(size, alpha, wanted),  # noqa: B023 - called at once
-                    n_chains, size=1, n_jobs=n_jobs,
+                    lambda c: chains[c.start].advance(size, schedule.alpha, wanted),  # noqa: B023 - called at once
+                    len(chains), size=1, n_jobs=n_jobs,
                 )  # fmt: skip
                 traces.append(np.stack(step))
                 bar.update(size)
         except KeyboardInterrupt:
             interrupted = True
-    trace = np.concatenate(traces, axis=1) if traces else np.empty((n_chains, 0, 3))
+    trace = np.concatenate(traces, axis=1) if traces else np.empty((len(chains), 0, 3))
     votes = _votes([trace], burn_in, half)
     if not votes.any():  # interrupted before there was one
         votes = np.bincount([int(chain.state.size[0]) for chain in chains])
     planes, labels = _estimate(chains, _leading(votes))
     return Run(planes, labels, votes / votes.sum(), trace, split_r_hat(trace[:, burn_in:, 0]), interrupted)
+
+
+def _started(points: Points, prior: Prior, schedule: Schedule, rng: np.random.Generator) -> list[Chain]:
+    """Chains that start with different numbers of components."""
+    starts = [_GROUPS[c % len(_GROUPS)] for c in range(schedule.n_chains)]
+    return [
+        Chain(points, prior, n_start=n, n_auxiliary=schedule.n_auxiliary, rng=generator)
+        for n, generator in zip(starts, rng.spawn(schedule.n_chains), strict=True)
+    ]
 
 
 def _votes(traces: list[Floats], burn_in: int, half: int) -> Integers:

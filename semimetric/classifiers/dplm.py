@@ -17,7 +17,7 @@ from .._kernels.mixture import Points
 from .._types import ArrayLike, Floats
 from ..distance import Semimetric
 from .boundary import Boundary, check_classes, check_semimetric
-from .chains import Run, run_chains
+from .chains import Run, Schedule, run_chains
 from .mixture_em import climb, fit_planes
 from .mixture_prior import Units, WPrior, base_measure, check_w_prior
 from .pieces import Pieces, with_machines
@@ -60,10 +60,12 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
     w_prior : float, "precision" or "covariance", default 1000.0
         Variance of w in the prior, equation 26, times the mean variance sigma^2 of the boundary points. The equation prints
         ``"covariance"``, sigma^2 itself, so the answer depends on the unit of the features; ``"precision"`` is 1 / sigma^2, the
-        number 1. Neither is vague: both hold |w| near 1 / sigma, planes as thick as the whole boundary.
+        number 1, which holds |w| near 1 / sigma, planes as thick as the whole boundary. 1000 is vague, as the paper wants its
+        prior, and gives the six pieces of its horseshoe whatever alpha is; but a vague prior makes pieces dear, so that few
+        items get one: ``"precision"`` gives them more.
     counted : bool, default False
         Whether a boundary point counts once for every item that leads to it, in the likelihood and in the urn, its copies
-        sharing a component; or once.
+        sharing a component; or once. Counted points rarely change their component, and chains hardly mix.
     prior_points : {"boundary", "items"}, default "boundary"
         What x^m is in equations 25 to 27, whose mean and covariance set the prior.
     n_sweeps : int, default 10000
@@ -210,10 +212,8 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
 
     def _sample(self, points: Points, prior: Any, rng: np.random.Generator, n_sweeps: int) -> tuple[Any, Any, Run]:
         """The state that the chains settle on, refined."""
-        run = run_chains(
-            points, prior, alpha=self.alpha, n_sweeps=n_sweeps, burn_in=self._burn_in, n_chains=self.n_chains,
-            n_auxiliary=self.n_auxiliary, rng=rng, n_jobs=self.n_jobs, verbose=self.verbose,
-        )  # fmt: skip
+        schedule = Schedule(float(self.alpha), n_sweeps, self._burn_in, self.n_chains, self.n_auxiliary)
+        run = run_chains(points, prior, schedule, rng=rng, n_jobs=self.n_jobs, verbose=self.verbose)
         if not self.refine:
             return run.planes, run.labels, run
         size = len(run.planes.lam)
