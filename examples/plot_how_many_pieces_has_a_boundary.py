@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 
 from semimetric import BoundaryPoints, DPLMClassifier, SupportPointClassifier
 from semimetric.boundary_plots import plot_boundary_points, plot_n_components, plot_pieces
-from semimetric.shapes import make_horseshoe
+from semimetric.planar_datasets import make_horseshoe
 
 X, y = make_horseshoe()
 unseen, truth = make_horseshoe(5000, 3000, random_state=1)

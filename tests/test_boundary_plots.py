@@ -4,7 +4,7 @@ from cases import assert_refused
 
 from semimetric import BoundaryPoints, DPLMClassifier
 from semimetric.boundary_plots import plot_boundary_points, plot_n_components, plot_pieces
-from semimetric.shapes import make_horseshoe
+from semimetric.planar_datasets import make_horseshoe
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 pytestmark = pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")

@@ -8,7 +8,7 @@ from scipy.stats import norm
 from semimetric import ConvergenceWarning, DPLMClassifier, SemimetricWarning
 from semimetric.classifiers import dplm
 from semimetric.classifiers.chains import Chain
-from semimetric.shapes import make_horseshoe, make_s_shape
+from semimetric.planar_datasets import make_horseshoe, make_s_shape
 
 pytestmark = pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
 PLANES = {"local": "plane", "n_sweeps": 300, "n_chains": 1}
