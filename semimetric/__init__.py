@@ -12,6 +12,9 @@ from ._errors import (
 )
 from ._storage import package_version
 from .axioms import Axioms
+from .classifiers.boundary import BoundaryPoints
+from .classifiers.dplm import DPLMClassifier
+from .classifiers.support import SupportPointClassifier
 from .distance import Semimetric
 from .embeddings.conic import ConicEmbedding
 from .embeddings.directions import EvenDirections
@@ -46,8 +49,10 @@ __all__ = [
     "AutoGroups",
     "Axioms",
     "BSplineEmbedding",
+    "BoundaryPoints",
     "ConicEmbedding",
     "ConvergenceWarning",
+    "DPLMClassifier",
     "DistanceApproximator",
     "DistanceCallError",
     "DistanceRegressor",
@@ -92,6 +97,7 @@ __all__ = [
     "Squared",
     "SquaredHinge",
     "StorageError",
+    "SupportPointClassifier",
     "TripletLearner",
     "load",
 ]

@@ -170,3 +170,19 @@ def bspline(i, degree, x, knots):
 def differences(n, order):
     """D_order of paper 1, section 3: the power of D_1, with 1 on the diagonal and -1 below it."""
     return np.linalg.matrix_power(np.eye(n) - np.eye(n, k=-1), order)
+
+
+def support_pair(X, y, i):
+    """s+ and s- of item i as rows of X, and the cut, by equations 3 and 7 of paper 3; no two items at one place."""
+    order = sorted(range(len(X)), key=lambda k: tuple(X[k]))  # of equals the first in lexicographic order
+
+    def squared(a, b):
+        return sum((u - v) ** 2 for u, v in zip(a, b, strict=True))
+
+    other = min((k for k in order if y[k] != y[i]), key=lambda k: squared(X[k], X[i]))
+    best, cut = i, 0.5
+    for k in (k for k in order if y[k] == y[i]):
+        inner = sum((a - s) * (x - s) for a, s, x in zip(X[k], X[other], X[i], strict=True))
+        if inner > 0 and squared(X[k], X[other]) / (2 * inner) < cut:
+            best, cut = k, squared(X[k], X[other]) / (2 * inner)
+    return best, other, cut

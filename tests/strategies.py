@@ -88,3 +88,13 @@ def conic_settings(draw, n=5, max_sets=2, max_features=3):
 
     sets = [rows(draw(st.integers(1, 4))) for _ in range(draw(st.integers(1, max_sets)))]
     return rows(n), sets, draw(st.sampled_from(POWERS))
+
+
+@st.composite
+def labelled_items(draw, max_items=14, n_classes=3, apart=True):
+    """Items on a coarse grid, so that distances tie, and their classes, two at least; ``apart``: at different places."""
+    d, k = draw(st.integers(1, 3)), draw(st.integers(2, n_classes))
+    place = st.tuples(*[st.integers(-4, 4)] * d)
+    X = draw(st.lists(place, min_size=k, max_size=min(max_items, 9**d), unique=apart))
+    y = list(range(k)) + draw(st.lists(st.integers(0, k - 1), min_size=len(X) - k, max_size=len(X) - k))
+    return np.array(X, dtype=np.float64) / 4.0, np.array(draw(st.permutations(y)), dtype=np.int64)

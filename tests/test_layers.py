@@ -14,7 +14,8 @@ ORDER = """
 _errors _types _extras _checks _storage _threads
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
 _kernels.metric _kernels.vectors _kernels.interactions _kernels.ladders _kernels.descent _kernels.splines _kernels.additive
-columns schema knots grids callables supervision datasets
+_kernels.support _kernels.draws _kernels.mixture
+columns schema knots grids callables supervision datasets planar_datasets
 embeddings.maps embeddings.identity embeddings.anchors embeddings.conic embeddings.separation
 embeddings.ranges embeddings.ladders embeddings.splines embeddings.orthogonal embeddings.additive
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
@@ -36,12 +37,14 @@ estimators.base estimators.regressor estimators.approximator estimators.tuples
 estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 estimators.large_margin estimators.classifier
 estimators.embedded_linear estimators.embedded_classifier estimators.embedded_regressor
-persistence plotting conic_plots explanation_plots embedding_plots shape_plots
+classifiers.support_pairs classifiers.boundary classifiers.support
+classifiers.mixture_prior classifiers.mixture_em classifiers.chains classifiers.pieces classifiers.dplm
+persistence plotting conic_plots explanation_plots embedding_plots shape_plots boundary_plots
 demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__
 """.split()
 
-EMPTY = {"_kernels", "embeddings", "estimators", "machines", "neighbors"}  # packages that hold a docstring only
+EMPTY = {"_kernels", "classifiers", "embeddings", "estimators", "machines", "neighbors"}  # packages that hold a docstring only
 OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "skimage"}
 GRAB_BAGS = {"utils", "util", "core", "common", "helpers", "misc"}
 

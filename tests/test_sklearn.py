@@ -13,16 +13,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from semimetric import (
+    BoundaryPoints,
     BSplineEmbedding,
     ConicEmbedding,
     DistanceApproximator,
     DistanceRegressor,
+    DPLMClassifier,
     EvenDirections,
     FourierEmbedding,
     HermiteEmbedding,
     HistogramFeatures,
     InputError,
     PairLearner,
+    SupportPointClassifier,
     TripletLearner,
 )
 
@@ -114,6 +117,10 @@ CHECKED = [
     FourierEmbedding(degree=2),
     FourierEmbedding(degree=2, span="half", missing="zeros"),
     HermiteEmbedding(scale="standard"),
+    BoundaryPoints(),
+    SupportPointClassifier(),
+    DPLMClassifier(n_sweeps=40),
+    DPLMClassifier(n_components=1, local="plane"),
 ]
 
 

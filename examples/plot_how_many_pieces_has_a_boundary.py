@@ -1,0 +1,36 @@
+"""How many pieces has a boundary?
+===============================
+
+An M of one class interlocks with a U of another. Where the nearest neighbour changes from one to the other there are boundary
+points, each with the direction that the boundary faces there. A mixture of planes with a Dirichlet process decides how many
+straight pieces they make: the eye sees seven, of which two, above the arms of the U, lie on one line. How strongly the prior
+asks for more (alpha) matters little.
+"""
+
+import matplotlib.pyplot as plt
+
+from semimetric import BoundaryPoints, DPLMClassifier, SupportPointClassifier
+from semimetric.boundary_plots import plot_boundary_points, plot_n_components, plot_pieces
+from semimetric.planar_datasets import make_horseshoe
+
+X, y = make_horseshoe()
+unseen, truth = make_horseshoe(5000, 3000, random_state=1)
+
+found = BoundaryPoints().fit(X, y)
+pruned = SupportPointClassifier().fit(X, y)
+print(f"{len(found.support_)} of {len(X)} items are support points; {len(found.boundary_points_)} boundary points")
+right = 100 * pruned.score(X, y), 100 * pruned.score(unseen, truth)
+print("the nearest of these alone is right on {:.0f} % of all items, and on {:.1f} % of unseen ones".format(*right))
+
+models = [DPLMClassifier(alpha=alpha, n_sweeps=4000, n_chains=1, local="plane").fit(X, y) for alpha in (1.0, 10.0)]
+for model in models:
+    share = model.posterior_n_components_.max()
+    right = 100 * model.score(unseen, truth)
+    print(f"alpha {model.alpha:g}: {model.n_components_} pieces ({100 * share:.0f} % of states), right on {right:.1f} % unseen")
+
+figure, axes = plt.subplots(1, 3, figsize=(14, 4.6), layout="constrained", width_ratios=[1.2, 1.2, 1])
+plot_boundary_points(found, X, y, axes[0])
+plot_pieces(models[0], X, y, axes[1])
+plot_n_components(models, axes[2])
+figure.suptitle("How many pieces has a boundary?")
+plt.show()
