@@ -39,7 +39,7 @@ def prepared(rows: int, n_knots: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
 def child(arguments: argparse.Namespace) -> None:
     """One solver in this process: passes, seconds, peak memory, accuracy."""
     X, X_test, y, y_test, embedding = prepared(arguments.rows, arguments.knots)
-    machine = EmbeddedLinearClassifier(embedding, solver=arguments.child, C=arguments.C, max_iter=1)
+    machine = EmbeddedLinearClassifier(embedding, solver=arguments.child, C=arguments.C, max_iter=1, block_size=4)
     start = time.process_time()
     machine.fit(X[:100], y[:100])
     first = time.process_time() - start

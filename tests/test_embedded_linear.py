@@ -202,12 +202,11 @@ def test_warm_starts_need_fewer_passes():
         model.fit(X[:100], Y[:100])
 
 
-def test_blocks_and_threads_change_nothing_but_rounding(monkeypatch):
+def test_blocks_and_threads_change_nothing_but_rounding():
     one = EmbeddedLinearClassifier(PL1, tol=1e-8).fit(X, Y)
-    monkeypatch.setattr("semimetric.machines.rows._BYTES", 2_000)  # a few rows a block
-    many = EmbeddedLinearClassifier(PL1, tol=1e-8, n_jobs=2).fit(X, Y)
+    many = EmbeddedLinearClassifier(PL1, tol=1e-8, block_size=3, n_jobs=2).fit(X, Y)
     np.testing.assert_allclose(many.decision_function(X), one.decision_function(X), atol=1e-3)
-    again = EmbeddedLinearClassifier(PL1, tol=1e-8).fit(X, Y)
+    again = EmbeddedLinearClassifier(PL1, tol=1e-8, block_size=3).fit(X, Y)
     assert (again.coef_ == many.coef_).all()
 
 

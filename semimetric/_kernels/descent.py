@@ -189,7 +189,7 @@ def _add(machine, columns, values, climbed, move):
 
 @kernel
 def dual_pass(chunk, rows, problem, machine, dual, limits, record, awake):
-    """A coordinate step on every row ``rows[r]`` of the block; ``awake[r]`` tells those that did not fall asleep.
+    """A coordinate step on every row ``rows[r]`` of the block that is ``awake[r]``, which tells those that did not fall asleep.
 
     record (2, K) gathers the gap before the steps and the worst violation; rows sleep beyond ``limits`` (K,), the worst
     violation of the pass before (Hsieh et al. 2008, section 3.2).
@@ -198,6 +198,8 @@ def dual_pass(chunk, rows, problem, machine, dual, limits, record, awake):
     score, move = np.empty(K), np.empty(K)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
+        if not awake[r]:
+            continue
         i, here = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
         columns, values = chunk.indices[here], chunk.data[here]
         _score(machine, columns, values, score)

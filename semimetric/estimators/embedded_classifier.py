@@ -29,8 +29,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
     ``min_W |W|² / 2 + C sum_i s_i loss(y_i, W phi(x_i))`` with the weight of the intercept inside W, as in LIBLINEAR: the
     optimum of scikit-learn's ``LinearSVC(intercept_scaling=intercept_scaling)`` on the stored embedding (paper 0, section 3.2;
-    paper 1, section 5). Memory is the weights, a dual variable for every row and class (solver "dual"), and at most 1 MiB of
-    buffers.
+    paper 1, section 5). Memory is the weights, a dual variable for every row and class (solver "dual"), and the rows that are
+    embedded at a time (`block_size`).
 
     Parameters
     ----------
@@ -60,6 +60,9 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     calibration : {None, "logistic", "isotonic"}, default None
         `predict_proba` from scores held out in five folds, each class against the rest, divided by their sum. Costs five more
         fits. `predict` stays with the largest score.
+    block_size : int or None, default None
+        Rows that are embedded at a time: fewer need less memory, and more passes. None is as many as an eighth of the bytes of
+        X holds, 128 KiB at least and 32 MiB at most.
     n_jobs : int or None, default None
         Threads of `decision_function` and `predict`.
     random_state : int, RandomState or None, default 0
@@ -109,6 +112,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         class_weight: Mapping[Any, float] | str | None = None,
         warm_start: bool = False,
         calibration: str | None = None,
+        block_size: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: bool = False,
@@ -125,6 +129,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.calibration = calibration
+        self.block_size = block_size
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -20,7 +20,7 @@ from ..machines.dual import DualDescent
 from ..machines.learning import PASSES, State, learn, learn_more
 from ..machines.pegasos import Pegasos
 from ..machines.rows import EmbeddedRows, take
-from ..machines.weights import coefficients, empty_machine, intercepts, n_bytes, scores
+from ..machines.weights import coefficients, empty_machine, intercepts, scores
 
 __all__ = ["EmbeddedLinear", "weighted"]
 
@@ -37,6 +37,7 @@ class EmbeddedLinear(BaseEstimator):
     tol: float
     max_iter: int | None
     warm_start: bool
+    block_size: int | None
     n_jobs: int | None
     random_state: Any
     verbose: bool
@@ -47,8 +48,9 @@ class EmbeddedLinear(BaseEstimator):
         check_choice("solver", self.solver, tuple(PASSES))
         check_alpha("C", self.C, strict=True)
         check_alpha("tol", self.tol)
-        if self.max_iter is not None:
-            check_count("max_iter", self.max_iter)
+        for name in ("max_iter", "block_size"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
         if self.fit_intercept:
             check_alpha("intercept_scaling", self.intercept_scaling, strict=True)
         if not (self.embedding is None or self.embedding == "linear" or isinstance(self.embedding, FeatureMap)):
@@ -68,8 +70,8 @@ class EmbeddedLinear(BaseEstimator):
         embedding = self._chosen()
         self.embedding_ = embedding if hasattr(embedding, "n_columns_") else embedding.fit(X, y)
 
-    def _rows(self, X: ArrayLike, room: int) -> EmbeddedRows:
-        return EmbeddedRows(self.embedding_, self.embedding_.encode(X), room)
+    def _rows(self, X: ArrayLike) -> EmbeddedRows:
+        return EmbeddedRows(self.embedding_, self.embedding_.encode(X), self.block_size)
 
     def _learn(self, X: ArrayLike, problem: Problem, n_classes: int) -> None:
         """Run the solver, from what is known with ``warm_start``."""
@@ -78,7 +80,7 @@ class EmbeddedLinear(BaseEstimator):
         self._state = State(machine) if before is None else before.carried(machine, problem, stochastic=self.solver != "dual")
         random, passes = check_random_state(self.random_state), self.max_iter or PASSES[self.solver]
         dual, pegasos = DualDescent(self.tol, passes, random, self.verbose), Pegasos(passes, random, self.verbose)
-        rows = self._rows(X, n_bytes(machine))
+        rows = self._rows(X)
         self.n_iter_, self.duality_gap_, _ = learn(
             dual if self.solver == "dual" else pegasos, rows, problem, self._state, keep=self.warm_start
         )
@@ -87,7 +89,7 @@ class EmbeddedLinear(BaseEstimator):
         if not hasattr(self, "_state"):
             scaling = self.intercept_scaling if self.fit_intercept else 0.0
             self._state = State(empty_machine(self.embedding_, n_classes, scaling))
-        rows = self._rows(X, n_bytes(self._state.machine))
+        rows = self._rows(X)
         order = check_random_state(self.random_state).permutation(len(rows))
         learn_more(rows, problem, self._state, order)
         self._state.dual, self.n_iter_, self.duality_gap_ = None, getattr(self, "n_iter_", 0) + 1, np.nan
@@ -95,7 +97,7 @@ class EmbeddedLinear(BaseEstimator):
     def _scores(self, X: ArrayLike) -> Floats:
         check_is_fitted(self, "_state")
         machine = self._state.machine
-        rows = self._rows(X, n_bytes(machine))
+        rows = self._rows(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return scores(machine, rows, self.n_jobs)
 

@@ -51,7 +51,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     Examples
     --------
     >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> machine = EmbeddedLinearRegressor(C=1e4).fit(X, np.sin(6 * X[:, 0]))
+    >>> machine = EmbeddedLinearRegressor(C=10, loss="squared_epsilon_insensitive").fit(X, np.sin(6 * X[:, 0]))
     >>> bool(machine.score(X, np.sin(6 * X[:, 0])) > 0.99)
     True
     """
@@ -71,6 +71,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         tol: float = 1e-4,
         max_iter: int | None = None,
         warm_start: bool = False,
+        block_size: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: bool = False,
@@ -85,6 +86,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
+        self.block_size = block_size
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -14,7 +14,7 @@ from .._types import Floats
 from ..embeddings.maps import FeatureMap
 from .rows import EmbeddedRows
 
-__all__ = ["coefficients", "empty_machine", "intercepts", "n_bytes", "scores", "squared_norms"]
+__all__ = ["coefficients", "empty_machine", "intercepts", "scores", "squared_norms"]
 
 _ROWS = 4096  # a thread scores at a time
 
@@ -24,11 +24,6 @@ def empty_machine(embedding: FeatureMap, n_classes: int, scaling: float) -> Mach
     ladder = embedding.ladder
     order, starts = (0, np.zeros(2, np.int64)) if ladder is None else (ladder.order, np.asarray(ladder.starts, np.int64))
     return Machine(np.zeros(embedding.n_columns_ * n_classes), np.zeros(n_classes), float(scaling), int(order), starts)
-
-
-def n_bytes(machine: Machine) -> int:
-    """What the weights weigh."""
-    return machine.weights.nbytes + machine.bias.nbytes
 
 
 def coefficients(machine: Machine) -> Floats:
@@ -57,7 +52,7 @@ def scores(machine: Machine, rows: EmbeddedRows, n_jobs: int | None = None) -> F
     out = np.empty((len(rows), len(machine.bias)))
 
     def fill(part: slice) -> None:
-        own = EmbeddedRows(rows.embedding, rows.items)
+        own = EmbeddedRows(rows.embedding, rows.items, rows.size)
         for place, _, chunk in own.blocks(np.arange(part.start, part.stop)):
             gather_block(chunk, machine.weights, out[part][place])
 
