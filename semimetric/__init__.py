@@ -27,16 +27,39 @@ from .grids import Grid
 from .neighbors.index import NeighborIndex
 from .neighbors.transformer import SemimetricNeighborsTransformer
 from .persistence import load
-from .programs import Absolute, Hinge, Huber, Lasso, Linear, Ridge, Roughness, Shift, Squared, SquaredHinge
+from .programs import (
+    Absolute,
+    AtLeast,
+    AtMost,
+    Bounded,
+    Concave,
+    Hinge,
+    Huber,
+    Lasso,
+    Linear,
+    Monotone,
+    Ridge,
+    Roughness,
+    Shift,
+    Squared,
+    SquaredHinge,
+    TranslationInvariant,
+)
+from .repairs import metric_repair
 from .schema import Schema
-from .solvers import FirstOrder, Gram, InteriorPoint, Newton, Reference
+from .solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting
 
 __version__ = package_version()
 
 __all__ = [
     "Absolute",
+    "AtLeast",
+    "AtMost",
     "Axioms",
+    "Bounded",
+    "Concave",
     "ConvergenceWarning",
+    "CuttingPlane",
     "DistanceApproximator",
     "DistanceCallError",
     "DistanceRegressor",
@@ -44,8 +67,8 @@ __all__ = [
     "FirstOrder",
     "Gram",
     "Grid",
-    "HistogramFeatures",
     "Hinge",
+    "HistogramFeatures",
     "Huber",
     "InputError",
     "InteriorPoint",
@@ -53,6 +76,7 @@ __all__ = [
     "Lasso",
     "Linear",
     "MissingExtraError",
+    "Monotone",
     "NeighborIndex",
     "Newton",
     "NotSupportedError",
@@ -70,9 +94,12 @@ __all__ = [
     "SemimetricRegressor",
     "SemimetricWarning",
     "Shift",
+    "Splitting",
     "Squared",
     "SquaredHinge",
     "StorageError",
+    "TranslationInvariant",
     "TripletLearner",
     "load",
+    "metric_repair",
 ]

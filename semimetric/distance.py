@@ -26,6 +26,7 @@ from ._threads import map_blocks
 from ._types import ArrayLike, Floats, Integers, Value, distinct, freeze
 from .axioms import Axioms
 from .base_distances import BaseDistance
+from .certificates import Report, certify
 from .embeddings.base import Items, PairMap, Table, mirror
 from .embeddings.directions import Directions
 from .embeddings.mixed import MixedEmbedding
@@ -84,7 +85,7 @@ class Semimetric(Value):
     >>> d([0.5], [1.5])
     3.0
     >>> d.axioms.name
-    'semimetric'
+    'metric'
     """
 
     embedding: PairMap
@@ -128,6 +129,17 @@ class Semimetric(Value):
     def axioms(self) -> Axioms:
         """What is guaranteed, from the columns and the signs of the weights."""
         return Axioms.of(self.embedding, self.weights, self.epsilon, self.n_features, self.base_distances)
+
+    def certify(self, *, n_starts: int = 64, random_state: int | None = 0) -> Report:
+        """Which axioms hold and how that is proved; where the triangle inequality is not, points that violate it, if any.
+
+        Parameters
+        ----------
+        n_starts : int, default 64
+            Triples from which the search for a violation climbs.
+        random_state : int or None, default 0
+        """
+        return certify(self, n_starts=n_starts, random_state=random_state)
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
         """Distance of two vectors of shape (n_features,): usable as a scikit-learn ``metric``, and picklable."""

@@ -112,3 +112,18 @@ def emd_1d(u, v, positions):
 def smallest(function, *axes):
     """The smallest value of ``function`` over the grid that the axes span."""
     return min(function(*point) for point in product(*axes))
+
+
+def closure_slow(table):
+    """All shortest paths, one longer detour at a time."""
+    t, n = table.copy(), len(table)
+    for _ in range(n):
+        t = np.array([[min(t[a, b] + t[b, c] for b in range(n)) for c in range(n)] for a in range(n)])
+    return t
+
+
+def worst_triple(table):
+    """The largest w_ac - w_ab - w_bc of different points, at least 0."""
+    n = len(table)
+    excess = [table[a, c] - table[a, b] - table[b, c] for a, b, c in product(range(n), repeat=3) if len({a, b, c}) == 3]
+    return max(excess, default=0.0)

@@ -15,6 +15,7 @@ from .._types import ArrayLike, Floats, Pairs
 from ..fitting import fit
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
+from ..programs.shapes import Shape
 from ..recipe import Recipe
 from ..schema import Names, Schema
 from ..selection import Choices, decide
@@ -87,6 +88,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     missing : {"error", "level"}, default "error"
         Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. Where no pair has one, its
         distance to any other value is that of the weighted L1 distance across half the range of the feature.
+    constraints : sequence of Monotone, Bounded, TranslationInvariant, Concave, AtLeast, AtMost, default ()
+        What else is known of the distance; each says in its docstring what it guarantees and why. Tables are held whole.
     preprocessor : array-like of shape (n_items, n_features), or frame, or None
         The items, if pairs are given as row numbers.
     n_jobs : int or None, default None
@@ -139,6 +142,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         categorical_features: str | Sequence[int | str] | None = "auto",
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
+        constraints: Sequence[Shape] = (),
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
@@ -163,6 +167,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self.categorical_features = categorical_features
         self.periodic = periodic
         self.missing = missing
+        self.constraints = constraints
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
