@@ -130,16 +130,9 @@ class Semimetric(Value):
         """What is guaranteed, from the columns and the signs of the weights."""
         return Axioms.of(self.embedding, self.weights, self.epsilon, self.n_features, self.base_distances)
 
-    def certify(self, *, n_starts: int = 64, random_state: int | None = 0) -> Report:
-        """Which axioms hold and how that is proved; where the triangle inequality is not, points that violate it, if any.
-
-        Parameters
-        ----------
-        n_starts : int, default 64
-            Triples from which the search for a violation climbs.
-        random_state : int or None, default 0
-        """
-        return certify(self, n_starts=n_starts, random_state=random_state)
+    def certify(self, *, random_state: int | None = 0) -> Report:
+        """How each axiom is proved; where the triangle inequality is not, points that violate it, if a search finds any."""
+        return certify(self, random_state=random_state)
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
         """Distance of two vectors of shape (n_features,): usable as a scikit-learn ``metric``, and picklable."""
@@ -272,8 +265,7 @@ class Semimetric(Value):
         """JSON values and arrays. Base distances are callables: their names, weights and probes are kept, not they."""
         values, arrays = map_state(self.embedding)
         more, matrix = directions_state(self.directions)
-        if not self.schema.plain:
-            more |= {"schema": self.schema.state()}
+        more |= {} if self.schema.plain else {"schema": self.schema.state()}
         base = [b.state() for b in self.base_distances]
         names = {"feature_names": list(self.feature_names), "link": self.link, "base_distances": base}
         arrays = arrays | matrix | {"weights": self.weights, "epsilon": self.epsilon}
@@ -303,12 +295,10 @@ class Semimetric(Value):
             BaseDistance.read(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"], None if schema.plain else schema)
             for k, (s, function) in enumerate(zip(stored, base_distances, strict=True))
         )
-        parts = (
-            read_map(values["embedding"], arrays), arrays["weights"], arrays["epsilon"],
-            tuple(values["feature_names"]), read_directions(values, arrays), bases, values["link"], schema,
-        )  # fmt: skip
+        embedding, names = read_map(values["embedding"], arrays), tuple(values["feature_names"])
+        parts = (names, read_directions(values, arrays), bases, values["link"], schema)
         try:
-            return cls(*parts)
+            return cls(embedding, arrays["weights"], arrays["epsilon"], *parts)
         except InputError as error:
             raise StorageError(
                 "the file's arrays do not fit together; it was not written by this version: save the model again"
@@ -353,9 +343,7 @@ class Semimetric(Value):
         """The sum before the link, row by row."""
         x, y, rows = self._points(left), self._points(right), np.arange(len(left))
         total = self.embedding.paired(x.items, rows, y.items, rows, self.weights)
-        for base in self.base_distances:
-            total = total + base.paired(left, right)
-        return total + self._outside(x, y)
+        return sum((base.paired(left, right) for base in self.base_distances), total) + self._outside(x, y)
 
     def _linked(self, total: Floats) -> Floats:
         return np.sqrt(total) if self.link == "sqrt" else total

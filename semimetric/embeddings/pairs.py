@@ -121,11 +121,8 @@ class PairEmbedding(PairMap):
         parts = []
         for g, (old, new) in enumerate(zip(self.vertices, vertices, strict=True)):
             part = w[self._base[g] : self._base[g + 1]]
-            if old.by_difference:
-                parts.append(part[np.searchsorted(old.keys, old.canonical(new.keys))])
-                continue
-            if not (new.whole and not old.whole):
-                parts.append(part)
+            if old.by_difference or not (new.whole and not old.whole):
+                parts.append(part[np.searchsorted(old.keys, old.canonical(new.keys))] if old.by_difference else part)
                 continue
             full = new.weighted_l1(self.grid, new.keys, self._unseen)
             full[np.searchsorted(new.keys, old.keys)] = part
