@@ -132,7 +132,7 @@ class Triangles:
             a, c = np.nonzero(table - length > tol)
             b = via[a, c]
             found.append(np.column_stack([columns[a, b], columns[b, c], columns[a, c]]))
-        return self._matrix(np.concatenate(found))
+        return self._matrix(_reduced(np.concatenate(found), self.n_columns))
 
     def rows(self) -> sparse.csr_array:
         """All rows, each once."""
@@ -140,10 +140,9 @@ class Triangles:
 
     def triples(self) -> list[Integers]:
         """Of every table the columns (ab, bc, ac) of its rows, each once."""
-        return [_triples(t, self.n_columns) for t in self.tables]
+        return [_triples(t, self.n_columns, self.symmetric) for t in self.tables]
 
     def _matrix(self, triples: Integers) -> sparse.csr_array:
-        triples = _reduced(triples, self.n_columns)
         m = len(triples)
         entries = (np.tile([1.0, 1.0, -1.0], m), (np.repeat(np.arange(m), 3), triples.ravel()))
         return sparse.csr_array(entries, shape=(m, self.n_columns))
@@ -161,16 +160,6 @@ class Triangles:
             out[columns[real]] = table[real]
         return out
 
-    def raised(self, w: Floats) -> Floats:
-        """The largest excess of a table added to all its weights: keeps ties and lower bounds."""
-        out = np.array(w, dtype=np.float64)
-        of = {d.group: d.excess for d in self.worst(w)}
-        for owner, columns in zip(self.owners, self.tables, strict=True):
-            excess = of.get(owner, 0.0)
-            if excess > 0:
-                out[np.unique(columns[columns < self.n_columns])] += excess * (1 + 1e-9)
-        return out
-
 
 def _detours(table: Floats) -> tuple[Floats, Integers]:
     length, via = np.empty_like(table), np.empty(table.shape, np.int64)
@@ -178,11 +167,15 @@ def _detours(table: Floats) -> tuple[Floats, Integers]:
     return length, via
 
 
-def _triples(columns: NDArray[np.int64], none: int) -> Integers:
-    a, b, c = (side.ravel() for side in np.indices((len(columns),) * 3, dtype=np.int32))
-    apart = (a != b) & (b != c) & (a != c)
-    a, b, c = a[apart], b[apart], c[apart]
-    return _reduced(np.column_stack([columns[a, b], columns[b, c], columns[a, c]]), none)
+def _triples(columns: NDArray[np.int64], none: int, symmetric: bool) -> Integers:
+    """Rows of one table; where every two points have a column of their own, each is met once."""
+    n = len(columns)
+    a, b, c = (side.ravel() for side in np.indices((n,) * 3, dtype=np.int32))
+    keep = (a != b) & (b != c) & ((a < c) if symmetric else (a != c))
+    a, b, c = a[keep], b[keep], c[keep]
+    rows = np.column_stack([columns[a, b], columns[b, c], columns[a, c]])
+    own = len(np.unique(columns[columns < none])) == n * (n - 1) // (2 if symmetric else 1)
+    return rows if own else _reduced(rows, none)
 
 
 def _reduced(triples: Integers, none: int) -> Integers:
