@@ -1,5 +1,5 @@
 """What is a metric worth, when measurements are few and noisy?
-==============================================================
+============================================================
 
 Journeys between places take as long as the way is long, up to a point where a faster road pays; each was timed once, with an
 error of a third. Tables that are hardly penalised, learned from few of them, claim that some journeys are faster with a detour.
