@@ -38,20 +38,43 @@ from .grids import Grid
 from .neighbors.index import NeighborIndex
 from .neighbors.transformer import SemimetricNeighborsTransformer
 from .persistence import load
-from .programs import Absolute, Hinge, Huber, Lasso, Linear, Ridge, Roughness, Shift, Squared, SquaredHinge
+from .programs import (
+    Absolute,
+    AtLeast,
+    AtMost,
+    Bounded,
+    Concave,
+    Hinge,
+    Huber,
+    Lasso,
+    Linear,
+    Monotone,
+    Ridge,
+    Roughness,
+    Shift,
+    Squared,
+    SquaredHinge,
+    TranslationInvariant,
+)
+from .repairs import metric_repair
 from .schema import Schema
-from .solvers import FirstOrder, Gram, InteriorPoint, Newton, Reference
+from .solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting
 
 __version__ = package_version()
 
 __all__ = [
     "Absolute",
+    "AtLeast",
+    "AtMost",
     "AutoGroups",
     "Axioms",
     "BSplineEmbedding",
     "BoundaryPoints",
+    "Bounded",
+    "Concave",
     "ConicEmbedding",
     "ConvergenceWarning",
+    "CuttingPlane",
     "DPLMClassifier",
     "DistanceApproximator",
     "DistanceCallError",
@@ -75,6 +98,7 @@ __all__ = [
     "Lasso",
     "Linear",
     "MissingExtraError",
+    "Monotone",
     "NeighborIndex",
     "Newton",
     "NotSupportedError",
@@ -94,10 +118,13 @@ __all__ = [
     "SemimetricRegressor",
     "SemimetricWarning",
     "Shift",
+    "Splitting",
     "Squared",
     "SquaredHinge",
     "StorageError",
     "SupportPointClassifier",
+    "TranslationInvariant",
     "TripletLearner",
     "load",
+    "metric_repair",
 ]

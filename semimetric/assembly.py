@@ -12,6 +12,7 @@ from .callables import DistanceFunction
 from .distance import Semimetric
 from .embeddings.base import PairMap
 from .embeddings.directions import Directions
+from .guarantees import metric_weights, proved
 from .recipe import Recipe
 from .task import Structure, Task
 
@@ -49,6 +50,8 @@ def distance(
     n = structure.embedding.n_columns
     whole, w = structure.embedding.expanded(weights[:n])
     w = whole.with_unseen(w)
+    if recipe.asks_triangle:
+        w = metric_weights(whole, w)
     epsilon = _outside_slopes(recipe, whole, w, structure.n_raw, delta)
     if counts is not None:
         epsilon = np.where(counts > 0, _least_slopes(whole, structure.n_raw, delta), epsilon)
@@ -62,7 +65,7 @@ def distance(
     )
     slopes = epsilon[features] * unit
     parts = (slopes, structure.names, directions, bases, recipe.link, structure.schema)
-    return Semimetric(embedding.in_unit(unit), w * unit, *parts)
+    return proved(recipe, Semimetric(embedding.in_unit(unit), w * unit, *parts))
 
 
 def _least_slopes(embedding: PairMap, n_raw: int, delta: float) -> Floats:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ._errors import NotSupportedError
 from ._types import Floats
 from .base_distances import BaseDistance
 from .embeddings.base import PairMap
+from .embeddings.triangles import Triangles
 
 __all__ = ["Axioms"]
 
@@ -18,7 +20,9 @@ class Axioms:
 
     With base distances it holds if each base distance is itself a semimetric: symmetry and zeros on the diagonal are checked
     on a few pairs of the training, and not claimed if they fail there; the triangle inequality is never claimed.
-    ``triangle=False`` means "not proved", not "violated". Values are as a `Schema` encodes them: an angle is itself one turn
+    ``triangle=False`` means "not proved", not "violated": it is proved by the columns of monotone scales, and by a check of all
+    grid points of every table, up to a rounding of 1e-12 of its largest weight; links that are concave, slopes outside the
+    range and clipping keep it. Values are as a `Schema` encodes them: an angle is itself one turn
     on, all categories that were not in the fit are one, and so are all missing values.
     """
 
@@ -43,7 +47,7 @@ class Axioms:
             zero_on_diagonal=e.zero_diagonal and all(base.zero_on_diagonal for base in base_distances),
             symmetric=e.symmetric and all(base.symmetric for base in base_distances),
             positive=nonnegative and outside and covered >= set(range(n_raw)),
-            triangle=e.metric and nonnegative and not base_distances,
+            triangle=nonnegative and not base_distances and (e.metric or _on_the_grid(e, weights)),
             continuous=e.continuous,
         )
 
@@ -51,12 +55,15 @@ class Axioms:
     def name(self) -> str:
         """The strongest name that all of these give.
 
-        none: negative, or not 0 from a point to itself; premetric: not symmetric; semimetric: symmetric; metric: symmetric
-        with the triangle inequality. Where different points can be at distance 0, pseudosemimetric and pseudometric stand for
-        the last two, and "premetric, not positive" for the second.
+        none: negative, or not 0 from a point to itself; premetric: not symmetric; quasimetric: not symmetric, with the
+        triangle inequality; semimetric: symmetric; metric: both. Where different points can be at distance 0,
+        pseudoquasimetric, pseudosemimetric and pseudometric stand for the last three, and "premetric, not positive" for the
+        second.
         """
         if not (self.nonnegative and self.zero_on_diagonal):
             return "none"
+        if not self.symmetric and self.triangle:
+            return f"{'' if self.positive else 'pseudo'}quasimetric"
         if not self.symmetric:
             return "premetric" if self.positive else "premetric, not positive"
         return f"{'' if self.positive else 'pseudo'}{'metric' if self.triangle else 'semimetric'}"
@@ -64,3 +71,12 @@ class Axioms:
     def __str__(self) -> str:
         held = [name.replace("_", " ") for name, holds in vars(self).items() if holds]
         return f"{self.name} ({', '.join(held)})" if held else "none"
+
+
+def _on_the_grid(embedding: PairMap, weights: Floats) -> bool:
+    """Whether every table obeys the triangle inequality on its grid points (THEORY, section 2)."""
+    try:
+        triangles = Triangles.of(embedding)
+    except NotSupportedError:
+        return False
+    return all(d.holds for d in triangles.worst(weights))

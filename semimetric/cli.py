@@ -189,7 +189,7 @@ def _add_model(group: Any) -> None:
     directions = "none, pca, even, even:COLUMN,COLUMN, or histogram:FILE with a row of coordinates a bin (none); with --label "
     directions += "none, pca, lda, nca, discriminant or auto (auto)"
     add("--directions", default="none", metavar="KIND", help=directions)
-    add("--axioms", choices=("semimetric", "metric", "premetric", "none"), default="semimetric")
+    add("--axioms", choices=("semimetric", "metric", "quasimetric", "premetric", "none"), default="semimetric")
     add("--loss", choices=("squared", "absolute", "huber"), default="squared")
     penalties = ("auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso")
     add("--penalty", choices=penalties, default="auto")

@@ -15,6 +15,7 @@ from . import demo, plotting
 from ._errors import InputError, NotSupportedError, warn
 from ._extras import optional
 from ._types import Floats, Integers, Pairs
+from .certificates import Report
 from .distance import Semimetric
 from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
@@ -116,17 +117,19 @@ def run_distance(arguments: Namespace) -> Answer:
 def run_info(arguments: Namespace) -> Answer:
     """What a model is."""
     d = load_model(arguments.model, columns=False)
+    proofs = d.certify()
     grid = d.embedding.grid
     features = list(enumerate(d.schema.features))
     ranges = {f.name: [grid.low[k], grid.high[k]] for k, f in features if f.kind != "categorical"}
     categories = {f.name: list(f.categories) for _, f in features if f.kind == "categorical"}
     values = {
-        "axioms": {"name": d.axioms.name} | asdict(d.axioms), "n_features": d.n_features, "n_weights": len(d.weights),
+        "axioms": {"name": d.axioms.name} | asdict(d.axioms), "proofs": proofs.proofs, "triangle": proofs.triangle,
+        "n_features": d.n_features, "n_weights": len(d.weights),
         "n_directions": len(d.columns) - d.n_features, "link": d.link, "terms": d.terms, "ranges": ranges,
         "categories": categories,
         "base_distances": [base.name for base in d.base_distances],
     }  # fmt: skip
-    return Answer(values, _info_text(d, ranges, categories))
+    return Answer(values, _info_text(d, proofs, ranges, categories))
 
 
 def run_plot(arguments: Namespace) -> Answer:
@@ -298,8 +301,10 @@ def _check_text(check: Mapping[str, Any] | None) -> str:
     return f"{', '.join(parts)}, on {check['n_pairs']} pairs of items that were held out"
 
 
-def _info_text(d: Semimetric, ranges: Mapping[str, Sequence[float]], categories: Mapping[str, Sequence[object]]) -> str:
-    lines = [repr(d), "features and the range they were fitted on"]
+def _info_text(
+    d: Semimetric, proofs: Report, ranges: Mapping[str, Sequence[float]], categories: Mapping[str, Sequence[object]]
+) -> str:
+    lines = [repr(d), "how that is known", *repr(proofs).split("\n")[1:], "features and the range they were fitted on"]
     lines += _shortened([f"  {name:<20} {low:10.4g} to {high:.4g}" for name, (low, high) in ranges.items()])
     lines += _shortened([f"  {name:<20} {len(found):10d} categories: {_listed(found)}" for name, found in categories.items()])
     lines += ["terms", *_shortened([f"  {term}" for term in d.terms])]

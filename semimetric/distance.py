@@ -26,6 +26,7 @@ from ._threads import map_blocks
 from ._types import ArrayLike, Floats, Integers, Value, distinct, freeze
 from .axioms import Axioms
 from .base_distances import BaseDistance
+from .certificates import Report, certify
 from .embeddings.base import Items, PairMap, Table, mirror
 from .embeddings.directions import Directions
 from .embeddings.mixed import MixedEmbedding
@@ -84,7 +85,7 @@ class Semimetric(Value):
     >>> d([0.5], [1.5])
     3.0
     >>> d.axioms.name
-    'semimetric'
+    'metric'
     """
 
     embedding: PairMap
@@ -128,6 +129,10 @@ class Semimetric(Value):
     def axioms(self) -> Axioms:
         """What is guaranteed, from the columns and the signs of the weights."""
         return Axioms.of(self.embedding, self.weights, self.epsilon, self.n_features, self.base_distances)
+
+    def certify(self, *, random_state: int | None = 0) -> Report:
+        """How each axiom is proved; where the triangle inequality is not, points that violate it, if a search finds any."""
+        return certify(self, random_state=random_state)
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
         """Distance of two vectors of shape (n_features,): usable as a scikit-learn ``metric``, and picklable."""
@@ -260,8 +265,7 @@ class Semimetric(Value):
         """JSON values and arrays. Base distances are callables: their names, weights and probes are kept, not they."""
         values, arrays = map_state(self.embedding)
         more, matrix = directions_state(self.directions)
-        if not self.schema.plain:
-            more |= {"schema": self.schema.state()}
+        more |= {} if self.schema.plain else {"schema": self.schema.state()}
         base = [b.state() for b in self.base_distances]
         names = {"feature_names": list(self.feature_names), "link": self.link, "base_distances": base}
         arrays = arrays | matrix | {"weights": self.weights, "epsilon": self.epsilon}
@@ -291,12 +295,10 @@ class Semimetric(Value):
             BaseDistance.read(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"], None if schema.plain else schema)
             for k, (s, function) in enumerate(zip(stored, base_distances, strict=True))
         )
-        parts = (
-            read_map(values["embedding"], arrays), arrays["weights"], arrays["epsilon"],
-            tuple(values["feature_names"]), read_directions(values, arrays), bases, values["link"], schema,
-        )  # fmt: skip
+        embedding, names = read_map(values["embedding"], arrays), tuple(values["feature_names"])
+        parts = (names, read_directions(values, arrays), bases, values["link"], schema)
         try:
-            return cls(*parts)
+            return cls(embedding, arrays["weights"], arrays["epsilon"], *parts)
         except InputError as error:
             raise StorageError(
                 "the file's arrays do not fit together; it was not written by this version: save the model again"
@@ -341,9 +343,7 @@ class Semimetric(Value):
         """The sum before the link, row by row."""
         x, y, rows = self._points(left), self._points(right), np.arange(len(left))
         total = self.embedding.paired(x.items, rows, y.items, rows, self.weights)
-        for base in self.base_distances:
-            total = total + base.paired(left, right)
-        return total + self._outside(x, y)
+        return sum((base.paired(left, right) for base in self.base_distances), total) + self._outside(x, y)
 
     def _linked(self, total: Floats) -> Floats:
         return np.sqrt(total) if self.link == "sqrt" else total

@@ -16,6 +16,7 @@ from .assembly import beyond, distance
 from .distance import Semimetric
 from .embeddings.base import PairMap
 from .embeddings.pairs import PairEmbedding
+from .guarantees import constrained
 from .programs.design import Moments
 from .programs.losses import resolve_loss
 from .programs.penalties import Columns, Quadratic
@@ -167,16 +168,21 @@ def fit(recipe: Recipe, structure: Structure, task: Task) -> tuple[Semimetric, S
     """Learn the weights and return the distance."""
     moments = task.design(structure, ends(structure), recipe.n_jobs).moments(task.scaled, task.weight)
     base = baseline(structure, moments)
-    structure = touched(structure, task, base)
+    structure = structure if recipe.asks_rows else touched(structure, task, base)
     terms = make_terms(recipe, structure, base)
     design = task.design(structure, structure.embedding, recipe.n_jobs)
     penalties = recipe.penalties(structure.embedding)
     program = ConvexProgram(
         design, task.scaled, task.weight, resolve_loss(recipe.loss), penalties, terms.columns, terms.lower
     )  # fmt: skip
+    program = constrained(recipe, structure, program, terms.unseen, task.unit)
     solver, reason = choose(recipe.solver, program)
     solution = solver.solve(program, verbose=recipe.verbose)
-    weights = terms.settled(solution.weights, program.penalty, lambda: design.rmatvec(task.weight))
+    weights = (
+        solution.weights
+        if recipe.asks_rows
+        else terms.settled(solution.weights, program.penalty, lambda: design.rmatvec(task.weight))
+    )
     solution = replace(solution, weights=weights, solver=f"{solution.solver} ({reason})")
     counts = beyond(recipe, structure, task.pairs) if not isinstance(recipe.knots, str) else None
     return distance(recipe, structure, task, solution.weights, terms.delta, counts), solution
@@ -190,7 +196,8 @@ def touched(structure: Structure, task: Task, base: Baseline) -> Structure:
 def keeps_all(structure: Structure) -> bool:
     """Whether every vertex is a column, whatever the pairs touch."""
     embedding = structure.embedding
-    return not isinstance(embedding, PairEmbedding) or (embedding.holds_tables and embedding.n_columns <= _MANY_COLUMNS)
+    tied = isinstance(embedding, PairEmbedding) and any(v.by_difference for v in embedding.vertices)
+    return tied or not isinstance(embedding, PairEmbedding) or (embedding.holds_tables and embedding.n_columns <= _MANY_COLUMNS)
 
 
 def touched_vertices(structure: Structure, pairs: Pairs) -> list[Integers]:

@@ -22,6 +22,7 @@ from .embeddings.directions import Directions
 from .embeddings.labelled import LABELLED, labelled_directions
 from .embeddings.warped import WarpedEmbedding
 from .fitting import Baseline, Terms, ends, make_terms
+from .guarantees import constrained
 from .margins import spread_of
 from .neighbourhoods import Found, Neighbourhoods, search, search_index
 from .programs.design import Design
@@ -195,7 +196,7 @@ def _run(setting: _Setting, start: Floats | None, first: Found) -> tuple[Floats,
     for _ in range(setting.rule.n_passes):
         try:
             found = _found(setting, weights) if passes or start is not None else first
-            program = _program(setting, found, terms)
+            program = constrained(setting.recipe, setting.structure, _program(setting, found, terms), terms.unseen)
             solver, reason = choose(setting.recipe.solver, program)
             before = program.objective(weights)
             solution = solver.solve(program, start=weights, verbose=setting.recipe.verbose)
@@ -205,7 +206,9 @@ def _run(setting: _Setting, start: Floats | None, first: Found) -> tuple[Floats,
             stopped = replace(passes[-1].solution, status=Status.INTERRUPTED)
             passes[-1] = passes[-1]._replace(solution=stopped)
             break
-        weights = terms.settled(solution.weights, program.penalty, partial(_norms, program))
+        weights = solution.weights
+        if not setting.recipe.asks_rows:
+            weights = terms.settled(weights, program.penalty, partial(_norms, program))
         solution = replace(solution, weights=weights, solver=f"{solution.solver} ({reason})")
         violated = int((program.design.matvec(weights) - program.y > 0).sum())
         passes.append(Pass(len(program.y), violated, before, solution.objective, solution))

@@ -138,7 +138,8 @@ def _stages(
     numbers, every_alpha = _candidates(schema)
     alphas = every_alpha if "alpha" in auto else (recipe.alpha,)
     plain = replace(recipe, directions=None if "directions" in auto else recipe.directions)
-    plain = replace(plain, tables="warped" if "tables" in auto else recipe.tables, verbose=False)
+    axioms = "semimetric" if recipe.asks_triangle and recipe.symmetry_of_columns == "tie" else recipe.axioms
+    plain = replace(plain, tables="warped" if "tables" in auto else recipe.tables, axioms=axioms, verbose=False)
     if plain.solver == "auto" and resolve_loss(recipe.loss, margins=True).curvature > 0:
         plain = replace(plain, solver=Newton(tol=_TOL))
     for n_knots in numbers if "n_knots" in auto else (recipe.n_knots,):

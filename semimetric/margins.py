@@ -20,6 +20,7 @@ from .distance import Semimetric
 from .embeddings.base import PairMap
 from .embeddings.discriminants import discriminants
 from .fitting import LEAST_SPREAD, Baseline, Terms, columns_of, ends, keeping, keeps_all, make_terms, steady, touched_vertices
+from .guarantees import constrained
 from .programs.design import MatrixDesign, PairDesign, RowsDesign
 from .programs.differences import DifferenceDesign
 from .programs.losses import SquaredHinge, resolve_loss
@@ -225,14 +226,17 @@ def fit_margins(recipe: Recipe, evidence: Evidence, names: Names) -> tuple[Semim
     structure = build(prepared(recipe, evidence, names), evidence.tuples.used, names)
     found = prior(structure, evidence, recipe.n_jobs)
     pairs = evidence.pairs
-    if not keeps_all(structure):
+    if not (keeps_all(structure) or recipe.asks_rows):
         structure = keeping(structure, touched_vertices(structure, pairs), found.base)
     program, terms, start = margin_program(recipe, structure, evidence, found)
+    program = constrained(recipe, structure, program, terms.unseen)
     solver, reason = choose(recipe.solver, program)
     solution = solver.solve(program, start=start, verbose=recipe.verbose)
     n = structure.embedding.n_columns
     touching = PairDesign(structure.embedding, pairs, structure.directions, n_jobs=recipe.n_jobs)
-    weights = terms.settled(solution.weights, program.penalty, lambda: touching.rmatvec(np.ones(len(pairs))))
+    weights = solution.weights
+    if not recipe.asks_rows:
+        weights = terms.settled(weights, program.penalty, lambda: touching.rmatvec(np.ones(len(pairs))))
     solution = replace(solution, weights=weights, solver=f"{solution.solver} ({reason})")
     counts = beyond(recipe, structure, pairs) if not isinstance(recipe.knots, str) else None
     task = Task(pairs, np.zeros(len(pairs)), np.ones(len(pairs)), None, 1.0, None)

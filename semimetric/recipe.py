@@ -11,6 +11,7 @@ from .embeddings.base import PairMap
 from .embeddings.groups import Groups, JointGroups, automatic
 from .programs.losses import Loss, resolve_loss
 from .programs.penalties import Lasso, Penalty, Ridge, Roughness, Shift
+from .programs.shapes import Bounded, Shape
 from .solvers.auto import resolve_solver
 from .solvers.base import Solver
 
@@ -43,6 +44,7 @@ class Recipe:
     categorical_features: str | Sequence[int | str] | None = "auto"
     periodic: Mapping[int | str, float] | None = None
     missing: str = "error"
+    constraints: Sequence[Shape] = ()
     n_jobs: int | None = None
     random_state: int | None = None
     verbose: bool = False
@@ -64,11 +66,12 @@ class Recipe:
         check_alpha("alpha", self.alpha)
         if self.relative is not True and self.relative is not False:
             check_alpha("relative", self.relative, strict=True)
-        if self.axioms == "quasimetric" or (self.axioms == "metric" and self.tables == "full"):
+        if self.asks_triangle and len(self.base_distances):
             raise NotSupportedError(
-                f"axioms={self.axioms!r} needs the triangle inequality on full tables, which this version cannot impose; "
-                'use tables="warped", a metric by construction, or axioms="semimetric" or "premetric"'
+                f"axioms={self.axioms!r} cannot be claimed with base_distances=, of which nothing is known; leave them out, or "
+                'use axioms="semimetric"'
             )
+        self._check_constraints()
         if self.tables == "warped" and self.axioms not in ("semimetric", "metric"):
             raise NotSupportedError(f'tables="warped" is a metric by construction; axioms={self.axioms!r} needs tables="full"')
         if self.tables == "warped" and automatic(self.groups):
@@ -85,6 +88,20 @@ class Recipe:
         resolve_solver(self.solver)
         self.penalties()
         return self
+
+    def _check_constraints(self) -> None:
+        """Refuse what is no shape, and shapes that cannot be guaranteed with the other parameters."""
+        if not all(isinstance(shape, Shape) for shape in self.constraints):
+            raise InputError(f"constraints={self.constraints!r} must be a sequence of Monotone, Bounded and the like")
+        if not len(self.constraints):
+            return
+        if len(self.base_distances) or self.axioms is None:
+            raise NotSupportedError(
+                "constraints= need weights >= 0 and tables that are the whole distance; leave out base_distances=, and use "
+                'axioms="premetric" or stronger'
+            )
+        if self.outside != "clip" and any(isinstance(shape, Bounded) for shape in self.constraints):
+            raise NotSupportedError('Bounded cannot hold where slopes go on outside the knots; use outside="clip"')
 
     def penalties(self, embedding: PairMap | None = None) -> tuple[Penalty, ...]:
         """The penalty terms; "auto" leaves out differences where the embedding cannot hold its tables."""
@@ -103,6 +120,16 @@ class Recipe:
     def joint(self) -> JointGroups:
         """Knots and share of the penalty of groups of several features."""
         return self.groups if isinstance(self.groups, JointGroups) else JointGroups(())
+
+    @property
+    def asks_triangle(self) -> bool:
+        """Whether the triangle inequality is to hold."""
+        return self.axioms in ("metric", "quasimetric")
+
+    @property
+    def asks_rows(self) -> bool:
+        """Whether weights are tied to one another: tables are then held whole."""
+        return self.asks_triangle or len(self.constraints) > 0
 
     @property
     def symmetry_of_columns(self) -> str:

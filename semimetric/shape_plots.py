@@ -13,7 +13,7 @@ import numpy as np
 from ._errors import InputError
 from ._extras import optional
 from ._types import Floats
-from .shapes import Shapes
+from .shape_functions import Shapes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -39,6 +39,13 @@ def check_streams(recipe: Recipe) -> None:
     """
     if not resolve_loss(recipe.loss).quadratic or recipe.link != "identity" or recipe.relative is not False:
         raise NotSupportedError('partial_fit adds up second moments: it needs loss="squared", link="identity", relative=False')
+    if len(recipe.constraints):
+        raise NotSupportedError("partial_fit cannot impose constraints=; fit on all pairs at once")
+    if recipe.asks_triangle and recipe.tables == "full":
+        raise NotSupportedError(
+            f"partial_fit cannot impose axioms={recipe.axioms!r} on full tables; fit on all pairs at once, or use "
+            'tables="warped", or metric_repair on the model learned with axioms="semimetric"'
+        )
     solver = resolve_solver(recipe.solver)
     if solver is not None and not isinstance(solver, Gram):
         raise NotSupportedError(

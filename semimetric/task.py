@@ -18,6 +18,7 @@ from .embeddings.gaps import GapEmbedding
 from .embeddings.groups import resolve_groups
 from .embeddings.mixed import scales_of
 from .embeddings.pairs import PairEmbedding
+from .embeddings.triangles import Triangles
 from .embeddings.warped import WarpedEmbedding
 from .grids import Grid
 from .knots import knot_counts
@@ -69,7 +70,9 @@ def build(recipe: Recipe, items: Floats, names: Names) -> Structure:
     if not (recipe.base_distances or any(grid.varies[f] for group in groups for f in group)):
         raise InputError("every feature that groups= names is constant; at least one that differs is required: name others")
     bases = base_functions(recipe.base_distances, items, schema)
-    return Structure(schema.names, directions, _embedding(recipe, grid, groups), bases, schema)
+    return Structure(
+        schema.names, directions, _tied(recipe, _embedding(recipe, grid, groups), schema.names, directions), bases, schema
+    )
 
 
 def _grid(recipe: Recipe, features: Floats, schema: Schema, groups: Sequence[tuple[int, ...]]) -> Grid:
@@ -94,15 +97,21 @@ def _with_joint(counts: Integers, groups: Sequence[tuple[int, ...]], n_joint: in
 
 def _embedding(recipe: Recipe, grid: Grid, groups: Sequence[tuple[int, ...]]) -> PairMap:
     if recipe.tables == "warped":
-        embedding = scales_of(grid, groups)
-        if recipe.axioms == "metric" and not embedding.metric:
-            odd = next(f for g in groups for f in g if grid.kinds[f] != "numeric" or grid.missing[f])
-            raise NotSupportedError(
-                f'axioms="metric" needs one scale a feature, and feature {odd} has none: it is {grid.kinds[odd]}, or may be '
-                'missing; use axioms="semimetric"'
-            )
+        return scales_of(grid, groups)
+    embedding = PairEmbedding(grid, groups, symmetry=recipe.symmetry_of_columns, zero_diagonal=recipe.axioms is not None)
+    if recipe.asks_triangle:
+        Triangles.of(embedding)  # refuses what cannot be proved, before any work
+    return embedding
+
+
+def _tied(recipe: Recipe, embedding: PairMap, names: Sequence[str], directions: Directions | None) -> PairMap:
+    """The embedding with the columns tied that constraints tie."""
+    features = set().union(*(shape.ties(embedding, names, directions) for shape in recipe.constraints))
+    if not features:
         return embedding
-    return PairEmbedding(grid, groups, symmetry=recipe.symmetry_of_columns, zero_diagonal=recipe.axioms is not None)
+    if not isinstance(embedding, PairEmbedding):
+        raise NotSupportedError('TranslationInvariant ties tables, and scales are not tables; use tables="full"')
+    return embedding.tied_by_difference(features)
 
 
 def check_varied(items: Floats) -> None:

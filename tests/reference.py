@@ -186,3 +186,18 @@ def support_pair(X, y, i):
         if inner > 0 and squared(X[k], X[other]) / (2 * inner) < cut:
             best, cut = k, squared(X[k], X[other]) / (2 * inner)
     return best, other, cut
+
+
+def closure_slow(table):
+    """All shortest paths, one longer detour at a time."""
+    t, n = table.copy(), len(table)
+    for _ in range(n):
+        t = np.array([[min(t[a, b] + t[b, c] for b in range(n)) for c in range(n)] for a in range(n)])
+    return t
+
+
+def worst_triple(table):
+    """The largest w_ac - w_ab - w_bc of different points, at least 0."""
+    n = len(table)
+    excess = [table[a, c] - table[a, b] - table[b, c] for a, b, c in product(range(n), repeat=3) if len({a, b, c}) == 3]
+    return max(excess, default=0.0)

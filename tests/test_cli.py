@@ -158,6 +158,10 @@ def test_info(folder, capsys):
     values = answer(capsys, "info", folder / "model.smm")
     assert values["terms"] == ["width", "height", "outside range"]
     assert values["axioms"]["positive"] is True
+    assert values["triangle"] in ("violated", "not proved")
+    assert set(values["proofs"]) == {*values["axioms"]} - {"name"}
+    assert "how that is known" in out
+    assert f"triangle: {values['triangle']}" in out
     X = pd.read_csv(folder / "items.csv")
     assert values["ranges"]["height"] == pytest.approx([X["height"].min(), X["height"].max()])
 
@@ -255,7 +259,7 @@ def bad(folder, tmp_path):
         ("fit double.csv pairs.csv", "double.csv has more than one column 'width'"),
         ("fit items.csv few.csv", "or --held-out 0 for no check"),
         ("fit items.csv pairs.csv --target minutes", "no column 'minutes'; its columns are left, right, distance"),
-        ("fit items.csv pairs.csv --axioms metric", "axioms='metric' needs"),
+        ("fit items.csv pairs.csv --axioms quasimetric --tables warped", "axioms='quasimetric' needs tables=\"full\""),
         ("fit items.csv pairs.csv --groups width,depth", "--groups names 'depth'"),
         ("fit items.csv pairs.csv --directions lda", "--directions lda is not known"),
         ("fit items.csv pairs.csv --output none/m.smm", "there is no folder"),

@@ -31,7 +31,7 @@ def test_features_in_no_group_leave_positivity_unclaimed():
     items, index, y = cases.sample()
     d = DistanceRegressor(**cases.FAST, groups=[(0,), (2,)], preprocessor=items).fit(index, y).semimetric_
     assert not d.axioms.positive
-    assert d.axioms.name == "pseudosemimetric"
+    assert d.axioms.name == "pseudometric"  # these tables obey the triangle inequality, and are found to
     moved = items + [0.0, 0.01, 0.0]
     inside = (moved <= items.max(axis=0)).all(axis=1)
     assert (d.paired(items, moved)[inside] == 0).all()
@@ -52,12 +52,15 @@ def test_axioms_are_named_by_the_strongest():
     for missing, name in {
         "triangle": "semimetric",
         "positive": "pseudometric",
-        "symmetric": "premetric",
+        "symmetric": "quasimetric",
         "nonnegative": "none",
     }.items():
         assert Axioms(**facts | {missing: False}, continuous=True).name == name
-    for missing, name in {"triangle": "pseudosemimetric", "symmetric": "premetric, not positive"}.items():
+    for missing, name in {"triangle": "pseudosemimetric", "symmetric": "pseudoquasimetric"}.items():
         assert Axioms(**facts | {"positive": False, missing: False}, continuous=True).name == name
+    neither = facts | {"symmetric": False, "triangle": False}
+    assert Axioms(**neither, continuous=True).name == "premetric"
+    assert Axioms(**neither | {"positive": False}, continuous=True).name == "premetric, not positive"
 
 
 @pytest.fixture
@@ -79,7 +82,7 @@ def test_terms_tables_and_repr_can_be_read(line):
     tables = line.tables()
     assert list(tables) == ["u", "v"]
     assert tables["u"].values.tolist() == [[0, 3, 6], [3, 0, 3], [6, 3, 0]]
-    for part in ("semimetric", "2 features", "2 to 3 knots", "4 weights"):
+    for part in ("metric", "2 features", "2 to 3 knots", "4 weights"):
         assert part in repr(line)
 
 

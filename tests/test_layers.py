@@ -14,24 +14,26 @@ ORDER = """
 _errors _types _extras _checks _storage _threads
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
 _kernels.metric _kernels.vectors _kernels.interactions _kernels.ladders _kernels.descent _kernels.splines _kernels.additive
-_kernels.support _kernels.draws _kernels.mixture
+_kernels.support _kernels.draws _kernels.mixture _kernels.triangles
 columns schema knots grids callables supervision datasets planar_datasets
 embeddings.maps embeddings.identity embeddings.anchors embeddings.conic embeddings.separation
 embeddings.ranges embeddings.ladders embeddings.splines embeddings.orthogonal embeddings.additive
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
-embeddings.pairs embeddings.gaps embeddings.mixed
+embeddings.pairs embeddings.gaps embeddings.mixed embeddings.triangles
 embeddings.reservoir embeddings.placement embeddings.knotted embeddings.feature_pairs embeddings.ranking
 embeddings.piecewise embeddings.simplices
 embeddings.scales embeddings.directions embeddings.discriminants embeddings.labelled embeddings.histograms embeddings.states
-base_distances axioms distance outside
-programs.losses programs.penalties programs.design programs.differences programs.shared programs.program
-programs.certificate programs.constraints programs
-solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order solvers.newton solvers.reference
-solvers.auto solvers
+base_distances axioms certificates distance outside
+programs.losses programs.penalties programs.design programs.differences programs.shared programs.inequalities
+programs.program
+programs.certificate programs.constraints programs.shapes programs
+solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order solvers.newton solvers.splitting
+solvers.reference solvers.plain solvers.cutting_plane solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
-recipe task assembly fitting streaming selection margins margin_selection
-neighbourhoods large_margin voting large_margin_selection group_screening group_sources group_selection explanations shapes
+recipe task guarantees assembly repairs fitting streaming selection margins margin_selection
+neighbourhoods large_margin voting large_margin_selection group_screening group_sources group_selection
+explanations shape_functions
 machines.rows machines.weights machines.problems machines.dual machines.pegasos machines.learning machines.calibration
 estimators.base estimators.regressor estimators.approximator estimators.tuples
 estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner

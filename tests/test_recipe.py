@@ -20,8 +20,8 @@ from semimetric.recipe import Recipe
         ({"loss": "cubic"}, InputError, "cubic.*use one of"),
         ({"penalty": "heavy"}, InputError, "heavy.*use one of"),
         ({"penalty": (Ridge(), "ridge")}, InputError, "must be a name, a Penalty"),
-        ({"axioms": "metric"}, NotSupportedError, 'use tables="warped"'),
-        ({"axioms": "quasimetric"}, NotSupportedError, "triangle inequality"),
+        ({"axioms": "metric", "base_distances": (abs,)}, NotSupportedError, "cannot be claimed with base_distances"),
+        ({"axioms": "quasimetric", "tables": "warped"}, NotSupportedError, 'needs tables="full"'),
         ({"axioms": "premetric", "tables": "warped"}, NotSupportedError, 'needs tables="full"'),
     ],
 )

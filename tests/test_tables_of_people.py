@@ -379,13 +379,16 @@ def test_directions_combine_numbers():
         assert_refused(lambda w=wrong: learned(frame, true, missing="level", directions=w), "'colour'", "combine numbers")
 
 
+def test_tables_of_any_kind_can_be_metrics():
+    model, _, pairs, true = model_of("warped")
+    assert clone(model).set_params(axioms="metric").fit(pairs, true(*pairs.T)).semimetric_.axioms.name == "metric"
+
+
 def test_what_needs_numbers_says_so():
-    model, frame, pairs, true = model_of("warped")
+    model, frame, *_ = model_of("warped")
     d = model.semimetric_
     assert_refused(d.get_numba_metric, "categorical, periodic", "NeighborIndex", error=NotSupportedError)
     assert_refused(lambda: d.transform(frame), "only warped models", "pairwise(X)", error=NotSupportedError)
-    metric = clone(model).set_params(axioms="metric")
-    assert_refused(lambda: metric.fit(pairs, true(*pairs.T)), 'axioms="metric"', "feature 0", error=NotSupportedError)
     codes = np.column_stack([frame["colour"].cat.codes + 0.5, frame[["hour", "size"]]])
     assert_refused(lambda: d.embedding.locate(codes), "feature 0 is categorical", "codes from 0 to 4")
 

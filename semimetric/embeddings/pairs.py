@@ -88,6 +88,11 @@ class PairEmbedding(PairMap):
                 found.append(np.unique(flat[:, part][values[:, part] > 0]))
         return [np.unique(np.concatenate(found)) for found in seen]
 
+    def tied_by_difference(self, features: set[int]) -> "PairEmbedding":
+        """The same groups, those of these single features with columns that depend on the difference of places alone."""
+        vertices = [replace(v, by_difference=len(v.group) == 1 and v.group[0] in features) for v in self.vertices]
+        return self._with(vertices, self.unseen_slopes)
+
     def restricted(self, touched: Sequence[Integers], slopes: Floats) -> "PairEmbedding":
         """The same groups, with only the vertices ``touched`` as columns.
 
@@ -111,13 +116,13 @@ class PairEmbedding(PairMap):
 
         An untouched vertex takes the value of the prior.
         """
-        vertices = [replace(v, touched=None) if v.fits else v for v in self.vertices]
+        vertices = [replace(v, touched=None, by_difference=False) if v.fits else v for v in self.vertices]
         whole = self._with(vertices, self.unseen_slopes)
         parts = []
         for g, (old, new) in enumerate(zip(self.vertices, vertices, strict=True)):
             part = w[self._base[g] : self._base[g + 1]]
-            if not (new.whole and not old.whole):
-                parts.append(part)
+            if old.by_difference or not (new.whole and not old.whole):
+                parts.append(part[np.searchsorted(old.keys, old.canonical(new.keys))] if old.by_difference else part)
                 continue
             full = new.weighted_l1(self.grid, new.keys, self._unseen)
             full[np.searchsorted(new.keys, old.keys)] = part
@@ -312,6 +317,10 @@ class PairEmbedding(PairMap):
             Table(v.group, tuple(self.grid.vertices(f) for f in v.group), padded[self._lookups[g]].reshape(v.n_points, -1))
             for g, v in enumerate(self.vertices)
         ]
+
+    def vertex_columns(self) -> list[Integers]:
+        """Of every group the column of (a, b), shape (C, C); n_columns where there is none. Tables must be whole and held."""
+        return [self._lookups[g].reshape(v.n_points, -1).astype(np.int64) for g, v in enumerate(self.vertices)]
 
     def _shared(self, slopes: Floats) -> Floats:
         """Slopes divided among the groups that hold the feature."""

@@ -35,6 +35,8 @@ class Vertices(Value):
         Sorted canonical vertices that are columns; None means all.
     seams : tuple of int
         Of each feature the vertex that is vertex 0 again, because the feature is periodic; 0 for none.
+    by_difference : bool
+        Whether (a, b) share a column where b - a is the same; of one numeric feature.
     """
 
     group: tuple[int, ...]
@@ -43,6 +45,7 @@ class Vertices(Value):
     zero_diagonal: bool
     touched: Integers | None = None
     seams: tuple[int, ...] = ()
+    by_difference: bool = False
 
     def __post_init__(self) -> None:
         if self.touched is not None:
@@ -96,6 +99,8 @@ class Vertices(Value):
         if any(self.seams):
             keep &= self._first(a) == a
             keep &= self._first(b) == b
+        if self.by_difference:
+            keep &= (a == 0) | (b == 0)
         return everything[keep & (a != b)] if self.zero_diagonal else everything[keep]
 
     def _first(self, points: Integers) -> Integers:
@@ -107,9 +112,11 @@ class Vertices(Value):
 
     def canonical(self, vertices: Integers) -> Integers:
         """The vertex that stands for (a, b): at no seam, and the smaller of (a, b) and (b, a) where they are tied."""
-        if not self.tied and not any(self.seams):
+        if not self.tied and not any(self.seams) and not self.by_difference:
             return vertices
         a, b = map(self._first, np.divmod(vertices, self.n_points))
+        if self.by_difference:
+            a, b = np.maximum(a - b, 0), np.maximum(b - a, 0)
         if not self.tied:
             return a * self.n_points + b
         return np.minimum(a, b) * self.n_points + np.maximum(a, b)

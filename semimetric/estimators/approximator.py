@@ -11,12 +11,15 @@ from .._checks import check_alpha, check_choice, check_count, check_distances, c
 from .._errors import InputError, NotSupportedError, warn
 from .._types import ArrayLike, Floats, Integers, Pairs
 from ..callables import Distance, DistanceFunction
+from ..embeddings.base import PairMap
 from ..embeddings.directions import fit_directions
 from ..embeddings.pairs import PairEmbedding
+from ..embeddings.triangles import Triangles
 from ..embeddings.vertices import WHOLE_TABLE
 from ..fitting import Structure, build, distance, make_task
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
+from ..programs.shapes import Shape
 from ..recipe import Recipe
 from ..schema import Schema
 from ..selection import Choices
@@ -56,7 +59,7 @@ class DistanceApproximator(DistanceRegressor):
     validation_fraction : float, default 0.1
         Share of the items set aside: pairs of them are never learned from, and give `error_quantiles_`. 0 sets none aside.
     n_knots, knots, groups, directions, tables, axioms, symmetry, delta, outside, link, loss, relative, penalty, alpha, \
-solver, base_distances, categorical_features, periodic, missing, n_jobs, random_state, verbose
+solver, base_distances, categorical_features, periodic, missing, constraints, n_jobs, random_state, verbose
         As in `DistanceRegressor`. ``n_jobs`` threads also call the distance. With ``method="vertices"``, ``n_knots="auto"``
         takes 8.
 
@@ -99,6 +102,7 @@ solver, base_distances, categorical_features, periodic, missing, n_jobs, random_
         categorical_features: str | Sequence[int | str] | None = "auto",
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
+        constraints: Sequence[Shape] = (),
         n_jobs: int | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
@@ -107,8 +111,8 @@ solver, base_distances, categorical_features, periodic, missing, n_jobs, random_
             n_knots=n_knots, knots=knots, groups=groups, directions=directions, tables=tables, axioms=axioms,
             symmetry=symmetry, delta=delta, outside=outside, link=link, loss=loss, relative=relative,
             penalty=penalty, alpha=alpha, solver=solver, base_distances=base_distances,
-            categorical_features=categorical_features, periodic=periodic, missing=missing, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
+            categorical_features=categorical_features, periodic=periodic, missing=missing, constraints=constraints,
+            n_jobs=n_jobs, random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.distance = distance
         self.n_pairs = n_pairs
@@ -138,6 +142,8 @@ solver, base_distances, categorical_features, periodic, missing, n_jobs, random_
             if check_alpha(name, getattr(self, name)) > 1:
                 raise InputError(f"{name}={getattr(self, name)!r} must lie between 0 and 1")
         items, schema = self._encoded(X, min_items=2)
+        if self.method == "vertices" and len(recipe.constraints):
+            raise NotSupportedError('method="vertices" learns nothing, so constraints= cannot hold; use method="regress"')
         structure = _separable(build(recipe, items, schema)) if self.method == "vertices" else None
         function = DistanceFunction.detect(self.distance, items, schema=schema)
         self._check_symmetry(recipe, function, items)
@@ -219,6 +225,7 @@ solver, base_distances, categorical_features, periodic, missing, n_jobs, random_
             weights = weights**2
         delta = recipe.delta * float(weights.mean()) if recipe.axioms is not None else 0.0
         weights = np.maximum(weights, delta) if recipe.axioms is not None else weights
+        _check_triangles(recipe, structure.embedding, weights)
         task = make_task(recipe, structure, Pairs(items, np.array([[0, 1]])), np.ones(1), np.ones(1))
         self.n_features_in_, self.recipe_, self.choices_ = items.shape[1], recipe, Choices()
         solution = Solution(weights, 0.0, 0.0, 0, Status.SOLVED, "set at the vertices, nothing learned")
@@ -247,6 +254,18 @@ def _separable(structure: Structure) -> Structure:
     if sum(len(v.keys) for v in embedding.vertices) > _MOST_VERTICES:
         raise InputError(f"more than {_MOST_VERTICES} vertices would have to be evaluated; use fewer knots or smaller groups")
     return structure
+
+
+def _check_triangles(recipe: Recipe, embedding: PairMap, weights: Floats) -> None:
+    """Refuse values at the vertices that are not what was asked."""
+    if not recipe.asks_triangle:
+        return
+    worst = [d for d in Triangles.of(embedding).worst(weights) if not d.holds]
+    if worst:
+        raise InputError(
+            f"distance= breaks the triangle inequality by {max(d.excess for d in worst):g} at the vertices, but "
+            f'axioms={recipe.axioms!r} asks for it; use method="regress", or metric_repair on a model with axioms="semimetric"'
+        )
 
 
 def _vertex_pairs(embedding: PairEmbedding, centre: Floats) -> Pairs:

@@ -23,6 +23,7 @@ from ..large_margin import Classes, LargeMargin, learn, structure_of
 from ..large_margin_selection import decide_large_margin
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
+from ..programs.shapes import Shape
 from ..recipe import Recipe
 from ..solvers.base import Solver
 from ..task import check_varied
@@ -32,7 +33,7 @@ __all__ = ["LargeMarginLearner"]
 
 _PARAMETERS = (
     "knots", "groups", "axioms", "delta", "outside", "solver", "categorical_features", "periodic", "missing",
-    "n_jobs", "random_state", "verbose",
+    "constraints", "n_jobs", "random_state", "verbose",
 )  # fmt: skip
 _AUTO = ("directions", "tables")
 
@@ -62,8 +63,9 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         bend at knots. "auto" tries "nca" and "discriminant".
     tables : {"auto", "warped", "full"}, default "auto"
         One monotone scale a number (a metric, with an exact `transform` into L1), or full tables.
-    axioms : {"semimetric", "metric"}, default "semimetric"
-        "metric" needs ``tables="warped"``, and numbers only.
+    axioms : {"semimetric", "metric", "quasimetric"}, default "semimetric"
+        "metric": the triangle inequality too, which scales have anyway; ``tables="auto"`` is then "warped". "quasimetric",
+        without symmetry, has full tables.
     delta : float, default 1e-6
     outside : {"extend", "clip"}, default "extend"
     loss : {"squared_hinge", "hinge"} or Loss, default "squared_hinge"
@@ -72,7 +74,8 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         A ridge towards the even L1 distance, of full tables with differences as well.
     alpha : float or "auto", default "auto"
     solver : {"auto", "newton", "interior_point", "first_order", "reference"} or Solver, default "auto"
-    categorical_features, periodic, missing : as in `DistanceRegressor`
+    categorical_features, periodic, missing, constraints : as in `DistanceRegressor`
+        Constraints are in units of the margin.
     preprocessor : array-like of shape (n_items, n_features) or None
         The items, if pairs are given to `pair_distance` as row numbers.
     n_jobs : int or None, default None
@@ -131,6 +134,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         categorical_features: str | Sequence[int | str] | None = "auto",
         periodic: dict[int | str, float] | None = None,
         missing: str = "error",
+        constraints: Sequence[Shape] = (),
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
@@ -155,6 +159,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         self.categorical_features = categorical_features
         self.periodic = periodic
         self.missing = missing
+        self.constraints = constraints
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -209,7 +214,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
 
     def _recipe(self) -> tuple[Recipe, frozenset[str]]:
         """The recipe, with stand-ins for what is to be chosen, and the names of that."""
-        check_choice("axioms", self.axioms, ("semimetric", "metric"))
+        check_choice("axioms", self.axioms, ("semimetric", "metric", "quasimetric"))
         check_choice("tables", self.tables, ("auto", "warped", "full"))
         given = {name: getattr(self, name) for name in _PARAMETERS} | self._numbers()
         auto = {name for name in ("n_knots", "alpha") if name not in given}
@@ -219,9 +224,10 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
                 auto.add(name)
             else:
                 given[name] = value
-        if self.axioms == "metric" or not isinstance(self.groups, str) or self.groups != "singles":
+        if self.axioms != "semimetric" or not isinstance(self.groups, str) or self.groups != "singles":
             auto.discard("tables")
-        given.setdefault("tables", "warped" if self.groups == "singles" else "full")
+        scales = isinstance(self.groups, str) and self.groups == "singles" and self.axioms != "quasimetric"
+        given.setdefault("tables", "warped" if scales else "full")
         given.setdefault("directions", None)
         given.setdefault("alpha", 1e-2)
         given["penalty"] = self.penalty

@@ -41,8 +41,9 @@ class PairLearner(ClassifierMixin, TupleLearner):
     tables : {"warped", "full"}, default "warped"
         One monotone scale a feature: a metric, with an exact `transform` into L1. Or full tables. Categories, periodic
         features and what may be missing have tables in either case, and the distance is then a semimetric.
-    axioms : {"semimetric", "metric"}, default "semimetric"
-        "metric" needs ``tables="warped"``, which gives it anyway, and features that are numbers and always there.
+    axioms : {"semimetric", "metric", "quasimetric"}, default "semimetric"
+        "metric": the triangle inequality too, which scales have anyway; "quasimetric", without symmetry, needs
+        ``tables="full"``.
     delta : float, default 1e-6
         Lower bound of weights that involve raw features, relative to their mean in the weighted L1 prior.
     outside : {"extend", "clip"}, default "extend"
@@ -56,6 +57,8 @@ class PairLearner(ClassifierMixin, TupleLearner):
     periodic : dict of int or str to float, or None
     missing : {"error", "level"}, default "error"
         What the columns are, as in `DistanceRegressor`.
+    constraints : sequence of Monotone, Bounded, TranslationInvariant, Concave, AtLeast, AtMost, default ()
+        What else is known of the distance, in units of the margin, as in `DistanceRegressor`.
     preprocessor : array-like of shape (n_items, n_features), or frame, or None
         The items, if pairs are given as row numbers.
     n_jobs : int or None, default None

@@ -18,6 +18,7 @@ from ..group_selection import GroupChoices, choose_groups, without_joint
 from ..group_sources import Measured
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
+from ..programs.shapes import Shape
 from ..recipe import Recipe
 from ..schema import Names, Schema
 from ..selection import Choices, decide
@@ -93,6 +94,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     missing : {"error", "level"}, default "error"
         Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. Where no pair has one, its
         distance to any other value is that of the weighted L1 distance across half the range of the feature.
+    constraints : sequence of Monotone, Bounded, TranslationInvariant, Concave, AtLeast, AtMost, default ()
+        What else is known of the distance; each says in its docstring what it guarantees and why. Tables are held whole.
     preprocessor : array-like of shape (n_items, n_features), or frame, or None
         The items, if pairs are given as row numbers.
     n_jobs : int or None, default None
@@ -149,6 +152,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         categorical_features: str | Sequence[int | str] | None = "auto",
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
+        constraints: Sequence[Shape] = (),
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
@@ -173,6 +177,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self.categorical_features = categorical_features
         self.periodic = periodic
         self.missing = missing
+        self.constraints = constraints
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state

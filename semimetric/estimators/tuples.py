@@ -19,6 +19,7 @@ from ..margins import Compared, Evidence, fit_margins
 from ..outside import warn_outside
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
+from ..programs.shapes import Shape
 from ..recipe import Recipe
 from ..schema import Names
 from ..solvers.base import Solver
@@ -31,7 +32,7 @@ T = TypeVar("T", bound=Tuples)
 
 _PARAMETERS = (
     "knots", "groups", "tables", "axioms", "delta", "outside", "penalty", "solver", "categorical_features", "periodic",
-    "missing", "n_jobs", "random_state", "verbose",
+    "missing", "constraints", "n_jobs", "random_state", "verbose",
 )  # fmt: skip
 
 
@@ -56,6 +57,7 @@ class TupleLearner(LearnedDistance):
         categorical_features: str | Sequence[int | str] | None = "auto",
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
+        constraints: Sequence[Shape] = (),
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
@@ -76,13 +78,14 @@ class TupleLearner(LearnedDistance):
         self.categorical_features = categorical_features
         self.periodic = periodic
         self.missing = missing
+        self.constraints = constraints
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     def _recipe(self) -> Recipe:
-        check_choice("axioms", self.axioms, ("semimetric", "metric"))
+        check_choice("axioms", self.axioms, ("semimetric", "metric", "quasimetric"))
         given = {name: getattr(self, name) for name in _PARAMETERS} | self._numbers()
         directions = None if isinstance(self.directions, str) and self.directions == "auto" else self.directions
         return Recipe(**given, directions=directions, loss=resolve_loss(self.loss, margins=True)).checked()

@@ -5,6 +5,8 @@ For slopes theta within the loss's interval and any weights v (Fenchel, with the
     optimum >= -conj(theta) - theta·y + penalty(v) - g·v + sum_j min_{lower_j <= u <= upper_j} (Aᵀ theta + g)_j u,
 
 g the penalty's gradient at v and upper a box that holds a minimiser. Losses and penalties are >= 0, so 0 is a bound too.
+Inequalities G w >= h are further rows of A and y, whose theta is <= 0 and has no conjugate: minus a multiplier. The box then
+needs an objective that weights reach which keep them.
 """
 
 from dataclasses import dataclass
@@ -35,16 +37,16 @@ class Certificate:
     @cached_property
     def anchor(self) -> Floats:
         """Feasible slopes that lift: of A >= 0 the steepest that the loss allows, or s where they are unbounded; else 0."""
-        s = self.program.sample_weight
+        s, k = self.program.sample_weight, len(self.program.targets) - len(self.program.y)
         if not self.program.design.nonnegative:
-            return np.zeros_like(s)
+            return np.zeros(len(s) + k)
         high = self.program.loss.bounds(s)[1]
-        return np.where(np.isfinite(high), high, s)
+        return np.append(np.where(np.isfinite(high), high, s), np.zeros(k))
 
     @cached_property
     def anchor_product(self) -> Floats:
         """Aᵀ anchor."""
-        return self.program.design.rmatvec(self.anchor)
+        return self.program.stacked.rmatvec(self.anchor)
 
     def upper(self, objective: float) -> Floats:
         """A box that holds every minimiser, given that ``objective`` was reached with weights >= 0.
@@ -53,7 +55,7 @@ class Certificate:
         signs, and for columns that no pair touches, the penalties alone say how far a weight can reach.
         """
         p = self.program
-        value = max(objective, 0.0)
+        value = max(objective if p.inequalities is None else p.reached, 0.0)
         upper = np.full(len(p.lower), np.inf)
         if p.design.nonnegative:
             reach = float(p.sample_weight @ np.abs(p.y)) + p.loss.growth(value)
@@ -76,14 +78,15 @@ class Certificate:
         lift = self.anchor_product if p.design.nonnegative else gradient  # of slopes, at the anchor
         with np.errstate(divide="ignore", invalid="ignore"):
             needed = np.where((short > 0) & (lift > 0), short / lift, 0.0).max(initial=0.0)
-        steepest = float((np.abs(theta) / p.sample_weight).max(initial=0.0))
+        m, targets = len(p.y), p.targets
+        steepest = float((np.abs(theta[:m]) / p.sample_weight).max(initial=0.0))
         best, rounding = 0.0, _ROUNDING * (steepest * self.mass + np.abs(gradient))
         for c in needed * np.array(_SHIFTS):
             slope = (product + c * self.anchor_product) / (1.0 + c) + gradient
             mixed = (theta + c * self.anchor) / (1.0 + c)
             slope = np.where(np.isinf(upper) & (np.abs(slope) <= rounding), 0.0, slope)
             value = constant + _smallest(slope, p.lower, upper)
-            best = max(best, value - p.loss.conjugate(mixed, p.sample_weight) - float(mixed @ p.y))
+            best = max(best, value - p.loss.conjugate(mixed[:m], p.sample_weight) - float(mixed @ targets))
         return best
 
     def gap(self, theta: Floats, product: Floats, w: Floats, objective: float) -> float:

@@ -7,7 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from .._types import Floats
+from ..embeddings.triangles import Triangles
 from .design import Design
+from .inequalities import Inequalities, StackedDesign
 from .losses import Loss
 from .penalties import Columns, Penalty, Quadratic, total
 
@@ -16,7 +18,7 @@ __all__ = ["ConvexProgram"]
 
 @dataclass(frozen=True, eq=False)
 class ConvexProgram:
-    """min_w  sum_i s_i loss(a_i·w - y_i) + penalty(w)   over  w >= lower,  E w = 0.
+    """min_w  sum_i s_i loss(a_i·w - y_i) + penalty(w)   over  w >= lower,  E w = 0,  G w >= h,  and triangles.
 
     Parameters
     ----------
@@ -33,6 +35,13 @@ class ConvexProgram:
         -inf where a weight is free.
     equalities : sparse array of shape (k, n) or None
         Rows E that the columns do not impose by construction.
+    inequalities : Inequalities or None
+        G and h.
+    triangles : Triangles or None
+        Tables that must satisfy the triangle inequality; `CuttingPlane` makes rows of them.
+    inside : ndarray of shape (n,) or None
+        Weights that keep every inequality, known beforehand: they bound the optimum, and what a solver leaves of a violation
+        is repaired by moving towards them.
     """
 
     design: Design
@@ -43,6 +52,9 @@ class ConvexProgram:
     columns: Columns
     lower: Floats
     equalities: sparse.csr_array | None = None
+    inequalities: Inequalities | None = None
+    triangles: Triangles | None = None
+    inside: Floats | None = None
 
     @cached_property
     def penalty(self) -> Quadratic:
@@ -62,3 +74,36 @@ class ConvexProgram:
     def objective(self, w: Floats) -> float:
         """Loss plus penalty at w."""
         return self.loss.value(self.design.matvec(w) - self.y, self.sample_weight) + self.penalty.value(w)
+
+    @cached_property
+    def reached(self) -> float:
+        """The objective at the weights known to keep every inequality; infinite where none are known."""
+        return np.inf if self.inside is None else self.objective(self.inside)
+
+    def feasible(self, w: Floats) -> Floats:
+        """The weights, moved towards those known to keep every inequality as far as it takes."""
+        rows = self.inequalities
+        return w if rows is None or self.inside is None else rows.mixed(w, self.inside)
+
+    @property
+    def stacked(self) -> Design:
+        """A, then the rows of the inequalities."""
+        return self.design if self.inequalities is None else StackedDesign(self.design, self.inequalities.matrix)
+
+    @property
+    def targets(self) -> Floats:
+        """y, then the bounds of the inequalities."""
+        return self.y if self.inequalities is None else np.append(self.y, self.inequalities.bound)
+
+    @property
+    def slopes(self) -> tuple[Floats, Floats]:
+        """Lower and upper ends of theta: those of the loss; of a row of the inequalities from -inf to 0."""
+        low, high = self.loss.bounds(self.sample_weight)
+        k = len(self.targets) - len(self.y)
+        return np.append(low, np.full(k, -np.inf)), np.append(high, np.zeros(k))
+
+    @property
+    def curvature(self) -> Floats:
+        """c / s of every row, 0 of the inequalities."""
+        k = len(self.targets) - len(self.y)
+        return np.append(self.loss.curvature / self.sample_weight, np.zeros(k))

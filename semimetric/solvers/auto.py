@@ -1,21 +1,22 @@
-"""Which solver takes a program: decided by the loss and the number of weights, and said."""
+"""The solver by name, and the one for a program whatever it asks: decided by the loss and the number of weights, and said."""
 
 from .._errors import InputError
 from ..programs.program import ConvexProgram
 from .base import Solver
+from .cutting_plane import CuttingPlane
 from .first_order import FirstOrder
 from .gram import Gram
 from .interior_point import InteriorPoint
 from .newton import Newton
+from .plain import choose_plain
 from .reference import Reference
+from .splitting import Splitting
 
 __all__ = ["choose", "resolve_solver"]
 
-_GRAM_COLUMNS = 8_000
-_INTERIOR_COLUMNS = 4_000
 _NAMES: dict[str, Solver] = {
     "reference": Reference(), "gram": Gram(), "newton": Newton(), "interior_point": InteriorPoint(),
-    "first_order": FirstOrder(),
+    "first_order": FirstOrder(), "splitting": Splitting(), "cutting_plane": CuttingPlane(),
 }  # fmt: skip
 
 
@@ -39,22 +40,11 @@ def choose(solver: "str | Solver", program: ConvexProgram) -> tuple[Solver, str]
 
     Parameters
     ----------
-    solver : {"auto", "gram", "newton", "interior_point", "first_order", "reference"} or Solver
-        ``"auto"`` takes Gram for squared losses of up to 8,000 weights, Newton for other losses that curve and
-        InteriorPoint for those that do not, of up to 4,000, FirstOrder beyond, and Reference (CVXPY) for what all of these
-        refuse.
+    solver : {"auto", "gram", "newton", "interior_point", "first_order", "splitting", "reference", ...} or Solver
+        ``"auto"`` is `choose_plain`. Where the program asks for the triangle inequality, `CuttingPlane` wraps it, or what is
+        given, unless that takes triangles itself.
     """
     given = resolve_solver(solver)
-    if given is not None:
-        return given, "given"
-    n = program.design.shape[1]
-    tried: list[tuple[Solver, int, str]] = [
-        (Gram(), _GRAM_COLUMNS, f"squared loss, {n} weights"),
-        (Newton(), _INTERIOR_COLUMNS, f"{type(program.loss).__name__} loss, {n} weights"),
-        (InteriorPoint(), _INTERIOR_COLUMNS, f"{type(program.loss).__name__} loss, {n} weights"),
-        (FirstOrder(), n, f"{n} weights are too many for second moments"),
-    ]
-    for candidate, limit, reason in tried:
-        if n <= limit and candidate.refusal(program) is None:
-            return candidate, reason
-    return Reference(), "free weights or explicit rows that the other solvers refuse"
+    if program.triangles is not None and not (given is not None and given.separates):
+        return CuttingPlane("auto" if given is None else given), "triangle inequality" if given is None else "given"
+    return (given, "given") if given is not None else choose_plain(program)

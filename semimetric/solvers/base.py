@@ -1,14 +1,17 @@
 """What a solver promises: it says before the first iteration whether it can, and afterwards how good its answer is."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import ClassVar
+
+import numpy as np
 
 from .._errors import ConvergenceWarning, NotSupportedError, warn
 from .._types import Floats
 from ..programs.program import ConvexProgram
 
-__all__ = ["Solution", "Solver", "Status", "open_ends"]
+__all__ = ["Repair", "Solution", "Solver", "Status", "no_rows", "open_ends", "repaired", "unknown_inside"]
 
 
 class Status(Enum):
@@ -18,6 +21,25 @@ class Status(Enum):
     LIMIT = "stopped at the limit of iterations: raise max_iter, loosen tol, or add a ridge"
     INTERRUPTED = "interrupted by the user: the weights are the best so far"
     INACCURATE = "solved to less than the tolerance: rescale the targets, add a ridge, or try another solver"
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What was left of violated inequalities when a solver stopped, and what it took to end it.
+
+    Attributes
+    ----------
+    violation : float
+        The largest before, relative to the largest weight.
+    change : float
+        The largest change of a weight, relative to the largest weight.
+    objective : float
+        By how much the objective rose, relative to it.
+    """
+
+    violation: float
+    change: float
+    objective: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +58,8 @@ class Solution:
     status : Status
     solver : str
         Which solver, and why where it was chosen automatically.
+    repair : Repair or None
+        Of programs with triangles.
     """
 
     weights: Floats
@@ -44,6 +68,7 @@ class Solution:
     n_iter: int
     status: Status
     solver: str
+    repair: Repair | None = None
 
     @property
     def relative_gap(self) -> float:
@@ -77,8 +102,40 @@ def open_ends(program: ConvexProgram) -> str | None:
     return None
 
 
+def repaired(program: ConvexProgram, raw: Floats, violation: float, solution: Solution) -> Solution:
+    """The solution with what the repair of ``raw`` took; as it is where there was nothing to keep."""
+    if program.inequalities is None and program.triangles is None:
+        return solution
+    size, before = max(float(np.abs(raw).max()), 1e-300), program.objective(np.maximum(raw, program.lower))
+    change = float(np.abs(solution.weights - raw).max()) / size
+    rise = (solution.objective - before) / max(abs(solution.objective), 1e-300)
+    return replace(solution, repair=Repair(violation / size, change, rise))
+
+
+def no_rows(program: ConvexProgram) -> str | None:
+    """Why a solver over bounds alone cannot take the program; None if it can."""
+    if program.inequalities is not None:
+        return "it has inequalities between weights; use InteriorPoint, FirstOrder or Reference"
+    return None
+
+
+def unknown_inside(program: ConvexProgram) -> str | None:
+    """Why a solver that moves towards known weights cannot take the program; None if it can."""
+    if program.inequalities is not None and program.inside is None:
+        return "it has inequalities, and no weights are known that keep them (inside); use Reference"
+    return None
+
+
 class Solver(ABC):
-    """A configured solver of `ConvexProgram`."""
+    """A configured solver of `ConvexProgram`.
+
+    Attributes
+    ----------
+    separates : bool
+        Whether it takes programs with ``triangles``.
+    """
+
+    separates: ClassVar[bool] = False
 
     @abstractmethod
     def refusal(self, program: ConvexProgram) -> str | None:
@@ -102,6 +159,8 @@ class Solver(ABC):
             On Ctrl-C before there are any weights.
         """
         reason = self.refusal(program)
+        if program.triangles is not None and not self.separates:
+            reason = f"it asks for the triangle inequality; use CuttingPlane({type(self).__name__}())"
         if reason is not None:
             raise NotSupportedError(f"{type(self).__name__} cannot solve this program: {reason}")
         solution = self._solve(program, start, verbose)

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from .._types import Floats
 from ..programs.certificate import Certificate
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status, open_ends
+from .base import Solution, Solver, Status, open_ends, repaired, unknown_inside
 
 __all__ = ["FirstOrder"]
 
@@ -38,7 +38,7 @@ class FirstOrder(Solver):
     max_iter: int = 20_000
 
     def refusal(self, program: ConvexProgram) -> str | None:
-        return open_ends(program)
+        return unknown_inside(program) or open_ends(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         run = _Run(program, start)
@@ -59,30 +59,32 @@ class FirstOrder(Solver):
                 status = Status.INTERRUPTED
         if status is not Status.SOLVED:
             run.certify()  # what came after the last check
-        return Solution(run.best, run.objective, run.gap, n_iter, status, "FirstOrder")
+        solution = Solution(run.best, run.objective, run.gap, n_iter, status, "FirstOrder")
+        rows = program.inequalities
+        return repaired(program, run.raw, 0.0 if rows is None else rows.excess(run.raw), solution)
 
 
 class _Run:
     """The iterates, their averages, and the best point and bound so far."""
 
     def __init__(self, program: ConvexProgram, start: Floats | None) -> None:
-        held = program.design.held()
-        self.program, self.A = program, held
+        held = program.stacked.held()
+        self.program, self.A, self.y = program, held, program.targets
         self.certificate = Certificate(program)
         m, n = held.shape
         with np.errstate(divide="ignore"):
             rows = 1.0 / np.maximum(held.absolute.matvec(np.ones(n)), 1e-12)
             columns = held.absolute.rmatvec(np.ones(m))
         self.rows, self.columns = rows, columns
-        self.curvature = program.loss.curvature / program.sample_weight
-        self.bounds = program.loss.bounds(program.sample_weight)
+        self.curvature, self.bounds = program.curvature, program.slopes
         # row sums of |P| bound the curvature of the penalty, coordinate by coordinate
         self.smooth = np.asarray(abs(program.penalty.P).sum(axis=1)).ravel()
         self.weight = 1.0 / m
         self.w = program.lower.copy() if start is None else np.maximum(start, program.lower)
         self.theta = np.zeros(m)
         self.product = np.zeros(n)
-        self.best, self.objective, self.bound = self.w, self._objective(self.w), -np.inf
+        self.raw, self.best = self.w, program.feasible(self.w)
+        self.objective, self.bound = self._objective(self.best), -np.inf
         self._begin(np.inf)
 
     @property
@@ -91,7 +93,7 @@ class _Run:
         return max(self.objective - self.bound, 0.0)
 
     def _objective(self, w: Floats) -> float:
-        residual = self.A.matvec(w) - self.program.y
+        residual = self.A.matvec(w)[: len(self.program.y)] - self.program.y
         return self.program.loss.value(residual, self.program.sample_weight) + self.program.penalty.value(w)
 
     def _begin(self, merit: float) -> None:
@@ -106,7 +108,7 @@ class _Run:
         tau = 1.0 / (self.weight * self.columns + self.smooth + 1e-12)
         sigma = self.weight * self.rows
         new = np.maximum(self.w - tau * (self.product + p.penalty.gradient(self.w)), p.lower)
-        ahead = self.theta + sigma * (self.A.matvec(2.0 * new - self.w) - p.y)
+        ahead = self.theta + sigma * (self.A.matvec(2.0 * new - self.w) - self.y)
         self.theta = np.clip(ahead / (1.0 + sigma * self.curvature), *self.bounds)
         self.w, self.product = new, self.A.rmatvec(self.theta)
         self.sums[0] += self.w
@@ -130,9 +132,10 @@ class _Run:
         self._certify(self.w, self.theta)
 
     def _certify(self, w: Floats, theta: Floats) -> float:
-        objective = self._objective(w)
+        kept = self.program.feasible(w)
+        objective = self._objective(kept)
         if objective < self.objective:
-            self.objective, self.best = objective, w.copy()
+            self.objective, self.best, self.raw = objective, kept.copy(), w.copy()
         bound = self.certificate.bound(theta, self.A.rmatvec(theta), w, objective)
         self.bound = max(self.bound, bound)
         return objective - bound

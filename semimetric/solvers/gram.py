@@ -13,7 +13,7 @@ from .._types import Floats
 from ..programs.design import Moments
 from ..programs.penalties import Quadratic
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status
+from .base import Solution, Solver, Status, no_rows
 from .box import BoxQuadratic, Found, interior, solve_regular
 
 __all__ = ["Gram", "minimise", "solve_moments"]
@@ -43,7 +43,7 @@ class Gram(Solver):
             return f"{type(program.loss).__name__} is not a squared loss; use FirstOrder or Reference"
         if program.equalities is not None:
             return "it has explicit equality rows; use Reference"
-        return None
+        return no_rows(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         moments = program.design.moments(program.y, program.sample_weight)

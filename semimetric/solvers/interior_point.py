@@ -10,16 +10,18 @@ to 40 passes whatever the size (Frisch-Newton, Portnoy & Koenker 1997, for the a
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from tqdm import tqdm
 
 from .._types import Floats
 from ..programs.certificate import Certificate
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status, open_ends
+from .base import Solution, Solver, Status, open_ends, repaired, unknown_inside
 
 __all__ = ["InteriorPoint"]
 
@@ -56,20 +58,24 @@ class InteriorPoint(Solver):
     max_iter: int = 100
 
     def refusal(self, program: ConvexProgram) -> str | None:
-        return open_ends(program)
+        return unknown_inside(program) or open_ends(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         newton, certificate = _Newton(program), Certificate(program)
-        point, best, gap, status, n_iter = newton.first(start), (np.inf, program.lower), np.inf, Status.LIMIT, 0
+        point, status, n_iter, bound = newton.first(start), Status.LIMIT, 0, -np.inf
+        best = (np.inf, program.lower if program.inside is None else program.inside)
+        raw = best[1]
         with tqdm(total=self.max_iter, desc="interior point", disable=not verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):  # noqa: B007 - reported
                     state = newton.residuals(point)
-                    objective = program.loss.value(state.residual, program.sample_weight) + program.penalty.value(point.w)
-                    best = (objective, point.w) if objective <= best[0] else best
-                    gap = min(gap, certificate.gap(point.theta, state.product, point.w, objective))
+                    objective, w = newton.reached(point, state)
+                    if objective <= best[0]:
+                        best, raw = (objective, w), point.w
+                    bound = max(bound, certificate.bound(point.theta, state.product, point.w, objective))
+                    gap = max(best[0] - bound, 0.0)
                     bar.set_postfix(objective=objective, gap=gap)
-                    if gap <= self.tol * max(abs(objective), program.exact):
+                    if gap <= self.tol * max(abs(best[0]), program.exact):
                         status = Status.SOLVED
                         break
                     with np.errstate(divide="raise", invalid="raise"):  # a room of exactly 0: as near as rounding lets it
@@ -82,7 +88,10 @@ class InteriorPoint(Solver):
                     raise
                 status = Status.INTERRUPTED
         objective, w = best
-        return Solution(np.maximum(w, program.lower), objective, gap, n_iter, status, "InteriorPoint")
+        gap = max(objective - bound, 0.0)
+        solution = Solution(np.maximum(w, program.lower), objective, gap, n_iter, status, "InteriorPoint")
+        rows = program.inequalities
+        return repaired(program, raw, 0.0 if rows is None else rows.excess(raw), solution)
 
 
 class _State(NamedTuple):
@@ -96,27 +105,53 @@ class _Newton:
     """The Newton system of one program."""
 
     def __init__(self, program: ConvexProgram) -> None:
-        self.program, self.A = program, program.design.held()  # many products, and one gram an iteration
-        self.P = program.penalty.P.toarray()
-        self.curvature = program.loss.curvature / program.sample_weight
-        self.low, self.high = program.loss.bounds(program.sample_weight)
+        self.program, self.A = program, program.stacked.held()  # many products, and one gram an iteration
+        self.P, self.y, self.m = program.penalty.P.toarray(), program.targets, len(program.y)
+        self.curvature, (self.low, self.high) = program.curvature, program.slopes
         self.has_low, self.has_high = np.isfinite(self.low), np.isfinite(self.high)
         self.low = np.where(self.has_low, self.low, -1.0)
         self.high = np.where(self.has_high, self.high, 1.0)
-        self.nothing = np.zeros(len(program.y))
+        self.nothing = np.zeros(self.m)
+
+    @cached_property
+    def even(self) -> Floats:
+        """AᵀSA / c + P of a loss that curves everywhere: the same in every iteration."""
+        return self.program.design.moments(self.nothing, 1.0 / self.curvature[: self.m]).gram + self.P
+
+    def curved(self, inverse: Floats) -> Floats:
+        """AᵀE⁻¹A + P, the rows of the inequalities included."""
+        m, rows = self.m, self.program.inequalities
+        if self.program.loss.quadratic:
+            H = self.even.copy()
+        else:
+            H = self.program.design.moments(self.nothing, inverse[:m]).gram + self.P
+        if rows is not None:
+            G = rows.matrix
+            more = sparse.csr_array(G.T @ (G * inverse[m:, None])).tocoo()
+            H[more.coords] += more.data
+        return H
+
+    def reached(self, point: _Point, state: "_State") -> tuple[float, Floats]:
+        """The objective at w, or where w keeps not every inequality, at the nearest known point that does; and the point."""
+        p = self.program
+        if p.inequalities is not None and (state.residual[self.m :] < 0).any():
+            w = p.feasible(point.w)
+            return p.loss.value(self.A.matvec(w)[: self.m] - p.y, p.sample_weight) + p.penalty.value(w), w
+        return p.loss.value(state.residual[: self.m], p.sample_weight) + p.penalty.value(point.w), point.w
 
     def first(self, start: Floats | None) -> _Point:
         """An interior point at the scale of the problem."""
         p, absolute = self.program, self.A.absolute
-        rows = absolute.matvec(np.ones(len(p.lower)))
+        weight = np.append(p.sample_weight, np.full(len(self.y) - self.m, float(p.sample_weight.mean())))
+        rows = absolute.matvec(np.ones(len(p.lower)))[: self.m]
         scale = float(p.sample_weight @ np.abs(p.y)) / max(float(p.sample_weight @ rows), 1e-12)
         w = p.lower + scale if start is None else np.maximum(start, p.lower + 0.1 * scale)
-        residual = self.A.matvec(w) - p.y
-        middle = np.where(self.has_high, self.high - p.sample_weight, self.low + p.sample_weight)
+        residual = self.A.matvec(w) - self.y
+        middle = np.where(self.has_high, self.high - weight, self.low + weight)
         middle = np.where(self.has_low & self.has_high, (self.low + self.high) / 2, middle)
         theta = np.where(self.has_low | self.has_high, middle, 0.0)
-        slope = absolute.rmatvec(p.sample_weight)
-        size = float(p.sample_weight @ np.abs(residual)) + 1e-3
+        slope = absolute.rmatvec(np.append(p.sample_weight, np.zeros(len(self.y) - self.m)))
+        size = float(p.sample_weight @ np.abs(residual[: self.m])) + 1e-3
         return _Point(
             w, theta, np.full(len(w), max(float(slope.mean()), 1e-12)),
             np.where(self.has_high, np.maximum(residual, 0.0) + size, 0.0),
@@ -125,7 +160,7 @@ class _Newton:
 
     def residuals(self, point: _Point) -> _State:
         p = self.program
-        residual, product = self.A.matvec(point.w) - p.y, self.A.rmatvec(point.theta)
+        residual, product = self.A.matvec(point.w) - self.y, self.A.rmatvec(point.theta)
         primal = residual - self.curvature * point.theta - point.of_high + point.of_low
         return _State(residual, product, primal, product + p.penalty.gradient(point.w) - point.of_w)
 
@@ -141,7 +176,7 @@ class _Newton:
         """One predictor-corrector step."""
         room = self._rooms(point)
         inverse = 1.0 / (self.curvature + point.of_high / room[1] + point.of_low / room[2])
-        H = self.program.design.moments(self.nothing, inverse).gram + self.P
+        H = self.curved(inverse)
         H[np.diag_indices_from(H)] += point.of_w / room[0]
         factor = cho_factor(H, overwrite_a=True, check_finite=False)
         products = (point.of_w * room[0], point.of_high * room[1], point.of_low * room[2])

@@ -28,6 +28,7 @@ class Reference(Solver):
         Limit of iterations, for Clarabel, OSQP, SCS and ECOS; None is the engine's own.
     """
 
+    separates = True
     engine: str = "CLARABEL"
     max_iter: int | None = None
 
@@ -60,6 +61,10 @@ class Reference(Solver):
         rows = [w[bounded] >= program.lower[bounded]] if bounded.any() else []
         if program.equalities is not None:
             rows.append(program.equalities @ w == 0)
+        if program.inequalities is not None:
+            rows.append(program.inequalities.matrix @ w >= program.inequalities.bound)
+        if program.triangles is not None and program.triangles.tables:
+            rows.append(program.triangles.rows() @ w[: program.triangles.n_columns] >= 0)
         return rows
 
     def _solution(self, program: ConvexProgram, value: Floats | None, problem: Any) -> Solution:
@@ -81,7 +86,8 @@ class Reference(Solver):
 
         At a kink of the loss the slope is not unique, so for the absolute loss this bound is loose.
         """
-        if program.equalities is not None or not program.bounded:
+        explicit = (program.equalities, program.inequalities, program.triangles)
+        if any(rows is not None for rows in explicit) or not program.bounded:
             return np.inf
         s, loss = program.sample_weight, program.loss
         residual = program.design.matvec(w) - program.y

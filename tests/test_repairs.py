@@ -1,0 +1,59 @@
+"""A metric from what is none: below it, or nearest to it."""
+
+import cases
+import numpy as np
+import pytest
+from cases import assert_refused
+
+from semimetric import DistanceRegressor, NotSupportedError, metric_repair
+
+ITEMS, INDEX, _ = cases.sample()
+SQUARES = ((ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) ** 2).sum(axis=1) + 0.01
+
+
+def fitted(**options):
+    options = {"n_knots": 4, "alpha": 1e-4} | options
+    return DistanceRegressor(preprocessor=ITEMS, **options).fit(INDEX, SQUARES).semimetric_
+
+
+OPTIONS = [
+    {}, {"groups": "pairs", "n_knots": 3}, {"axioms": "premetric"}, {"link": "sqrt", "groups": [(0, 1), (2,)]},
+    {"tables": "warped", "missing": "level"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_both_give_a_metric(options):
+    d = fitted(**options)
+    closed, near = metric_repair(d), metric_repair(d, method="nearest")
+    name = "quasimetric" if options.get("axioms") else "metric"
+    assert not d.axioms.triangle
+    assert closed.axioms.name == near.axioms.name == name
+    assert (closed.weights <= d.weights).all()
+    assert closed.weights.min() == d.weights.min() <= near.weights.min() * (1 + 1e-9)
+    far = [np.sum((m.weights - d.weights) ** 2) for m in (closed, near)]
+    assert 0 < far[1] < far[0]
+    np.testing.assert_array_equal(metric_repair(closed).weights, closed.weights)
+    np.testing.assert_array_equal(metric_repair(closed, method="nearest").weights, closed.weights)
+
+
+def test_the_nearest_is_at_right_angles_to_the_cone():
+    """For the projection p of w on a convex cone: p·(w - p) = 0, and q·(w - p) <= 0 for every q in it."""
+    d = fitted()
+    w, p = d.weights, metric_repair(d, method="nearest").weights
+    q = metric_repair(d).weights
+    size = float(w @ w)
+    assert p @ (w - p) == pytest.approx(0.0, abs=1e-5 * size)
+    assert q @ (w - p) <= 1e-5 * size
+
+
+def test_refuses_what_cannot_be_repaired():
+    def repair(**options):
+        return lambda: metric_repair(fitted(**options))
+
+    assert_refused(
+        repair(base_distances=(cases.cityblock,)), "base distances", "cannot be claimed", "without", NotSupportedError
+    )
+    assert_refused(repair(axioms=None), "below 0", "", 'axioms="semimetric"', NotSupportedError)
+    assert_refused(repair(groups="pairs", symmetry="swap", n_knots=3), "", "continuous", 'symmetry="tie"', NotSupportedError)
+    assert_refused(lambda: metric_repair(fitted(), method="round"), "round", "use one of", error=cases.InputError)
