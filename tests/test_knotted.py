@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from semimetric import PL1Embedding, PL2Embedding
-from semimetric.embeddings.knotted import knot_labels
+from semimetric.embeddings.maps import distinct_labels
 from semimetric.embeddings.reservoir import Reservoir
 
 
@@ -43,7 +43,7 @@ def test_a_stream_moves_the_ends_and_takes_single_rows(rng):
 
 @given(hnp.arrays(np.float64, st.integers(1, 9), elements=st.floats(-1e6, 1e6), unique=True))
 def test_names_tell_knots_apart(values):
-    labels = knot_labels(np.sort(values))
+    labels = distinct_labels(np.sort(values))
     assert len(set(labels)) == len(labels)
     shorter = [f"{k:.3g}" for k in np.sort(values)]
     assert labels == shorter or len(set(shorter)) < len(labels)

@@ -13,11 +13,11 @@ from .._errors import InputError
 from .._kernels.vectors import Axes
 from .._types import ArrayLike, Floats, Integers
 from ..grids import Grid
-from .maps import FeatureMap
+from .maps import FeatureMap, distinct_labels
 from .placement import check_placement, place_vectors
 from .reservoir import Reservoir
 
-__all__ = ["KnotMap", "knot_labels"]
+__all__ = ["KnotMap"]
 
 
 def _streams(embedding: Any) -> bool:
@@ -154,7 +154,7 @@ class KnotMap(FeatureMap):
         """``x0@5.1`` for every place of every feature."""
         labels = []
         for name, knots, missing in zip(self.feature_names, self.grid_.knots, self.grid_.missing, strict=True):
-            kept = [text for text, k in zip(knot_labels(knots), knots, strict=True) if k != 0 or not self.zero_preserving]
+            kept = [text for text, k in zip(distinct_labels(knots), knots, strict=True) if k != 0 or not self.zero_preserving]
             labels.append([f"{name}@{text}" for text in kept + ["missing"] * missing])
         return labels
 
@@ -173,12 +173,3 @@ class KnotMap(FeatureMap):
 def _with_zero(knots: list[Floats]) -> list[Floats]:
     """Given knots, which must be in order before 0 joins them."""
     return [np.union1d(k, [0.0]) for k in Grid(knots).knots]
-
-
-def knot_labels(knots: Floats) -> list[str]:
-    """Knots in as few digits, from 3 on, as tell them apart."""
-    for digits in range(3, 18):
-        labels = [f"{k:.{digits}g}" for k in knots]
-        if len(set(labels)) == len(labels):
-            break
-    return labels

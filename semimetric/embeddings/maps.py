@@ -20,7 +20,7 @@ from .._errors import InputError
 from .._threads import blocks, map_blocks
 from .._types import ArrayLike, Floats, Integers
 
-__all__ = ["Chunk", "DenseMap", "FeatureMap", "Ladder", "Term", "check_columns_fit", "dense_rows"]
+__all__ = ["Chunk", "DenseMap", "FeatureMap", "Ladder", "Term", "check_columns_fit", "dense_rows", "distinct_labels"]
 
 MISSING = ("error", "zeros", "indicator")
 _BLOCK = 1 << 18  # non-zeros that a thread writes at a time
@@ -252,3 +252,12 @@ def check_columns_fit(n_columns: int, what: str) -> int:
     if n_columns > np.iinfo(np.int64).max:
         raise InputError(f"{what} makes {n_columns} columns; at most 2**63 - 1 can be numbered: use fewer knots or features")
     return n_columns
+
+
+def distinct_labels(values: Floats) -> list[str]:
+    """Increasing numbers in as few digits, from 3 on, as tell them apart; with their places where none do."""
+    for digits in range(3, 18):
+        labels = [f"{value:.{digits}g}" for value in values]
+        if len(set(labels)) == len(labels):
+            return labels
+    return [f"{label}#{k}" for k, label in enumerate(labels)]

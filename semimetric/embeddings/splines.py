@@ -13,7 +13,7 @@ from .._errors import InputError, NotSupportedError
 from .._kernels.splines import Splines, spline_rows
 from .._types import ArrayLike, Floats, Integers
 from .ladders import climbed
-from .maps import Chunk, FeatureMap, Ladder, Term, check_columns_fit
+from .maps import Chunk, FeatureMap, Ladder, Term, check_columns_fit, distinct_labels
 from .ranges import feature_ranges
 
 __all__ = ["BSplineEmbedding"]
@@ -200,7 +200,7 @@ class BSplineEmbedding(FeatureMap):
     def names(self) -> list[str]:
         found = []
         for name, centres in zip(self.feature_names, self.centres_, strict=True):
-            labels = [*_labels(centres), *["missing"] * (self.missing == "indicator")]
+            labels = [*distinct_labels(centres), *["missing"] * (self.missing == "indicator")]
             found += [f"{name}~{label}" for label in labels]
         return found
 
@@ -255,12 +255,3 @@ def _evenly_spaced(knots: Floats) -> bool:
         return True
     rounding = 8 * np.finfo(np.float64).eps * np.abs(knots).max()
     return np.allclose(np.diff(knots), np.ptp(knots) / (len(knots) - 1), rtol=1e-9, atol=rounding)
-
-
-def _labels(centres: Floats) -> list[str]:
-    """The places in as few digits, from 3 on, as tell them apart."""
-    for digits in range(3, 18):
-        labels = [f"{centre:.{digits}g}" for centre in centres]
-        if len(set(labels)) == len(labels):
-            return labels
-    return [f"{label}#{k}" for k, label in enumerate(labels)]  # cells narrower than the numbers are apart
