@@ -16,6 +16,7 @@ _EXTRAS = {
     "ot": "demo",
     "pandas": "cli",
     "pyarrow": "cli",
+    "pyarrow.parquet": "cli",
 }
 
 

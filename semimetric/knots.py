@@ -11,7 +11,7 @@ from ._errors import InputError, warn
 from ._types import Floats, Integers
 from .schema import Feature, Schema
 
-__all__ = ["STRATEGIES", "knot_counts", "place_knots", "warn_of_fewer"]
+__all__ = ["STRATEGIES", "knot_counts", "place_knots", "sampled_rows", "warn_of_fewer"]
 
 _MOST_ROWS = 100_000
 
@@ -34,11 +34,21 @@ def _kmeans_knots(values: Floats, n_knots: int, random_state: int | None) -> Flo
     return np.clip(np.sort(np.append(ends, model.cluster_centers_[:, 0])), *ends)
 
 
+def sampled_rows(n: int, random_state: int | None) -> Integers | None:
+    """Rows of the sample of ``n`` items that knots are placed among; None for all.
+
+    What such a sample becomes with its two extremes is no longer sampled, so knots of a stream are those of its items.
+    """
+    if n <= _MOST_ROWS + 2:
+        return None
+    return np.random.default_rng(random_state).choice(n, _MOST_ROWS, replace=False)
+
+
 def _sample(items: Floats, random_state: int | None) -> Floats:
     """At most _MOST_ROWS rows, and the minimum and maximum of every feature as two more."""
-    if len(items) <= _MOST_ROWS:
+    rows = sampled_rows(len(items), random_state)
+    if rows is None:
         return items
-    rows = np.random.default_rng(random_state).choice(len(items), _MOST_ROWS, replace=False)
     return np.vstack([items[rows], np.fmin.reduce(items), np.fmax.reduce(items)])  # without what is missing
 
 

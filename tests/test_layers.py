@@ -11,10 +11,10 @@ ROOT = Path(semimetric.__file__).parent
 
 # a module imports only modules above it
 ORDER = """
-_errors _types _extras _checks _storage _threads
+_errors _types _extras _checks _storage _threads engines blocks
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
 _kernels.metric
-columns schema knots grids callables supervision datasets
+columns schema knots grids callables supervision datasets pair_blocks sources
 embeddings.maps
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
 embeddings.pairs embeddings.gaps embeddings.mixed
@@ -26,17 +26,18 @@ solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order
 solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
-recipe task assembly fitting streaming selection margins margin_selection
+recipe task assembly part_design fitting streaming selection margins margin_selection
 neighbourhoods large_margin voting large_margin_selection explanations
 estimators.base estimators.regressor estimators.approximator estimators.tuples
 estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 estimators.large_margin estimators.classifier
+block_fitting out_of_core
 persistence plotting explanation_plots demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__
 """.split()
 
 EMPTY = {"_kernels", "embeddings", "estimators", "neighbors"}  # packages that hold a docstring only
-OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "skimage"}
+OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "skimage", "dask", "distributed", "zarr"}
 GRAB_BAGS = {"utils", "util", "core", "common", "helpers", "misc"}
 
 
