@@ -7,8 +7,11 @@ from ._errors import MissingExtraError
 
 __all__ = ["optional"]
 
-_ON_INDEX = {"ot": "POT"}
+_ON_INDEX = {"ot": "POT", "dask": "dask[distributed]", "distributed": "dask[distributed]"}
 _EXTRAS = {
+    "dask": "distributed",
+    "dask.array": "distributed",
+    "distributed": "distributed",
     "matplotlib": "plots",
     "matplotlib.figure": "plots",
     "matplotlib.pyplot": "plots",
@@ -17,6 +20,7 @@ _EXTRAS = {
     "pandas": "cli",
     "pyarrow": "cli",
     "pyarrow.parquet": "cli",
+    "zarr": "distributed",
 }
 
 

@@ -11,7 +11,7 @@ from ._errors import InputError
 from .blocks import Rows, array_rows, parquet_rows
 from .pair_blocks import PairPart, PairTable
 
-__all__ = ["is_parquet", "item_rows", "pair_parts", "pair_size", "pairs_of_rows"]
+__all__ = ["is_parquet", "item_rows", "names_of", "pair_parts", "pair_size", "pairs_of_rows", "rows_of"]
 
 
 def is_parquet(source: Any) -> bool:
@@ -49,14 +49,14 @@ def pair_parts(pairs: Any, y: Any, weight: Any, items: Any, least: float, *, lim
         The smallest distance allowed.
     limit : int
     """
-    there = None if items is None else _all_rows(items)
+    there = None if items is None else rows_of(items)
     if not is_parquet(pairs):
         array = np.load(pairs, mmap_mode="r") if isinstance(pairs, (str, os.PathLike)) else np.asanyarray(pairs)
         _check_shape(array, there)
-        names = _names(items, there.view().shape[1] if there is not None else array.shape[2])
+        names = names_of(items, there.view().shape[1] if there is not None else array.shape[2])
         rows = array_rows(array, pair_size(len(names), limit), "pairs")
         return pairs_of_rows(rows, y, weight), PairTable(names, least, there)
-    names = _names(items, there.view().shape[1]) if there is not None else _sides(pairs)
+    names = names_of(items, there.view().shape[1]) if there is not None else _sides(pairs)
     wanted = ["left", "right"] if there is not None else [f"{side}.{n}" for side in ("left", "right") for n in names]
     told = [c for c in (y, weight) if isinstance(c, str)]
     rows = parquet_rows(pairs, pair_size(len(names), limit), [*wanted, *told])
@@ -81,7 +81,7 @@ def _beside(values: Any, counts: Sequence[int], name: str) -> list[Any]:
     return [array_rows(array[a:b], b - a, name)[0] for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
 
-def _all_rows(items: Any) -> Rows:
+def rows_of(items: Any) -> Rows:
     """The items as one part."""
     array = np.load(items, mmap_mode="r") if isinstance(items, (str, os.PathLike)) else np.asanyarray(items)
     if array.ndim != 2 or not len(array) or array.dtype.kind not in "iufb":
@@ -91,7 +91,8 @@ def _all_rows(items: Any) -> Rows:
     return array_rows(array, len(array), "preprocessor")[0]
 
 
-def _names(items: Any, n: int) -> tuple[str, ...]:
+def names_of(items: Any, n: int) -> tuple[str, ...]:
+    """Names of the features of items: columns of a frame, or x0, x1, ..."""
     columns = getattr(items, "columns", None)
     return tuple(f"x{k}" for k in range(n)) if columns is None else tuple(map(str, columns))
 

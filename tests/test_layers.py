@@ -31,7 +31,7 @@ neighbourhoods large_margin voting large_margin_selection explanations
 estimators.base estimators.regressor estimators.approximator estimators.tuples
 estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 estimators.large_margin estimators.classifier
-block_fitting out_of_core
+cluster block_fitting out_of_core distributed
 persistence plotting explanation_plots demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__
 """.split()

@@ -1,0 +1,123 @@
+"""A Dask cluster as an `Engine`: Dask schedules, moves and retries; here is what is called, and in which tree it adds up."""
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ._errors import InputError, NotSupportedError
+from ._extras import optional
+from ._storage import package_version
+from ._threads import one_blas_thread
+from .engines import Engine
+
+__all__ = ["Cluster", "connect"]
+
+T = TypeVar("T")
+
+_PATIENCE = "10s"
+
+
+def connect(address: str | None = None, *, workers: int | None = None) -> Any:
+    """A client of the scheduler at ``address``, or of new processes on this machine, ``workers`` of one thread each.
+
+    Raises
+    ------
+    InputError
+        If no scheduler answers there.
+    """
+    distributed = optional("distributed")
+    try:
+        if address is not None:
+            return distributed.Client(address, timeout=_PATIENCE)
+        return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+    except (OSError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {address} ({error}); start one by: dask scheduler") from error
+
+
+def _versions() -> dict[str, str]:
+    """What must be the same on both sides for the same answers."""
+    return {"semimetric": package_version(), "python": f"{sys.version_info[0]}.{sys.version_info[1]}", "numpy": np.__version__}
+
+
+def _check(client: Any) -> None:
+    """Refuse what is no client, a cluster without workers, and workers of other versions."""
+    distributed = optional("distributed")
+    if not isinstance(client, distributed.Client):
+        raise InputError(f"client={client!r} is no Dask client; give distributed.Client(...), or use semimetric.out_of_core")
+    if client.status != "running":
+        raise InputError(f"the client of {client.scheduler and client.scheduler.address} is {client.status}; connect it again")
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except (TimeoutError, OSError) as error:
+        raise InputError(f"the scheduler has no workers after {_PATIENCE}; start some by: dask worker ADDRESS") from error
+    ours = _versions()
+    for address, theirs in client.run(_versions, on_error="return").items():
+        if isinstance(theirs, BaseException):
+            raise NotSupportedError(f"worker {address} cannot run semimetric ({theirs}); install {package_version()} there")
+        differ = [f"{name} {version} there, {ours[name]} here" for name, version in theirs.items() if version != ours[name]]
+        if differ:
+            raise NotSupportedError(
+                f"worker {address} has other versions ({', '.join(differ)}); install the same on both sides"
+            )
+
+
+class Cluster(Engine):
+    """The workers of a Dask client.
+
+    Parameters
+    ----------
+    client : distributed.Client
+
+    Raises
+    ------
+    InputError, NotSupportedError
+        If it is not connected, or its workers cannot give the same answers.
+    """
+
+    def __init__(self, client: Any) -> None:
+        _check(client)
+        self.client = client
+
+    def each(self, function: Callable[..., T], parts: Sequence[Any], *share: Any) -> Iterator[T]:
+        """All at once; results are held here."""
+        return iter(self._results(self._calls(function, parts, share)))
+
+    def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *share: Any) -> T:
+        """Sums are made where their terms are."""
+        level, plus = self._calls(function, parts, share), optional("dask").delayed(add, traverse=False)
+        while len(level) > 1:
+            pairs = [level[k : k + 2] for k in range(0, len(level), 2)]
+            level = [plus(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+        return self._results(level)[0]
+
+    def kept(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
+        """Kept in the memory of the workers, and made again where one is lost."""
+        with _large_graphs():
+            return list(self.client.persist(self._calls(function, parts, share)))
+
+    def _calls(self, function: Callable[..., Any], parts: Sequence[Any], share: tuple[Any, ...]) -> list[Any]:
+        delayed = optional("dask").delayed
+        call = delayed(_called, traverse=False)
+        shared = [delayed(value, traverse=False) for value in (function, *share)]  # once in the graph, for all calls
+        return [call(shared[0], part, *shared[1:]) for part in parts]
+
+    def _results(self, calls: list[Any]) -> list[Any]:
+        with _large_graphs():
+            return list(self.client.gather(self.client.compute(calls)))
+
+
+def _called(function: Callable[..., T], part: Any, *share: Any) -> T:
+    """One thread of BLAS, as in the calling process: the same bits."""
+    with one_blas_thread():
+        return function(part, *share)
+
+
+class _large_graphs(warnings.catch_warnings):
+    """Without Dask's warning of large graphs: what is shared is in them on purpose, so that lost workers can be replaced."""
+
+    def __enter__(self) -> None:  # type: ignore[override]
+        super().__enter__()
+        warnings.filterwarnings("ignore", message="Sending large graph")
