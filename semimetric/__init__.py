@@ -25,6 +25,7 @@ from .estimators.regressor import DistanceRegressor
 from .estimators.triplet_learner import TripletLearner
 from .grids import Grid
 from .neighbors.index import NeighborIndex
+from .neighbors.sharded import ShardedIndex
 from .neighbors.transformer import SemimetricNeighborsTransformer
 from .persistence import load
 from .programs import Absolute, Hinge, Huber, Lasso, Linear, Ridge, Roughness, Shift, Squared, SquaredHinge
@@ -69,6 +70,7 @@ __all__ = [
     "SemimetricNeighborsTransformer",
     "SemimetricRegressor",
     "SemimetricWarning",
+    "ShardedIndex",
     "Shift",
     "Squared",
     "SquaredHinge",

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ._errors import InputError
 from ._extras import optional
+from ._threads import blocks
 
 __all__ = ["ArrayRows", "MappedRows", "ParquetRows", "Rows", "array_rows", "parquet_rows", "parse_memory", "slices"]
 
@@ -139,7 +140,7 @@ def slices(n: int, size: int) -> list[slice]:
     return [slice(start, stop) for start, stop in zip(ends[:-1], ends[1:], strict=True)]
 
 
-def array_rows(array: Any, size: int, name: str) -> list[Rows]:
+def array_rows(array: Any, size: int, name: str, *, even: bool = True) -> list[Rows]:
     """The rows of an array in parts of at most ``size``; those of a mapped file are read from the file.
 
     Parameters
@@ -148,10 +149,12 @@ def array_rows(array: Any, size: int, name: str) -> list[Rows]:
     size : int
     name : str
         What the array is called, for messages.
+    even : bool
+        Parts of the same length, to one row; else of ``size``, but for the last.
     """
     array = np.load(array, mmap_mode="r") if isinstance(array, (str, os.PathLike)) else np.asanyarray(array)
     root = _mapped_root(array)
-    called = [(f"rows {s.start} to {s.stop - 1} of {name}", s) for s in slices(len(array), size)]
+    called = [(f"rows {s.start} to {s.stop - 1} of {name}", s) for s in (slices if even else blocks)(len(array), size)]
     if root is None:
         return [ArrayRows(text, array, s.start, s.stop) for text, s in called]
     first = root.offset + array.__array_interface__["data"][0] - root.__array_interface__["data"][0]

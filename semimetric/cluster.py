@@ -85,6 +85,22 @@ class Cluster(Engine):
         """All at once; results are held here."""
         return iter(self._results(self._calls(function, parts, share)))
 
+    def each_near(self, function: Callable[..., T], parts: Sequence[Any], near: Sequence[int], *share: Any) -> Iterator[T]:
+        """All at once, each on the worker of its number; on any other where that one is gone."""
+        workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+        futures = [
+            self.client.submit(
+                _called, function, part, *share, workers=[workers[k % len(workers)]], allow_other_workers=True, pure=False
+            )
+            for part, k in zip(parts, near, strict=True)
+        ]
+        return iter(self.client.gather(futures))
+
+    @property
+    def width(self) -> int:
+        """Threads of all workers."""
+        return max(sum(self.client.nthreads().values()), 1)
+
     def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *share: Any) -> T:
         """Sums are made where their terms are."""
         level, plus = self._calls(function, parts, share), optional("dask").delayed(add, traverse=False)

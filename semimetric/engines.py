@@ -41,6 +41,15 @@ class Engine(ABC):
     def each(self, function: Callable[..., T], parts: Sequence[Any], *share: Any) -> Iterator[T]:
         """``function(part, *share)`` of every part, in their order."""
 
+    def each_near(self, function: Callable[..., T], parts: Sequence[Any], near: Sequence[int], *share: Any) -> Iterator[T]:
+        """`each`, where parts of the same number in ``near`` go to the same place if it is there: it has opened their files."""
+        return self.each(function, parts, *share)
+
+    @property
+    def width(self) -> int:
+        """How many calls run at a time."""
+        return 1
+
     @abstractmethod
     def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *share: Any) -> T:
         """`tree_sum` of ``function(part, *share)``."""

@@ -6,18 +6,27 @@ The limit is for what blocks and sums take, besides what the process holds alrea
 calls with a Dask client first, in `semimetric.distributed`; both do the same work in the same order.
 """
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ._errors import InputError
 from ._threads import one_blas_thread
+from ._types import Floats
 from .block_fitting import check_learns, fit_parts
 from .blocks import parse_memory
+from .distance import Semimetric
 from .engines import Here
 from .estimators.regressor import DistanceRegressor
-from .sources import pair_parts
+from .neighbors.shard_search import nearest
+from .neighbors.shards import places_of
+from .pairwise_files import write_pairwise
+from .sources import is_parquet, item_rows, pair_parts
 
-__all__ = ["fit"]
+__all__ = ["fit", "kneighbors", "pairwise", "transform"]
 
 
 def fit(
@@ -64,3 +73,86 @@ def fit(
     parts, table = pair_parts(pairs, y, sample_weight, model.preprocessor, least, limit=limit)
     with one_blas_thread():
         return fit_parts(Here(), model, parts, table, limit=limit)
+
+
+def transform(embedding: Any, X: Any, *, memory_limit: str | int = "1 GiB") -> Iterator[Any]:
+    """What ``embedding.transform`` makes of blocks of X, one after the other.
+
+    Parameters
+    ----------
+    embedding : fitted transformer, such as an embedding, or a distance or learner with ``tables="warped"``
+    X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+    memory_limit : str or int
+
+    Yields
+    ------
+    ndarray or sparse matrix
+        The rows of a block.
+    """
+    for rows in item_rows(X, _item_size(_width(X), parse_memory(memory_limit))):
+        try:
+            yield embedding.transform(rows.read())
+        except ValueError as error:
+            raise InputError(f"{rows.name}: {error}") from error
+
+
+def pairwise(d: Semimetric, X: Any, Y: Any = None, *, to: Any, memory_limit: str | int = "1 GiB") -> Path:
+    """Distances of all rows of X to all rows of Y (of X if None), shape (n, m), in a new file: `Semimetric.pairwise`.
+
+    Parameters
+    ----------
+    d : Semimetric
+    X, Y : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+    to : path-like
+        NAME.zarr, one array; or NAME.parquet, a folder of files, a part of the rows each. There is all of it, or nothing.
+    memory_limit : str or int
+
+    Raises
+    ------
+    InputError
+        If rows of a block cannot be used, naming it, or ``to`` is there.
+    """
+    size = max(int((parse_memory(memory_limit) / 2 / 8) ** 0.5), 1)
+    sides = [None if side is None else [(r.name, r) for r in item_rows(side, size, even=False)] for side in (X, Y)]
+    return write_pairwise(Here(), d, sides[0] or [], sides[1], to)
+
+
+def kneighbors(
+    folder: Any,
+    X: Any,
+    n_neighbors: int = 5,
+    *,
+    algorithm: str | None = None,
+    n_candidates: int | None = None,
+    memory_limit: str | int = "1 GiB",
+) -> tuple[Floats, NDArray]:
+    """Distances and ids (n, k) of the nearest items of a saved index, sharded or not, for many queries.
+
+    Parameters
+    ----------
+    folder : path-like
+        What `NeighborIndex.save` or `ShardedIndex.build` wrote; its items are mapped.
+    X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+    n_neighbors : int
+    algorithm, n_candidates : as in `NeighborIndex.kneighbors`
+    memory_limit : str or int
+        For queries; answers are in memory.
+    """
+    places, found = places_of(folder), []
+    for rows in item_rows(X, _item_size(_width(X), parse_memory(memory_limit))):
+        try:
+            found.append(nearest(Here(), places, rows.read(), n_neighbors, algorithm=algorithm, n_candidates=n_candidates))
+        except ValueError as error:
+            raise InputError(f"{rows.name}: {error}") from error
+    return np.concatenate([f.distances for f in found]), np.concatenate([f.ids for f in found])
+
+
+def _item_size(n_features: int, limit: int) -> int:
+    """Items a block: several copies, and what search makes of each."""
+    return max(limit // (100 * n_features + 1000), 1)
+
+
+def _width(X: Any) -> int:
+    if is_parquet(X):
+        return len(item_rows(X, 1)[0].columns)  # type: ignore[attr-defined]
+    return int((np.load(X, mmap_mode="r") if isinstance(X, (str, Path)) else np.asanyarray(X)).shape[1])

@@ -27,11 +27,11 @@ def pair_size(n_features: int, limit: int) -> int:
     return max(limit // 2 // (2 * n_features * 36 + 160), 1)
 
 
-def item_rows(X: Any, size: int, name: str = "X", columns: Sequence[str] | None = None) -> list[Rows]:
-    """The rows of a table of items, in parts of ``size``."""
+def item_rows(X: Any, size: int, name: str = "X", *, even: bool = True) -> list[Rows]:
+    """The rows of a table of items, in parts of at most ``size``: all alike, or (not ``even``) of ``size`` but for the last."""
     if is_parquet(X):
-        return parquet_rows(X, size, columns)
-    rows = array_rows(X, size, name)
+        return parquet_rows(X, size)
+    rows = array_rows(X, size, name, even=even)
     if not rows:
         raise InputError(f"{name} has no rows; at least one is required")
     return rows

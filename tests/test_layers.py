@@ -25,13 +25,14 @@ programs.certificate programs.constraints programs
 solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order solvers.newton solvers.reference
 solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
-neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
+neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index
+neighbors.shards neighbors.sharded neighbors.shard_search neighbors.transformer
 recipe task assembly part_design fitting streaming selection margins margin_selection
 neighbourhoods large_margin voting large_margin_selection explanations
 estimators.base estimators.regressor estimators.approximator estimators.tuples
 estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
 estimators.large_margin estimators.classifier
-cluster block_fitting out_of_core distributed
+cluster block_fitting pairwise_files out_of_core distributed
 persistence plotting explanation_plots demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__
 """.split()
