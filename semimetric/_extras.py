@@ -12,6 +12,7 @@ _EXTRAS = {
     "dask": "distributed",
     "dask.array": "distributed",
     "distributed": "distributed",
+    "distributed.diagnostics.progressbar": "distributed",
     "matplotlib": "plots",
     "matplotlib.figure": "plots",
     "matplotlib.pyplot": "plots",

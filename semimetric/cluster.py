@@ -2,7 +2,9 @@
 
 import sys
 import warnings
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +15,7 @@ from ._storage import package_version
 from ._threads import one_blas_thread
 from .engines import Engine
 
-__all__ = ["Cluster", "connect"]
+__all__ = ["Cluster", "connect", "cluster_of"]
 
 T = TypeVar("T")
 
@@ -35,6 +37,19 @@ def connect(address: str | None = None, *, workers: int | None = None) -> Any:
         return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {address} ({error}); start one by: dask scheduler") from error
+
+
+@contextmanager
+def cluster_of(arguments: Namespace) -> Iterator[Any]:
+    """The client that ``--scheduler`` or ``--workers`` of a command asks for, closed at the end; None for neither.
+
+    Its calls show their progress if someone is there to see it.
+    """
+    if arguments.scheduler is None and arguments.workers is None:
+        yield None
+        return
+    with connect(arguments.scheduler, workers=arguments.workers) as client:
+        yield client
 
 
 def _versions() -> dict[str, str]:
@@ -94,7 +109,7 @@ class Cluster(Engine):
             )
             for part, k in zip(parts, near, strict=True)
         ]
-        return iter(self.client.gather(futures))
+        return iter(_gathered(self.client, futures))
 
     @property
     def width(self) -> int:
@@ -122,7 +137,16 @@ class Cluster(Engine):
 
     def _results(self, calls: list[Any]) -> list[Any]:
         with _large_graphs():
-            return list(self.client.gather(self.client.compute(calls)))
+            futures = self.client.compute(calls)
+        return _gathered(self.client, futures)
+
+
+def _gathered(client: Any, futures: list[Any]) -> list[Any]:
+    """Results, with Dask's bar of progress while they come if someone is there to see it."""
+    if sys.stderr.isatty():
+        bar = optional("distributed.diagnostics.progressbar").TextProgressBar(futures, start=False)
+        client.sync(bar.listen)
+    return list(client.gather(futures))
 
 
 def _called(function: Callable[..., T], part: Any, *share: Any) -> T:
