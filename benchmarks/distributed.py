@@ -117,6 +117,7 @@ def search(folder: Path, n: int) -> list[dict]:
     block = -(-n // 8) * 20_000
     for workers, client in clients([1, 2]):
         target = folder / f"shards-{workers}"
+        distributed.build_index(client, folder / "small", d, points[:20_000], block_size=20_000 * 2_500)  # workers import
         built, _ = once(lambda c=client, t=target: distributed.build_index(c, t, d, folder / "points.npy", block_size=block))
         distributed.kneighbors(client, target, queries[:64], 10)
         distributed.kneighbors(client, target, queries, 10)
