@@ -20,6 +20,7 @@ __all__ = ["Cluster", "connect", "cluster_of"]
 T = TypeVar("T")
 
 _PATIENCE = "10s"
+_WEIGHT = 1 << 26
 
 
 def connect(address: str | None = None, *, workers: int | None = None) -> Any:
@@ -101,14 +102,18 @@ class Cluster(Engine):
         return iter(self._results(self._calls(function, parts, share)))
 
     def each_near(self, function: Callable[..., T], parts: Sequence[Any], near: Sequence[int], *share: Any) -> Iterator[T]:
-        """All at once, each on the worker of its number; on any other where that one is gone."""
-        workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
-        futures = [
-            self.client.submit(
-                _called, function, part, *share, workers=[workers[k % len(workers)]], allow_other_workers=True, pure=False
-            )
-            for part, k in zip(parts, near, strict=True)
-        ]
+        """All at once; parts are tuples, and those whose first members are equal go where that was before, if it can be.
+
+        By anchors, results that weigh much: Dask moves calls to them, and makes them again where a worker is lost. Calls that
+        are bound to addresses would wait for ever if all workers were lost at once: those that come instead have others.
+        """
+        anchors = vars(self.client).setdefault("_semimetric_anchors", {})  # for as long as the client is there
+        futures = []
+        for part, k in zip(parts, near, strict=True):
+            anchor = anchors.get((part[0], k))
+            if anchor is None or anchor.status not in ("pending", "finished"):
+                anchor = anchors[part[0], k] = self.client.submit(_Anchor, part[0], pure=False)
+            futures.append(self.client.submit(_near, function, anchor, part[1:], *share, pure=False))
         return iter(_gathered(self.client, futures))
 
     @property
@@ -153,6 +158,20 @@ def _called(function: Callable[..., T], part: Any, *share: Any) -> T:
     """One thread of BLAS, as in the calling process: the same bits."""
     with one_blas_thread():
         return function(part, *share)
+
+
+class _Anchor:
+    """A value that calls are moved to."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __sizeof__(self) -> int:  # what Dask would move instead: more than what the calls bring along
+        return _WEIGHT
+
+
+def _near(function: Callable[..., T], anchor: _Anchor, rest: tuple[Any, ...], *share: Any) -> T:
+    return _called(function, (anchor.value, *rest), *share)
 
 
 class _large_graphs(warnings.catch_warnings):

@@ -42,7 +42,7 @@ class Engine(ABC):
         """``function(part, *share)`` of every part, in their order."""
 
     def each_near(self, function: Callable[..., T], parts: Sequence[Any], near: Sequence[int], *share: Any) -> Iterator[T]:
-        """`each`, where parts of the same number in ``near`` go to the same place if it is there: it has opened their files."""
+        """`each` of tuples; those of equal first members and numbers in ``near`` go where one was: its files are open."""
         return self.each(function, parts, *share)
 
     @property

@@ -64,7 +64,7 @@ def graph(engine: Engine, places: Sequence[Place], X: ArrayLike, k: int, mode: s
     """`nearest` as a sparse matrix; columns are in the order of the ids, shard after shard."""
     check_choice("mode", mode, ("connectivity", "distance"))
     found = nearest(engine, places, X, k, **options)
-    ids = np.concatenate(list(engine.each_near(_shard_ids, list(places), range(len(places)))))
+    ids = np.concatenate(list(engine.each(_shard_ids, list(places))))
     return as_graph(found.distances if mode == "distance" else np.ones(found.ids.shape), found.ids, ids)
 
 
@@ -73,11 +73,7 @@ def _answers(engine: Engine, places: Sequence[Place], queries: NDArray, function
     wanted = -(-2 * engine.width // len(places))
     blocks = slices(len(queries), max(-(-len(queries) // wanted), _FEW))
     tasks = [(place, queries[block]) for block in blocks for place in places]
-    near = (
-        [k + b for b in range(len(blocks)) for k in range(len(places))]
-        if len(places) == 1
-        else [*range(len(places))] * len(blocks)
-    )
+    near = [b if len(places) == 1 else 0 for b in range(len(blocks)) for _ in places]  # an index alone is opened by all
     found = list(engine.each_near(function, tasks, near, what))
     return [found[b * len(places) : (b + 1) * len(places)] for b in range(len(blocks))]
 
