@@ -36,6 +36,7 @@ from .estimators.regressor import DistanceRegressor
 from .estimators.triplet_learner import TripletLearner
 from .grids import Grid
 from .neighbors.index import NeighborIndex
+from .neighbors.sharded import ShardedIndex
 from .neighbors.transformer import SemimetricNeighborsTransformer
 from .persistence import load
 from .programs import (
@@ -117,6 +118,7 @@ __all__ = [
     "SemimetricNeighborsTransformer",
     "SemimetricRegressor",
     "SemimetricWarning",
+    "ShardedIndex",
     "Shift",
     "Splitting",
     "Squared",

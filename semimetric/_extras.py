@@ -7,8 +7,12 @@ from ._errors import MissingExtraError
 
 __all__ = ["optional"]
 
-_ON_INDEX = {"ot": "POT"}
+_ON_INDEX = {"ot": "POT", "dask": "dask[distributed]", "distributed": "dask[distributed]"}
 _EXTRAS = {
+    "dask": "distributed",
+    "dask.array": "distributed",
+    "distributed": "distributed",
+    "distributed.diagnostics.progressbar": "distributed",
     "matplotlib": "plots",
     "matplotlib.figure": "plots",
     "matplotlib.pyplot": "plots",
@@ -16,6 +20,8 @@ _EXTRAS = {
     "ot": "demo",
     "pandas": "cli",
     "pyarrow": "cli",
+    "pyarrow.parquet": "cli",
+    "zarr": "distributed",
 }
 
 

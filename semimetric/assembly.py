@@ -16,7 +16,7 @@ from .guarantees import metric_weights, proved
 from .recipe import Recipe
 from .task import Structure, Task
 
-__all__ = ["beyond", "distance"]
+__all__ = ["beyond", "count_beyond", "distance", "warn_beyond"]
 
 _PROBES = 8
 _BLOCK = 1 << 16
@@ -24,20 +24,32 @@ _BLOCK = 1 << 16
 
 def beyond(recipe: Recipe, structure: Structure, pairs: Pairs) -> Integers:
     """How many items of the pairs lie beyond the knots of each feature; said, if they were to be extended there."""
-    grid, used = structure.embedding.grid, pairs.used
+    used = pairs.used
+    counts = count_beyond(structure, used)
+    warn_beyond(recipe, structure, counts, len(used))
+    return counts
+
+
+def count_beyond(structure: Structure, used: Floats) -> Integers:
+    """How many of the items lie beyond the knots of each feature."""
+    grid = structure.embedding.grid
     allowed, counts = 1e-9 * (grid.high - grid.low), np.zeros(grid.n_features, dtype=np.int64)
     for block in blocks(len(used), _BLOCK):
         items = structure.directions.append(used[block]) if structure.directions else used[block]
         counts += (np.abs(grid.excess(items)) > allowed).sum(axis=0)
+    return counts
+
+
+def warn_beyond(recipe: Recipe, structure: Structure, counts: Integers, n_items: int) -> None:
+    """Say which features have items beyond their knots, if they were to be extended there."""
     if counts.any() and recipe.outside == "extend":
         names = structure.names + (structure.directions.names if structure.directions else ())
         shown = ", ".join(f"{names[f]}: {counts[f]}" for f in np.flatnonzero(counts)[:5])
         more = f" and {np.count_nonzero(counts) - 5} features more" if np.count_nonzero(counts) > 5 else ""
         warn(
-            f"of {len(used)} items some lie beyond the knots ({shown}{more}) and are learned as if at the end; outside its "
+            f"of {n_items} items some lie beyond the knots ({shown}{more}) and are learned as if at the end; outside its "
             "knots such a feature is clipped, not extended. Give knots that cover the items"
         )  # fmt: skip
-    return counts
 
 
 def distance(

@@ -157,6 +157,7 @@ def _add_fit(commands: Any) -> None:
     command.add_argument("--held-out", type=_share, default=0.2, metavar="SHARE", help=share)
     _add_model(command.add_argument_group("the model (as in DistanceRegressor; with --label, in LargeMarginLearner)"))
     _add_run(command)
+    _add_cluster(command)
 
 
 def _check_fit(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
@@ -172,6 +173,7 @@ def _check_fit(command: argparse.ArgumentParser, arguments: argparse.Namespace) 
         return
     arguments.command = run_fit_labels
     wrong = [option for name, option in arguments.given.items() if name not in (*LABEL_SETTINGS, "missing")]
+    wrong += [f"--{name}" for name in ("scheduler", "workers") if getattr(arguments, name) is not None]
     if arguments.pairs is not None:
         wrong.insert(0, f"PAIRS ({arguments.pairs})")
     if wrong:
@@ -220,7 +222,9 @@ def _add_index(commands: Any) -> None:
     command.add_argument("items", metavar="ITEMS", help="CSV or Parquet with the features of the model; all columns are kept")
     command.add_argument("-o", "--output", required=True, metavar="INDEX", help="folder for the index; a new one or an index")
     _add_id(command)
+    command.add_argument("--shards", type=_positive, metavar="N", help="a sharded index of N parts (one a worker of a cluster)")
     command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 is all (1)")
+    _add_cluster(command)
 
 
 def _add_query(commands: Any) -> None:
@@ -240,6 +244,7 @@ def _add_query(commands: Any) -> None:
     command.add_argument("--where", metavar="CONDITION", help=where)
     command.add_argument("--output", metavar="FILE", help="write a .csv or .parquet table instead of printing CSV")
     command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 is all (1)")
+    _add_cluster(command)
 
 
 def _add_neighbors(commands: Any) -> None:
@@ -290,6 +295,12 @@ def _add_names(command: argparse.ArgumentParser) -> None:
 def _add_run(command: argparse.ArgumentParser, n_jobs: int | None = None) -> None:
     command.add_argument("--n-jobs", type=int, default=n_jobs, metavar="N", help=f"threads; -1 is all ({n_jobs or 1})")
     command.add_argument("--random-state", type=int, default=0, metavar="SEED", help="(%(default)s)")
+
+
+def _add_cluster(command: argparse.ArgumentParser) -> None:
+    where = command.add_mutually_exclusive_group()
+    where.add_argument("--scheduler", metavar="ADDRESS", help="work on the Dask cluster of this scheduler")
+    where.add_argument("--workers", type=_positive, metavar="N", help="work in N processes of this machine, by Dask")
 
 
 def _auto(kind: Callable[[str], Any]) -> Callable[[str], Any]:

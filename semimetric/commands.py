@@ -5,17 +5,19 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
 from shutil import which
 from typing import Any
 
 import numpy as np
 
-from . import demo, plotting
+from . import demo, distributed, plotting
 from ._errors import InputError, NotSupportedError, warn
 from ._extras import optional
 from ._types import Floats, Integers, Pairs
 from .certificates import Report
+from .cluster import cluster_of
 from .distance import Semimetric
 from .embeddings.directions import EvenDirections
 from .embeddings.histograms import HistogramFeatures
@@ -173,13 +175,15 @@ def _learn(
     settings |= {"axioms": None if arguments.axioms == "none" else arguments.axioms}
     settings |= {"groups": _groups(arguments.groups, items), "directions": _directions(arguments.directions)}
     model = DistanceRegressor(preprocessor=_frame(items), verbose=at_terminal(), **settings)
-    if not arguments.held_out:
-        return model.fit(pairs, y), None
-    train, test = _hold_out(Pairs(items.values, pairs), arguments.held_out, arguments.random_state)
-    model.fit(pairs[train], y[train])
-    check = _check(y[test], model.semimetric_.paired_by_index(items.values, pairs[test], n_jobs=arguments.n_jobs))
-    model.set_params(n_knots=model.recipe_.n_knots, alpha=model.recipe_.alpha)
-    return model.fit(pairs, y), check
+    with cluster_of(arguments) as client:
+        fit = DistanceRegressor.fit if client is None else partial(distributed.fit, client)
+        if not arguments.held_out:
+            return fit(model, pairs, y), None
+        train, test = _hold_out(Pairs(items.values, pairs), arguments.held_out, arguments.random_state)
+        fit(model, pairs[train], y[train])
+        check = _check(y[test], model.semimetric_.paired_by_index(items.values, pairs[test], n_jobs=arguments.n_jobs))
+        model.set_params(n_knots=model.recipe_.n_knots, alpha=model.recipe_.alpha)
+        return fit(model, pairs, y), check
 
 
 def _check_signs(arguments: Namespace, target: Floats) -> None:

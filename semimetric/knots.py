@@ -10,7 +10,7 @@ from ._errors import InputError, warn
 from ._types import Floats, Integers
 from .schema import Feature, Schema
 
-__all__ = ["STRATEGIES", "knot_counts", "knots_of_values", "place_knots", "warn_of_fewer"]
+__all__ = ["STRATEGIES", "knot_counts", "knots_of_values", "place_knots", "sampled_rows", "warn_of_fewer"]
 
 _MOST_ROWS = 100_000
 _MOST_STEPS = 300  # of Lloyd's algorithm
@@ -53,11 +53,21 @@ def _centres(values: Floats, distinct: Floats, n_centres: int) -> Floats:
     return low + centres * width
 
 
+def sampled_rows(n: int, random_state: int | None) -> Integers | None:
+    """Rows of the sample of ``n`` items that knots are placed among; None for all.
+
+    What such a sample becomes with its two extremes is no longer sampled, so knots of a stream are those of its items.
+    """
+    if n <= _MOST_ROWS + 2:
+        return None
+    return np.random.default_rng(random_state).choice(n, _MOST_ROWS, replace=False)
+
+
 def _sample(items: Floats, random_state: int | None) -> Floats:
     """At most _MOST_ROWS rows, and the minimum and maximum of every feature as two more."""
-    if len(items) <= _MOST_ROWS:
+    rows = sampled_rows(len(items), random_state)
+    if rows is None:
         return items
-    rows = np.random.default_rng(random_state).choice(len(items), _MOST_ROWS, replace=False)
     return np.vstack([items[rows], np.fmin.reduce(items), np.fmax.reduce(items)])  # without what is missing
 
 

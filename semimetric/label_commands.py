@@ -21,6 +21,7 @@ from .frames import read_table
 from .item_columns import read_columns
 from .mixed_tables import MixedTable, read_features_of, read_mixed
 from .neighbors.index import NeighborIndex
+from .neighbors.sharded import ShardedIndex
 from .outside import warn_outside
 from .persistence import load
 from .schema import Schema
@@ -171,6 +172,8 @@ def _searched(arguments: Namespace) -> tuple[Semimetric, _Searched]:
             raise InputError(f"{arguments.model} is a model, which holds no items; give the table to search with --items")
         table = read_features_of(opened, arguments.items, arguments.id, arguments.label)
         searched, n = _Searched(opened, None, table), len(table.ids)
+    elif isinstance(opened, ShardedIndex):
+        raise InputError(f"{arguments.model} is a sharded index, and neighbors searches one index; use semimetric query")
     else:
         if arguments.items:
             raise InputError(f"{arguments.model} is an index, which holds its items; leave --items out")

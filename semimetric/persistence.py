@@ -9,6 +9,8 @@ from ._errors import StorageError
 from ._storage import read_state
 from .distance import Semimetric
 from .neighbors.index import NeighborIndex
+from .neighbors.sharded import ShardedIndex
+from .neighbors.shards import FILE as SHARDS
 
 __all__ = ["load"]
 
@@ -17,8 +19,8 @@ _CLASSES = {"Semimetric": Semimetric}
 
 def load(
     path: str | os.PathLike[str], *, base_distances: Sequence[object] = (), mmap: bool = False
-) -> Semimetric | NeighborIndex:
-    """Read a saved distance (a file) or index (a folder); no code in the files is run.
+) -> Semimetric | NeighborIndex | ShardedIndex:
+    """Read a saved distance (a file), index or sharded index (folders); no code in the files is run.
 
     Parameters
     ----------
@@ -36,6 +38,8 @@ def load(
     StorageError
         If a file is foreign, truncated, altered or newer, or the base distances are not those of the model.
     """
+    if os.path.isfile(os.path.join(path, SHARDS)):
+        return ShardedIndex(path, mmap=mmap, base_distances=base_distances)
     if os.path.isdir(path):
         return NeighborIndex._load(path, mmap=mmap, base_distances=base_distances)
     state = read_state(path)

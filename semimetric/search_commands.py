@@ -8,16 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import distributed
 from ._errors import InputError, StorageError, warn
 from ._extras import optional
+from .cluster import Cluster, cluster_of
 from .commands import Answer, at_terminal, check_folder, check_numbers, load_model
 from .conditions import read_conditions, rows_where
+from .distance import Semimetric
+from .engines import Here
 from .frames import check_table_name, read_items, write_table
 from .item_columns import columns_of, read_columns, write_columns
 from .neighbors.index import NeighborIndex
+from .neighbors.sharded import ShardedIndex, build_shards, parts_of
+from .neighbors.shards import FILE as SHARDS
 from .neighbors.store import FILE
 from .outside import warn_outside
 from .persistence import load
+from .sources import item_rows
 
 __all__ = ["run_index", "run_query"]
 
@@ -29,9 +36,12 @@ def run_index(arguments: Namespace) -> Answer:
     items = read_items(arguments.items, arguments.id)
     X = items.features(d.feature_names)
     warn_outside(d, X, source=items.path)
-    columns, begin = columns_of(items, arguments.id), time.perf_counter()
+    ids, begin = np.array(items.ids, dtype=str) if items.named else None, time.perf_counter()
+    if arguments.shards or arguments.scheduler or arguments.workers:
+        return _index_shards(arguments, d, X, ids)
+    columns = columns_of(items, arguments.id)
     index = NeighborIndex(d, n_jobs=arguments.n_jobs)
-    index.fit(_frame(X, d.feature_names), ids=np.array(items.ids, dtype=str) if items.named else None)
+    index.fit(_frame(X, d.feature_names), ids=ids)
     seconds = time.perf_counter() - begin
     index.save(arguments.output)
     size = _bytes(arguments.output) / len(X)
@@ -43,6 +53,24 @@ def run_index(arguments: Namespace) -> Answer:
     return Answer(values, text)
 
 
+def _index_shards(arguments: Namespace, d: Semimetric, X: NDArray, ids: NDArray | None) -> Answer:
+    """A sharded index; columns of the items are not kept, since its items may move."""
+    begin = time.perf_counter()
+    with cluster_of(arguments) as client:
+        n = arguments.shards or arguments.workers or max(len(client.nthreads()), 1)
+        parts = parts_of(item_rows(X, -(-len(X) // n)), ids)
+        shards = build_shards(
+            Here() if client is None else Cluster(client), arguments.output, d, parts, n_jobs=arguments.n_jobs
+        )
+    seconds = time.perf_counter() - begin
+    size = sum(path.stat().st_size for path in Path(arguments.output).rglob("*") if path.is_file()) / len(X)
+    values = {
+        "index": arguments.output, "n_items": len(X), "n_shards": len(shards), "bytes_per_item": size, "seconds": seconds,
+    }  # fmt: skip
+    text = f"{len(X)} items in {len(shards)} shards, {size:.0f} bytes a point on disk, indexed in {seconds:.2f} s"
+    return Answer(values, f"{text}\nsaved as {arguments.output}")
+
+
 def run_query(arguments: Namespace) -> Answer:
     """The nearest items of every row of a table: one row a query and neighbour."""
     if arguments.output:
@@ -51,6 +79,9 @@ def run_query(arguments: Namespace) -> Answer:
     if arguments.where is not None:
         read_conditions(arguments.where)  # say before the work that it cannot be read
     index = _load_index(arguments.index)
+    sharded = isinstance(index, ShardedIndex)
+    if sharded and arguments.where is not None:
+        raise InputError(f"--where needs the columns of the items, which the sharded index {arguments.index} does not keep")
     if arguments.k > index.n_samples_fit_:
         raise InputError(f"-k {arguments.k} asks for more than the {index.n_samples_fit_} items of the index; ask for fewer")
     d = index.semimetric
@@ -60,9 +91,12 @@ def run_query(arguments: Namespace) -> Answer:
     X = queries.features(names)
     warn_outside(d, X, source=queries.path)
     where = None if arguments.where is None else _where(arguments.index, arguments.where)
-    index.set_params(n_jobs=arguments.n_jobs, verbose=at_terminal())
     asked = _frame(X, names) if hasattr(index, "feature_names_in_") else X
-    distances, ids = index.kneighbors(asked, arguments.k, algorithm=arguments.algorithm, where=where)
+    with cluster_of(arguments) as client:
+        if client is not None and where is None:
+            distances, ids = distributed.kneighbors(client, arguments.index, asked, arguments.k, algorithm=arguments.algorithm)
+        else:
+            distances, ids = _asked(index, arguments, asked, where)
     values = {
         "query": np.repeat(np.array(queries.ids, dtype=object), ids.shape[1]),
         "rank": np.tile(np.arange(1, ids.shape[1] + 1), len(ids)), "id": ids.ravel(), "distance": distances.ravel(),
@@ -75,20 +109,33 @@ def run_query(arguments: Namespace) -> Answer:
     return Answer({"output": arguments.output, "n": len(frame)}, text)
 
 
+def _asked(index: Any, arguments: Namespace, X: Any, where: NDArray | None) -> tuple[NDArray, NDArray]:
+    """Answers in this process."""
+    if isinstance(index, ShardedIndex):
+        index.n_jobs = arguments.n_jobs
+        return index.kneighbors(X, arguments.k, algorithm=arguments.algorithm)
+    index.set_params(n_jobs=arguments.n_jobs, verbose=at_terminal())
+    return index.kneighbors(X, arguments.k, algorithm=arguments.algorithm, where=where)
+
+
 def _check_output(path: str) -> None:
     """Say before the work that an index cannot be written there."""
     check_folder(path)
     root = Path(path)
-    if root.exists() and not (root / FILE).is_file() and (not root.is_dir() or any(root.iterdir())):
+    if (
+        root.exists()
+        and not any((root / file).is_file() for file in (FILE, SHARDS))
+        and (not root.is_dir() or any(root.iterdir()))
+    ):
         raise StorageError(f"{path} is there and is no index; give another folder")
 
 
-def _load_index(path: str) -> NeighborIndex:
+def _load_index(path: str) -> NeighborIndex | ShardedIndex:
     root = Path(path)
-    if root.is_dir() and not (root / FILE).is_file():
+    if root.is_dir() and not (root / FILE).is_file() and not (root / SHARDS).is_file():
         raise StorageError(f"{path} is a folder without {FILE}, so no index; give the folder that semimetric index wrote")
     index = load(path)
-    if not isinstance(index, NeighborIndex):
+    if not isinstance(index, (NeighborIndex, ShardedIndex)):
         raise InputError(f"{path} is a model, not an index; build one with semimetric index {path} items.csv -o FOLDER")
     return index
 

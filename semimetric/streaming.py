@@ -11,7 +11,7 @@ import numpy as np
 
 from ._errors import InputError, NotSupportedError
 from ._types import Floats, Integers, Pairs
-from .assembly import beyond, distance
+from .assembly import count_beyond, distance, warn_beyond
 from .distance import Semimetric
 from .embeddings.pairs import PairEmbedding
 from .fitting import baseline, keeping, keeps_all, make_terms, touched_vertices
@@ -24,8 +24,9 @@ from .solvers.base import Solution
 from .solvers.gram import Gram, solve_moments
 from .task import Structure, Task, ends, make_task
 
-__all__ = ["Stream", "check_streams"]
+__all__ = ["Stream", "check_streams", "few_pairs"]
 
+_FEW = 8  # pairs
 _MOST_COLUMNS = 8_000  # their second moments take 512 MB
 _FREE = frozenset({"alpha", "penalty", "delta", "outside", "solver", "n_jobs", "random_state", "verbose"})
 
@@ -55,7 +56,7 @@ def check_streams(recipe: Recipe) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Second moments of everything seen, targets and base distances in the unit of the first block.
+    """Second moments of everything seen, targets and base distances in one unit. Streams of the same structure add up.
 
     Attributes
     ----------
@@ -65,31 +66,63 @@ class Stream:
         With all vertices as columns.
     seen : Structure
         With the columns of ``moments``.
-    task : Task
-        The first block.
+    few : Task
+        A few pairs of the first block, and the unit.
     prior, moments : Moments
         Of the weighted L1 distance, and of the tables.
     size : float
         Weighted sum of the targets' absolute values.
     beyond : ndarray of shape (n_features,)
         Items beyond the knots of every feature, summed over the blocks.
+    n_items : int
+        Items of the pairs, summed over the blocks.
     """
 
     recipe: Recipe
     structure: Structure
     seen: Structure
-    task: Task
+    few: Task
     prior: Moments
     moments: Moments
     size: float
     beyond: Integers
+    n_items: int
+
+    @classmethod
+    def of(
+        cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats, *, unit: float | None = None
+    ) -> "Stream":
+        """One block; ``unit`` is that of the stream, None for the mean target of the block."""
+        task = make_task(recipe, structure, pairs, y, weight, unit=unit)
+        seen = structure if keeps_all(structure) else _restricted(structure, touched_vertices(structure, pairs))
+        prior, moments = (
+            task.design(structure, e, recipe.n_jobs).moments(task.scaled, weight) for e in (ends(structure), seen.embedding)
+        )
+        size, used = float(weight @ np.abs(task.target)), pairs.used
+        beyond = count_beyond(structure, used)
+        return cls(recipe, structure, seen, few_pairs(task), prior, moments, size, beyond, len(used))
+
+    def __add__(self, other: "Stream") -> "Stream":
+        """Both; its columns are those of either.
+
+        Raises
+        ------
+        InputError
+            If too many vertices are touched.
+        """
+        seen, parts = self.seen, (self.moments, other.moments)
+        if seen is not self.structure:
+            seen = _restricted(self.structure, _vertices(self.seen), other.seen)
+            parts = (_scattered(self.moments, self.seen, seen), _scattered(other.moments, other.seen, seen))
+        return replace(
+            self, seen=seen, prior=self.prior + other.prior, moments=parts[0] + parts[1], size=self.size + other.size,
+            beyond=self.beyond + other.beyond, n_items=self.n_items + other.n_items,
+        )  # fmt: skip
 
     @classmethod
     def begin(cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats) -> "Stream":
         """The first block: its structure stays."""
-        task = make_task(recipe, structure, pairs, y, weight)
-        seen = structure if keeps_all(structure) else _restricted(structure, touched_vertices(structure, pairs))
-        return cls(recipe, structure, seen, task, *_moments(recipe, structure, seen, task), beyond(recipe, structure, pairs))
+        return cls.of(recipe, structure, pairs, y, weight)._told()
 
     def add(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats) -> "Stream":
         """One more block.
@@ -100,16 +133,12 @@ class Stream:
             If a parameter that shapes the moments is not that of the first block, or too many vertices are touched.
         """
         self._check_unchanged(recipe)
-        task = make_task(recipe, self.structure, pairs, y, weight, unit=self.task.unit)
-        seen, moments = self.seen, self.moments
-        if seen is not self.structure:
-            seen = _restricted(self.structure, touched_vertices(self.structure, pairs), self.seen)
-            moments = _scattered(moments, self.seen, seen)
-        prior, more, size = _moments(recipe, self.structure, seen, task)
-        return replace(
-            self, seen=seen, prior=self.prior + prior, moments=moments + more, size=self.size + size,
-            beyond=self.beyond + beyond(recipe, self.structure, pairs),
-        )  # fmt: skip
+        return self + Stream.of(recipe, self.structure, pairs, y, weight, unit=self.few.unit)._told()
+
+    def _told(self) -> "Stream":
+        """The same, items beyond the knots being said."""
+        warn_beyond(self.recipe, self.structure, self.beyond, self.n_items)
+        return self
 
     def solve(self, recipe: Recipe) -> tuple[Semimetric, Solution]:
         """As `fitting.fit`, from the moments."""
@@ -117,8 +146,7 @@ class Stream:
         base = baseline(self.structure, self.prior.in_unit(ratio, n_base))
         structure, moments = self.structure, self.moments
         if self.seen is not self.structure:
-            touched = [v.keys for v in self.seen.embedding.vertices]  # type: ignore[attr-defined]
-            structure = _few(keeping(self.structure, touched, base))
+            structure = _few(keeping(self.structure, _vertices(self.seen), base))
             moments = _scattered(moments, self.seen, structure)
         terms = make_terms(recipe, structure, base)
         penalty = total(recipe.penalties(structure.embedding), terms.columns)
@@ -128,7 +156,7 @@ class Stream:
         solution.warn_unless_solved()
         weights = terms.settled(solution.weights, penalty, moments.norms)
         how = f"{solution.solver} (sums of second moments, {len(weights)} weights)"
-        solution, task = replace(solution, weights=weights, solver=how), replace(self.task, unit=ratio * self.task.unit)
+        solution, task = replace(solution, weights=weights, solver=how), replace(self.few, unit=ratio * self.few.unit)
         return distance(recipe, structure, task, solution.weights, terms.delta, self.beyond), solution
 
     def _check_unchanged(self, recipe: Recipe) -> None:
@@ -173,9 +201,15 @@ def _scattered(moments: Moments, old: Structure, new: Structure) -> Moments:
     return moments.scattered(np.append(positions, np.arange(n, n + n_base)), n + n_base)
 
 
-def _moments(recipe: Recipe, structure: Structure, seen: Structure, task: Task) -> tuple[Moments, Moments, float]:
-    """Moments of the weighted L1 distance and of the tables, and the sum of the targets, for one block."""
-    prior, moments = (
-        task.design(structure, e, recipe.n_jobs).moments(task.target, task.weight) for e in (ends(structure), seen.embedding)
+def _vertices(seen: Structure) -> list[Integers]:
+    """Vertices of each group that are columns."""
+    return [v.keys for v in seen.embedding.vertices]  # type: ignore[attr-defined]
+
+
+def few_pairs(task: Task) -> Task:
+    """The unit and the first pairs, over items of their own: what a distance keeps of its pairs."""
+    index = task.pairs.index[:_FEW]
+    rows, place = np.unique(index, return_inverse=True)
+    return Task(
+        Pairs(task.pairs.items[rows], place.reshape(index.shape)), task.target[:_FEW], task.weight[:_FEW], None, task.unit, None
     )
-    return prior, moments, float(task.weight @ np.abs(task.target))

@@ -11,11 +11,11 @@ ROOT = Path(semimetric.__file__).parent
 
 # a module imports only modules above it
 ORDER = """
-_errors _types _extras _checks _storage _threads
+_errors _types _extras _checks _storage _threads engines blocks
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
 _kernels.metric _kernels.vectors _kernels.interactions _kernels.ladders _kernels.descent _kernels.splines _kernels.additive
 _kernels.support _kernels.draws _kernels.mixture _kernels.triangles
-columns schema knots grids callables supervision datasets planar_datasets
+columns schema knots grids callables supervision datasets planar_datasets pair_blocks sources
 embeddings.maps embeddings.identity embeddings.anchors embeddings.conic embeddings.separation
 embeddings.ranges embeddings.ladders embeddings.splines embeddings.orthogonal embeddings.additive
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
@@ -30,8 +30,9 @@ programs.certificate programs.constraints programs.shapes programs
 solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order solvers.newton solvers.splitting
 solvers.reference solvers.plain solvers.cutting_plane solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
-neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index neighbors.transformer
-recipe task guarantees assembly repairs fitting streaming selection margins margin_selection
+neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index
+neighbors.shards neighbors.sharded neighbors.shard_search neighbors.transformer
+recipe task guarantees assembly repairs part_design fitting streaming selection margins margin_selection
 neighbourhoods large_margin voting large_margin_selection group_screening group_sources group_selection
 explanations shape_functions
 machines.rows machines.weights machines.problems machines.dual machines.pegasos machines.learning machines.calibration
@@ -41,13 +42,14 @@ estimators.large_margin estimators.classifier
 estimators.embedded_linear estimators.embedded_classifier estimators.embedded_regressor
 classifiers.support_pairs classifiers.boundary classifiers.support
 classifiers.mixture_prior classifiers.mixture_em classifiers.chains classifiers.pieces classifiers.dplm
+cluster block_fitting pairwise_files out_of_core distributed
 persistence plotting conic_plots explanation_plots embedding_plots shape_plots boundary_plots
 demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__
 """.split()
 
 EMPTY = {"_kernels", "classifiers", "embeddings", "estimators", "machines", "neighbors"}  # packages that hold a docstring only
-OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "skimage"}
+OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "skimage", "dask", "distributed", "zarr"}
 GRAB_BAGS = {"utils", "util", "core", "common", "helpers", "misc"}
 
 

@@ -218,3 +218,43 @@ def test_wrong_usage_is_exit_code_2(arguments, capsys):
     with pytest.raises(SystemExit) as leave:
         main(arguments.split())
     assert leave.value.code == 2
+
+
+def test_shards_answer_as_one_index(at_home, capsys, tmp_path):
+    given = ["index", "model.smm", "items.csv", "--id", "name", "-o", str(tmp_path / "shards")]
+    assert main([*given, "--shards", "3"]) == 0
+    assert "300 items in 3 shards" in capsys.readouterr().out
+    whole = table(capsys, "items.index", "queries.csv", "--id", "name", "-k", 5)
+    assert table(capsys, str(tmp_path / "shards"), "queries.csv", "--id", "name", "-k", 5).equals(whole)
+    assert main(["query", str(tmp_path / "shards"), "queries.csv", "--where", "colour == 'red'"]) == 1
+    assert "--where needs the columns" in capsys.readouterr().err
+
+
+def test_a_scheduler_that_is_not_there(at_home, capsys, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(semimetric.cluster, "_PATIENCE", "200ms")
+    assert main(["query", "items.index", "queries.csv", "--id", "name", "--scheduler", "tcp://127.0.0.1:9"]) == 1
+    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err
+
+
+def test_a_cluster_answers_as_this_process(at_home, capsys, tmp_path):
+    engine = pytest.importorskip("distributed")
+    with engine.LocalCluster(2, threads_per_worker=1, processes=False, dashboard_address=":0", protocol="tcp") as local:
+        there = ["--scheduler", local.scheduler_address]
+        assert (
+            main(["index", "model.smm", "items.csv", "--id", "name", "-o", str(tmp_path / "shards"), "--shards", "2", *there])
+            == 0
+        )
+        assert "in 2 shards" in capsys.readouterr().out
+        whole = table(capsys, "items.index", "queries.csv", "--id", "name", "-k", 5)
+        for index in (str(tmp_path / "shards"), "items.index"):
+            assert table(capsys, index, "queries.csv", "--id", "name", "-k", 5, *there).equals(whole)
+        pairs = pd.DataFrame({"left": ["000", "001", "002", "003"] * 9, "right": [f"{k:03d}" for k in range(100, 136)]})
+        pairs.assign(distance=range(36)).to_csv(tmp_path / "pairs.csv", index=False)
+        fit = ["fit", "items.csv", str(tmp_path / "pairs.csv"), "--id", "name", "--held-out", "0", "--n-knots", "3"]
+        for more, name in ((there, "there"), ([], "here")):
+            assert main([*fit, "--alpha", "0.01", "--output", str(tmp_path / name), *more]) == 0
+        assert main([*fit, "--output", str(tmp_path / "auto"), *there]) == 1
+        assert "parts cannot be held out" in capsys.readouterr().err
+    models = [semimetric.load(tmp_path / name) for name in ("there", "here")]
+    assert np.allclose(models[0].weights, models[1].weights, rtol=1e-9)

@@ -15,7 +15,7 @@ from ..callables import DistanceFunction
 from .oriented import Oriented
 from .segment import Search, Segment
 
-__all__ = ["Collection", "Neighbors", "Recall", "as_graph", "nothing", "without_own"]
+__all__ = ["Collection", "Neighbors", "Recall", "as_graph", "merged", "nothing", "without_own"]
 
 _BLOCK = 128  # queries that are tabulated together, at most
 
@@ -66,6 +66,11 @@ class Collection(NamedTuple):
 
     def nearest(self, X: NDArray, search: Search, *, n_jobs: int | None, verbose: bool) -> Neighbors:
         """The k nearest items of every row of X; k must be at most `n_eligible`."""
+        found = self.sums(X, search, n_jobs=n_jobs, verbose=verbose)
+        return found._replace(distances=self.oriented.linked(found.distances))
+
+    def sums(self, X: NDArray, search: Search, *, n_jobs: int | None, verbose: bool) -> Neighbors:
+        """`nearest` with the sums before the link for distances: what nearest of several collections are merged by."""
         with tqdm(total=len(X), desc="queries", disable=not verbose) as bar:
 
             def answered(block: slice) -> Neighbors:
@@ -82,11 +87,9 @@ class Collection(NamedTuple):
         answers = [s.nearest(queries, block, search, keep) for s, keep in zip(self.segments, self.keeps, strict=True)]
         sums = np.hstack([a.sums for a in answers])
         ids = np.hstack([s.ids[a.rows] for s, a in zip(self.segments, answers, strict=True)])
-        if len(answers) > 1:  # a segment alone is sorted
-            order = np.lexsort((ids, sums), axis=-1)[:, : search.k]
-            sums, ids = np.take_along_axis(sums, order, axis=1), np.take_along_axis(ids, order, axis=1)
-        refined = np.sum([a.refined for a in answers], axis=0)
-        return Neighbors(self.oriented.linked(sums), ids, refined, np.all([a.at_once for a in answers], axis=0))
+        refined, at_once = np.sum([a.refined for a in answers], axis=0), np.all([a.at_once for a in answers], axis=0)
+        found = Neighbors(sums, ids, refined, at_once)
+        return found if len(answers) == 1 else smallest(found, search.k)  # a segment alone is sorted
 
     def within(self, X: NDArray, radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray]]:
         """Distances and ids of all items within ``radius`` of every row of X, nearest first, ties of the sum by id."""
@@ -147,6 +150,21 @@ class Collection(NamedTuple):
 def _block(n: int, n_jobs: int | None) -> int:
     """Queries a block: enough of them for every thread."""
     return max(min(_BLOCK, -(-n // effective_n_jobs(n_jobs))), 1)
+
+
+def merged(parts: Sequence[Neighbors], k: int) -> Neighbors:
+    """The k nearest of several answers to the same queries."""
+    sums, ids = (np.hstack([getattr(p, name) for p in parts]) for name in ("distances", "ids"))
+    refined, at_once = np.sum([p.refined for p in parts], axis=0), np.all([p.at_once for p in parts], axis=0)
+    return smallest(Neighbors(sums, ids, refined, at_once), k)
+
+
+def smallest(found: Neighbors, k: int) -> Neighbors:
+    """The k smallest of every row, ties by id."""
+    order = np.lexsort((found.ids, found.distances), axis=-1)[:, :k]
+    return found._replace(
+        distances=np.take_along_axis(found.distances, order, axis=1), ids=np.take_along_axis(found.ids, order, axis=1)
+    )
 
 
 def as_graph(values: Floats, ids: NDArray, there: NDArray) -> sparse.csr_matrix:

@@ -1,0 +1,158 @@
+"""More data than memory, on one machine: mapped arrays and Parquet files in blocks, under a memory limit that is given.
+
+    fit(model, "pairs.parquet", "distance", memory_limit="2 GiB")
+
+The limit is for what blocks and sums take, besides what the process holds already. For several machines there are the same
+calls with a Dask client first, in `semimetric.distributed`; both do the same work in the same order.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._errors import InputError
+from ._threads import one_blas_thread
+from ._types import Floats
+from .block_fitting import check_learns, fit_parts
+from .blocks import parse_memory
+from .distance import Semimetric
+from .engines import Here
+from .estimators.regressor import DistanceRegressor
+from .neighbors.shard_search import nearest
+from .neighbors.shards import places_of
+from .pairwise_files import write_pairwise
+from .sources import is_parquet, item_rows, pair_parts
+
+__all__ = ["fit", "kneighbors", "pairwise", "transform"]
+
+
+def fit(
+    model: DistanceRegressor, pairs: Any, y: Any, sample_weight: Any = None, *, memory_limit: str | int = "1 GiB"
+) -> DistanceRegressor:
+    """Learn from pairs that need not fit into memory; ``model`` is fitted and returned.
+
+    Two passes for the squared loss: the first finds the range of the items and the sample of them that knots are placed
+    among, the same as `DistanceRegressor.fit` takes, and checks everything; the second adds up second moments. Other losses
+    are learned by `FirstOrder`, which reads the pairs twice in every iteration.
+
+    Parameters
+    ----------
+    model : DistanceRegressor
+        With numbers for ``n_knots`` and ``alpha``. Its ``preprocessor`` may be mapped, or the path of a .npy file.
+    pairs : array of shape (n_pairs, 2, n_features), or path
+        Such an array, or row numbers (n_pairs, 2) of the ``preprocessor``: in memory, mapped, or as the path of a .npy file;
+        or the path of a Parquet file or a folder of them, with columns ``left.NAME`` and ``right.NAME`` of every feature, or
+        ``left`` and ``right`` that hold row numbers.
+    y : array of shape (n_pairs,), path of a .npy file, or name of a column
+    sample_weight : as y, or None
+    memory_limit : str or int
+        Bytes, or text such as "2 GiB".
+
+    Raises
+    ------
+    NotSupportedError
+        If the model cannot be learned from blocks.
+    InputError
+        If a block cannot be used, naming it, or the limit is too small for the second moments.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> pairs = rng.random((500, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = fit(DistanceRegressor(n_knots=3, alpha=1e-6), pairs, y, memory_limit="100 kB")
+    >>> bool(model.score(pairs, y) > 0.999)
+    True
+    """
+    limit = parse_memory(memory_limit)
+    check_learns(model)
+    least = 0.0 if model.axioms is not None else -np.inf
+    parts, table = pair_parts(pairs, y, sample_weight, model.preprocessor, least, limit=limit)
+    with one_blas_thread():
+        return fit_parts(Here(), model, parts, table, limit=limit)
+
+
+def transform(embedding: Any, X: Any, *, memory_limit: str | int = "1 GiB") -> Iterator[Any]:
+    """What ``embedding.transform`` makes of blocks of X, one after the other.
+
+    Parameters
+    ----------
+    embedding : fitted transformer, such as an embedding, or a distance or learner with ``tables="warped"``
+    X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+    memory_limit : str or int
+
+    Yields
+    ------
+    ndarray or sparse matrix
+        The rows of a block.
+    """
+    for rows in item_rows(X, _item_size(_width(X), parse_memory(memory_limit))):
+        try:
+            yield embedding.transform(rows.read())
+        except ValueError as error:
+            raise InputError(f"{rows.name}: {error}") from error
+
+
+def pairwise(d: Semimetric, X: Any, Y: Any = None, *, to: Any, memory_limit: str | int = "1 GiB") -> Path:
+    """Distances of all rows of X to all rows of Y (of X if None), shape (n, m), in a new file: `Semimetric.pairwise`.
+
+    Parameters
+    ----------
+    d : Semimetric
+    X, Y : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+    to : path-like
+        NAME.zarr, one array; or NAME.parquet, a folder of files, a part of the rows each. There is all of it, or nothing.
+    memory_limit : str or int
+
+    Raises
+    ------
+    InputError
+        If rows of a block cannot be used, naming it, or ``to`` is there.
+    """
+    size = max(int((parse_memory(memory_limit) / 2 / 8) ** 0.5), 1)
+    sides = [None if side is None else [(r.name, r) for r in item_rows(side, size, even=False)] for side in (X, Y)]
+    return write_pairwise(Here(), d, sides[0] or [], sides[1], to)
+
+
+def kneighbors(
+    folder: Any,
+    X: Any,
+    n_neighbors: int = 5,
+    *,
+    algorithm: str | None = None,
+    n_candidates: int | None = None,
+    memory_limit: str | int = "1 GiB",
+) -> tuple[Floats, NDArray]:
+    """Distances and ids (n, k) of the nearest items of a saved index, sharded or not, for many queries.
+
+    Parameters
+    ----------
+    folder : path-like
+        What `NeighborIndex.save` or `ShardedIndex.build` wrote; its items are mapped.
+    X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+    n_neighbors : int
+    algorithm, n_candidates : as in `NeighborIndex.kneighbors`
+    memory_limit : str or int
+        For queries; answers are in memory.
+    """
+    places, found = places_of(folder), []
+    for rows in item_rows(X, _item_size(_width(X), parse_memory(memory_limit))):
+        try:
+            found.append(nearest(Here(), places, rows.read(), n_neighbors, algorithm=algorithm, n_candidates=n_candidates))
+        except ValueError as error:
+            raise InputError(f"{rows.name}: {error}") from error
+    return np.concatenate([f.distances for f in found]), np.concatenate([f.ids for f in found])
+
+
+def _item_size(n_features: int, limit: int) -> int:
+    """Items a block: several copies, and what search makes of each."""
+    return max(limit // (100 * n_features + 1000), 1)
+
+
+def _width(X: Any) -> int:
+    if is_parquet(X):
+        return len(item_rows(X, 1)[0].columns)  # type: ignore[attr-defined]
+    return int((np.load(X, mmap_mode="r") if isinstance(X, (str, Path)) else np.asanyarray(X)).shape[1])
