@@ -15,6 +15,7 @@ from ._errors import InputError, NotSupportedError
 from ._types import Floats, Integers
 from .assembly import count_beyond, distance, warn_beyond
 from .distance import Semimetric
+from .embeddings.groups import automatic
 from .engines import Engine
 from .estimators.regressor import DistanceRegressor
 from .fitting import baseline, ends, keeping, keeps_all, make_terms, touched_vertices
@@ -57,6 +58,16 @@ def check_learns(model: Any) -> Recipe:
             "parts hold features of numbers only; categorical_features=, periodic= and missing= need fit on data in memory"
         )
     recipe = model._recipe()
+    if len(recipe.constraints) or (recipe.asks_triangle and recipe.tables == "full"):
+        asked = "constraints=" if len(recipe.constraints) else f"axioms={recipe.axioms!r} on full tables"
+        raise NotSupportedError(
+            f"{asked} cannot be imposed from parts; fit on a sample that fits into memory, or leave it out"
+            + ("" if len(recipe.constraints) else ': tables="warped" is a metric by construction')
+        )
+    if automatic(recipe.groups) is not None:
+        raise NotSupportedError(
+            f"groups={recipe.groups!r} compares candidates on pairs held out; fit on a sample, and take the groups of its recipe_"
+        )
     solver, quadratic = resolve_solver(recipe.solver), resolve_loss(recipe.loss).quadratic
     if solver is not None and not isinstance(solver, (Gram, FirstOrder) if quadratic else FirstOrder):
         takes = "Gram and FirstOrder learn" if quadratic else "only FirstOrder learns"

@@ -4,6 +4,7 @@ import pytest
 from cases import assert_refused
 
 from semimetric import (
+    Bounded,
     DistanceRegressor,
     FirstOrder,
     NotSupportedError,
@@ -149,3 +150,20 @@ def test_says_what_cannot_be_learned_from_blocks():
         "memory_limit",
         "fewer knots",
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"axioms": "metric"}, "axioms='metric' on full tables"),
+        ({"axioms": "quasimetric"}, "axioms='quasimetric' on full tables"),
+        ({"constraints": [Bounded(0.1)], "outside": "clip"}, "constraints="),
+        ({"groups": "auto"}, "groups='auto'"),
+    ],
+)
+def test_what_parts_cannot_impose_is_refused(options, part):
+    assert_refused(lambda: in_blocks(cases.FAST | options), part, "fit on a sample", error=NotSupportedError)
+
+
+def test_scales_are_metrics_from_parts_too():
+    assert in_blocks(cases.FAST | {"axioms": "metric", "tables": "warped"}).semimetric_.axioms.triangle
