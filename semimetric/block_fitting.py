@@ -66,7 +66,8 @@ def check_learns(model: Any) -> Recipe:
         )
     if automatic(recipe.groups) is not None:
         raise NotSupportedError(
-            f"groups={recipe.groups!r} compares candidates on pairs held out; fit on a sample, and take the groups of its recipe_"
+            f"groups={recipe.groups!r} compares candidates on pairs held out; fit on a sample, and take the groups of its "
+            "recipe_"
         )
     solver, quadratic = resolve_solver(recipe.solver), resolve_loss(recipe.loss).quadratic
     if solver is not None and not isinstance(solver, (Gram, FirstOrder) if quadratic else FirstOrder):
