@@ -127,6 +127,16 @@ class Recipe:
         return self.axioms in ("metric", "quasimetric")
 
     @property
+    def without_triangle(self) -> str | None:
+        """The axioms of the same columns without the triangle inequality: for fits that only compare settings."""
+        return {"metric": "semimetric", "quasimetric": "premetric"}.get(str(self.axioms), self.axioms)
+
+    @property
+    def asks_of_features(self) -> bool:
+        """Whether something is asked of raw features that directions would void."""
+        return any(shape.of_features for shape in self.constraints)
+
+    @property
     def asks_rows(self) -> bool:
         """Whether weights are tied to one another: tables are then held whole."""
         return self.asks_triangle or len(self.constraints) > 0
