@@ -130,7 +130,8 @@ def test_what_is_chosen_automatically_keeps_to_them():
     triplets = np.random.default_rng(0).integers(0, 40, (150, 3))
     two = TripletLearner(n_knots=3, preprocessor=ITEMS, **monotone).fit(triplets)
     three = LargeMarginLearner(n_knots=3, tables="full", directions=None, groups="auto", **monotone).fit(ITEMS, CLASSES)
-    assert one.semimetric_.directions is None and two.semimetric_.directions is None
+    assert one.semimetric_.directions is None
+    assert two.semimetric_.directions is None
     for model in (one, two, three):
         x, y = within(model.semimetric_, 500), within(model.semimetric_, 500, 1)
         inner = model.semimetric_.paired(0.7 * x + 0.3 * y, 0.3 * x + 0.7 * y)
@@ -161,6 +162,10 @@ REFUSED = {
         {"constraints": [TranslationInvariant()], "directions": EvenDirections((0, 1, 2), n_directions=3), **TIED},
         "would hold of no feature", "numbers", "directions=None",
     ),
+    "pairs of text": ({"constraints": [AtLeast([[["a", 0, 0], [1, 1, 1]]], [1.0])]}, "no arrays of numbers", "points", ""),
+    "one distance": ({"constraints": [AtLeast(POINTS, 1.0)]}, "distances of shape ()", "one distance for each pair", "list"),
+    "no distance": ({"constraints": [AtLeast(ITEMS[:2, None].repeat(2, 1), [1.0, 1.0])]}, "no weights keep AtLeast;", "", ""),
+    "shared": ({"constraints": [Bounded(0.5), AtLeast(POINTS, [2.0, 2.0])]}, "the ceiling shared out", "loosen Bounded", ""),
     "text": ({"constraints": [Monotone("x0")]}, "features='x0'", "a list of names", "write ['x0']"),
     "truth": ({"constraints": [Monotone([True])]}, "the feature True", "a number below 3", ""),
     "joint": ({"constraints": [TranslationInvariant([0])], "groups": "pairs", **TIED}, "joint groups", "'x0'", "alone"),
@@ -183,7 +188,21 @@ def test_what_cannot_be_guaranteed_is_refused_with_the_reason(name):
     options, given, required, remedy = REFUSED[name]
     options = dict(options)
     constraints = options.pop("constraints")
-    wrong = ("no shape", "no such feature", "text", "truth", "shape of pairs", "outside", "negative", "both", "ceiling")
+    wrong = (
+        "no shape",
+        "no such feature",
+        "text",
+        "truth",
+        "pairs of text",
+        "one distance",
+        "no distance",
+        "shared",
+        "shape of pairs",
+        "outside",
+        "negative",
+        "both",
+        "ceiling",
+    )
     error = cases.InputError if name in wrong else NotSupportedError
     assert_refused(lambda: learned(*constraints, **options), given, required, remedy, error)
 

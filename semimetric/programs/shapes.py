@@ -322,7 +322,12 @@ class AtMost(Shape):
 
 
 def _at(layout: Layout, pairs: ArrayLike, distances: ArrayLike, shape: str) -> Inequalities:
-    points, values, n = np.asarray(pairs, dtype=np.float64), np.asarray(distances, dtype=np.float64), len(layout.names)
+    try:
+        points, values, n = np.asarray(pairs, dtype=np.float64), np.asarray(distances, dtype=np.float64), len(layout.names)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{shape} has pairs or distances that are no arrays of numbers; give points as numbers") from error
+    if values.ndim != 1:
+        raise InputError(f"{shape} has distances of shape {values.shape}; one distance for each pair is required: give a list")
     if points.shape != (len(values), 2, n) or not np.isfinite(points).all():
         raise InputError(
             f"{shape} has pairs of shape {points.shape} for {len(values)} distances; finite points of shape "
