@@ -158,7 +158,9 @@ class _Search:
         coarse = coarse_grid(recipe, model, source.items)
         joint = coarse if n_knots else model.embedding.grid.select(np.arange(model.n_raw))
         search = cls(budget, recipe, source, n_knots, coarse, joint, 1.0, [])
-        usable = [f for f in range(model.n_raw) if joint.varies[f]]
+        tied = {g[0] for g, v in zip(model.embedding.groups, getattr(model.embedding, "vertices", ()), strict=False)
+                if v.by_difference}  # fmt: skip
+        usable = [f for f in range(model.n_raw) if joint.varies[f] and f not in tied]
         for both, fitted in zip(parts, fits, strict=True):
             search.courses.append(_Course(*both, fitted, paired_features(fitted, usable, budget.max_candidates)))
         search._check(usable)

@@ -150,9 +150,10 @@ class Labels(Source):
         return class_folds(self.classes, recipe)[:_FOLDS]
 
     def fitted(self, recipe: Recipe, part: Classes, held: Classes | None = None) -> Fitted:
+        recipe = replace(recipe, axioms=recipe.without_triangle)
         structure = structure_of(recipe, part, self.schema)
         quick = replace(self.rule, n_passes=min(self.rule.n_passes, _QUICK))
-        if recipe.solver == "auto" and resolve_loss(recipe.loss, margins=True).curvature > 0:
+        if recipe.solver == "auto" and not recipe.asks_rows and resolve_loss(recipe.loss, margins=True).curvature > 0:
             recipe = replace(recipe, solver=Newton(tol=_TOL))
         learned = learn(recipe, quick, structure, part)
         weights = learned.passes[-1].solution.raise_if_interrupted().weights

@@ -24,6 +24,7 @@ from .task import Structure
 __all__ = ["constrained", "inside", "metric_weights", "proved"]
 
 _SCALES = (1.0, 4.0, 0.25, 16.0, 1 / 16, 64.0, 1 / 64)
+_SHARED = ", the ceiling shared out among the groups as a weighted L1 distance has it"
 _FEASIBLE = 1e-9  # of the largest bound
 
 
@@ -70,8 +71,8 @@ def _point(known: Floats, lower: Floats, triangles: Triangles | None, shapes: Se
     rest = [[s for s in shapes if s is not dropped] for dropped in shapes]
     blamed = [name for name, other in zip(names, rest, strict=True) if _by_linear_program(lower, triangles, other) is not None]
     raise InputError(
-        f"no weights keep {', '.join(names)}{' and the triangle inequality' if triangles else ''} at once"
-        f"; loosen "
+        f"no weights keep {', '.join(names)}{' and the triangle inequality' if triangles else ''}"
+        f"{' at once' if len(names) > 1 or triangles else ''}{_SHARED if 'Bounded' in blamed else ''}; loosen "
         f"{' or '.join(dict.fromkeys(blamed or names))}, or use more knots"
     )
 

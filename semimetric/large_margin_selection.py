@@ -138,15 +138,15 @@ def _stages(
     numbers, every_alpha = _candidates(schema)
     alphas = every_alpha if "alpha" in auto else (recipe.alpha,)
     plain = replace(recipe, directions=None if "directions" in auto else recipe.directions)
-    axioms = "semimetric" if recipe.asks_triangle and recipe.symmetry_of_columns == "tie" else recipe.axioms
-    plain = replace(plain, tables="warped" if "tables" in auto else recipe.tables, axioms=axioms, verbose=False)
-    if plain.solver == "auto" and resolve_loss(recipe.loss, margins=True).curvature > 0:
+    tables = "warped" if "tables" in auto else recipe.tables
+    plain = replace(plain, tables=tables, axioms=recipe.without_triangle, verbose=False)
+    if plain.solver == "auto" and not plain.asks_rows and resolve_loss(recipe.loss, margins=True).curvature > 0:
         plain = replace(plain, solver=Newton(tol=_TOL))
     for n_knots in numbers if "n_knots" in auto else (recipe.n_knots,):
         yield replace(plain, n_knots=n_knots), alphas
     best = LargeMarginChoices(found).chosen if found else None
     n_knots = recipe.n_knots if best is None else best.n_knots
-    if "directions" in auto and _combinable(classes, schema) and isinstance(recipe.knots, str):
+    if "directions" in auto and not recipe.asks_of_features and _combinable(classes, schema) and isinstance(recipe.knots, str):
         for kind in _DIRECTIONS:
             yield replace(plain, n_knots=n_knots, directions=kind), alphas
     if "tables" in auto and any(_scaled(schema)):

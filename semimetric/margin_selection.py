@@ -83,7 +83,8 @@ def decide_margins(
     """
     alpha, knots = alpha and isinstance(recipe.penalty, str), knots and isinstance(recipe.knots, str)
     numbers = combinable(evidence.tuples.used, Schema.of(names).usable)
-    directions = directions and isinstance(recipe.knots, str) and numbers.sum() > 1  # one has nothing to combine
+    directions = directions and isinstance(recipe.knots, str) and not recipe.asks_of_features
+    directions = directions and numbers.sum() > 1  # one has nothing to combine
     if not (directions or knots or alpha):
         return recipe, MarginChoices()
     splits = evidence_splits(recipe, evidence)

@@ -91,8 +91,12 @@ class Recipe:
 
     def _check_constraints(self) -> None:
         """Refuse what is no shape, and shapes that cannot be guaranteed with the other parameters."""
-        if not all(isinstance(shape, Shape) for shape in self.constraints):
-            raise InputError(f"constraints={self.constraints!r} must be a sequence of Monotone, Bounded and the like")
+        given = self.constraints
+        if not isinstance(given, (list, tuple)) or not all(isinstance(shape, Shape) for shape in given):
+            raise InputError(
+                f"constraints={given!r} is no list of shapes; a sequence of Monotone, Bounded and the like is required: write "
+                "[Monotone(), ...], or () for none"
+            )
         if not len(self.constraints):
             return
         if len(self.base_distances) or self.axioms is None:
@@ -125,6 +129,16 @@ class Recipe:
     def asks_triangle(self) -> bool:
         """Whether the triangle inequality is to hold."""
         return self.axioms in ("metric", "quasimetric")
+
+    @property
+    def without_triangle(self) -> str | None:
+        """The axioms of the same columns without the triangle inequality: for fits that only compare settings."""
+        return {"metric": "semimetric", "quasimetric": "premetric"}.get(str(self.axioms), self.axioms)
+
+    @property
+    def asks_of_features(self) -> bool:
+        """Whether something is asked of raw features that directions would void."""
+        return any(shape.of_features for shape in self.constraints)
 
     @property
     def asks_rows(self) -> bool:

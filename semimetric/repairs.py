@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from ._checks import check_choice
-from ._errors import NotSupportedError
+from ._errors import InputError, NotSupportedError
 from .distance import Semimetric
 from .embeddings.triangles import Triangles
 from .guarantees import inside
@@ -34,6 +34,8 @@ def metric_repair(model: Semimetric, method: str = "closure") -> Semimetric:
 
     Raises
     ------
+    InputError
+        If model is no `Semimetric`.
     NotSupportedError
         If tables are not whole, jump (the swap), or base distances are in the sum.
 
@@ -50,6 +52,8 @@ def metric_repair(model: Semimetric, method: str = "closure") -> Semimetric:
     3.333333
     """
     check_choice("method", method, ("closure", "nearest"))
+    if not isinstance(model, Semimetric):
+        raise InputError(f"metric_repair was given a {type(model).__name__}; a Semimetric is required: give model.semimetric_")
     if model.base_distances:
         raise NotSupportedError(
             "the triangle inequality cannot be claimed with base distances, of which nothing is known; learn without them"

@@ -124,3 +124,9 @@ def test_auto_wraps():
     assert choose("auto", program) == (CuttingPlane(), "triangle inequality")
     assert choose("first_order", program) == (CuttingPlane(FirstOrder()), "given")
     assert choose("reference", program) == (Reference(), "given")
+
+
+@pytest.mark.parametrize("options", [{"tol": -1.0}, {"all_rows": -1}, {"max_rounds": 0}], ids=str)
+def test_refuses_numbers_with_which_nothing_would_run(options):
+    ((name, value),) = options.items()
+    assert_refused(lambda: CuttingPlane(**options), f"{name}={value}", "")

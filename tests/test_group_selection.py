@@ -12,6 +12,7 @@ from semimetric import (
     LargeMarginLearner,
     PairLearner,
     SemimetricClassifier,
+    TranslationInvariant,
     TripletLearner,
     load,
 )
@@ -117,6 +118,12 @@ def test_triplets_of_an_exclusive_or_are_put_in_order():
     model = TripletLearner(groups=AutoGroups(max_groups=1), preprocessor=X, **XOR).fit(triplets(y))
     assert model.groups_[6:] == ((0, 1),)
     assert model.set_params(preprocessor=fresh).score(triplets(truth)) > 0.75
+
+
+def test_a_feature_tied_by_difference_stays_single():
+    pairs, y, _, _ = measured(0, joint=True)
+    model = DistanceRegressor(groups="auto", knots="uniform", constraints=[TranslationInvariant([1])], **FAST).fit(pairs, y)
+    assert all(1 not in group for group in model.semimetric_.embedding.groups if len(group) > 1)
 
 
 @pytest.mark.slow

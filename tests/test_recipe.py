@@ -2,7 +2,7 @@
 
 import pytest
 
-from semimetric import InputError, NotSupportedError
+from semimetric import InputError, Monotone, NotSupportedError
 from semimetric.programs import Lasso, Ridge, Roughness, Shift
 from semimetric.recipe import Recipe
 
@@ -21,6 +21,9 @@ from semimetric.recipe import Recipe
         ({"penalty": "heavy"}, InputError, "heavy.*use one of"),
         ({"penalty": (Ridge(), "ridge")}, InputError, "must be a name, a Penalty"),
         ({"axioms": "metric", "base_distances": (abs,)}, NotSupportedError, "cannot be claimed with base_distances"),
+        ({"constraints": Monotone()}, InputError, "is no list of shapes.*write"),
+        ({"constraints": None}, InputError, "is no list of shapes"),
+        ({"constraints": [Monotone]}, InputError, "is no list of shapes"),
         ({"axioms": "quasimetric", "tables": "warped"}, NotSupportedError, 'needs tables="full"'),
         ({"axioms": "premetric", "tables": "warped"}, NotSupportedError, 'needs tables="full"'),
     ],

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, NotSupportedError, metric_repair
+from semimetric import DistanceRegressor, Grid, NotSupportedError, PairEmbedding, Semimetric, metric_repair
 
 ITEMS, INDEX, _ = cases.sample()
 SQUARES = ((ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) ** 2).sum(axis=1) + 0.01
@@ -47,6 +47,21 @@ def test_the_nearest_is_at_right_angles_to_the_cone():
     assert q @ (w - p) <= 1e-5 * size
 
 
+def test_tables_tied_by_difference_stay_tied():
+    """The closure of one such table is not tied, and writing it back was no metric."""
+    embedding = PairEmbedding(Grid([np.arange(6.0)])).tied_by_difference({0})
+    w = np.array([0.27, 0.42, 1.3e-4, 0.0194, 0.0503])
+    closed = metric_repair(Semimetric(embedding, w, np.ones(1), ("x",)))
+    assert closed.axioms.name == "metric"
+    np.testing.assert_array_equal(metric_repair(closed).weights, closed.weights)
+    f = np.concatenate([w[::-1], [0.0], w])  # shortest words: ways from 0 to k by steps of any sign, each in range
+    for _ in range(40):
+        steps = np.array([[f[5 + k - j] if abs(k - j) <= 5 else np.inf for j in range(-5, 6)] for k in range(-5, 6)])
+        f = np.minimum(f, (steps + f).min(axis=1))
+    assert (closed.weights <= w).all()
+    assert (closed.weights >= f[6:] - 1e-15).all()
+
+
 def test_refuses_what_cannot_be_repaired():
     def repair(**options):
         return lambda: metric_repair(fitted(**options))
@@ -56,4 +71,6 @@ def test_refuses_what_cannot_be_repaired():
     )
     assert_refused(repair(axioms=None), "below 0", "", 'axioms="semimetric"', NotSupportedError)
     assert_refused(repair(groups="pairs", symmetry="swap", n_knots=3), "", "continuous", 'symmetry="tie"', NotSupportedError)
+    model = DistanceRegressor(n_knots=4, alpha=1e-4, preprocessor=ITEMS).fit(INDEX, SQUARES)
+    assert_refused(lambda: metric_repair(model), "a DistanceRegressor", "a Semimetric", "model.semimetric_", cases.InputError)
     assert_refused(lambda: metric_repair(fitted(), method="round"), "round", "use one of", error=cases.InputError)

@@ -120,6 +120,30 @@ def test_learners_from_comparisons_take_them():
         assert (d.paired(0.7 * x + 0.3 * y, 0.3 * x + 0.7 * y) <= d.paired(x, y) + 1e-12).all()
 
 
+CLASSES = (ITEMS[:, 0] > 0.5).astype(int)
+
+
+def test_what_is_chosen_automatically_keeps_to_them():
+    """Directions would void what is asked of features, so none are tried; groups are compared under the rows."""
+    monotone = {"constraints": [Monotone()], "alpha": 1e-2}
+    one = LargeMarginLearner(n_knots=3, tables="full", **monotone).fit(ITEMS, CLASSES)
+    triplets = np.random.default_rng(0).integers(0, 40, (150, 3))
+    two = TripletLearner(n_knots=3, preprocessor=ITEMS, **monotone).fit(triplets)
+    three = LargeMarginLearner(n_knots=3, tables="full", directions=None, groups="auto", **monotone).fit(ITEMS, CLASSES)
+    assert one.semimetric_.directions is None
+    assert two.semimetric_.directions is None
+    for model in (one, two, three):
+        x, y = within(model.semimetric_, 500), within(model.semimetric_, 500, 1)
+        inner = model.semimetric_.paired(0.7 * x + 0.3 * y, 0.3 * x + 0.7 * y)
+        assert (inner <= model.semimetric_.paired(x, y) + 1e-12).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"tables": "full", "groups": "auto", "directions": None}], ids=["all", "groups"])
+def test_settings_of_quasimetrics_are_chosen_automatically(options):
+    d = LargeMarginLearner(axioms="quasimetric", n_knots=3, alpha=1e-2, **options).fit(ITEMS, CLASSES).semimetric_
+    assert d.axioms.name == "quasimetric"
+
+
 POINTS = ITEMS[:4].reshape(2, 2, 3)
 REFUSED = {
     "no shape": ({"constraints": ["monotone"]}, "constraints=", "sequence of Monotone", ""),
@@ -131,7 +155,19 @@ REFUSED = {
         {"constraints": [Monotone([0])], "directions": EvenDirections((0, 1), n_directions=3)}, "a direction uses it", "'x0'",
         "directions=None",
     ),
-    "category": ({"constraints": [Monotone([0])], "missing": "level"}, "numeric, or may be missing", "'x0'", "leave"),
+    "missing": ({"constraints": [Monotone([0])], "missing": "level"}, "missing values have a level", "'x0'", "leave"),
+    "circle": ({"constraints": [Monotone([0])], "periodic": {0: 1.0}}, "it is periodic", "'x0'", "leave"),
+    "none left": ({"constraints": [Monotone()], "missing": "level"}, "would hold of no feature", "numbers", "directions=None"),
+    "none left to tie": (
+        {"constraints": [TranslationInvariant()], "directions": EvenDirections((0, 1, 2), n_directions=3), **TIED},
+        "would hold of no feature", "numbers", "directions=None",
+    ),
+    "pairs of text": ({"constraints": [AtLeast([[["a", 0, 0], [1, 1, 1]]], [1.0])]}, "no arrays of numbers", "points", ""),
+    "one distance": ({"constraints": [AtLeast(POINTS, 1.0)]}, "distances of shape ()", "one distance for each pair", "list"),
+    "no distance": ({"constraints": [AtLeast(ITEMS[:2, None].repeat(2, 1), [1.0, 1.0])]}, "no weights keep AtLeast;", "", ""),
+    "shared": ({"constraints": [Bounded(0.5), AtLeast(POINTS, [2.0, 2.0])]}, "the ceiling shared out", "loosen Bounded", ""),
+    "text": ({"constraints": [Monotone("x0")]}, "features='x0'", "a list of names", "write ['x0']"),
+    "truth": ({"constraints": [Monotone([True])]}, "the feature True", "a number below 3", ""),
     "joint": ({"constraints": [TranslationInvariant([0])], "groups": "pairs", **TIED}, "joint groups", "'x0'", "alone"),
     "knots": ({"constraints": [TranslationInvariant([0])]}, "uniform knots", "'x0'", 'knots="uniform"'),
     "scales": ({"constraints": [TranslationInvariant([0])], "tables": "warped", **TIED}, "scales are not tables", "", "full"),
@@ -152,7 +188,21 @@ def test_what_cannot_be_guaranteed_is_refused_with_the_reason(name):
     options, given, required, remedy = REFUSED[name]
     options = dict(options)
     constraints = options.pop("constraints")
-    wrong = ("no shape", "no such feature", "shape of pairs", "outside", "negative", "both", "ceiling")
+    wrong = (
+        "no shape",
+        "no such feature",
+        "text",
+        "truth",
+        "pairs of text",
+        "one distance",
+        "no distance",
+        "shared",
+        "shape of pairs",
+        "outside",
+        "negative",
+        "both",
+        "ceiling",
+    )
     error = cases.InputError if name in wrong else NotSupportedError
     assert_refused(lambda: learned(*constraints, **options), given, required, remedy, error)
 

@@ -151,12 +151,20 @@ class Triangles:
         """Every table replaced by its shortest paths: the largest tables below these that satisfy every row.
 
         Repeated until no sum of two floats is smaller than a third. Lower bounds that are equal for a table, ceilings and
-        monotonicity stay; ties of a table's columns by difference, and other lower bounds, do not.
+        monotonicity stay; other lower bounds do not. Columns tied by difference stay tied: the smallest of the shortest paths
+        of each, again and again, until none is smaller; no tied table in between satisfies every row.
         """
         out = np.array(w, dtype=np.float64)
         for columns, table in zip(self.tables, self.values(w), strict=True):
-            close_table(table, _PASSES)
             real = columns < self.n_columns
+            close_table(table, _PASSES)
+            while not self.free:
+                least = np.full(self.n_columns, np.inf)
+                np.minimum.at(least, columns[real], table[real])
+                if np.array_equal(least[columns[real]], table[real]):
+                    break
+                table[real] = least[columns[real]]
+                close_table(table, _PASSES)
             out[columns[real]] = table[real]
         return out
 

@@ -6,9 +6,9 @@ units of the targets; for the link "sqrt" rows are on their squares.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,25 +85,41 @@ def numeric(
     grid, n = embedding.grid, len(names)
     used = np.zeros(n, dtype=bool) if directions is None else np.atleast_1d(directions.uses.any(axis=0))
     fit = [grid.kinds[f] == "numeric" and not grid.missing[f] and not used[f] for f in range(n)]
+    if isinstance(features, str) or (features is not None and not isinstance(features, Iterable)):
+        raise InputError(f"{shape} has features={features!r}; a list of names or numbers is required: write [{features!r}]")
+    if features is None and not any(fit):
+        raise NotSupportedError(
+            f"{shape} would hold of no feature: it is guaranteed of numbers that are always there and that no direction uses, "
+            'and there are none; use directions=None and missing="error", or leave it out'
+        )
     if features is None:
         return [f for f in range(n) if fit[f]]
     chosen = []
     for feature in features:
         number = list(names).index(feature) if isinstance(feature, str) and feature in names else feature
-        if not isinstance(number, (int, np.integer)) or not 0 <= number < n:
+        if not isinstance(number, (int, np.integer)) or isinstance(number, bool) or not 0 <= number < n:
             raise InputError(f"{shape} names the feature {feature!r}; a name of a feature or a number below {n} is required")
         if not fit[number]:
-            reason = "a direction uses it" if used[number] else f"it is {grid.kinds[number]}, or may be missing"
+            reason = "a direction uses it" if used[number] else f"it is {grid.kinds[number]}"
+            reason = "missing values have a level in its table" if grid.missing[number] else reason
             raise NotSupportedError(
                 f"{shape} cannot be guaranteed of feature {names[number]!r}: {reason}; leave the feature out, or use "
-                "directions=None"
+                'directions=None and missing="error"'
             )
         chosen.append(int(number))
     return chosen
 
 
 class Shape(ABC):
-    """A statement about the distance."""
+    """A statement about the distance.
+
+    Attributes
+    ----------
+    of_features : bool
+        Whether it is about raw features, which directions that use them would void.
+    """
+
+    of_features: ClassVar[bool] = False
 
     @abstractmethod
     def rows(self, layout: Layout) -> Inequalities:
@@ -128,6 +144,7 @@ class Monotone(Shape):
         None: all numbers that are always there and that no direction uses.
     """
 
+    of_features = True
     features: Features = None
 
     def rows(self, layout: Layout) -> Inequalities:
@@ -198,7 +215,7 @@ def _scales(embedding: PairMap) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class TranslationInvariant(Shape):
-    """A feature's part of the distance depends on the difference x - y alone.
+    """A feature's part of the distance depends on the difference x - y alone, in the range of the knots.
 
     Columns (a, b) with the same b - a are tied. On uniform knots the diagonal that cuts a cell runs along x - y = const, so the
     interpolation depends on x - y too; on other knots, and for joint groups, it does not, so they are refused.
@@ -209,6 +226,7 @@ class TranslationInvariant(Shape):
         None: all numbers that are always there and that no direction uses.
     """
 
+    of_features = True
     features: Features = None
 
     def rows(self, layout: Layout) -> Inequalities:
@@ -232,7 +250,7 @@ class TranslationInvariant(Shape):
 
 @dataclass(frozen=True)
 class Concave(Shape):
-    """Differences saturate: a feature's part of the distance is a concave function of |x - y|.
+    """Differences saturate: a feature's part of the distance is a concave function of |x - y|, in the range of the knots.
 
     f(k + 1) - f(k) <= f(k) - f(k - 1) for the weights f(k) of difference k, f(0) = 0: a piecewise linear function is concave if
     its slopes fall. It needs `TranslationInvariant` of the same features: otherwise rows at vertices do not guarantee it.
@@ -243,6 +261,7 @@ class Concave(Shape):
         None: all numbers that are always there and that no direction uses.
     """
 
+    of_features = True
     features: Features = None
 
     def rows(self, layout: Layout) -> Inequalities:
@@ -303,7 +322,12 @@ class AtMost(Shape):
 
 
 def _at(layout: Layout, pairs: ArrayLike, distances: ArrayLike, shape: str) -> Inequalities:
-    points, values, n = np.asarray(pairs, dtype=np.float64), np.asarray(distances, dtype=np.float64), len(layout.names)
+    try:
+        points, values, n = np.asarray(pairs, dtype=np.float64), np.asarray(distances, dtype=np.float64), len(layout.names)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{shape} has pairs or distances that are no arrays of numbers; give points as numbers") from error
+    if values.ndim != 1:
+        raise InputError(f"{shape} has distances of shape {values.shape}; one distance for each pair is required: give a list")
     if points.shape != (len(values), 2, n) or not np.isfinite(points).all():
         raise InputError(
             f"{shape} has pairs of shape {points.shape} for {len(values)} distances; finite points of shape "

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tqdm import tqdm
 
-from .._checks import check_alpha
+from .._checks import check_alpha, check_count
 from .._types import Floats
 from ..embeddings.triangles import Triangles
 from ..programs.inequalities import Inequalities
@@ -48,6 +48,8 @@ class CuttingPlane(Solver):
 
     def __post_init__(self) -> None:
         check_alpha("tol", self.tol)
+        check_count("all_rows", self.all_rows, minimum=0)
+        check_count("max_rounds", self.max_rounds)
 
     def refusal(self, program: ConvexProgram) -> str | None:
         if isinstance(self.solver, Solver) and program.triangles is not None:
