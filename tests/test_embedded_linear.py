@@ -202,6 +202,43 @@ def test_warm_starts_need_fewer_passes():
         model.fit(X[:100], Y[:100])
 
 
+def test_a_warm_start_from_one_against_the_rest_reaches_the_joint_optimum():
+    joint = {"loss": "hinge", "multi_class": "crammer_singer", "C": 0.01}
+    model = EmbeddedLinearClassifier(PL1, tol=1e-6, C=10.0, warm_start=True).fit(X, Y).set_params(**joint).fit(X, Y)
+    cold = EmbeddedLinearClassifier(PL1, tol=1e-6, **joint).fit(X, Y)
+    assert model.duality_gap_ <= 1e-6
+    np.testing.assert_allclose(model.decision_function(X), cold.decision_function(X), atol=1e-3)
+
+
+def test_a_warm_start_of_pegasos_keeps_to_the_intercept_and_ladder_that_are_asked_for():
+    model = EmbeddedLinearClassifier("linear", solver="pegasos", warm_start=True, max_iter=2).fit(X, TWO)
+    before = model.intercept_
+    rescaled = clone(model).fit(X, TWO).set_params(intercept_scaling=1e-9).fit(X, TWO)
+    np.testing.assert_allclose(rescaled.intercept_, before * 2 / 4, rtol=1e-6)  # the weights of two passes fade over two more
+    assert before != 0 == model.set_params(fit_intercept=False).fit(X, TWO).intercept_
+    ladder = (
+        EmbeddedLinearClassifier(Ladders(0), solver="pegasos", warm_start=True).fit(X, TWO).set_params(embedding=Ladders(1))
+    )
+    with pytest.warns(UserWarning, match="starting afresh"):
+        ladder.fit(X, TWO)
+    assert (ladder.coef_ == clone(ladder).fit(X, TWO).coef_).all()
+
+
+def test_a_fit_that_is_refused_leaves_the_machine_as_it_was():
+    model = EmbeddedLinearClassifier(PL1, tol=1e-2).fit(X, TWO)
+    scores = model.decision_function(X)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.where(X > 14, np.nan, X), Y)
+    assert model.classes_.tolist() == [0, 1]
+    assert (model.decision_function(X) == scores).all()
+
+
+def test_calibration_with_weights_warns_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        EmbeddedLinearClassifier(PL1, calibration="logistic", tol=1e-2).fit(X, Y, sample_weight=1 + WEIGHT)
+
+
 def test_blocks_and_threads_change_nothing_but_rounding():
     one = EmbeddedLinearClassifier(PL1, tol=1e-8).fit(X, Y)
     many = EmbeddedLinearClassifier(PL1, tol=1e-8, block_size=3, n_jobs=2).fit(X, Y)
@@ -286,7 +323,10 @@ BAD = {
     "weights": (lambda: C().fit(X, Y, -np.ones(len(X))), "non-negative", "correct or drop it"),
     "epsilon": (lambda: R(epsilon=-1).fit(X, Y), "epsilon=-1", "must be >= 0"),
     "sparse": (lambda: C().fit(sparse.csr_array(X), Y), "X is sparse", "toarray()"),
-    "one of a class": (lambda: C(calibration="logistic").fit(X[58:], Y[58:]), "has one row", "two rows", "calibration=None"),
+    "one weight": (lambda: C().fit(X, Y, 2.0), "sample_weight=2.0", "required", "give an array"),
+    "class weight": (lambda: C(class_weight={0: -1.0}).fit(X, Y), "class_weight={0: -1.0}", ">= 0 are required", "drop them"),
+    "no number": (lambda: C(class_weight={1: np.nan}).fit(X, Y), "class_weight={1: nan}", "finite factors"),
+    "one of a class": (lambda: C(calibration="logistic").fit(X[58:], Y[58:]), "class 0 has one row", "two rows", "calibration=None"),
 }  # fmt: skip
 
 

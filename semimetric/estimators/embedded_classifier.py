@@ -155,14 +155,15 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         labels = self._labels(X, y)
         validate_data(self, X, skip_check_array=True)
         X, labels, weight = weighted(X, labels, sample_weight)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
+        classes, codes = np.unique(labels, return_inverse=True)
+        if len(classes) < 2:
             raise InputError(
-                f"y has one class only, {self.classes_.tolist()[0]!r}; a classifier requires two: give rows of another class"
+                f"y has one class only, {classes.tolist()[0]!r}; a classifier requires two: give rows of another class"
             )
-        problem = self._problem(codes.astype(np.int32), weight, self._factors(labels, weight))
+        problem = self._problem(codes.astype(np.int32), weight, self._factors(classes, labels, weight))
         del codes
         self._embed(X, labels)
+        self.classes_ = classes
         self._learn(X, problem, self._n_columns)
         self.__dict__.pop("_calibrator", None)
         if self.calibration is not None:
@@ -206,10 +207,10 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             )
         validate_data(self, X, reset=fresh, skip_check_array=True)
         X, labels, weight = weighted(X, labels, sample_weight)
-        self.classes_ = known
+        problem = self._problem(np.searchsorted(known, labels), weight, self._factors(known, known, None))
         if fresh:
             self._embed(X, labels)
-        problem = self._problem(np.searchsorted(known, labels), weight, self._factors(known, None))
+        self.classes_ = known
         self._learn_more(X, problem, self._n_columns)
         return self
 
@@ -288,10 +289,12 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             raise InputError("X has 0 rows; at least one of every class is required: give rows")
         return labels
 
-    def _factors(self, labels: np.ndarray, weight: Floats | None) -> Floats:
+    def _factors(self, classes: np.ndarray, labels: np.ndarray, weight: Floats | None) -> Floats:
         """C times the weight of every class, and C."""
         options = {} if weight is None else {"sample_weight": weight}
-        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=labels, **options)
+        factors = compute_class_weight(self.class_weight, classes=classes, y=labels, **options)
+        if not (np.isfinite(factors) & (factors >= 0)).all():
+            raise InputError(f"class_weight={self.class_weight!r}: finite factors >= 0 are required; correct or drop them")
         return self.C * np.append(factors, 1.0)
 
     def _problem(self, codes: Integers, weight: Floats | None, factors: Floats) -> Problem:

@@ -6,6 +6,8 @@ fitted for each class against the rest, and its values are divided by their sum 
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -45,7 +47,7 @@ def calibrate(machine: BaseEstimator, X: ArrayLike, y: np.ndarray, weight: Float
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
         raise InputError(
-            f"class {classes[counts.argmin()]!r} has one row, but calibration={method!r} learns without some and scores them; "
+            f"class {classes[[counts.argmin()]].tolist()[0]!r} has one row, but calibration={method!r} learns without some and scores them; "
             "give two rows of every class, or calibration=None"
         )
     folds = StratifiedKFold(min(_FOLDS, int(counts.min())), shuffle=True, random_state=seed)
@@ -54,7 +56,12 @@ def calibrate(machine: BaseEstimator, X: ArrayLike, y: np.ndarray, weight: Float
         part = clone(machine).fit(take(X, train), y[train], None if weight is None else weight[train])
         held[test] = part.decision_function(take(X, test)).reshape(len(test), -1)
     known = FrozenEstimator(_Scores(classes).fit(held, y))
-    return CalibratedClassifierCV(known, method=_METHODS[method], ensemble=False).fit(held, y, sample_weight=weight)
+    calibrator = CalibratedClassifierCV(known, method=_METHODS[method], ensemble=False)
+    with (
+        warnings.catch_warnings()
+    ):  # that weights go to the calibration alone, as they should: what is frozen learned with them
+        warnings.filterwarnings("ignore", message="Since FrozenEstimator")
+        return calibrator.fit(held, y, sample_weight=weight)
 
 
 def probabilities(calibrator: object, scores: Floats) -> Floats:

@@ -11,6 +11,7 @@ from .._kernels.descent import Machine, Problem
 from .dual import DualDescent, Learned, restore
 from .pegasos import Clock, Pegasos, one_pass
 from .rows import EmbeddedRows
+from .weights import intercepts
 
 __all__ = ["PASSES", "State", "learn", "learn_more"]
 
@@ -28,13 +29,20 @@ class State:
 
     def carried(self, machine: Machine, problem: Problem, *, stochastic: bool) -> State:
         """A state with the empty ``machine`` that starts from this one; a fresh one, with a warning, where it cannot."""
-        if stochastic and machine.weights.shape == self.machine.weights.shape and len(machine.bias) == len(self.machine.bias):
-            return State(self.machine, self.clock)
+        if stochastic and _same_columns(machine, self.machine):
+            bias = intercepts(self.machine) / machine.scaling if machine.scaling else machine.bias
+            return State(self.machine._replace(bias=bias, scaling=machine.scaling), self.clock)
         known = self.dual is not None and self.dual.shape == (len(problem.codes), len(machine.bias))
         if not stochastic and known and self.codes is not None and np.array_equal(self.codes, problem.codes):
             return State(machine, dual=self.dual, codes=self.codes)
         warn("warm_start=True, but the rows, classes or columns are not those of the fit before; starting afresh")
         return State(machine)
+
+
+def _same_columns(a: Machine, b: Machine) -> bool:
+    """Whether weights mean the same, ladders included."""
+    shapes = a.weights.shape == b.weights.shape and a.bias.shape == b.bias.shape
+    return shapes and a.order == b.order and np.array_equal(a.starts, b.starts)
 
 
 def learn(solver: DualDescent | Pegasos, rows: EmbeddedRows, problem: Problem, state: State, *, keep: bool = False) -> Learned:
@@ -58,8 +66,14 @@ def learn(solver: DualDescent | Pegasos, rows: EmbeddedRows, problem: Problem, s
 
 
 def _fit_box(problem: Problem, dual: np.ndarray) -> None:
-    """Dual variables of another loss may lie outside the bounds of this one."""
-    if not problem.squared:
+    """Dual variables of another loss may lie outside the bounds of this one; Crammer and Singer's sum to 0 in every row."""
+    if problem.joint:
+        true = np.arange(len(dual)), problem.codes
+        dual[true] = 0.0
+        np.minimum(dual, 0.0, out=dual)
+        dual /= np.maximum(-dual.sum(axis=1, keepdims=True), 1.0)
+        dual[true] = -dual.sum(axis=1)
+    elif not problem.squared:
         np.clip(dual, -1.0, 1.0, out=dual)
 
 
