@@ -124,7 +124,9 @@ def test_a_learned_distance_may_choose_the_nearest_opposite():
 
 def test_other_classes_are_refused():
     X, _, _ = cases.sample()
-    assert_refused(lambda: BoundaryPoints().fit(X, np.zeros(len(X))), "one class only", "two classes are required", "add some")
+    assert_refused(
+        lambda: BoundaryPoints().fit(X, np.zeros(len(X))), "one class only, 0.0;", "two classes are required", "add some"
+    )
     assert_refused(lambda: BoundaryPoints().fit(X, np.arange(len(X)) % 3), "3 classes", "two are required", "(y == one)")
     assert_refused(lambda: BoundaryPoints().fit(X, None), "y is None", "requires y")
 

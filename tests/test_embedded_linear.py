@@ -204,10 +204,12 @@ def test_warm_starts_need_fewer_passes():
 
 def test_a_warm_start_from_one_against_the_rest_reaches_the_joint_optimum():
     joint = {"loss": "hinge", "multi_class": "crammer_singer", "C": 0.01}
-    model = EmbeddedLinearClassifier(PL1, tol=1e-6, C=10.0, warm_start=True).fit(X, Y).set_params(**joint).fit(X, Y)
-    cold = EmbeddedLinearClassifier(PL1, tol=1e-6, **joint).fit(X, Y)
+    x = np.random.default_rng(0).normal(size=(120, 4))
+    y = (x[:, 0] ** 2 + x[:, 1] > 1) * 1 + (x[:, 2] > 0.7)
+    model = EmbeddedLinearClassifier(C=10.0, tol=1e-6, warm_start=True).fit(x, y).set_params(**joint).fit(x, y)
+    cold = EmbeddedLinearClassifier(tol=1e-6, **joint).fit(x, y)
     assert model.duality_gap_ <= 1e-6
-    np.testing.assert_allclose(model.decision_function(X), cold.decision_function(X), atol=1e-3)
+    np.testing.assert_allclose(model.decision_function(x), cold.decision_function(x), atol=1e-3)
 
 
 def test_a_warm_start_of_pegasos_keeps_to_the_intercept_and_ladder_that_are_asked_for():
@@ -280,7 +282,7 @@ def test_ctrl_c_keeps_the_weights(module, name, solver, monkeypatch):
 
     monkeypatch.setattr(module, name, interrupted)
     model = EmbeddedLinearClassifier(PL1, solver=solver, tol=1e-9)
-    with pytest.warns(ConvergenceWarning, match="interrupted after"):
+    with pytest.warns(ConvergenceWarning, match="interrupted after .* only with warm_start=True"):
         model.fit(X, TWO)
     assert model.score(X, TWO) > 0.8
     assert 0 < model.duality_gap_ <= 1
@@ -326,7 +328,7 @@ BAD = {
     "one weight": (lambda: C().fit(X, Y, 2.0), "sample_weight=2.0", "required", "give an array"),
     "class weight": (lambda: C(class_weight={0: -1.0}).fit(X, Y), "class_weight={0: -1.0}", ">= 0 are required", "drop them"),
     "no number": (lambda: C(class_weight={1: np.nan}).fit(X, Y), "class_weight={1: nan}", "finite factors"),
-    "one of a class": (lambda: C(calibration="logistic").fit(X[58:], Y[58:]), "class 0 has one row", "two rows", "calibration=None"),
+    "one of a class": (lambda: C(calibration="logistic").fit(X[58:], Y[58:]), "class 0 has one row", "two rows"),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from semimetric import PL1Embedding, PL2Embedding
+from semimetric import BSplineEmbedding, PL1Embedding, PL2Embedding
 from semimetric.embeddings.maps import distinct_labels
 from semimetric.embeddings.reservoir import Reservoir
 
@@ -55,6 +55,25 @@ def test_names_hold_features_knots_and_missing():
     assert names[:6].tolist() == ["x0@5.1", "x0@5.12", "x0@missing", "x1@0", "x1@1", "x1@missing"]
     assert names[[6, 14]].tolist() == ["x0@5.1*x1@0", "x0@missing*x1@missing"]
     assert PL1Embedding(zero_preserving=True).fit(X).get_feature_names_out().tolist() == ["x0@5.1", "x0@5.12", "x1@1"]
+
+
+@pytest.mark.parametrize("kind", [PL1Embedding, PL2Embedding, BSplineEmbedding])
+def test_lines_that_overflow_are_refused(kind):
+    X = np.array([[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]])
+    single, double = (kind(extrapolation="linear", dtype=dtype).fit(X) for dtype in (np.float32, np.float64))
+    for far in (1e60, -1e60):
+        assert np.isfinite(double.transform([[0.5, far]]).data).all()
+        with pytest.raises(ValueError, match="'x1' has the value .*, too far from its knots, 0 to 1,.* in float32"):
+            single.transform([[0.5, far]])
+    assert np.isfinite(single.transform([[0.5, 1e30]]).data).all()
+    with pytest.raises(ValueError, match="too far"):
+        kind(extrapolation="linear").fit(X * 1e-150).transform(X * 1e200)
+
+
+def test_sparse_lines_that_overflow_are_refused():
+    embedding = PL1Embedding(extrapolation="linear", zero_preserving=True, dtype=np.float32).fit([[0.0, 0.0], [1.0, 1.0]])
+    with pytest.raises(ValueError, match="'x1' has the value .*, too far"):
+        embedding.transform(sparse.csr_array([[0.0, 1e60]]))
 
 
 def test_values_outside_are_refused_where_asked(rng):

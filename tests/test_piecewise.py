@@ -184,6 +184,7 @@ BAD = {
     "extrapolation": ({"extrapolation": "constant"}, "extrapolation='constant'"),
     "missing": ({"missing": "drop"}, "missing='drop'"),
     "dtype": ({"dtype": np.int32}, "float32 or float64"),
+    "no dtype": ({"dtype": None}, "dtype=None"),
     "pair out of range": ({"pairs": [(0, 3)]}, "outside 0 to 2"),
     "pair repeated": ({"pairs": [(0, 1), (1, 0)]}, "repeats"),
     "pair of one": ({"pairs": [(0, 0)]}, "each once"),

@@ -64,7 +64,13 @@ def test_groups_of_one_are_pl1(rng):
 
 def test_bad_groups_are_refused(rng):
     X = rng.random((9, 3))
-    for groups, said in (([(0, 3)], "outside 0 to 2"), ([(0, 1), (1, 0)], "repeats"), ([], "is empty"), ("some", "groups=")):
+    for groups, said in (
+        ([(0, 3)], "outside 0 to 2"),
+        ([(0, 1), (1, 0)], "repeats"),
+        ([], "is empty"),
+        ("some", "groups="),
+        (None, "groups=None"),
+    ):
         assert_refused(lambda groups=groups: IDEmbedding(groups=groups).fit(X), said, "")
     assert_refused(lambda: IDEmbedding(extrapolation="linear").fit(X), "extrapolation='linear'", "'clip', 'error'")
     assert_refused(lambda: IDEmbedding(most_vertices=0).fit(X), "most_vertices=0", "an integer >= 1")

@@ -27,7 +27,7 @@ def check_classes(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats, A
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
-        raise InputError(f"y has one class only, {classes[0]!r}; items of at least two classes are required: add some")
+        raise InputError(f"y has one class only, {classes.tolist()[0]!r}; items of at least two classes are required: add some")
     return items, classes, codes.astype(np.int64)
 
 

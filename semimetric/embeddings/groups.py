@@ -114,6 +114,8 @@ def resolve_groups(
         return tuple(combinations(range(n_features), size))
     if isinstance(groups, JointGroups):
         groups = (*((f,) for f in range(n_features)), *groups.groups)
+    if not isinstance(groups, Iterable):
+        raise InputError(f"groups={groups!r} is no list of groups; tuples of features are required, or 'singles' or 'pairs'")
     resolved = tuple(_group(group, names) for group in groups)  # type: ignore[union-attr]
     if not resolved:
         raise InputError("groups is empty; name at least one group of features")

@@ -15,6 +15,7 @@ from .._types import ArrayLike, Floats, Integers
 from ..grids import Grid
 from .maps import FeatureMap, distinct_labels
 from .placement import check_placement, place_vectors
+from .ranges import check_reach
 from .reservoir import Reservoir
 
 __all__ = ["KnotMap"]
@@ -121,10 +122,12 @@ class KnotMap(FeatureMap):
         return labels
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
-        """X checked, as float64; values outside of the knots are refused where ``extrapolation="error"``."""
+        """X checked, as float64; refused outside of the knots where ``extrapolation="error"``, or where "linear" overflows."""
         items = super().encode(X, reset=reset)
         if self.extrapolation == "error" and not reset:
             self._refuse_outside(items)
+        if self.extrapolation == "linear" and not reset:
+            check_reach(items, self.grid_.knots, self.feature_names, self.dtype)
         return items
 
     def _refuse_outside(self, items: Floats | sparse.csr_array) -> None:

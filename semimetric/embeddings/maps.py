@@ -130,7 +130,7 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
     def _check_output(self) -> None:
         """Refuse what no map can write."""
         check_choice("missing", self.missing, MISSING)
-        if np.dtype(self.dtype) not in (np.float32, np.float64):
+        if self.dtype is None or np.dtype(self.dtype) not in (np.float32, np.float64):
             raise InputError(f"dtype={self.dtype!r}: float32 or float64 is required")
 
     def transform(self, X: ArrayLike) -> Any:

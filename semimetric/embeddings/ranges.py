@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import DTypeLike
+from scipy import sparse
 
 from .._errors import InputError
 from .._types import Floats
 
-__all__ = ["feature_ranges"]
+__all__ = ["check_reach", "feature_ranges"]
+
+_SLACK = 16.0  # weights are this many cells at most, whatever the degree
 
 
 def feature_ranges(items: Floats, names: Sequence[str]) -> tuple[Floats, Floats]:
@@ -25,3 +29,33 @@ def feature_ranges(items: Floats, names: Sequence[str]) -> tuple[Floats, Floats]
         f = int(np.flatnonzero(wide)[0])
         raise InputError(f"feature {names[f]!r} runs from {low[f]:g} to {high[f]:g}, which overflows: give it in larger units")
     return low, high
+
+
+def check_reach(items: Floats | sparse.csr_array, knots: Sequence[Floats], names: Sequence[str], dtype: DTypeLike) -> None:
+    """Refuse values so many cells beyond the outer knots that ``extrapolation="linear"`` overflows.
+
+    Raises
+    ------
+    InputError
+    """
+    if not items.shape[0]:
+        return
+    least, most = (_reduced(items, name) for name in ("min", "max"))
+    for f, k in enumerate(knots):
+        if len(k) < 2 or not (least[f] < k[0] or most[f] > k[-1]):
+            continue
+        with np.errstate(over="ignore"):
+            cells = max((k[0] - least[f]) / (k[1] - k[0]), (most[f] - k[-1]) / (k[-1] - k[-2]))
+        if cells > np.finfo(dtype).max / _SLACK:
+            value = least[f] if least[f] < k[0] and k[0] - least[f] >= most[f] - k[-1] else most[f]
+            raise InputError(
+                f"feature {names[f]!r} has the value {value:g}, too far from its knots, {k[0]:g} to {k[-1]:g}, for "
+                f"extrapolation='linear' in {np.dtype(dtype)}: use 'clip', or drop those rows"
+            )
+
+
+def _reduced(items: Floats | sparse.csr_array, name: str) -> Floats:
+    """Least or greatest value of every feature but for NaN."""
+    if isinstance(items, np.ndarray):
+        return getattr(np, f"f{name}").reduce(items, axis=0)
+    return np.asarray(getattr(items, f"nan{name}")(axis=0).toarray()).ravel()

@@ -14,7 +14,7 @@ from .._kernels.splines import Splines, spline_rows
 from .._types import ArrayLike, Floats, Integers
 from .ladders import climbed
 from .maps import Chunk, FeatureMap, Ladder, Term, check_columns_fit, distinct_labels
-from .ranges import feature_ranges
+from .ranges import check_reach, feature_ranges
 
 __all__ = ["BSplineEmbedding"]
 
@@ -210,11 +210,13 @@ class BSplineEmbedding(FeatureMap):
         Raises
         ------
         InputError
-            Where ``extrapolation="error"`` and a value lies outside the knots.
+            Where ``extrapolation="error"`` and a value lies outside the knots, or so far that "linear" overflows.
         """
         items = super().encode(X, reset=reset)
         if self.extrapolation == "error" and not reset:
             self._check_inside(items)
+        if self.extrapolation == "linear" and not reset:
+            check_reach(items, self.knots_, self.feature_names, self.dtype)
         return items
 
     def _check_inside(self, items: Any) -> None:

@@ -118,7 +118,7 @@ def weighted(X: ArrayLike, y: np.ndarray, sample_weight: ArrayLike | None) -> tu
     """Rows of positive weight; weights None where all are 1."""
     if sample_weight is None:
         return X, y, None
-    if np.ndim(sample_weight) == 0:
+    if np.asarray(sample_weight).ndim == 0:
         raise InputError(f"sample_weight={sample_weight!r} is one number; one for every row is required: give an array")
     weight = column_or_1d(check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"))
     check_consistent_length(X, weight)

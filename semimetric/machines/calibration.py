@@ -46,8 +46,9 @@ def calibrate(machine: BaseEstimator, X: ArrayLike, y: np.ndarray, weight: Float
     """The map from scores to probabilities, from five folds (fewer where a class has fewer rows)."""
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
+        rare = classes.tolist()[counts.argmin()]
         raise InputError(
-            f"class {classes[[counts.argmin()]].tolist()[0]!r} has one row, but calibration={method!r} learns without some and scores them; "
+            f"class {rare!r} has one row, but calibration={method!r} learns without some and scores them; "
             "give two rows of every class, or calibration=None"
         )
     folds = StratifiedKFold(min(_FOLDS, int(counts.min())), shuffle=True, random_state=seed)

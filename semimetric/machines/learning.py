@@ -61,7 +61,7 @@ def learn(solver: DualDescent | Pegasos, rows: EmbeddedRows, problem: Problem, s
         learned = solver.learn(rows, problem, state.machine, dual)
         clock.steps = clock.rows = float(len(rows))  # as if every row had been seen once
         state.dual, state.codes = (dual, problem.codes) if keep else (None, None)
-    _warn(learned)
+    _warn(learned, keep)
     return learned
 
 
@@ -92,10 +92,11 @@ def learn_more(rows: EmbeddedRows, problem: Problem, state: State, order: np.nda
         clock.steps = grown.steps
 
 
-def _warn(learned: Learned) -> None:
+def _warn(learned: Learned, keep: bool) -> None:
     known = f"the objective is at most {learned.gap:.2g} of its value above the optimum (duality_gap_)"
     if learned.status == "interrupted":
-        warn(f"interrupted after {learned.n_iter} passes: {known}; call fit again to go on", ConvergenceWarning)
+        then = "call fit again to go on" if keep else "only with warm_start=True does another fit go on from there"
+        warn(f"interrupted after {learned.n_iter} passes: {known}; {then}", ConvergenceWarning)
     elif learned.status == "max_iter":
         warn(
             f"stopped after max_iter={learned.n_iter} passes: {known}; scale the features, lower C, or raise max_iter or tol",
