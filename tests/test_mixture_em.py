@@ -108,3 +108,16 @@ def test_given_labels_start_from_their_own_points():
         mean = np.average(points.x[labels == j], axis=0, weights=points.weight[labels == j])
         n = points.weight[labels == j].sum()
         assert np.allclose(planes.mu[j], mean * n / (n + 0.1))
+
+
+@pytest.mark.parametrize("d", [16, 60])
+def test_fewer_points_than_dimensions_are_climbed_in_their_span(d, monkeypatch):
+    points, prior = sample(3, d, n=6, k=1), prior_of(d)
+    narrow, whole = (draw_planes(prior, 1, d, np.random.default_rng(0)) for _ in range(2))
+    _, trace = climb(points, narrow, np.ones(1), prior)
+    monkeypatch.setattr("semimetric.classifiers.mixture_em._basis", lambda rows: np.eye(rows.shape[1]))
+    _, twin = climb(points, whole, np.ones(1), prior)
+    assert trace[-1] == pytest.approx(twin[-1], rel=1e-8)
+    assert (np.diff(trace) >= -1e-9 * np.abs(trace[1:])).all()
+    np.testing.assert_allclose(narrow.mu, whole.mu, atol=1e-9)
+    np.testing.assert_allclose((narrow.w**2).sum(), (whole.w**2).sum(), rtol=1e-6)

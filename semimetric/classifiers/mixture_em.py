@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.special import gammaln, logsumexp
 from sklearn.cluster import KMeans
 
@@ -94,22 +95,44 @@ def _maximise(planes: Planes, points: Points, shares: Floats, prior: Prior) -> N
 def _maximise_one(planes: Planes, j: int, points: Points, share: Floats, prior: Prior) -> None:
     n, d = share.sum(), points.x.shape[1]
     mu = share @ points.x / (n + prior.eta)
-    apart = points.x - mu
-    of_x, of_v = (side.T @ (share[:, None] * side) for side in (apart, points.v))
-    of_x += prior.eta * np.outer(mu, mu)
+    basis = _basis(np.vstack([points.x - mu, mu, points.v]))
+    apart, toward = (points.x - mu) @ basis, points.v @ basis
+    of_x, of_v = (side.T @ (share[:, None] * side) for side in (apart, toward))
+    of_x += prior.eta * np.outer(mu @ basis, mu @ basis)
     length, many = np.trace(of_v), n * (d - 1) / 2
     lam, r, t = planes.lam[j], planes.r[j], planes.t[j]
     for _ in range(_ROUNDS):
-        values, axes = np.linalg.eigh(of_x - t * of_v)
-        least = max(values[0] + (r + t) * length, 0.0) + prior.w_precision
+        value, axis = _least(of_x - t * of_v, d)
+        least = max(value + (r + t) * length, 0.0) + prior.w_precision
         omega = mode(n * d / 2, (n + 1) / 2, lam, least / 2)
-        along = omega * (axes[:, 0] @ of_v @ axes[:, 0])
+        along = omega * (axis @ of_v @ axis)
         lam_power = prior.lam_shape - 1 + (n + 1) * (d - 1) / 2
         lam = mode(lam_power, (n + 1) / 2, omega, prior.lam_rate + np.trace(of_x) / 2)
         r = mode(prior.r_shape - 1 + n / 2, many, t, prior.r_rate + omega * length / 2)
         t = mode(prior.t_shape - 1, many, r, prior.t_rate + max(omega * length - along, 0.0) / 2)
-    planes.mu[j], planes.w[j] = mu, np.sqrt(omega) * axes[:, 0]
+    direction = basis @ axis if axis.any() else _outside(basis)
+    planes.mu[j], planes.w[j] = mu, np.sqrt(omega) * direction
     planes.lam[j], planes.r[j], planes.t[j] = lam, r, t
+
+
+def _basis(rows: Floats) -> Floats:
+    """Orthonormal columns that span the rows, where these are fewer than dimensions: all that the M-step depends on."""
+    return np.linalg.qr(rows.T)[0] if len(rows) < rows.shape[1] else np.eye(rows.shape[1])
+
+
+def _least(matrix: Floats, d: int) -> tuple[float, Floats]:
+    """The smallest eigenvalue and its axis, of d dimensions in which the matrix is 0 beyond its own; the axis is 0 there."""
+    values, axes = eigh(matrix, subset_by_index=[0, 0])
+    if values[0] > 0 and len(matrix) < d:
+        return 0.0, np.zeros(len(matrix))
+    return float(values[0]), axes[:, 0]
+
+
+def _outside(basis: Floats) -> Floats:
+    """A unit vector that is orthogonal to the columns of the basis: what is left of the axis that they hold least of."""
+    axis = np.eye(len(basis))[np.argmin((basis**2).sum(axis=1))]
+    rest = axis - basis @ (basis.T @ axis)
+    return rest / np.linalg.norm(rest)
 
 
 def climb(
