@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ._checks import check_items
 from ._errors import InputError, NotSupportedError
@@ -73,7 +74,10 @@ def _sum_of(embedding: FeatureMap, coef: ArrayLike, features: tuple[int, ...], p
 
 
 def _weights(embedding: FeatureMap, coef: ArrayLike) -> Floats:
+    check_is_fitted(embedding, "n_columns_")
     w = np.asarray(coef, dtype=np.float64)
+    if not np.isfinite(w).all():
+        raise InputError("coef holds NaN or infinity; finite weights are required: fit the machine on scaled features")
     if w.shape != (embedding.n_columns_,):
         raise InputError(
             f"coef has shape {w.shape}; ({embedding.n_columns_},) is required, the weights of one class: give machine.coef_[k]"
@@ -120,6 +124,7 @@ class Shapes:
         NotSupportedError
             If the embedding has terms of three features or more, or no knots; use `curve` and `surface`.
         """
+        check_is_fitted(embedding, "n_columns_")
         if not hasattr(embedding, "grid_") or any(len(t.features) > 2 for t in embedding.terms_):
             raise NotSupportedError(
                 f"{type(embedding).__name__} has no functions of one and two features at knots; use curve() and surface()"

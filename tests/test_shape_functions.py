@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 from hypothesis import given, settings
+from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
 from semimetric import IDEmbedding, NotSupportedError, PL1Embedding, PL2Embedding
@@ -107,6 +108,9 @@ def test_refusals():
     w = machine(embedding, X)
     assert_refused(lambda: Shapes.of(embedding, w[:-1]), f"({len(w) - 1},)", f"({len(w)},)", "coef_[k]")
     assert_refused(lambda: curve(embedding, w, 3, [0.0]), "(3,)", "numbers from 0 to 2")
+    assert_refused(lambda: Shapes.of(embedding, w * np.nan), "NaN", "finite weights", "scaled")
+    with pytest.raises(NotFittedError):
+        Shapes.of(PL2Embedding(), w)
     triples = IDEmbedding(groups=[(0, 1, 2)]).fit(X)
     with pytest.raises(NotSupportedError, match="curve"):
         Shapes.of(triples, np.zeros(triples.n_columns_))

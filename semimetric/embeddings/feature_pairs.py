@@ -42,7 +42,7 @@ def listed_pairs(pairs: Iterable[Sequence[int | str]], n_features: int, names: S
     InputError
         If one is not of two different features that are there, or is given twice.
     """
-    groups = resolve_groups(pairs, n_features, names)
+    groups = resolve_groups(pairs, n_features, names, parameter="pairs")
     wrong = [group for group in groups if len(group) != 2]
     if wrong:
         raise InputError(

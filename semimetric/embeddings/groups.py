@@ -93,9 +93,10 @@ def automatic(groups: object) -> AutoGroups | None:
 
 
 def resolve_groups(
-    groups: Groups | Iterable[Sequence[int | str]], n_features: int, names: Sequence[str] = ()
+    groups: Groups | Iterable[Sequence[int | str]], n_features: int, names: Sequence[str] = (), *, parameter: str = "groups"
 ) -> tuple[tuple[int, ...], ...]:
-    """``"singles"``, ``"pairs"`` or given tuples of features, by number or by one of ``names``, checked.
+    """``"singles"``, ``"pairs"`` or given tuples of features, by number or by one of ``names``, checked; ``parameter``
+    is what a caller was given them as.
 
     Raises
     ------
@@ -116,36 +117,34 @@ def resolve_groups(
         groups = (*((f,) for f in range(n_features)), *groups.groups)
     if not isinstance(groups, Iterable):
         raise InputError(f"groups={groups!r} is no list of groups; tuples of features are required, or 'singles' or 'pairs'")
-    resolved = tuple(_group(group, names) for group in groups)  # type: ignore[union-attr]
+    resolved = tuple(_group(group, names, parameter) for group in groups)  # type: ignore[union-attr]
     if not resolved:
-        raise InputError("groups is empty; name at least one group of features")
+        raise InputError(f"{parameter} is empty; name at least one group of features")
     for group in resolved:
         if not group or len(set(group)) < len(group):
             raise InputError(f"group {group} must name at least one feature, and each once")
         if min(group) < 0 or max(group) >= n_features:
-            raise InputError(f"group {group} names a feature outside 0 to {n_features - 1}; correct groups=")
+            raise InputError(f"group {group} names a feature outside 0 to {n_features - 1}; correct {parameter}=")
     if len({frozenset(g) for g in resolved}) < len(resolved):
-        raise InputError("groups repeats a set of features; give each group once")
+        raise InputError(f"{parameter} repeats a set of features; give each group once")
     return resolved
 
 
-def _group(group: object, names: Sequence[str]) -> tuple[int, ...]:
+def _group(group: object, names: Sequence[str], parameter: str) -> tuple[int, ...]:
     """Numbers of the features of a group."""
     if isinstance(group, str) or not isinstance(group, Iterable):
         raise InputError(
-            f"groups= holds {group!r}, which is no group; groups are tuples of features, by number or by column name of a "
+            f"{parameter}= holds {group!r}, which is no group; groups are tuples of features, by number or by column name of a "
             f"frame: write ({group!r},) for a group of one, or a tuple of several"
         )
-    return tuple(_feature(f, names) for f in group)
+    return tuple(_feature(f, names, parameter) for f in group)
 
 
-def _feature(feature: object, names: Sequence[str]) -> int:
+def _feature(feature: object, names: Sequence[str], parameter: str) -> int:
     if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool):
         return int(feature)
     if isinstance(feature, str) and feature in names:
         return list(names).index(feature)
     known = ", ".join(map(str, names[:8])) + (", ..." if len(names) > 8 else "")
-    raise InputError(
-        f"groups= names the feature {feature!r}; a number is required{f', or one of the columns {known}' if known else ''}: "
-        "correct it"
-    )
+    column = f", or one of the columns {known}" if known else ""
+    raise InputError(f"{parameter}= names the feature {feature!r}; a number is required{column}: correct it")
