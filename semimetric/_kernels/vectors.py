@@ -17,6 +17,7 @@ from .simplex import walk
 __all__ = ["Axes", "Partners", "Tables", "write_groups", "write_pairs", "write_singles"]
 
 _ROWS = 64  # located at a time
+_LEAST = 1e-30  # of a fraction: less is 0 in single precision
 _COUNTED = 128  # knots up to which counting beats a search
 
 
@@ -174,6 +175,32 @@ def _put_pairs(lower, upper, fraction, width, pairs, at, out):
 
 
 @kernel
+def _inside(lower, upper, fraction):
+    """Whether every feature of a row lies within a cell, on no knot: then no entry of a pair is 0 but where fractions tie."""
+    for f in range(lower.shape[0]):
+        if lower[f] < 0 or upper[f] != lower[f] + 1 or not _LEAST < fraction[f] < 1.0:
+            return False
+    return True
+
+
+@kernel
+def _put_all_pairs(lower, fraction, width, pairs, at, out):
+    """`_put_pairs` of all pairs of a row that is `_inside`, without a branch; -1 where two fractions tie."""
+    ties = 0
+    for f in range(lower.shape[0]):
+        s, first = fraction[f], pairs.start[f]
+        for other in range(f + 1, lower.shape[0]):
+            t, stride = fraction[other], width[other]
+            base = first + width[f] * pairs.partner[other] + lower[f] * stride + lower[other]
+            ties += s == t
+            out.indices[at], out.data[at] = base, 1.0 - max(s, t)
+            out.indices[at + 1], out.data[at + 1] = base + (stride if t < s else 1), abs(s - t)
+            out.indices[at + 2], out.data[at + 2] = base + stride + 1, min(s, t)
+            at += 3
+    return -1 if ties else at
+
+
+@kernel
 def write_pairs(x, axes, linear, pairs, out):
     """PL1, then all ``pairs``: clipped, the second feature running fastest."""
     places, at = _places(*x.shape), 0
@@ -183,8 +210,10 @@ def write_pairs(x, axes, linear, pairs, out):
         _locate(rows, axes, places)
         for r in range(rows.shape[0]):
             row = places.lower[r], places.upper[r], places.fraction[r]
-            at = _put_singles(*row, axes.column, linear, at, out)
-            at = _put_pairs(*row, axes.width, pairs, at, out)
+            at, end = _put_singles(*row, axes.column, linear, at, out), -1
+            if pairs.first.shape[0] == 0 and _inside(*row):
+                end = _put_all_pairs(row[0], row[2], axes.width, pairs, at, out)
+            at = end if end >= 0 else _put_pairs(*row, axes.width, pairs, at, out)
             out.indptr[start + r + 1] = at
 
 
