@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._checks import check_items
 from ._errors import InputError
-from ._extras import optional
 from ._types import ArrayLike, Floats
+from .canvas import axes_of, plain
 from .classifiers.boundary import BoundaryPoints
 from .classifiers.dplm import DPLMClassifier
 from .classifiers.pieces import Pieces
@@ -49,7 +49,7 @@ def plot_boundary_points(
         If the items have not two features, or are not those of the fit.
     """
     check_is_fitted(found, "boundary_points_")
-    items, axes = _in_the_plane(X), _axes(ax)
+    items, axes = _in_the_plane(X), axes_of(ax)
     if len(items) != len(found.boundary_of_):
         raise InputError(f"X has {len(items)} items, the fit had {len(found.boundary_of_)}; give the items of the fit")
     _draw_items(axes, items, np.asarray(y) == found.classes_[1], alpha=0.25)
@@ -80,7 +80,7 @@ def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike 
     InputError
         If the model has more than two classes, or not two features.
     """
-    pieces, axes = _one(model), _axes(ax)
+    pieces, axes = _one(model), axes_of(ax)
     points = _in_the_plane(pieces.boundary_points)
     items = points if X is None else _in_the_plane(X)
     if X is not None:
@@ -110,7 +110,7 @@ def plot_n_components(models: DPLMClassifier | Sequence[DPLMClassifier], ax: Axe
     """
     several = [models] if isinstance(models, DPLMClassifier) else list(models)
     shares = [_posterior(model) for model in several]
-    axes, width = _axes(ax), 0.8 / len(several)
+    axes, width = axes_of(ax), 0.8 / len(several)
     for k, (model, share) in enumerate(zip(several, shares, strict=True)):
         places = np.flatnonzero(share > 0)
         at = places + (k - (len(several) - 1) / 2) * width
@@ -118,7 +118,7 @@ def plot_n_components(models: DPLMClassifier | Sequence[DPLMClassifier], ax: Axe
     used = np.flatnonzero(sum(np.pad(s, (0, max(map(len, shares)) - len(s))) for s in shares))
     axes.set_xticks(np.arange(used.min(), used.max() + 1))
     axes.set(xlabel="pieces", ylabel="share of the sampled states", title="How many pieces the data ask for")
-    axes.spines[["top", "right"]].set_visible(False)
+    plain(axes)
     axes.legend(fontsize=8, frameon=False)
     return axes
 
@@ -160,7 +160,3 @@ def _draw_surface(axes: Any, pieces: Pieces, items: Floats) -> None:
         height = ((places - pieces.centres[j]) @ pieces.normals[j]).reshape(_STEPS, _STEPS)
         if (height[piece == j] > 0).any() and (height[piece == j] <= 0).any():
             axes.contour(x, y, np.where(piece == j, height, np.nan), levels=[0.0], colors=f"C{j % 10}", linewidths=2)
-
-
-def _axes(ax: Axes | None) -> Any:
-    return ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]

@@ -14,6 +14,7 @@ from ._checks import check_items
 from ._errors import InputError
 from ._extras import optional
 from ._types import ArrayLike, Floats
+from .canvas import axes_of
 from .embeddings.conic import ConicEmbedding
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def plot_level_sets(
     items = check_items(X, n_features=2)
     marks = None if anchors is None else check_items(anchors, name="anchors", n_features=2)
     names = [str(c) for c in getattr(X, "columns", ("x0", "x1"))]
-    spans, axes = _spans(items if marks is None else np.vstack([items, marks])), _axes(ax)
+    spans, axes = _spans(items if marks is None else np.vstack([items, marks])), axes_of(ax)
     values = np.asarray(model.decision_function(_points(spans, X)))
     _draw_values(axes, spans, values)
     _draw_items(axes, items, y)
@@ -100,17 +101,13 @@ def plot_anchor_distances(
             'its columns of distances are required: fit ConicEmbedding(anchors="class")'
         )
     columns = embedding.transform(X)[:, embedding.n_features_in_ + np.array(sets)]
-    axes = _axes(ax)
+    axes = axes_of(ax)
     _draw_items(axes, columns, y)
     axes.axline((0, 0), slope=1, color=_INK, lw=0.8, alpha=0.5)
     if y is not None:
         axes.legend(loc="best", fontsize="small")
     axes.set(xlabel=names[sets[0]], ylabel=names[sets[1]], title="Distances to the anchors")
     return axes
-
-
-def _axes(ax: Axes | None) -> Any:
-    return optional("matplotlib.pyplot").figure(layout="constrained").gca() if ax is None else ax
 
 
 def _spans(items: Floats) -> list[Floats]:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._errors import InputError
 from ._extras import optional
 from ._types import ArrayLike, Floats
+from .canvas import axes_of, plain
 from .embeddings.maps import FeatureMap
 
 if TYPE_CHECKING:
@@ -43,12 +44,12 @@ def plot_basis(embedding: FeatureMap, X: ArrayLike, feature: str | int = 0, ax: 
     check_is_fitted(embedding, "n_columns_")
     number = _number(embedding, feature)
     span, columns = _columns_along(embedding, np.asarray(X, dtype=np.float64), number)
-    axes = ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]
+    axes = axes_of(ax)
     colours = optional("matplotlib").colormaps[_COLOURS](np.linspace(0.0, 0.9, columns.shape[1]))
     for column, colour in zip(columns.T, colours, strict=True):
         axes.plot(span, column, color=colour, lw=1.2)
     axes.set(xlabel=embedding.feature_names[number], ylabel="column", title=f"{columns.shape[1]} basis functions")
-    axes.spines[["top", "right"]].set_visible(False)
+    plain(axes)
     return axes
 
 
@@ -68,7 +69,7 @@ def plot_kernel(
     if not callable(kernel) or not low < high:
         raise InputError(f"kernel={kernel!r} on [{low!r}, {high!r}]: a callable of X and Y, and low < high, are required")
     places = np.linspace(low, high, _STEPS)[:, None]
-    axes = ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]
+    axes = axes_of(ax)
     image = axes.imshow(kernel(places, places), origin="lower", extent=(low, high, low, high), cmap=_COLOURS)
     axes.figure.colorbar(image, ax=axes, shrink=0.85)
     axes.set(xlabel="y", ylabel="x")

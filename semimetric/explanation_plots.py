@@ -11,8 +11,8 @@ import numpy as np
 
 from ._checks import check_count
 from ._errors import InputError
-from ._extras import optional
 from ._types import Floats
+from .canvas import axes_of, plain
 from .explanations import Explanation
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> A
     labels, widths = [_short(names[f]) for f in shown], values[shown]
     if len(rest):
         labels, widths = [*labels, _others(len(rest), "feature")], np.append(widths, values[rest].sum())
-    axes = _axes(ax)
+    axes = axes_of(ax)
     axes.barh(range(len(labels)), widths, color=[_BLUE] * len(shown) + [_GREY] * (len(labels) - len(shown)), height=0.7)
     axes.set(xlabel="share of the distance to other classes", title="Which features tell the classes apart")
     return _rows(axes, labels)
@@ -69,7 +69,7 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: 
     if not isinstance(explanation, Explanation):
         raise InputError(f"explanation={explanation!r} is no Explanation; give what model.explain_neighbors(x) returns")
     names, parts = _largest_terms(explanation, most)
-    axes, left = _axes(ax), np.zeros(len(parts))
+    axes, left = axes_of(ax), np.zeros(len(parts))
     for k, (name, part) in enumerate(zip(names, parts.T, strict=True)):
         colour = _GREY if k == most else f"C{_COLOURS[k % len(_COLOURS)]}"
         axes.barh(range(len(part)), part, left=left, color=colour, height=0.7, label=_short(name))
@@ -109,10 +109,6 @@ def _scale(explanation: Explanation) -> str:
     return "distance" if np.allclose(sums, explanation.distances, rtol=1e-6) else "distance before the link"
 
 
-def _axes(ax: Axes | None) -> Any:
-    return ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]
-
-
 def _others(n: int, what: str) -> str:
     return f"{n} other {what}{'s' if n > 1 else ''}"
 
@@ -126,5 +122,5 @@ def _rows(axes: Any, labels: list[str]) -> Any:
     axes.set_yticks(range(len(labels)), labels)
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain(axes)
     return axes

@@ -14,6 +14,7 @@ import numpy as np
 from ._errors import InputError, NotSupportedError
 from ._extras import optional
 from ._types import ArrayLike, Floats
+from .canvas import axes_of, plain, triangles
 from .distance import Semimetric
 from .embeddings.base import Table
 from .estimators.base import LearnedDistance
@@ -53,16 +54,16 @@ def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     """
     d = _distance(d)
     name, table = _find_table(d, term)
-    axes = _axes(ax)
+    axes = axes_of(ax)
     knots = table.knots[0]
     if d.embedding.grid.kinds[table.features[0]] == "categorical" or np.isnan(knots).any():
         return _draw_levels(d, name, table, axes)
     places, values = _refined(knots, table.values)
     x, y = (side.ravel() for side in np.meshgrid(places, places, indexing="ij"))
-    triangles = optional("matplotlib.tri").Triangulation(x, y, _triangles(len(places)))
-    image = axes.tripcolor(triangles, values.ravel(), shading="gouraud", cmap=_COLOURS, rasterized=True)
+    mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(len(places), len(places)))
+    image = axes.tripcolor(mesh, values.ravel(), shading="gouraud", cmap=_COLOURS, rasterized=True)
     if np.ptp(values) > 0:
-        axes.tricontour(triangles, values.ravel(), levels=7, colors=_INK, linewidths=0.5, alpha=0.45)
+        axes.tricontour(mesh, values.ravel(), levels=7, colors=_INK, linewidths=0.5, alpha=0.45)
     _label_knots(axes, knots)
     axes.set(xlabel=f"{name} of x", ylabel=f"{name} of y", aspect="equal", title=f"What {name} adds to the distance")
     axes.figure.colorbar(image, ax=axes, label=_value_label(d), shrink=0.85)
@@ -88,7 +89,7 @@ def plot_around(
     point = d.schema.encode(d.schema.rows(x), name="x")[0]
     chosen = _numbers(d, features)
     items = None if X is None else d.schema.encode(X)
-    spans, axes = [_span(d, f, point, items) for f in chosen], _axes(ax)
+    spans, axes = [_span(d, f, point, items) for f in chosen], axes_of(ax)
     if len(chosen) == 1:
         return _draw_line(d, point, chosen[0], spans[0], items, axes)
     (first, second), drawn = chosen, _around(d, point, chosen, np.meshgrid(*spans)).reshape(_STEPS, _STEPS)
@@ -116,7 +117,7 @@ def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: Axes | None = None
         raise InputError(
             f"true has shape {t.shape} and predicted {p.shape}; two arrays (n_pairs,) of the same length are required"
         )
-    axes, top = _axes(ax), 1.04 * float(max(t.max(), p.max()))
+    axes, top = axes_of(ax), 1.04 * float(max(t.max(), p.max()))
     low = min(0.0, float(min(t.min(), p.min())))
     if len(t) > _MANY:
         axes.hexbin(t, p, gridsize=70, bins="log", cmap="Blues", mincnt=1, linewidths=0)
@@ -125,7 +126,7 @@ def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: Axes | None = None
     axes.plot([low, top], [low, top], color=_ORANGE, lw=1.2)
     axes.set(xlabel="true distance", ylabel="predicted distance", aspect="equal", xlim=(low, top), ylim=(low, top))
     axes.text(0.04, 0.96, _agreement(t, p), transform=axes.transAxes, va="top", color=_INK)
-    return _plain(axes)
+    return plain(axes)
 
 
 def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: Axes | None = None, *, most: int = 12) -> Axes:
@@ -145,7 +146,7 @@ def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: Axes | None =
     if np.ndim(x) != 1 or np.ndim(y) != 1:
         raise InputError(f"x has shape {np.shape(x)} and y {np.shape(y)}; one pair of vectors ({d.n_features},) is required")
     names, values = _largest(d, d.contributions(x, y), most)
-    axes, total = _axes(ax), float(values.sum())
+    axes, total = axes_of(ax), float(values.sum())
     colours = [_GREY if name.endswith(" other terms") else _BLUE for name in names]
     axes.barh(range(len(names)), values, color=colours, height=0.7)
     axes.set_yticks(range(len(names)), [_short(name) for name in names])
@@ -156,7 +157,7 @@ def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: Axes | None =
     root = f", its root {total**0.5:.3g}" if d.link == "sqrt" else ""
     axes.set(xlabel=_value_label(d), title=f"Where the distance comes from: sum {total:.3g}{root}")
     axes.tick_params(axis="y", length=0)
-    return _plain(axes)
+    return plain(axes)
 
 
 def _distance(d: Learned) -> Semimetric:
@@ -168,16 +169,6 @@ def _distance(d: Learned) -> Semimetric:
 
 def _short(name: str) -> str:
     return name if len(name) <= _LONG else f"{name[: _LONG - 1]}…"
-
-
-def _axes(ax: Axes | None) -> Any:
-    """The axes given, or those of a new figure."""
-    return ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]
-
-
-def _plain(axes: Any) -> Any:
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
 
 
 def _value_label(d: Semimetric) -> str:
@@ -229,14 +220,6 @@ def _refined(knots: Floats, values: Floats) -> tuple[Floats, Floats]:
     return np.interp(position, np.arange(len(knots)), knots), fine
 
 
-def _triangles(n: int) -> np.ndarray:
-    """Two triangles a cell, cut from (low, low) to (high, high): the simplices of the pair embedding."""
-    a, b = (side.ravel() for side in np.meshgrid(np.arange(n - 1), np.arange(n - 1), indexing="ij"))
-    corner = a * n + b
-    lower = np.column_stack([corner, corner + n, corner + n + 1])
-    return np.vstack([lower, np.column_stack([corner, corner + n + 1, corner + 1])])
-
-
 def _label_knots(axes: Any, knots: Floats) -> None:
     shown = [float(knots[0])]
     for knot in knots[1:-1]:
@@ -256,7 +239,7 @@ def _draw_line(d: Semimetric, point: Floats, feature: int, span: Floats, items: 
         axes.plot(items[:, feature], np.zeros(len(items)), "|", color=_INK, alpha=0.4)
     axes.plot(point[feature], 0.0, "o", color=_ORANGE, ms=9, mec="white", mew=1.5)
     axes.set(xlabel=d.feature_names[feature], ylabel="distance", title="Distance from the marked point", xlim=span[[0, -1]])
-    return _plain(axes)
+    return plain(axes)
 
 
 def _numbers(d: Semimetric, features: Sequence[str | int]) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from ._errors import InputError
 from ._extras import optional
 from ._types import Floats
+from .canvas import axes_of, plain, triangles
 from .shape_functions import Shapes
 
 if TYPE_CHECKING:
@@ -44,15 +45,14 @@ def plot_curve(shapes: Shapes, feature: int, ax: Axes | None = None, *, name: st
     """
     if feature not in shapes.curves:
         raise InputError(f"feature={feature!r} is not known; use one of 0 to {len(shapes.curves) - 1}")
-    axes = _axes(ax)
+    axes = axes_of(ax)
     axes.axhline(0.0, color=_GREY, linewidth=0.8)
     colour = None if label else _BLUE
     axes.plot(shapes.knots[feature], shapes.curves[feature], color=colour, marker="o", markersize=3, label=label)
     axes.set(xlabel=name or f"feature {feature}", ylabel="what it adds to the score")
     if label:
         axes.legend(frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
+    return plain(axes)
 
 
 def plot_surface(
@@ -82,10 +82,10 @@ def plot_surface(
     values = shapes.tables[first, second]
     if total:
         values = values + shapes.curves[first][:, None] + shapes.curves[second]
-    axes = _axes(ax)
+    axes = axes_of(ax)
     x, y = (side.ravel() for side in np.meshgrid(shapes.knots[first], shapes.knots[second], indexing="ij"))
-    triangles = optional("matplotlib.tri").Triangulation(x, y, _triangles(*values.shape))
-    image = _shaded(axes, triangles, values)
+    mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(*values.shape))
+    image = _shaded(axes, mesh, values)
     named = tuple(names) or (f"feature {first}", f"feature {second}")
     title = f"{named[0]} and {named[1]}, all that they add" if total else f"{named[0]} with {named[1]}"
     axes.set(xlabel=named[0], ylabel=named[1], title=title)
@@ -93,22 +93,9 @@ def plot_surface(
     return axes
 
 
-def _shaded(axes: Any, triangles: Any, values: Floats) -> Any:
+def _shaded(axes: Any, mesh: Any, values: Floats) -> Any:
     """Colours that are white at 0."""
     most = float(np.abs(values).max()) or 1.0
     return axes.tripcolor(
-        triangles, values.ravel(), shading="gouraud", cmap=_COLOURS, vmin=-most, vmax=most, rasterized=True
+        mesh, values.ravel(), shading="gouraud", cmap=_COLOURS, vmin=-most, vmax=most, rasterized=True
     )  # fmt: skip
-
-
-def _triangles(rows: int, columns: int) -> np.ndarray:
-    """Two triangles a cell, cut from (low, low) to (high, high): the simplices of the embedding."""
-    a, b = (side.ravel() for side in np.meshgrid(np.arange(rows - 1), np.arange(columns - 1), indexing="ij"))
-    corner = a * columns + b
-    lower = np.column_stack([corner, corner + columns, corner + columns + 1])
-    return np.vstack([lower, np.column_stack([corner, corner + columns + 1, corner + 1])])
-
-
-def _axes(ax: Axes | None) -> Any:
-    """The axes given, or those of a new figure."""
-    return ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]

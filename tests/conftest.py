@@ -1,6 +1,7 @@
 """Seeded randomness, the folder of real data, and one deterministic hypothesis profile for the whole suite."""
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
+os.environ.setdefault("MPLBACKEND", "Agg")  # pictures without a screen
 settings.register_profile(
     "semimetric", derandomize=True, deadline=None, max_examples=50, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -19,6 +21,14 @@ def one_blas_thread():
     """Workers of pytest-xdist share the cores; threads that wait for one another cost ten times the work."""
     with threadpool_limits(1, user_api="blas"):
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left_open():
+    """Pictures of one test are closed before the next."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture

@@ -16,13 +16,6 @@ def model():
     return DPLMClassifier(alpha=1.0, n_sweeps=200, n_chains=1).fit(X, Y)
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    pyplot.switch_backend("Agg")
-    yield
-    pyplot.close("all")
-
-
 def test_boundary_and_edge_points_are_where_they_were_found():
     found = BoundaryPoints().fit(X, Y)
     for edges, points in ((False, found.boundary_points_), (True, found.edge_points_)):

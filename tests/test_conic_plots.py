@@ -6,15 +6,7 @@ from sklearn.svm import LinearSVC
 from semimetric import ConicEmbedding, InputError
 from semimetric.conic_plots import plot_anchor_distances, plot_level_sets
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

@@ -238,7 +238,8 @@ def test_a_fit_that_is_refused_leaves_the_machine_as_it_was():
 def test_calibration_with_weights_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        EmbeddedLinearClassifier(PL1, calibration="logistic", tol=1e-2).fit(X, Y, sample_weight=1 + WEIGHT)
+        model = EmbeddedLinearClassifier(PL1, calibration="logistic", tol=1e-2).fit(X, Y, sample_weight=1 + WEIGHT)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
 
 
 def test_blocks_and_threads_change_nothing_but_rounding():

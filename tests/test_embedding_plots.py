@@ -7,15 +7,7 @@ from semimetric import BSplineEmbedding, FourierEmbedding
 from semimetric.embedding_plots import plot_basis, plot_kernel
 from semimetric.embeddings.additive import min_kernel
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize("embedding", [BSplineEmbedding(4, degree=2), FourierEmbedding(3)])

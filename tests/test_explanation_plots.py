@@ -5,15 +5,7 @@ from semimetric import InputError, LargeMarginLearner, SemimetricClassifier
 from semimetric.explanation_plots import plot_explanation, plot_importances
 from semimetric.explanations import Explanation
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ estimators.embedded_linear estimators.embedded_classifier estimators.embedded_re
 classifiers.support_pairs classifiers.boundary classifiers.support
 classifiers.mixture_prior classifiers.mixture_em classifiers.chains classifiers.pieces classifiers.dplm
 cluster block_fitting pairwise_files out_of_core distributed
-persistence plotting conic_plots explanation_plots embedding_plots shape_plots boundary_plots
+persistence canvas plotting conic_plots explanation_plots embedding_plots shape_plots boundary_plots
 demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__
 """.split()

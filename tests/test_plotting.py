@@ -6,17 +6,9 @@ import pytest
 from semimetric import DistanceRegressor, InputError, NotSupportedError, Schema, Semimetric
 from semimetric.embeddings.pairs import PairEmbedding
 from semimetric.grids import Grid
-from semimetric.plotting import _refined, _triangles, plot_around, plot_contributions, plot_predicted, plot_table
+from semimetric.plotting import _refined, plot_around, plot_contributions, plot_predicted, plot_table
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture
@@ -38,15 +30,6 @@ def test_the_picture_of_a_table_is_the_distance_itself(d):
     X = np.column_stack([places, np.zeros(len(places)), np.full(len(places), 7.0)])
     assert np.allclose(fine, d.pairwise(X), atol=1e-12)
     assert {0.0, 1.0, 4.0, 4.1} <= set(places)
-
-
-def test_triangles_cover_the_square_once_and_never_cross_the_diagonal():
-    triangles = _triangles(4)
-    a, b = np.divmod(triangles, 4)
-    area = 0.5 * np.abs((a[:, 1] - a[:, 0]) * (b[:, 2] - b[:, 0]) - (a[:, 2] - a[:, 0]) * (b[:, 1] - b[:, 0]))
-    assert area.sum() == 9
-    side = np.sign(a - b)
-    assert (side.min(axis=1) * side.max(axis=1) >= 0).all()
 
 
 def test_a_table_has_its_knots_as_ticks_and_names_that_fit(d, ax):

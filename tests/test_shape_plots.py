@@ -16,8 +16,7 @@ def shapes():
     X = np.random.default_rng(0).random((60, 3))
     embedding = PL2Embedding(n_knots=[4, 3, 5]).fit(X)
     w = np.random.default_rng(1).normal(size=embedding.n_columns_)
-    yield Shapes.of(embedding, w)
-    plt.close("all")
+    return Shapes.of(embedding, w)
 
 
 def test_a_curve_has_a_dot_at_every_knot(shapes):
