@@ -30,7 +30,7 @@ from .solvers.auto import resolve_solver
 from .solvers.base import Solution
 from .solvers.first_order import FirstOrder
 from .solvers.gram import Gram
-from .streaming import Stream, few_pairs
+from .streaming import Stream, check_sums_impose, few_pairs
 from .task import Structure, Task, build, check_varied, make_task
 
 __all__ = ["check_learns", "fit_parts"]
@@ -58,12 +58,7 @@ def check_learns(model: Any) -> Recipe:
             "parts hold features of numbers only; categorical_features=, periodic= and missing= need fit on data in memory"
         )
     recipe = model._recipe()
-    if len(recipe.constraints) or (recipe.asks_triangle and recipe.tables == "full"):
-        asked = "constraints=" if len(recipe.constraints) else f"axioms={recipe.axioms!r} on full tables"
-        raise NotSupportedError(
-            f"{asked} cannot be imposed from parts; fit on a sample that fits into memory, or leave it out"
-            + ("" if len(recipe.constraints) else ': tables="warped" is a metric by construction')
-        )
+    check_sums_impose(recipe, "learning from parts", "on a sample that fits into memory")
     if automatic(recipe.groups) is not None:
         raise NotSupportedError(
             f"groups={recipe.groups!r} compares candidates on pairs held out; fit on a sample, and take the groups of its "

@@ -24,7 +24,7 @@ from .solvers.base import Solution
 from .solvers.gram import Gram, solve_moments
 from .task import Structure, Task, ends, make_task
 
-__all__ = ["Stream", "check_streams", "few_pairs"]
+__all__ = ["Stream", "check_streams", "check_sums_impose", "few_pairs"]
 
 _FEW = 8  # pairs
 _MOST_COLUMNS = 8_000  # their second moments take 512 MB
@@ -40,17 +40,27 @@ def check_streams(recipe: Recipe) -> None:
     """
     if not resolve_loss(recipe.loss).quadratic or recipe.link != "identity" or recipe.relative is not False:
         raise NotSupportedError('partial_fit adds up second moments: it needs loss="squared", link="identity", relative=False')
-    if len(recipe.constraints):
-        raise NotSupportedError("partial_fit cannot impose constraints=; fit on all pairs at once")
-    if recipe.asks_triangle and recipe.tables == "full":
-        raise NotSupportedError(
-            f"partial_fit cannot impose axioms={recipe.axioms!r} on full tables; fit on all pairs at once, or use "
-            'tables="warped", or metric_repair on the model learned with axioms="semimetric"'
-        )
+    check_sums_impose(recipe, "partial_fit", "on all pairs at once")
     solver = resolve_solver(recipe.solver)
     if solver is not None and not isinstance(solver, Gram):
         raise NotSupportedError(
             f'partial_fit adds up second moments, which {type(solver).__name__} does not take; use solver="auto" or "gram"'
+        )
+
+
+def check_sums_impose(recipe: Recipe, learner: str, elsewhere: str) -> None:
+    """Refuse what needs rows beside the sums over blocks of pairs; ``elsewhere`` is where `fit` takes it.
+
+    Raises
+    ------
+    NotSupportedError
+    """
+    if len(recipe.constraints):
+        raise NotSupportedError(f"{learner} cannot impose constraints=; fit {elsewhere}")
+    if recipe.asks_triangle and recipe.tables == "full":
+        raise NotSupportedError(
+            f"{learner} cannot impose axioms={recipe.axioms!r} on full tables; fit {elsewhere}, or use "
+            'tables="warped", or metric_repair on the model learned with axioms="semimetric"'
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["climb", "gather", "gather_block", "scatter", "unclimb"]
+__all__ = ["climb", "climb_rows", "climb_widths", "gather", "gather_block", "scatter", "unclimb"]
 
 
 @kernel
@@ -100,3 +100,39 @@ def unclimb(weights, order, starts, out):
             for k in range(starts[b + 1] - 1, starts[b], -1):
                 for c in range(out.shape[1]):
                     out[k, c] -= out[k - 1, c]
+
+
+@kernel
+def climb_widths(psi, rows, starts):
+    """Entries of D^{-T} psi for the rows ``rows`` = (first, last + 1): in each block from its start to the last of psi."""
+    counts = np.zeros(rows[1] - rows[0], np.int64)
+    for i in range(rows[0], rows[1]):
+        b = 0
+        for k in range(psi.indptr[i], psi.indptr[i + 1]):
+            column = psi.indices[k]
+            while starts[b + 1] <= column:
+                b += 1
+            if k + 1 == psi.indptr[i + 1] or psi.indices[k + 1] >= starts[b + 1]:
+                counts[i - rows[0]] += column - starts[b] + 1
+    return counts
+
+
+@kernel
+def climb_rows(psi, rows, starts, order, out):
+    """Write D_order^{-T} psi of those rows, suffix sums within the blocks, into ``out``, whose ``indptr`` is known."""
+    for i in range(rows[0], rows[1]):
+        low, k, stop = psi.indptr[i], psi.indptr[i + 1] - 1, out.indptr[i + 1]
+        for b in range(starts.shape[0] - 2, -1, -1):
+            start = starts[b]
+            if k < low or psi.indices[k] < start:
+                continue
+            first, second = 0.0, 0.0
+            last = psi.indices[k]
+            stop -= last - start + 1
+            for c in range(last, start - 1, -1):
+                if k >= low and psi.indices[k] == c:
+                    first += psi.data[k]
+                    k -= 1
+                second += first
+                out.indices[stop + c - start] = c
+                out.data[stop + c - start] = first if order == 1 else second

@@ -1,4 +1,4 @@
-"""B-splines where they are not 0: degree + 1 values a feature, and the suffix sums that make phi of them (paper 1, eq. 7)."""
+"""B-splines where they are not 0: degree + 1 values a feature (paper 1, section 3)."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import numpy as np
 from .jit import kernel
 from .locate import lower_knot
 
-__all__ = ["Splines", "climb_rows", "climb_widths", "spline_rows"]
+__all__ = ["Splines", "spline_rows"]
 
 
 class Splines(NamedTuple):
@@ -130,39 +130,3 @@ def spline_rows(x, splines, degree, linear, out):
             if degree > 2:
                 k = _put(k, first + cell + 3, factor * d, out)
         out.indptr[i + 1] = k
-
-
-@kernel
-def climb_widths(psi, rows, starts):
-    """Entries of D^{-T} psi for the rows ``rows`` = (first, last + 1): in each block from its start to the last of psi."""
-    counts = np.zeros(rows[1] - rows[0], np.int64)
-    for i in range(rows[0], rows[1]):
-        b = 0
-        for k in range(psi.indptr[i], psi.indptr[i + 1]):
-            column = psi.indices[k]
-            while starts[b + 1] <= column:
-                b += 1
-            if k + 1 == psi.indptr[i + 1] or psi.indices[k + 1] >= starts[b + 1]:
-                counts[i - rows[0]] += column - starts[b] + 1
-    return counts
-
-
-@kernel
-def climb_rows(psi, rows, starts, order, out):
-    """Write D_order^{-T} psi of those rows, suffix sums within the blocks, into ``out``, whose ``indptr`` is known."""
-    for i in range(rows[0], rows[1]):
-        low, k, stop = psi.indptr[i], psi.indptr[i + 1] - 1, out.indptr[i + 1]
-        for b in range(starts.shape[0] - 2, -1, -1):
-            start = starts[b]
-            if k < low or psi.indices[k] < start:
-                continue
-            first, second = 0.0, 0.0
-            last = psi.indices[k]
-            stop -= last - start + 1
-            for c in range(last, start - 1, -1):
-                if k >= low and psi.indices[k] == c:
-                    first += psi.data[k]
-                    k -= 1
-                second += first
-                out.indices[stop + c - start] = c
-                out.data[stop + c - start] = first if order == 1 else second

@@ -7,7 +7,7 @@ D_1 = bidiagonal (1 on the diagonal, -1 below it),  D_2 = D_1^2
 import numpy as np
 from scipy import sparse
 
-from .._kernels.splines import climb_rows, climb_widths
+from .._kernels.ladders import climb_rows, climb_widths
 from .._threads import map_blocks
 from .maps import Chunk, Ladder
 
