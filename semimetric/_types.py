@@ -54,11 +54,14 @@ class Tuples:
     ----------
     size : int
         Items in a tuple.
+    sides : tuple of str
+        What its members are called where they are columns of a table.
     """
 
     items: Floats
     index: Integers
     size: ClassVar[int]
+    sides: ClassVar[tuple[str, ...]]
 
     def __len__(self) -> int:
         return len(self.index)
@@ -78,6 +81,7 @@ class Pairs(Tuples):
     """Pairs of items, index of shape (n_pairs, 2)."""
 
     size = 2
+    sides = ("left", "right")
 
     @property
     def left(self) -> Integers:
@@ -111,6 +115,7 @@ class Triplets(Comparisons):
     """Triplets (i, j, l): d(i, j) < d(i, l), index of shape (n_triplets, 3)."""
 
     size = 3
+    sides = ("i", "j", "l")
     _near, _far = (0, 1), (0, 2)
 
 
@@ -118,6 +123,7 @@ class Quadruplets(Comparisons):
     """Quadruplets (a, b, c, e): d(a, b) < d(c, e), index of shape (n_quadruplets, 4)."""
 
     size = 4
+    sides = ("a", "b", "c", "e")
     _near, _far = (0, 1), (2, 3)
 
 

@@ -1,9 +1,9 @@
-"""Learning from parts of pairs, wherever they are: `fitting.fit` with sums over blocks in place of arrays of all pairs.
+"""Learning from parts of tuples, wherever they are: `fitting.fit` and `margins.fit_margins` with sums over blocks.
 
     survey (counts, mean target, a sample of the items) -> structure -> sums over parts -> solve
 
-Least squares needs one pass for its second moments; every other loss is left to the first-order method, whose products with
-the design are made part by part.
+Least squares needs one pass for its second moments; every other loss is left to the solver that `fit` would take, whose
+products with the design, and second moments if it takes them, are made part by part.
 """
 
 from dataclasses import dataclass, replace
@@ -12,104 +12,149 @@ from typing import Any
 import numpy as np
 
 from ._errors import InputError, NotSupportedError
-from ._types import Floats, Integers
+from ._types import Floats, Integers, Pairs, Triplets
 from .assembly import count_beyond, distance, warn_beyond
 from .distance import Semimetric
 from .embeddings.groups import automatic
 from .engines import Engine
+from .estimators.pair_learner import PairLearner
 from .estimators.regressor import DistanceRegressor
+from .estimators.tuples import ComparisonLearner, TupleLearner
 from .fitting import baseline, ends, keeping, keeps_all, make_terms, touched_vertices
-from .pair_blocks import PairPart, PairTable, read_pairs, survey_of
-from .part_design import PartDesign, PartRows, rows_of_part
+from .margins import fit_margins
+from .part_design import PartDesign, PartRows, check_room, rows_of_part
+from .part_evidence import PartEvidence
 from .programs.design import Moments
-from .programs.losses import resolve_loss
+from .programs.losses import Loss, resolve_loss
 from .programs.program import ConvexProgram
 from .recipe import Recipe
-from .selection import Choices
-from .solvers.auto import resolve_solver
+from .solvers.auto import choose, resolve_solver
 from .solvers.base import Solution
 from .solvers.first_order import FirstOrder
 from .solvers.gram import Gram
+from .solvers.interior_point import InteriorPoint
+from .solvers.newton import Newton
 from .streaming import Stream, check_sums_impose, few_pairs
 from .task import Structure, Task, build, check_varied, make_task
+from .tuple_blocks import Asked, Survey, TuplePart, TupleTable, read_tuples, survey_of
 
-__all__ = ["check_learns", "fit_parts"]
+__all__ = ["asked_of", "check_choices_made", "check_learns", "fit_parts", "said"]
+
+_BY_SUMS = (Gram, Newton, InteriorPoint, FirstOrder)  # they ask for products and second moments alone
+_SAMPLE = "fit on a sample, and take"
+
+
+def asked_of(model: Any) -> Asked:
+    """What a learner asks of its tuples.
+
+    Raises
+    ------
+    NotSupportedError
+        If it does not learn from parts.
+    """
+    if isinstance(model, DistanceRegressor):
+        return Asked(least=0.0 if model.axioms is not None else -np.inf)
+    if isinstance(model, PairLearner):
+        return Asked(judged=True)
+    if isinstance(model, ComparisonLearner):
+        return Asked(model._kind, judged=True)
+    raise NotSupportedError(
+        f"{type(model).__name__} learns from all its data at once; DistanceRegressor, PairLearner, TripletLearner, "
+        "QuadrupletLearner and LargeMarginLearner learn from parts: use one of these, or fit on a sample that fits into memory"
+    )
+
+
+def said(asked: Asked, y: Any) -> Any:
+    """y as it is read: nothing of triplets, which say it all."""
+    if asked.kind is Pairs and y is None:
+        wanted = "+1 or -1" if asked.judged else "a distance"
+        raise InputError(f"requires y to be passed, but the target y is None; give {wanted} for every pair")
+    return None if asked.kind is Triplets else y
 
 
 def check_learns(model: Any) -> Recipe:
-    """What to learn, if it can be learned from parts.
+    """What to learn, if it can be learned from parts of tuples.
 
     Raises
     ------
     NotSupportedError
     """
-    if not isinstance(model, DistanceRegressor):
-        raise NotSupportedError(
-            f"{type(model).__name__} learns from all its data at once; a DistanceRegressor learns from parts: use that, or "
-            "fit on a sample that fits into memory"
-        )
+    asked_of(model)
+    margins = isinstance(model, TupleLearner)
+    check_choices_made(model, ("auto", "discriminant") if margins else ())
+    recipe = model._recipe()
+    _check_sums(recipe, resolve_loss(recipe.loss, margins=margins))
+    return recipe
+
+
+def check_choices_made(model: Any, chosen_by_all: tuple[str, ...]) -> None:
+    """Refuse "auto", and directions that are found by comparing all data: their names are ``chosen_by_all``."""
     if isinstance(model.alpha, str) or (isinstance(model.n_knots, str) and isinstance(model.knots, str)):
         raise NotSupportedError(
-            'parts cannot be held out; give numbers for n_knots= and alpha=, not "auto": fit on a sample, and take the numbers '
-            "of its recipe_"
+            f'parts cannot be held out; give numbers for n_knots= and alpha=, not "auto": {_SAMPLE} the numbers of its recipe_'
+        )
+    if isinstance(model.directions, str) and model.directions in chosen_by_all:
+        raise NotSupportedError(
+            f'directions={model.directions!r} compares all data at once; give None, "pca" or a matrix: {_SAMPLE} '
+            "semimetric_.directions"
         )
     if not model._tells_nothing:
         raise NotSupportedError(
             "parts hold features of numbers only; categorical_features=, periodic= and missing= need fit on data in memory"
         )
-    recipe = model._recipe()
+    if automatic(model.groups) is not None:
+        raise NotSupportedError(f"groups={model.groups!r} compares candidates on data held out; {_SAMPLE} the groups_")
+
+
+def _check_sums(recipe: Recipe, loss: Loss) -> None:
+    """Refuse what needs all rows at once."""
     check_sums_impose(recipe, "learning from parts", "on a sample that fits into memory")
-    if automatic(recipe.groups) is not None:
+    solver = resolve_solver(recipe.solver)
+    takes = [s for s in _BY_SUMS if loss.quadratic or s is not Gram]
+    if solver is not None and not isinstance(solver, tuple(takes)):
+        names = ", ".join(s.__name__ for s in takes)
+        raise NotSupportedError(f'{type(solver).__name__} needs all rows at once; {names} learn from parts: use solver="auto"')
+    if recipe.axioms is None and not loss.quadratic:
         raise NotSupportedError(
-            f"groups={recipe.groups!r} compares candidates on pairs held out; fit on a sample, and take the groups of its "
-            "recipe_"
+            f"axioms=None leaves weights free, and with the loss {type(loss).__name__} only Reference takes those, all rows at "
+            'once; use loss="squared", or fit on a sample that fits into memory'
         )
-    solver, quadratic = resolve_solver(recipe.solver), resolve_loss(recipe.loss).quadratic
-    if solver is not None and not isinstance(solver, (Gram, FirstOrder) if quadratic else FirstOrder):
-        takes = "Gram and FirstOrder learn" if quadratic else "only FirstOrder learns"
-        raise NotSupportedError(f'{type(solver).__name__} needs all rows at once; {takes} from parts: use solver="auto"')
-    return recipe
 
 
-def fit_parts(
-    engine: Engine, model: DistanceRegressor, parts: list[PairPart], table: PairTable, *, limit: int | None = None
-) -> DistanceRegressor:
-    """Learn from ``parts``, and keep what was learned in the model; sums must fit into half of ``limit`` bytes."""
+def fit_parts(engine: Engine, model: Any, parts: list[TuplePart], table: TupleTable) -> Any:
+    """Learn from ``parts``, and keep what was learned in the model."""
     recipe = check_learns(model)
     if not parts:
-        raise InputError("there are 0 parts of pairs; at least one is required")
+        raise InputError(f"there are 0 parts of {table.asked.called}; at least one is required")
     survey = survey_of(engine, parts, table, recipe.random_state)
-    survey.check_varied()
+    survey.check_said(table.asked)
     check_varied(survey.items)
-    structure = build(recipe, survey.items, table.names)
-    unit = survey.sizes[recipe.link == "sqrt"] / survey.total
-    by_moments = resolve_loss(recipe.loss).quadratic and not isinstance(resolve_solver(recipe.solver), FirstOrder)
-    if by_moments:
-        _check_room(structure, len(parts), limit)
-        stream = engine.total(_block_stream, Stream.__add__, parts, table, recipe, structure, unit)
-        warn_beyond(recipe, structure, stream.beyond, stream.n_items)
-        learned = stream.solve(recipe)
+    if isinstance(model, DistanceRegressor):
+        learned: tuple[Any, ...] = _fit_distances(engine, recipe, parts, table, survey)
     else:
-        learned = _by_products(engine, recipe, structure, parts, table, unit)
-    model.n_features_in_, model.recipe_, model.choices_ = len(table.names), recipe, Choices()
-    model.__dict__.pop("_stream", None)
-    model._record(*learned)
+        learned = fit_margins(recipe, PartEvidence(engine, parts, table, survey), table.names)
+    model._take(recipe, len(table.names), *learned)
     return model
 
 
-def _check_room(structure: Structure, n_parts: int, limit: int | None) -> None:
-    """Refuse second moments that the limit has no room for: those of a part, and sums along the tree."""
-    n, held = structure.embedding.n_columns, n_parts.bit_length() + 3
-    if limit is not None and keeps_all(structure) and 8 * n * n * held > limit // 2:
-        raise InputError(
-            f"second moments of {n} weights, {held} times, take {8 * n * n * held / 2**20:.0f} MiB; half of memory_limit, "
-            f"{limit / 2**21:.0f} MiB, must hold them: raise it, or use fewer knots or groups"
-        )
+def _fit_distances(
+    engine: Engine, recipe: Recipe, parts: list[TuplePart], table: TupleTable, survey: Survey
+) -> tuple[Semimetric, Solution]:
+    """`fitting.fit`, by second moments or by products."""
+    structure = build(recipe, survey.items, table.names)
+    unit = survey.sizes[recipe.link == "sqrt"] / survey.total
+    if not resolve_loss(recipe.loss).quadratic or not isinstance(resolve_solver(recipe.solver), Gram | None):
+        return _by_products(engine, recipe, structure, parts, table, unit)
+    if keeps_all(structure):
+        check_room(engine, structure.embedding.n_columns, len(parts))
+    stream = engine.total(_block_stream, Stream.__add__, parts, table, recipe, structure, unit)
+    warn_beyond(recipe, structure, stream.beyond, stream.n_items)
+    return stream.solve(recipe)
 
 
-def _block_stream(part: PairPart, table: PairTable, recipe: Recipe, structure: Structure, unit: float) -> Stream:
+def _block_stream(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> Stream:
     """The second moments of a part."""
-    block = read_pairs(part, table)
+    block = read_tuples(part, table)
     return Stream.of(recipe, structure, block.pairs, block.y, block.weight, unit=unit)
 
 
@@ -131,8 +176,8 @@ class _Outline:
         return _Outline(self.prior + other.prior, vertices, *counts, self.few)
 
 
-def _outline(part: PairPart, table: PairTable, recipe: Recipe, structure: Structure, unit: float) -> _Outline:
-    block = read_pairs(part, table)
+def _outline(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> _Outline:
+    block = read_tuples(part, table)
     task = make_task(recipe, structure, block.pairs, block.y, block.weight, unit=unit)
     prior = task.design(structure, ends(structure), recipe.n_jobs).moments(task.scaled, task.weight)
     vertices = None if keeps_all(structure) else touched_vertices(structure, block.pairs)
@@ -145,9 +190,9 @@ def _targets(rows: PartRows) -> tuple[Floats, Floats]:
 
 
 def _by_products(
-    engine: Engine, recipe: Recipe, structure: Structure, parts: list[PairPart], table: PairTable, unit: float
+    engine: Engine, recipe: Recipe, structure: Structure, parts: list[TuplePart], table: TupleTable, unit: float
 ) -> tuple[Semimetric, Solution]:
-    """By the first-order method: one pass for the columns, then two products an iteration."""
+    """By products with the rows: one pass for the columns, then as many as the solver asks for."""
     outline = engine.total(_outline, _Outline.__add__, parts, table, recipe, structure, unit)
     warn_beyond(recipe, structure, outline.beyond, outline.n_items)
     base = baseline(structure, outline.prior)
@@ -162,9 +207,9 @@ def _by_products(
     program = ConvexProgram(
         design, np.concatenate(target), share, resolve_loss(recipe.loss), penalties, terms.columns, terms.lower
     )  # fmt: skip
-    solver = resolve_solver(recipe.solver) or FirstOrder()
+    solver, reason = choose(recipe.solver, program)
     solution = solver.solve(program, verbose=recipe.verbose)
     weights = terms.settled(solution.weights, program.penalty, lambda: design.rmatvec(share))
-    solution = replace(solution, weights=weights, solver=f"{solution.solver} ({len(parts)} parts)")
+    solution = replace(solution, weights=weights, solver=f"{solution.solver} ({reason}, {len(parts)} parts)")
     counts = outline.beyond if not isinstance(recipe.knots, str) else None
     return distance(recipe, structure, outline.few, weights, terms.delta, counts), solution

@@ -10,7 +10,7 @@ worker sees. Dask comes with the extra ``distributed``.
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +20,18 @@ from ._errors import InputError, SemimetricError
 from ._extras import optional
 from ._threads import one_blas_thread
 from ._types import Floats
-from .block_fitting import check_learns, fit_parts
+from .block_fitting import asked_of, check_learns, fit_parts, said
 from .blocks import parse_memory
 from .cluster import Cluster, connect
 from .distance import Semimetric
-from .estimators.regressor import DistanceRegressor
+from .estimators.base import LearnedDistance
 from .neighbors.ids import check_ids
 from .neighbors.shard_search import graph, nearest, within
 from .neighbors.sharded import ItemPart, ShardedIndex, build_shards
 from .neighbors.shards import Shard, places_of
-from .pair_blocks import PairPart, PairTable, pair_columns
 from .pairwise_files import write_pairwise
-from .sources import item_rows, names_of, pair_parts, rows_of
+from .sources import columns_needed, item_rows, named_in, names_of, rows_of, tuple_parts
+from .tuple_blocks import Asked, TuplePart, TupleTable, tuple_columns
 
 __all__ = [
     "build_index",
@@ -45,10 +45,10 @@ __all__ = [
     "transform",
 ]
 
+M = TypeVar("M", bound=LearnedDistance)
 
-def fit(
-    client: Any, model: DistanceRegressor, pairs: Any, y: Any, sample_weight: Any = None, *, block_size: str | int = "256 MiB"
-) -> DistanceRegressor:
+
+def fit(client: Any, model: M, pairs: Any, y: Any = None, sample_weight: Any = None, *, block_size: str | int = "256 MiB") -> M:
     """Learn from pairs on a cluster; ``model`` is fitted and returned.
 
     Squared losses by second moments that add up along a tree of the parts: the same parts give the same bits on any number of
@@ -74,12 +74,12 @@ def fit(
     """
     check_learns(model)
     engine = Cluster(client)
-    least = 0.0 if model.axioms is not None else -np.inf
-    items = _here(model.preprocessor)
+    items, asked = _here(model.preprocessor), asked_of(model)
+    y = said(asked, y)
     if _is_dask(pairs):
-        parts, table = _dask_parts(pairs, y, sample_weight, items, least)
+        parts, table = _dask_parts(pairs, y, sample_weight, items, asked)
     else:
-        parts, table = pair_parts(pairs, y, sample_weight, items, least, limit=parse_memory(block_size))
+        parts, table = tuple_parts(pairs, y, sample_weight, items, asked, limit=parse_memory(block_size))
     with one_blas_thread():
         return fit_parts(engine, model, parts, table)
 
@@ -220,26 +220,26 @@ def _here(items: Any) -> Any:
     return items.compute() if _is_dask(items) else items
 
 
-def _dask_parts(pairs: Any, y: Any, weight: Any, items: Any, least: float) -> tuple[list[PairPart], PairTable]:
+def _dask_parts(tuples: Any, y: Any, weight: Any, items: Any, asked: Asked) -> tuple[list[TuplePart], TupleTable]:
     """Chunks or partitions as parts."""
-    there = None if items is None else rows_of(items)
-    if hasattr(pairs, "columns"):
-        columns = list(map(str, pairs.columns))
-        names = names_of(items, there.view().shape[1]) if there is not None else _named(columns)
-        _check_columns(columns, pair_columns(names, by_row=there is not None))
-        chunks, counts = list(pairs.to_delayed()), None
+    there, called, size = None if items is None else rows_of(items), asked.called, asked.kind.size
+    if hasattr(tuples, "columns"):
+        columns = list(map(str, tuples.columns))
+        names = names_of(items, there.view().shape[1]) if there is not None else named_in(columns, asked)
+        _check_columns(columns, tuple_columns(asked.kind, names, by_row=there is not None), asked)
+        chunks, counts = list(tuples.to_delayed()), None
     else:
-        if pairs.ndim != (3 if there is None else 2) or pairs.shape[1] != 2:
+        if tuples.ndim != (3 if there is None else 2) or tuples.shape[1] != size:
             raise InputError(
-                f"pairs have shape {pairs.shape}; (n_pairs, 2, n_features), or row numbers (n_pairs, 2) with preprocessor=, "
-                "are required"
+                f"{called} have shape {tuples.shape}; (n_{called}, {size}, n_features), or row numbers (n_{called}, {size}) "
+                "with preprocessor=, are required"
             )
-        names = names_of(items, there.view().shape[1] if there is not None else pairs.shape[2])
-        counts = _lengths(pairs, "pairs")
-        chunks = chunks_of(pairs)
-    beside = [_beside(values, counts, len(chunks), name) for values, name in ((y, "y"), (weight, "sample_weight"))]
-    parts = [PairPart(f"partition {k} of pairs", *part) for k, part in enumerate(zip(chunks, *beside, strict=True))]
-    return parts, PairTable(names, least, there)
+        names = names_of(items, there.view().shape[1] if there is not None else tuples.shape[2])
+        counts = _lengths(tuples, called)
+        chunks = chunks_of(tuples)
+    beside = [_beside(values, counts, len(chunks), name, called) for values, name in ((y, "y"), (weight, "sample_weight"))]
+    parts = [TuplePart(f"partition {k} of {called}", *part) for k, part in enumerate(zip(chunks, *beside, strict=True))]
+    return parts, TupleTable(names, asked, there)
 
 
 def chunks_of(array: Any) -> list[Any]:
@@ -260,31 +260,27 @@ def _lengths(array: Any, name: str) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _beside(values: Any, counts: Sequence[int] | None, n: int, name: str) -> list[Any]:
+def _beside(values: Any, counts: Sequence[int] | None, n: int, name: str, called: str) -> list[Any]:
     """One entry for each part of the pairs: a chunk, a slice, or the name of a column."""
     if values is None or isinstance(values, str):
         return [values] * n
     if _is_dask(values) and not hasattr(values, "chunks"):  # a series; lengths are compared where it is read
         if values.npartitions != n:
-            raise InputError(f"{name} has {values.npartitions} partitions, the pairs have {n}; repartition one like the other")
+            raise InputError(
+                f"{name} has {values.npartitions} partitions, the {called} have {n}; repartition one like the other"
+            )
         return list(values.to_delayed())
     if counts is None:
         raise InputError(f"{name} is an array beside a frame of unknown lengths; give the name of a column, or a series")
     if values.shape != (sum(counts),):
-        raise InputError(f"{name} has shape {values.shape} for {sum(counts)} pairs; one number a pair is required")
+        raise InputError(f"{name} has shape {values.shape} for {sum(counts)} {called}; one entry a {called[:-1]} is required")
     if _is_dask(values):
         return list(values.rechunk((tuple(counts),)).to_delayed().ravel())
     return np.split(np.asarray(values), np.cumsum(counts)[:-1])
 
 
-def _named(columns: Sequence[str]) -> tuple[str, ...]:
-    return tuple(c.removeprefix("left.") for c in columns if c.startswith("left."))
-
-
-def _check_columns(columns: Sequence[str], wanted: Sequence[str]) -> None:
+def _check_columns(columns: Sequence[str], wanted: Sequence[str], asked: Asked) -> None:
     missing = [c for c in wanted if c not in columns]
     if missing or not wanted:
-        raise InputError(
-            f"pairs have the columns {', '.join(columns[:6])}; left.NAME and right.NAME of every feature are required, or left "
-            f"and right with preprocessor={f': {missing[0]} is missing' if missing else ''}"
-        )
+        which = f": {missing[0]} is missing" if missing else ""
+        raise InputError(f"{asked.called} have the columns {', '.join(columns[:6])}; {columns_needed(asked)}{which}")

@@ -35,7 +35,15 @@ def tree_sum(values: Iterable[T], add: Callable[[T, T], T]) -> T:
 
 
 class Engine(ABC):
-    """Calls of one function for many parts; what they ``share`` is handed to every call."""
+    """Calls of one function for many parts; what they ``share`` is handed to every call.
+
+    Attributes
+    ----------
+    limit : int or None
+        Bytes that blocks and sums may take together, if they have one memory.
+    """
+
+    limit: int | None = None
 
     @abstractmethod
     def each(self, function: Callable[..., T], parts: Sequence[Any], *share: Any) -> Iterator[T]:
@@ -60,7 +68,10 @@ class Engine(ABC):
 
 
 class Here(Engine):
-    """In the calling process, one part after the other."""
+    """In the calling process, one part after the other, within ``limit`` bytes."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit
 
     def each(self, function: Callable[..., T], parts: Sequence[Any], *share: Any) -> Iterator[T]:
         """One call at a time, when its result is asked for."""

@@ -19,8 +19,8 @@ from scipy import sparse
 from ._errors import SemimetricWarning
 from ._types import Floats, Integers, Tuples
 from .embeddings.pairs import PairEmbedding
+from .evidence import Evidence
 from .grids import Grid
-from .margins import Evidence
 from .programs.design import Design
 from .programs.losses import Loss, Squared, SquaredHinge
 from .recipe import Recipe

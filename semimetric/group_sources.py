@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ._types import Floats, Pairs, Triplets
+from .evidence import Compared, Evidence
 from .fitting import baseline, ends, keeping, keeps_all, touched, touched_vertices
 from .group_screening import Fitted
 from .large_margin import Classes, LargeMargin, learn, structure_of
 from .large_margin_selection import class_folds, wrong_votes
 from .margin_selection import evidence_splits, held_error
-from .margins import Compared, Evidence, margin_program, prepared, prior
+from .margins import margin_program, prepared, prior
 from .programs.losses import SquaredHinge, resolve_loss
 from .recipe import Recipe
 from .schema import Names, Schema

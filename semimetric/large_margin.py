@@ -21,9 +21,9 @@ from .embeddings.base import Items, PairMap
 from .embeddings.directions import Directions
 from .embeddings.labelled import LABELLED, labelled_directions
 from .embeddings.warped import WarpedEmbedding
+from .evidence import spread_of
 from .fitting import Baseline, Terms, ends, make_terms
 from .guarantees import constrained
-from .margins import spread_of
 from .neighbourhoods import Found, Neighbourhoods, search, search_index
 from .programs.design import Design
 from .programs.differences import DifferenceDesign

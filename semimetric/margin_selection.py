@@ -18,7 +18,8 @@ from tqdm import tqdm
 from ._errors import InputError, SemimetricWarning
 from ._types import Floats, Integers
 from .embeddings.discriminants import combinable
-from .margins import Evidence, Judged, margin_program, prepared, prior
+from .evidence import Evidence, Judged
+from .margins import margin_program, prepared, prior
 from .programs.design import PairDesign
 from .programs.losses import SquaredHinge
 from .recipe import Recipe

@@ -8,7 +8,7 @@ calls with a Dask client first, in `semimetric.distributed`; both do the same wo
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,22 +16,22 @@ from numpy.typing import NDArray
 from ._errors import InputError
 from ._threads import one_blas_thread
 from ._types import Floats
-from .block_fitting import check_learns, fit_parts
+from .block_fitting import asked_of, check_learns, fit_parts, said
 from .blocks import parse_memory
 from .distance import Semimetric
 from .engines import Here
-from .estimators.regressor import DistanceRegressor
+from .estimators.base import LearnedDistance
 from .neighbors.shard_search import nearest
 from .neighbors.shards import places_of
 from .pairwise_files import write_pairwise
-from .sources import is_parquet, item_rows, pair_parts
+from .sources import is_parquet, item_rows, tuple_parts
 
 __all__ = ["fit", "kneighbors", "pairwise", "transform"]
 
+M = TypeVar("M", bound=LearnedDistance)
 
-def fit(
-    model: DistanceRegressor, pairs: Any, y: Any, sample_weight: Any = None, *, memory_limit: str | int = "1 GiB"
-) -> DistanceRegressor:
+
+def fit(model: M, pairs: Any, y: Any = None, sample_weight: Any = None, *, memory_limit: str | int = "1 GiB") -> M:
     """Learn from pairs that need not fit into memory; ``model`` is fitted and returned.
 
     Two passes for the squared loss: the first finds the range of the items and the sample of them that knots are placed
@@ -60,6 +60,7 @@ def fit(
 
     Examples
     --------
+    >>> from semimetric import DistanceRegressor
     >>> rng = np.random.default_rng(0)
     >>> pairs = rng.random((500, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
@@ -69,10 +70,10 @@ def fit(
     """
     limit = parse_memory(memory_limit)
     check_learns(model)
-    least = 0.0 if model.axioms is not None else -np.inf
-    parts, table = pair_parts(pairs, y, sample_weight, model.preprocessor, least, limit=limit)
+    asked = asked_of(model)
+    parts, table = tuple_parts(pairs, said(asked, y), sample_weight, model.preprocessor, asked, limit=limit)
     with one_blas_thread():
-        return fit_parts(Here(), model, parts, table, limit=limit)
+        return fit_parts(Here(limit), model, parts, table)
 
 
 def transform(embedding: Any, X: Any, *, memory_limit: str | int = "1 GiB") -> Iterator[Any]:

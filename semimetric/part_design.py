@@ -13,14 +13,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ._errors import InputError
 from ._types import Floats
 from .engines import Engine
-from .pair_blocks import PairPart, PairTable, read_pairs
 from .programs.design import Design, Moments
 from .recipe import Recipe
 from .task import Structure, make_task
+from .tuple_blocks import TuplePart, TupleTable, read_tuples
 
-__all__ = ["PartDesign", "PartRows", "rows_of_part"]
+__all__ = ["PartDesign", "PartRows", "check_room", "rows_of_part"]
+
+
+def check_room(engine: Engine, n: int, n_parts: int) -> None:
+    """Refuse second moments of ``n`` weights that the limit has no room for: those of a part, and sums along the tree."""
+    held = n_parts.bit_length() + 3
+    if engine.limit is not None and 8 * n * n * held > engine.limit // 2:
+        raise InputError(
+            f"second moments of {n} weights, {held} times, take {8 * n * n * held / 2**20:.0f} MiB; half of memory_limit, "
+            f"{engine.limit / 2**21:.0f} MiB, must hold them: raise it, use fewer knots or groups, or FirstOrder()"
+        )
 
 
 class PartRows(NamedTuple):
@@ -31,9 +42,9 @@ class PartRows(NamedTuple):
     weight: Floats
 
 
-def rows_of_part(part: PairPart, table: PairTable, recipe: Recipe, structure: Structure, unit: float) -> PartRows:
+def rows_of_part(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> PartRows:
     """Rows of the structure's embedding, kept as a matrix where that is small."""
-    block = read_pairs(part, table)
+    block = read_tuples(part, table)
     task = make_task(recipe, structure, block.pairs, block.y, block.weight, unit=unit)
     design = task.design(structure, structure.embedding, recipe.n_jobs)
     return PartRows(design.held(), task.scaled, task.weight)
@@ -102,7 +113,14 @@ class PartDesign(Design):
         return self.engine.total(_rmatvec, add, self._divided(r))
 
     def moments(self, y: Floats, weights: Floats) -> Moments:
-        """Second moments, added up along the tree of parts."""
+        """Second moments, added up along the tree of parts.
+
+        Raises
+        ------
+        InputError
+            If the engine's limit has no room for them.
+        """
+        check_room(self.engine, self.n_columns, len(self.sizes))
         return self.engine.total(_moments, add, self._divided(y, weights))
 
     def csr(self) -> sparse.csr_array:

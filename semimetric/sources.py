@@ -9,9 +9,20 @@ import numpy as np
 
 from ._errors import InputError
 from .blocks import Rows, array_rows, parquet_rows
-from .pair_blocks import PairPart, PairTable
+from .tuple_blocks import Asked, TuplePart, TupleTable, tuple_columns
 
-__all__ = ["is_parquet", "item_rows", "names_of", "pair_parts", "pair_size", "pairs_of_rows", "rows_of"]
+__all__ = [
+    "beside_rows",
+    "columns_needed",
+    "is_parquet",
+    "item_rows",
+    "named_in",
+    "names_of",
+    "rows_of",
+    "tuple_parts",
+    "tuple_size",
+    "tuples_of_rows",
+]
 
 
 def is_parquet(source: Any) -> bool:
@@ -19,12 +30,12 @@ def is_parquet(source: Any) -> bool:
     return isinstance(source, (str, os.PathLike)) and Path(source).suffix != ".npy"
 
 
-def pair_size(n_features: int, limit: int) -> int:
-    """Pairs a part, so that what is made of them takes less than half of ``limit`` bytes.
+def tuple_size(n_features: int, limit: int, size: int = 2) -> int:
+    """Tuples of ``size`` a part, so that what is made of them takes less than half of ``limit`` bytes.
 
-    Two vectors in up to four copies (as read, as float64, gathered, located), and what a pair has besides.
+    Vectors in up to four copies (as read, as float64, gathered, located), and what a tuple has besides.
     """
-    return max(limit // 2 // (2 * n_features * 36 + 160), 1)
+    return max(limit // 2 // (size * n_features * 36 + 160), 1)
 
 
 def item_rows(X: Any, size: int, name: str = "X", *, even: bool = True) -> list[Rows]:
@@ -37,46 +48,47 @@ def item_rows(X: Any, size: int, name: str = "X", *, even: bool = True) -> list[
     return rows
 
 
-def pair_parts(pairs: Any, y: Any, weight: Any, items: Any, least: float, *, limit: int) -> tuple[list[PairPart], PairTable]:
+def tuple_parts(
+    tuples: Any, y: Any, weight: Any, items: Any, asked: Asked, *, limit: int
+) -> tuple[list[TuplePart], TupleTable]:
     """Parts of at most ``limit`` bytes of work, and what they have in common.
 
     Parameters
     ----------
-    pairs : ndarray, memmap, or path of a .npy or Parquet file or folder
-    y, weight : arrays or paths of .npy files, or names of columns of a Parquet file; no weights are None
+    tuples : ndarray, memmap, or path of a .npy or Parquet file or folder
+    y, weight : arrays or paths of .npy files, or names of columns of a Parquet file, or None
     items : what row numbers are of, or None
-    least : float
-        The smallest distance allowed.
+    asked : Asked
     limit : int
     """
     there = None if items is None else rows_of(items)
-    if not is_parquet(pairs):
-        array = np.load(pairs, mmap_mode="r") if isinstance(pairs, (str, os.PathLike)) else np.asanyarray(pairs)
-        _check_shape(array, there)
+    if not is_parquet(tuples):
+        array = np.load(tuples, mmap_mode="r") if isinstance(tuples, (str, os.PathLike)) else np.asanyarray(tuples)
+        _check_shape(array, there, asked)
         names = names_of(items, there.view().shape[1] if there is not None else array.shape[2])
-        rows = array_rows(array, pair_size(len(names), limit), "pairs")
-        return pairs_of_rows(rows, y, weight), PairTable(names, least, there)
-    names = names_of(items, there.view().shape[1]) if there is not None else _sides(pairs)
-    wanted = ["left", "right"] if there is not None else [f"{side}.{n}" for side in ("left", "right") for n in names]
-    told = [c for c in (y, weight) if isinstance(c, str)]
-    rows = parquet_rows(pairs, pair_size(len(names), limit), [*wanted, *told])
-    return pairs_of_rows(rows, y, weight), PairTable(names, least, there)
+        rows = array_rows(array, tuple_size(len(names), limit, asked.kind.size), asked.called)
+        return tuples_of_rows(rows, y, weight, asked.called), TupleTable(names, asked, there)
+    names = names_of(items, there.view().shape[1]) if there is not None else _named(tuples, asked)
+    told = [c for c in (y, weight) if isinstance(c, str) and not c.endswith(".npy")]
+    columns = [*tuple_columns(asked.kind, names, by_row=there is not None), *told]
+    rows = parquet_rows(tuples, tuple_size(len(names), limit, asked.kind.size), columns)
+    return tuples_of_rows(rows, y, weight, asked.called), TupleTable(names, asked, there)
 
 
-def pairs_of_rows(rows: Sequence[Rows], y: Any, weight: Any) -> list[PairPart]:
-    """Parts of pairs with the same rows of their distances and weights; names of columns stay names."""
+def tuples_of_rows(rows: Sequence[Rows], y: Any, weight: Any, called: str = "pairs") -> list[TuplePart]:
+    """Parts of tuples with the same rows of what is said of them and of their weights; names of columns stay names."""
     counts = [len(r) for r in rows]
-    parts = zip(rows, _beside(y, counts, "y"), _beside(weight, counts, "sample_weight"), strict=True)
-    return [PairPart(r.name, r, target, weights) for r, target, weights in parts]
+    parts = zip(rows, *(beside_rows(v, counts, name, called) for v, name in ((y, "y"), (weight, "sample_weight"))), strict=True)
+    return [TuplePart(r.name, r, said, weights) for r, said, weights in parts]
 
 
-def _beside(values: Any, counts: Sequence[int], name: str) -> list[Any]:
+def beside_rows(values: Any, counts: Sequence[int], name: str, called: str) -> list[Any]:
     """Rows of ``values``, one array for each count."""
     if values is None or (isinstance(values, str) and not values.endswith(".npy")):
         return [values] * len(counts)
     array = np.load(values, mmap_mode="r") if isinstance(values, (str, os.PathLike)) else np.asanyarray(values)
     if array.shape != (sum(counts),):
-        raise InputError(f"{name} has shape {array.shape} for {sum(counts)} pairs; one number a pair is required")
+        raise InputError(f"{name} has shape {array.shape} for {sum(counts)} {called}; one entry a {called[:-1]} is required")
     ends = np.cumsum([0, *counts]).tolist()
     return [array_rows(array[a:b], b - a, name)[0] for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
@@ -97,25 +109,38 @@ def names_of(items: Any, n: int) -> tuple[str, ...]:
     return tuple(f"x{k}" for k in range(n)) if columns is None else tuple(map(str, columns))
 
 
-def _sides(path: Any) -> tuple[str, ...]:
-    """Names of the features of a Parquet file of pairs: its columns left.NAME."""
+def named_in(columns: Sequence[str], asked: Asked) -> tuple[str, ...]:
+    """Names of the features in the columns of a table of tuples: those of its first members."""
+    prefix = asked.kind.sides[0] + "."
+    return tuple(c.removeprefix(prefix) for c in columns if c.startswith(prefix))
+
+
+def columns_needed(asked: Asked) -> str:
+    """The columns of a table of tuples in words, for messages."""
+    *first, last = asked.kind.sides
+    by_point = f"{', '.join(f'{s}.NAME' for s in first)} and {last}.NAME of every feature"
+    return f"{by_point} are required, or {', '.join(first)} and {last} with row numbers of the preprocessor="
+
+
+def _named(path: Any, asked: Asked) -> tuple[str, ...]:
+    """Names of the features of a Parquet file of tuples."""
     columns = parquet_rows(path, 1)[0].columns  # type: ignore[attr-defined]
-    names = tuple(c.removeprefix("left.") for c in columns if c.startswith("left."))
+    names = named_in(columns, asked)
     if not names:
-        raise InputError(
-            f"{path} has the columns {', '.join(columns[:6])}; left.NAME and right.NAME of every feature are required, or left "
-            "and right with row numbers of the preprocessor="
-        )
+        raise InputError(f"{path} has the columns {', '.join(columns[:6])}; {columns_needed(asked)}")
     return names
 
 
-def _check_shape(array: Any, there: Rows | None) -> None:
-    if there is None and (array.ndim != 3 or array.shape[1] != 2):
+def _check_shape(array: Any, there: Rows | None, asked: Asked) -> None:
+    called, size = asked.called, asked.kind.size
+    if there is None and (array.ndim != 3 or array.shape[1] != size):
         raise InputError(
-            f"pairs have shape {array.shape}; (n_pairs, 2, n_features) is required, or row numbers and a preprocessor= with "
-            "the items"
+            f"{called} have shape {array.shape}; (n_{called}, {size}, n_features) is required, or row numbers and a "
+            "preprocessor= with the items"
         )
-    if there is not None and (array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu"):
-        raise InputError(f"pairs have shape {array.shape} and dtype {array.dtype}; row numbers (n_pairs, 2) are required")
+    if there is not None and (array.ndim != 2 or array.shape[1] != size or array.dtype.kind not in "iu"):
+        raise InputError(
+            f"{called} have shape {array.shape} and dtype {array.dtype}; row numbers (n_{called}, {size}) are required"
+        )
     if not len(array):
-        raise InputError("there are 0 pairs; at least one is required")
+        raise InputError(f"there are 0 {called}; at least one is required")

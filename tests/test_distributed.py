@@ -35,7 +35,7 @@ def client():
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(sources, "pair_size", lambda *_: 40)
+    monkeypatch.setattr(sources, "tuple_size", lambda *_: 40)
 
 
 def arrays():
@@ -91,7 +91,7 @@ def test_bad_parts_are_named(client):
     refused(pairs[pairs[:, 0, 0] > 0.5], y, "chunk 0 of pairs has an unknown size", "compute_chunk_sizes()")
     kept = (np.arange(150) < 40) | (np.arange(150) >= 80)
     refused(pairs[da.from_array(kept, chunks=(CHUNKS,))].compute_chunk_sizes(), y, "partition 1 of pairs is empty", "rechunk")
-    refused(pairs, y[:-1], "y has shape (149,)", "one number a pair")
+    refused(pairs, y[:-1], "y has shape (149,)", "one entry a pair")
     refused(pairs[:, :1], y, "(150, 1, 3)", "(n_pairs, 2, n_features)")
     refused(dd.from_pandas(frame().drop(columns="right.v"), npartitions=2), "d", "right.v is missing", "left.NAME")
     parts = [dask.delayed(f) for f in (frame()[:50], frame()[50:50], frame()[50:])]

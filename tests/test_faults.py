@@ -59,7 +59,7 @@ class DeadlyPlace(Place):
 
 
 def test_learning(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "pair_size", lambda *_: 30)
+    monkeypatch.setattr(sources, "tuple_size", lambda *_: 30)
     here = out_of_core.fit(DistanceRegressor(**cases.FAST), POINTS, Y)
     there = distributed.fit(client, DistanceRegressor(**cases.FAST), dying(POINTS, (30, 2, 3), tmp_path / "m"), Y)
     assert (tmp_path / "m").exists()

@@ -17,9 +17,9 @@ import semimetric as sm
 from semimetric import InputError, LargeMarginLearner, NotSupportedError, SemimetricClassifier, SemimetricWarning
 from semimetric import large_margin as lm
 from semimetric._types import Pairs
+from semimetric.evidence import spread_of
 from semimetric.large_margin import Classes, LargeMargin
 from semimetric.large_margin_selection import LargeMarginChoice, LargeMarginChoices
-from semimetric.margins import spread_of
 from semimetric.programs.losses import Hinge, SquaredHinge
 from semimetric.recipe import Recipe
 from semimetric.schema import Schema

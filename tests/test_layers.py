@@ -15,7 +15,7 @@ _errors _types _extras _checks _storage _threads engines blocks
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
 _kernels.metric _kernels.vectors _kernels.interactions _kernels.ladders _kernels.descent _kernels.splines _kernels.additive
 _kernels.support _kernels.draws _kernels.mixture _kernels.triangles
-columns schema knots grids callables supervision datasets planar_datasets pair_blocks sources
+columns schema knots grids callables supervision datasets planar_datasets tuple_blocks sources
 embeddings.maps embeddings.identity embeddings.anchors embeddings.conic embeddings.separation
 embeddings.ranges embeddings.ladders embeddings.splines embeddings.orthogonal embeddings.additive
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
@@ -32,7 +32,7 @@ solvers.reference solvers.plain solvers.cutting_plane solvers.auto solvers
 neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index
 neighbors.shards neighbors.sharded neighbors.shard_search neighbors.transformer
-recipe task guarantees assembly repairs part_design fitting streaming selection margins margin_selection
+recipe task guarantees assembly repairs part_design fitting streaming selection evidence part_evidence margins margin_selection
 neighbourhoods large_margin voting large_margin_selection group_screening group_sources group_selection
 explanations shape_functions
 machines.rows machines.weights machines.problems machines.dual machines.pegasos machines.learning machines.calibration

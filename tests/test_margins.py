@@ -6,7 +6,8 @@ import pytest
 from cases import assert_refused
 
 from semimetric._types import Pairs, Quadruplets, Triplets
-from semimetric.margins import Compared, Judged, fit_margins, prior
+from semimetric.evidence import Compared, Judged
+from semimetric.margins import fit_margins, prepared, prior
 from semimetric.recipe import Recipe
 from semimetric.solvers import Status
 from semimetric.task import build
@@ -89,7 +90,8 @@ def test_units_of_features_do_not_matter(kind, unit):
 def test_every_setting_learns_the_order(kind, changes):
     from dataclasses import replace
 
-    d, solution, _ = fit_margins(replace(RECIPE, **changes), evidence(kind), ("u", "v", "w"))
+    names, said = ("u", "v", "w"), evidence(kind)
+    d, solution, _ = fit_margins(prepared(replace(RECIPE, **changes), said, names), said, names)
     assert solution.status is Status.SOLVED
     (near, _), (far, _) = evidence(kind).near, evidence(kind).far
     close, wide = (d.paired_by_index(ITEMS, p.index) for p in (near, far))

@@ -8,8 +8,8 @@ from semimetric import (
     DistanceRegressor,
     FirstOrder,
     NotSupportedError,
+    SemimetricRegressor,
     SemimetricWarning,
-    TripletLearner,
     knots,
     out_of_core,
     sources,
@@ -22,14 +22,14 @@ POINTS = ITEMS[INDEX]
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Parts of about 40 pairs, whatever the limit."""
-    monkeypatch.setattr(sources, "pair_size", lambda *_: 40)
+    monkeypatch.setattr(sources, "tuple_size", lambda *_: 40)
 
 
 def in_blocks(options, pairs=POINTS, y=Y, weight=None, **more):
     return out_of_core.fit(DistanceRegressor(**options), pairs, y, weight, **more)
 
 
-OTHERS = {"absolute", "huber", "no axioms", "lasso", "categories", "periodic", "missing", "mixed warped"}
+OTHERS = {"no axioms", "lasso", "categories", "periodic", "missing", "mixed warped"}
 WAYS = [name for name in cases.RECIPES if name not in OTHERS]
 
 
@@ -123,7 +123,7 @@ def test_bad_blocks_are_named():
     refused(spoilt((120, 1, 2), np.nan), Y, "rows 112 to 149 of pairs", "'x2'", "finite numbers")
     refused(POINTS, spoilt(3, -1.0, Y), "rows 0 to 36 of pairs: y[3] is -1", "must be >= 0", "axioms=None")
     refused(POINTS, spoilt(149, np.inf, Y), "rows 112 to 149 of pairs: y[37] is inf", "finite", "drop the pair")
-    refused(POINTS, Y[:-1], "y has shape (149,) for 150 pairs", "one number a pair")
+    refused(POINTS, Y[:-1], "y has shape (149,) for 150 pairs", "one entry a pair")
     refused(POINTS[:, :1], Y, "(150, 1, 3)", "(n_pairs, 2, n_features)", "preprocessor=")
     refused(np.where(INDEX == INDEX[130, 0], 40, INDEX), Y, "row numbers between 0 and 39", "pair", preprocessor=ITEMS)
     refused(POINTS, np.ones(150), "all equal (1)", "hold nothing to learn", "different distances")
@@ -141,9 +141,19 @@ def test_says_what_cannot_be_learned_from_blocks():
         assert_refused(lambda: out_of_core.fit(model, POINTS, Y), *parts, error=NotSupportedError)
 
     refused(DistanceRegressor(), "cannot be held out", "numbers for n_knots= and alpha=", "fit on a sample")
-    refused(TripletLearner(), "TripletLearner learns from all its data at once", "DistanceRegressor", "sample")
+    refused(
+        SemimetricRegressor(),
+        "SemimetricRegressor learns from all its data at once",
+        "DistanceRegressor",
+        "sample",
+    )
     refused(DistanceRegressor(**cases.FAST, missing="level"), "numbers only", "missing=", "in memory")
-    refused(DistanceRegressor(**cases.FAST, loss="huber", solver="newton"), "Newton needs all rows", "FirstOrder", '"auto"')
+    refused(
+        DistanceRegressor(**cases.FAST, loss="huber", solver="reference"),
+        "Reference needs all rows",
+        "FirstOrder learn",
+        '"auto"',
+    )
     assert_refused(
         lambda: in_blocks({"n_knots": 15, "alpha": 1.0}, memory_limit="1 MB"),
         "second moments of",

@@ -24,8 +24,9 @@ from semimetric import (
 from semimetric._types import Pairs, Triplets
 from semimetric.embeddings.directions import Directions, fit_directions
 from semimetric.embeddings.discriminants import discriminants
+from semimetric.evidence import Compared
 from semimetric.fitting import columns_of, ends
-from semimetric.margins import Compared, prior
+from semimetric.margins import prior
 from semimetric.recipe import Recipe
 from semimetric.schema import Schema
 from semimetric.task import build

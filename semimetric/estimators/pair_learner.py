@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_alpha, check_choice, check_judgements, check_weights
 from .._errors import InputError, NotSupportedError
 from .._types import ArrayLike, Floats, Pairs
-from ..margins import Judged
+from ..evidence import Judged
 from .tuples import TupleLearner
 
 __all__ = ["PairLearner"]
@@ -118,13 +118,12 @@ class PairLearner(ClassifierMixin, TupleLearner):
         used = weight > 0
         labels = check_judgements(y, len(checked), both=False)[used]
         check_judgements(labels, len(labels))
-        self.classes_ = np.array([-1, 1])
-        self.__dict__.pop("calibrator_", None)
         self._learn(recipe, Judged(checked.take(used), weight[used], labels), names)
         return self
 
     def _keep(self, extra: Floats) -> None:
-        self.threshold_ = float(extra[0])
+        self.classes_, self.threshold_ = np.array([-1, 1]), float(extra[0])
+        self.__dict__.pop("calibrator_", None)  # of an earlier fit
 
     def decision_function(self, pairs: ArrayLike) -> Floats:
         """Minus the distance, shape (n_pairs,): larger is more similar; `predict` compares it with -``threshold_``."""

@@ -12,6 +12,7 @@ from .._checks import check_distances, check_weights
 from .._errors import InputError, NotSupportedError
 from .._threads import one_blas_thread
 from .._types import ArrayLike, Floats, Pairs
+from ..distance import Semimetric
 from ..embeddings.groups import Groups
 from ..fitting import fit
 from ..group_selection import GroupChoices, choose_groups, without_joint
@@ -22,7 +23,7 @@ from ..programs.shapes import Shape
 from ..recipe import Recipe
 from ..schema import Names, Schema
 from ..selection import Choices, decide
-from ..solvers.base import Solver
+from ..solvers.base import Solution, Solver
 from ..streaming import Stream, check_streams
 from ..task import build, check_varied, make_task
 from .base import LearnedDistance
@@ -225,6 +226,14 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self.n_features_in_ = pairs.items.shape[1]
         self.__dict__.pop("_stream", None)
         self._record(*learned)
+
+    def _take(self, recipe: Recipe, n_features: int, semimetric: Semimetric, solution: Solution) -> None:
+        """Keep what was learned from parts, nothing being left to choose."""
+        self.recipe_, self.choices_, self.group_choices_ = recipe, Choices(), GroupChoices()
+        self.n_features_in_ = n_features
+        for name in ("_stream", "feature_names_in_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        self._record(semimetric, solution)
 
     def predict(self, pairs: ArrayLike) -> Floats:
         """Learned distances, shape (n_pairs,): the same as `pair_distance`."""

@@ -11,18 +11,20 @@ from numpy.typing import NDArray
 from .._checks import check_choice, check_weights
 from .._threads import one_blas_thread
 from .._types import ArrayLike, Comparisons, Floats, Tuples
+from ..distance import Semimetric
 from ..embeddings.groups import Groups
-from ..group_selection import choose_groups, without_joint
+from ..evidence import Compared, Evidence
+from ..group_selection import GroupChoices, choose_groups, without_joint
 from ..group_sources import ComparedTuples
-from ..margin_selection import decide_margins
-from ..margins import Compared, Evidence, fit_margins
+from ..margin_selection import MarginChoices, decide_margins
+from ..margins import fit_margins, prepared
 from ..outside import warn_outside
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
 from ..programs.shapes import Shape
 from ..recipe import Recipe
 from ..schema import Names
-from ..solvers.base import Solver
+from ..solvers.base import Solution, Solver
 from ..task import check_varied
 from .base import LearnedDistance
 
@@ -109,8 +111,16 @@ class TupleLearner(LearnedDistance):
             self.recipe_, self.group_choices_ = choose_groups(
                 recipe.groups, singles, ComparedTuples(evidence, names), knots=knots
             )  # fmt: skip
-            semimetric, solution, extra = fit_margins(self.recipe_, evidence, names)
+            semimetric, solution, extra = fit_margins(prepared(self.recipe_, evidence, names), evidence, names)
         self.n_features_in_ = evidence.tuples.items.shape[1]
+        self._keep(extra)
+        self._record(semimetric, solution)
+
+    def _take(self, recipe: Recipe, n_features: int, semimetric: Semimetric, solution: Solution, extra: Floats) -> None:
+        """Keep what was learned from parts, nothing being left to choose."""
+        self.recipe_, self.choices_, self.group_choices_ = recipe, MarginChoices(), GroupChoices()
+        self.n_features_in_ = n_features
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         self._keep(extra)
         self._record(semimetric, solution)
 

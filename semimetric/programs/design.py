@@ -237,7 +237,11 @@ class RowsDesign(Design):
     def held(self) -> Design:
         probe = self.rows(slice(0, min(64, len(self)))).csr(self.embedding.n_columns)
         entries = probe.nnz / probe.shape[0] * len(self)
-        return MatrixDesign(self.csr()) if entries <= _HELD_ENTRIES else self
+        if entries > _HELD_ENTRIES:
+            return self
+        matrix = self.csr()
+        matrix.sum_duplicates()  # now: SciPy would sort it in the first product that needs it, and the next would round anew
+        return MatrixDesign(matrix)
 
 
 @dataclass(frozen=True, eq=False)
