@@ -53,9 +53,10 @@ def warn_beyond(recipe: Recipe, structure: Structure, counts: Integers, n_items:
 
 
 def distance(
-    recipe: Recipe, structure: Structure, task: Task, weights: Floats, delta: float, counts: Integers | None = None
-) -> Semimetric:
-    """The distance in the user's units, without directions and groups of directions whose weights are all 0.
+    recipe: Recipe, structure: Structure, task: Task, weights: Floats, delta: float, counts: Integers | None = None,
+    *, compact: bool = True,
+) -> Semimetric:  # fmt: skip
+    """The distance in the user's units, if ``compact`` without directions and their groups whose weights are all 0.
 
     ``counts`` are those of `beyond`: where they are not 0, the feature is clipped.
     """
@@ -67,7 +68,7 @@ def distance(
     epsilon = _outside_slopes(recipe, whole, w, structure.n_raw, delta)
     if counts is not None:
         epsilon = np.where(counts > 0, _least_slopes(whole, structure.n_raw, delta), epsilon)
-    embedding, w, directions, features = _compact(replace(structure, embedding=whole), w)
+    embedding, w, directions, features = (_compact if compact else _all)(replace(structure, embedding=whole), w)
     unit, power = task.unit, 2 if recipe.link == "sqrt" else 1
     probe = task.pairs.take(np.arange(min(_PROBES, len(task.pairs))))
     points = probe.items[probe.index]
@@ -109,6 +110,11 @@ def _name(function: DistanceFunction) -> str:
     return getattr(function.function, "__name__", type(function.function).__name__)
 
 
+def _all(structure: Structure, w: Floats) -> tuple[PairMap, Floats, Directions | None, Integers]:
+    """Everything, in the form of `_compact`."""
+    return structure.embedding, w, structure.directions, np.arange(structure.embedding.grid.n_features)
+
+
 def _compact(structure: Structure, w: Floats) -> tuple[PairMap, Floats, Directions | None, Integers]:
     """Leave out groups of directions that have no weight, and directions that no group uses; and the features kept.
 
@@ -119,7 +125,7 @@ def _compact(structure: Structure, w: Floats) -> tuple[PairMap, Floats, Directio
     raw = np.array([any(f < n_raw for f in g) for g in embedding.groups])
     keep = np.flatnonzero(used | raw)
     if structure.directions is None or len(keep) == len(embedding.groups) or not embedding.continuous:
-        return embedding, w, structure.directions, np.arange(embedding.grid.n_features)
+        return _all(structure, w)
     wanted = sorted({f for g in keep for f in embedding.groups[g]} | set(range(n_raw)))
     rows = np.array([f - n_raw for f in wanted if f >= n_raw], dtype=np.int64)
     old = structure.directions

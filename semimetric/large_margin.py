@@ -7,76 +7,37 @@ they are found again in a few passes, and each pass is a convex program, warm fr
 the mean distance to a target under the even L1 distance, to which every feature contributes equally: units play no part.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._errors import NotSupportedError
-from ._types import Floats, Integers, Pairs, Triplets
-from .assembly import distance
+from ._types import Floats, Integers
+from .crowds import Classes, Crowd, Gathered, LargeMargin, Neighbours, Setting, assembled, located_in
 from .distance import Semimetric
-from .embeddings.base import Items, PairMap
-from .embeddings.directions import Directions
+from .embeddings.base import PairMap
 from .embeddings.labelled import LABELLED, labelled_directions
 from .embeddings.warped import WarpedEmbedding
 from .evidence import spread_of
 from .fitting import Baseline, Terms, ends, make_terms
 from .guarantees import constrained
-from .neighbourhoods import Found, Neighbourhoods, search, search_index
-from .programs.design import Design
-from .programs.differences import DifferenceDesign
 from .programs.losses import resolve_loss
 from .programs.penalties import Linear, Penalty, Ridge
 from .programs.program import ConvexProgram
-from .programs.shared import SharedDesign, pair_rows
 from .recipe import Recipe
 from .schema import Schema
 from .solvers.auto import choose
 from .solvers.base import Solution, Status
-from .task import Structure, Task, build
+from .task import Structure, build
 
-__all__ = ["Classes", "LargeMargin", "Learned", "Pass", "learn", "structure_of"]
+__all__ = ["Classes", "LargeMargin", "Learned", "Pass", "learn", "learn_among", "program_of", "setting_of", "structure_of"]
 
 _MARGIN = 0.7  # of the mean distance to a target
 _SHARE = 0.3  # of the even distance that directions have, beside raw features
-_MANY = 30_000  # items, beyond which all distances take longer than an index
-_HELD = 1 << 28  # entries of pair rows held: 2 GiB
 _DRAWN = 4_000  # pairs that tell the spread of a feature
 _NEVER = 1e-3  # of the typical spread, for a feature that no drawn pair varies
-
-
-@dataclass(frozen=True)
-class LargeMargin:
-    """What the program asks for.
-
-    Parameters
-    ----------
-    n_targets, n_impostors : int
-        Nearest items of the own class, and of other classes, for every item.
-    mu : float in (0, 1]
-        Weight of the push against the pull.
-    n_passes : int
-    """
-
-    n_targets: int = 3
-    n_impostors: int = 6
-    mu: float = 1.0
-    n_passes: int = 3
-
-
-@dataclass(frozen=True, eq=False)
-class Classes:
-    """Items, their classes 0, 1, ... and weights that sum to 1."""
-
-    items: Floats
-    labels: Integers
-    weight: Floats
-
-    def take(self, rows: Integers) -> "Classes":
-        """Some of the items."""
-        return Classes(self.items[rows], self.labels[rows], self.weight[rows] / self.weight[rows].sum())
 
 
 class Pass(NamedTuple):
@@ -109,41 +70,33 @@ def structure_of(recipe: Recipe, classes: Classes, schema: Schema) -> Structure:
     return build(recipe, classes.items, schema)
 
 
-@dataclass(frozen=True, eq=False)
-class _Setting:
-    """All that the passes share."""
-
-    recipe: Recipe
-    rule: LargeMargin
-    structure: Structure
-    classes: Classes
-    located: Items
-    base: Baseline
-
-    @property
-    def embedding(self) -> PairMap:
-        return self.structure.embedding
-
-
 def learn(recipe: Recipe, rule: LargeMargin, structure: Structure, classes: Classes, start: Floats | None = None) -> Learned:
     """All passes; ``start`` are weights to begin from, such as those of a stronger penalty.
 
     Ctrl-C ends the passes: what was reached is returned, with the status INTERRUPTED in its last solution.
     """
-    setting, first = _setting(recipe, rule, structure, classes)
-    weights, passes, found = _run(setting, start, first)
-    return Learned(_assembled(setting, weights), passes, np.column_stack(found.impostors), found.triplets())
+    crowd = Gathered(classes, located_in(structure, classes.items))
+    d, passes, near = learn_among(recipe, rule, structure, crowd, start)
+    return Learned(d, passes, np.column_stack(near.found.impostors), near.found.triplets())
 
 
-def _setting(recipe: Recipe, rule: LargeMargin, structure: Structure, classes: Classes) -> tuple[_Setting, Found]:
+def learn_among(
+    recipe: Recipe, rule: LargeMargin, structure: Structure, crowd: Crowd, start: Floats | None = None
+) -> tuple[Semimetric, tuple[Pass, ...], Any]:
+    """`learn` of items wherever they are: the distance, the passes, and the neighbours of the last one."""
+    setting, first = setting_of(recipe, rule, structure, crowd)
+    weights, passes, near = _run(setting, crowd, start, first)
+    return assembled(setting, weights, crowd.example), passes, near
+
+
+def setting_of(recipe: Recipe, rule: LargeMargin, structure: Structure, crowd: Crowd) -> tuple[Setting, Neighbours]:
     """The setting, whose unit is the margin, and neighbours under the even distance, which has no unit."""
     if not structure.embedding.holds_tables:
         raise NotSupportedError("a group's table is too large to be held, as its neighbours' rows must; use fewer knots")
-    located = structure.embedding.locate(_features(structure.directions, classes.items))
-    even = _Setting(recipe, rule, structure, classes, located, _baseline(structure, _even(structure, classes, recipe)))
-    found = _found(even, structure.embedding.prior(even.base.slopes))
-    slopes = even.base.slopes / (_MARGIN * _mean_target(found))
-    return replace(even, base=_baseline(structure, slopes)), found
+    even = Setting(recipe, rule, structure, _baseline(structure, _even(structure, crowd, recipe)))
+    first = crowd.neighbours(even, structure.embedding.prior(even.base.slopes))
+    slopes = even.base.slopes / (_MARGIN * first.sums.mean_target)
+    return replace(even, base=_baseline(structure, slopes)), first
 
 
 def _baseline(structure: Structure, slopes: Floats) -> Baseline:
@@ -151,14 +104,9 @@ def _baseline(structure: Structure, slopes: Floats) -> Baseline:
     return Baseline(slopes, 1.0 / np.maximum(slopes * len(structure.embedding.groups), 1e-300))
 
 
-def _features(directions: Directions | None, items: Floats) -> Floats:
-    return directions.append(items) if directions else items
-
-
-def _even(structure: Structure, classes: Classes, recipe: Recipe) -> Floats:
+def _even(structure: Structure, crowd: Crowd, recipe: Recipe) -> Floats:
     """Slopes of the L1 distance to which all raw features contribute equally, and all directions; its mean is about 1."""
-    rng = np.random.default_rng(recipe.random_state)
-    drawn = Pairs(classes.items, rng.integers(0, len(classes.items), (_DRAWN, 2)))
+    drawn = crowd.drawn(_DRAWN, recipe.random_state)
     spread = spread_of(structure, ends(structure), drawn, np.full(_DRAWN, 1.0 / _DRAWN), recipe.n_jobs, least=_NEVER)
     raw = np.array([any(f < structure.n_raw for f in g) for g in structure.embedding.groups])
     share = np.zeros(len(spread))
@@ -169,34 +117,17 @@ def _even(structure: Structure, classes: Classes, recipe: Recipe) -> Floats:
     return share / spread
 
 
-def _mean_target(found: Found) -> float:
-    """Over targets that differ from their item: identical items say nothing about scale."""
-    distances = found.near_distances[found.near >= 0]
-    apart = distances[distances > 0]
-    return float(apart.mean()) if len(apart) else 1.0  # of random pairs
-
-
-def _found(setting: _Setting, weights: Floats) -> Found:
-    """Targets and impostors under the current weights; of many items, by the index of this package."""
-    rule, classes = setting.rule, setting.classes
-    if len(classes.labels) > _MANY:
-        n_jobs = setting.recipe.n_jobs
-        return search_index(
-            _assembled(setting, weights), classes.items, classes.labels, rule.n_targets, rule.n_impostors, n_jobs
-        )  # fmt: skip
-    hoods = Neighbourhoods(setting.embedding, setting.located, setting.classes.labels, setting.recipe.n_jobs)
-    return search(hoods, weights, setting.rule.n_targets, setting.rule.n_impostors)
-
-
-def _run(setting: _Setting, start: Floats | None, first: Found) -> tuple[Floats, tuple[Pass, ...], Found]:
+def _run(
+    setting: Setting, crowd: Crowd, start: Floats | None, first: Neighbours
+) -> tuple[Floats, tuple[Pass, ...], Neighbours]:
     """The weights after all passes, the passes, and the neighbours of the last one; ``first`` are those of the prior."""
     terms = make_terms(setting.recipe, setting.structure, setting.base)
     weights = np.maximum(terms.columns.prior if start is None else start, terms.lower)
     passes: list[Pass] = []
     for _ in range(setting.rule.n_passes):
         try:
-            found = _found(setting, weights) if passes or start is not None else first
-            program = constrained(setting.recipe, setting.structure, _program(setting, found, terms), terms.unseen)
+            near = crowd.neighbours(setting, weights) if passes or start is not None else first
+            program = constrained(setting.recipe, setting.structure, program_of(setting, near, terms), terms.unseen)
             solver, reason = choose(setting.recipe.solver, program)
             before = program.objective(weights)
             solution = solver.solve(program, start=weights, verbose=setting.recipe.verbose)
@@ -214,24 +145,21 @@ def _run(setting: _Setting, start: Floats | None, first: Found) -> tuple[Floats,
         passes.append(Pass(len(program.y), violated, before, solution.objective, solution))
         if solution.status is Status.INTERRUPTED:
             break
-    return weights, tuple(passes), found
+    return weights, tuple(passes), near
 
 
 def _norms(program: ConvexProgram) -> Floats:
     return program.design.absolute.rmatvec(program.sample_weight)
 
 
-def _program(setting: _Setting, found: Found, terms: Terms) -> ConvexProgram:
-    recipe, rule = setting.recipe, setting.rule
-    triplets = found.triplets()
-    anchor = setting.classes.weight[triplets[:, 0]]
-    weight = anchor / anchor.sum()
-    design = _design(setting, found, triplets)
+def program_of(setting: Setting, near: Neighbours, terms: Terms) -> ConvexProgram:
+    """The program of one pass."""
+    recipe, rule, weight = setting.recipe, setting.rule, near.weight
     penalties = _penalties(recipe, setting.embedding)
     if rule.mu < 1.0:
-        penalties = (*penalties, Linear((1.0 - rule.mu) / rule.mu * _pull(setting, found)))
-    loss = resolve_loss(recipe.loss, margins=True)
-    return ConvexProgram(design, -np.ones(len(triplets)), weight, loss, penalties, terms.columns, terms.lower)
+        penalties = (*penalties, Linear((1.0 - rule.mu) / rule.mu * near.sums.mean_pull))
+    loss, y = resolve_loss(recipe.loss, margins=True), -np.ones(len(weight))
+    return ConvexProgram(near.design(), y, weight / weight.sum(), loss, penalties, terms.columns, terms.lower)
 
 
 def _penalties(recipe: Recipe, embedding: PairMap) -> tuple[Penalty, ...]:
@@ -239,28 +167,3 @@ def _penalties(recipe: Recipe, embedding: PairMap) -> tuple[Penalty, ...]:
     if recipe.penalty == "auto" and isinstance(embedding, WarpedEmbedding):
         return (Ridge(recipe.alpha),)
     return recipe.penalties(embedding)
-
-
-def _design(setting: _Setting, found: Found, triplets: Integers) -> Design:
-    left, right = found.pairs
-    if len(left) * setting.embedding.n_columns > _HELD:
-        of = Triplets(setting.classes.items, triplets)
-        return DifferenceDesign.of(setting.embedding, of, setting.structure.directions, setting.recipe.n_jobs)
-    pairs = pair_rows(setting.embedding, setting.located, left, right)
-    return SharedDesign.of_triplets(pairs, *found.rows(), setting.recipe.n_jobs)
-
-
-def _pull(setting: _Setting, found: Found) -> Floats:
-    """Weighted mean of the rows of the target pairs."""
-    i, j = np.nonzero(found.near >= 0)
-    rows = pair_rows(setting.embedding, setting.located, i, found.near[i, j])
-    weight = setting.classes.weight[i]
-    return np.asarray(rows.T @ (weight / weight.sum()))
-
-
-def _assembled(setting: _Setting, weights: Floats) -> Semimetric:
-    """The distance in units of the margin."""
-    terms = make_terms(setting.recipe, setting.structure, setting.base)
-    pairs = Pairs(setting.classes.items, np.array([[0, 0]], dtype=np.int64))
-    task = Task(pairs, np.zeros(1), np.ones(1), None, 1.0, None)
-    return distance(setting.recipe, setting.structure, task, weights, terms.delta)

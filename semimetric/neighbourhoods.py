@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ._kernels.simplex import Located
 from ._threads import blocks
 from ._types import Floats, Integers
-from .distance import Semimetric
 from .embeddings.base import Items, PairMap
 from .neighbors.index import NeighborIndex
 
@@ -105,33 +104,33 @@ def search(hoods: Neighbourhoods, weights: Floats, n_targets: int, n_impostors: 
     return Found(near, far, distances)
 
 
-def search_index(
-    d: Semimetric, items: Floats, labels: Integers, n_targets: int, n_impostors: int, n_jobs: int | None = None
-) -> Found:
-    """`search` of many items, by an exact index of all of them with a filter for every class.
+def search_index(index: NeighborIndex, raw: Any, rows: Integers, labels: Integers, n_targets: int, n_impostors: int) -> Found:
+    """`search` for some of many items, by an exact index of all of them with a filter for every class.
 
     Parameters
     ----------
-    d : Semimetric
-    items : ndarray of shape (n, n_features)
-        Encoded, as `Schema.encode` gives them.
-    labels : ndarray of shape (n,)
+    index : NeighborIndex
+        Of all items; their ids are 0, 1, ...
+    raw : array-like of shape (n, n_features)
+        The items whose neighbours are asked for, as the index takes them.
+    rows : ndarray of shape (n,)
+        Their ids.
+    labels : ndarray of shape (n_items,)
+        Of all items.
     n_targets, n_impostors : int
-    n_jobs : int or None
     """
-    raw, n = d.schema.decode(items), len(items)
-    index = NeighborIndex(d, n_jobs=n_jobs).fit(raw)
+    n = len(rows)
     near, far = np.full((n, n_targets), -1, np.int64), np.full((n, n_impostors), -1, np.int64)
     distances = np.full((n, n_targets), np.inf)
-    for c in np.unique(labels):
-        mask = labels == c
-        own = np.flatnonzero(mask)
-        k = min(n_targets, len(own) - 1)
+    for c in np.unique(labels[rows]):
+        mask, own = labels == c, np.flatnonzero(labels[rows] == c)
+        members = int(mask.sum())
+        k = min(n_targets, members - 1)
         if k:
-            at, rows = index.kneighbors(raw[own], k + 1, where=mask)
-            keep = _but_itself(rows, own)
-            near[own, :k], distances[own, :k] = rows[keep].reshape(-1, k), at[keep].reshape(-1, k)
-        k = min(n_impostors, n - len(own))
+            at, ids = index.kneighbors(raw[own], k + 1, where=mask)
+            keep = _but_itself(ids, rows[own])
+            near[own, :k], distances[own, :k] = ids[keep].reshape(-1, k), at[keep].reshape(-1, k)
+        k = min(n_impostors, len(labels) - members)
         if k:
             far[own, :k] = index.kneighbors(raw[own], k, where=~mask)[1]
     return Found(near, far, distances)

@@ -14,9 +14,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 import semimetric as sm
-from semimetric import InputError, LargeMarginLearner, NotSupportedError, SemimetricClassifier, SemimetricWarning
+from semimetric import InputError, LargeMarginLearner, NotSupportedError, SemimetricClassifier, SemimetricWarning, crowds
 from semimetric import large_margin as lm
 from semimetric._types import Pairs
+from semimetric.crowds import Gathered, located_in
 from semimetric.evidence import spread_of
 from semimetric.large_margin import Classes, LargeMargin
 from semimetric.large_margin_selection import LargeMarginChoice, LargeMarginChoices
@@ -41,8 +42,10 @@ def setting(tables="warped", mu=1.0, penalty="ridge", loss="squared_hinge", rows
         n_knots=3, tables=tables, penalty=penalty, alpha=1e-2, loss=sm.Hinge() if loss == "hinge" else SquaredHinge()
     )
     structure = lm.structure_of(recipe, classes, Schema.numeric([f"x{k}" for k in range(4)]))
-    made, _ = lm._setting(recipe, LargeMargin(mu=mu), structure, classes)
-    return made, lm.make_terms(recipe, structure, made.base)
+    crowd = Gathered(classes, located_in(structure, classes.items))
+    made, _ = lm.setting_of(recipe, LargeMargin(mu=mu), structure, crowd)
+    terms = lm.make_terms(recipe, structure, made.base)
+    return crowd.neighbours(made, terms.columns.prior), terms
 
 
 @pytest.mark.filterwarnings("ignore:Solution.Reference")
@@ -50,8 +53,8 @@ def setting(tables="warped", mu=1.0, penalty="ridge", loss="squared_hinge", rows
 @pytest.mark.parametrize("mu", [1.0, 0.5])
 @pytest.mark.parametrize(("loss", "penalty"), [("squared_hinge", "ridge"), ("hinge", "ridge"), ("hinge", None)])
 def test_the_program_agrees_with_cvxpy(tables, mu, loss, penalty):
-    made, terms = setting(tables, mu, penalty, loss)
-    program = lm._program(made, lm._found(made, terms.columns.prior), terms)
+    near, terms = setting(tables, mu, penalty, loss)
+    program = lm.program_of(near.setting, near, terms)
     assert isinstance(program.loss, Hinge if loss == "hinge" else SquaredHinge)
     solver = InteriorPoint(tol=1e-8) if loss == "hinge" else Newton(tol=1e-10)
     ours, reference = solver.solve(program), Reference().solve(program)
@@ -61,11 +64,10 @@ def test_the_program_agrees_with_cvxpy(tables, mu, loss, penalty):
 
 
 def test_the_objective_is_that_of_the_docstring():
-    made, terms = setting(mu=0.25, penalty=None)
-    found = lm._found(made, terms.columns.prior)
-    program = lm._program(made, found, terms)
-    w = RNG.random(made.embedding.n_columns)
-    d = made.embedding.pairwise(made.located, made.located, w)
+    near, terms = setting(mu=0.25, penalty=None)
+    program, found, embedding = lm.program_of(near.setting, near, terms), near.found, near.setting.embedding
+    w = RNG.random(embedding.n_columns)
+    d = embedding.pairwise(near.located, near.located, w)
     i, j, l = found.triplets().T  # noqa: E741 - as in the formula
     push = (np.maximum(1 + d[i, j] - d[i, l], 0) ** 2 / 2).mean()
     pull = np.mean([d[a, b] for a, row in enumerate(found.near) for b in row if b >= 0])
@@ -250,13 +252,13 @@ def test_a_refitted_transformer_forgets():
 def test_an_interruption_between_passes_keeps_what_was_reached(monkeypatch):
     calls = []
 
-    def stop(*args, real=lm.search, **keywords):
+    def stop(*args, real=crowds.search, **keywords):
         calls.append(1)
         if len(calls) == 2:  # for the first pass, and then
             raise KeyboardInterrupt
         return real(*args, **keywords)
 
-    monkeypatch.setattr(lm, "search", stop)
+    monkeypatch.setattr(crowds, "search", stop)
     model = learned(n_passes=5)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
@@ -267,13 +269,13 @@ def test_an_interruption_between_passes_keeps_what_was_reached(monkeypatch):
 
 def test_rows_too_many_to_hold_are_made_as_they_are_needed(monkeypatch):
     held = learned().fit(X, Y)
-    monkeypatch.setattr(lm, "_HELD", 0)
+    monkeypatch.setattr(crowds, "_HELD", 0)
     assert_allclose(learned().fit(X, Y).semimetric_.weights, held.semimetric_.weights, rtol=1e-4, atol=1e-6)
 
 
 def test_many_items_are_searched_by_the_index(monkeypatch):
     brute = learned().fit(X, Y)
-    monkeypatch.setattr(lm, "_MANY", 0)
+    monkeypatch.setattr(crowds, "_MANY", 0)
     assert_allclose(learned().fit(X, Y).semimetric_.weights, brute.semimetric_.weights, rtol=1e-5, atol=1e-9)
 
 

@@ -33,7 +33,7 @@ neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.list
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index
 neighbors.shards neighbors.sharded neighbors.shard_search neighbors.transformer
 recipe task guarantees assembly repairs part_design fitting streaming selection evidence part_evidence margins margin_selection
-neighbourhoods large_margin voting large_margin_selection group_screening group_sources group_selection
+neighbourhoods crowds large_margin voting large_margin_selection group_screening group_sources group_selection
 explanations shape_functions
 machines.rows machines.weights machines.problems machines.dual machines.pegasos machines.learning machines.calibration
 estimators.base estimators.regressor estimators.approximator estimators.tuples

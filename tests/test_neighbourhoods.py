@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from semimetric import Semimetric, neighbourhoods
+from semimetric import NeighborIndex, Semimetric, neighbourhoods
 from semimetric.embeddings.pairs import PairEmbedding
 from semimetric.embeddings.warped import WarpedEmbedding
 from semimetric.grids import Grid
@@ -57,7 +57,8 @@ def test_the_index_finds_the_same():
     items = np.vstack([ITEMS, ITEMS[:4]])  # some twice
     labels = np.r_[LABELS, LABELS[:4]]
     brute = search(Neighbourhoods(embedding, embedding.locate(items), labels), w, 3, 5)
-    found = search_index(d, items, labels, 3, 5)
+    index = NeighborIndex(d).fit(items)
+    found = search_index(index, items, np.arange(len(items)), labels, 3, 5)
     assert_allclose(found.near_distances, brute.near_distances)
     every = d.pairwise(items)
     for side, other in ((found.near, brute.near), (found.far, brute.far)):
