@@ -38,7 +38,7 @@ from .streaming import Stream, check_sums_impose, few_pairs
 from .task import Structure, Task, build, check_varied, make_task
 from .tuple_blocks import Asked, Survey, TuplePart, TupleTable, read_tuples, survey_of
 
-__all__ = ["asked_of", "check_choices_made", "check_learns", "fit_parts", "said"]
+__all__ = ["asked_of", "check_by_sums", "check_choices_made", "check_learns", "fit_parts", "said"]
 
 _BY_SUMS = (Gram, Newton, InteriorPoint, FirstOrder)  # they ask for products and second moments alone
 _SAMPLE = "fit on a sample, and take"
@@ -83,7 +83,7 @@ def check_learns(model: Any) -> Recipe:
     margins = isinstance(model, TupleLearner)
     check_choices_made(model, ("auto", "discriminant") if margins else ())
     recipe = model._recipe()
-    _check_sums(recipe, resolve_loss(recipe.loss, margins=margins))
+    check_by_sums(recipe, resolve_loss(recipe.loss, margins=margins))
     return recipe
 
 
@@ -106,7 +106,7 @@ def check_choices_made(model: Any, chosen_by_all: tuple[str, ...]) -> None:
         raise NotSupportedError(f"groups={model.groups!r} compares candidates on data held out; {_SAMPLE} the groups_")
 
 
-def _check_sums(recipe: Recipe, loss: Loss) -> None:
+def check_by_sums(recipe: Recipe, loss: Loss) -> None:
     """Refuse what needs all rows at once."""
     check_sums_impose(recipe, "learning from parts", "on a sample that fits into memory")
     solver = resolve_solver(recipe.solver)

@@ -7,6 +7,7 @@ Parts are chunks of Dask arrays, partitions of Dask frames, row groups of Parque
 worker sees. Dask comes with the extra ``distributed``.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,12 +26,15 @@ from .blocks import parse_memory
 from .cluster import Cluster, connect
 from .distance import Semimetric
 from .estimators.base import LearnedDistance
+from .estimators.large_margin import LargeMarginLearner
+from .label_fitting import check_learns_labels, fit_labelled, item_bytes
+from .labelled_blocks import LabelledPart, LabelledTable, column_named, features_of, labelled_parts, loaded
 from .neighbors.ids import check_ids
 from .neighbors.shard_search import graph, nearest, within
 from .neighbors.sharded import ItemPart, ShardedIndex, build_shards
 from .neighbors.shards import Shard, places_of
 from .pairwise_files import write_pairwise
-from .sources import columns_needed, item_rows, named_in, names_of, rows_of, tuple_parts
+from .sources import columns_needed, item_rows, named_in, names_of, rows_of, tuple_parts, width_of
 from .tuple_blocks import Asked, TuplePart, TupleTable, tuple_columns
 
 __all__ = [
@@ -48,22 +52,38 @@ __all__ = [
 M = TypeVar("M", bound=LearnedDistance)
 
 
-def fit(client: Any, model: M, pairs: Any, y: Any = None, sample_weight: Any = None, *, block_size: str | int = "256 MiB") -> M:
-    """Learn from pairs on a cluster; ``model`` is fitted and returned.
+def fit(
+    client: Any,
+    model: M,
+    pairs: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    block_size: str | int = "256 MiB",
+    scratch: str | os.PathLike[str] | None = None,
+) -> M:
+    """Learn from pairs, triplets, quadruplets or labelled items on a cluster; ``model`` is fitted and returned.
 
     Squared losses by second moments that add up along a tree of the parts: the same parts give the same bits on any number of
-    workers, and here. Other losses by `FirstOrder`: the workers keep their rows, weights go out and products come back.
+    workers, and here. Other losses by the solver that ``fit`` takes, or `FirstOrder` if that is given: the workers keep their
+    rows, weights go out, and products, or second moments, come back. `LargeMarginLearner` finds targets and impostors of
+    every part on the workers, in a `ShardedIndex` of all items.
 
     Parameters
     ----------
     client : distributed.Client
-    model : DistanceRegressor
+    model : DistanceRegressor, PairLearner, TripletLearner, QuadrupletLearner or LargeMarginLearner
         As in `semimetric.out_of_core.fit`; row numbers of its ``preprocessor`` need all items on every worker.
-    pairs : Dask array of shape (n_pairs, 2, n_features) or (n_pairs, 2), Dask frame, or what `semimetric.out_of_core.fit` takes
-    y : Dask array of shape (n_pairs,), NumPy array, or name of a column of ``pairs``
+    pairs : Dask array of shape (n, size, n_features) or (n, size), Dask frame, or what `semimetric.out_of_core.fit` takes
+        For LargeMarginLearner of shape (n, n_features).
+    y : Dask array of shape (n,), NumPy array, or name of a column of ``pairs``
+        Classes of items come to the client, and go to every worker.
     sample_weight : as y, or None
     block_size : str or int
         Bytes of work of a part, where ``pairs`` are not in parts yet.
+    scratch : path-like or None
+        Folder that every worker sees, for the index of labelled items while they are learned from; by default that of this
+        system, which does where all workers are on this machine.
 
     Raises
     ------
@@ -72,6 +92,8 @@ def fit(client: Any, model: M, pairs: Any, y: Any = None, sample_weight: Any = N
     InputError
         If a part cannot be used, naming it; if the scheduler is not there, or lengths of chunks are unknown.
     """
+    if isinstance(model, LargeMarginLearner):
+        return _fit_labelled(Cluster(client), model, pairs, y, sample_weight, parse_memory(block_size), scratch)
     check_learns(model)
     engine = Cluster(client)
     items, asked = _here(model.preprocessor), asked_of(model)
@@ -82,6 +104,23 @@ def fit(client: Any, model: M, pairs: Any, y: Any = None, sample_weight: Any = N
         parts, table = tuple_parts(pairs, y, sample_weight, items, asked, limit=parse_memory(block_size))
     with one_blas_thread():
         return fit_parts(engine, model, parts, table)
+
+
+def _fit_labelled(engine: Cluster, model: Any, X: Any, y: Any, weight: Any, limit: int, scratch: Any) -> Any:
+    """Classes and weights come here: one of each an item."""
+    check_learns_labels(model)
+    if not _is_dask(X):
+        parts, table = labelled_parts(X, y, weight, max(limit // 2 // item_bytes(model, width_of(X)), 1))
+    else:
+        named = [column_named(values) for values in (y, weight)]
+        if hasattr(X, "columns"):
+            names = features_of(list(map(str, X.columns)), named, "X")
+        else:
+            names = tuple(f"x{k}" for k in range(X.shape[1])) if X.ndim == 2 else ()
+        chunks = item_parts(X, limit)  # refuses what has other dimensions
+        parts, table = [LabelledPart(p.name, p.pieces[0]) for p in chunks], LabelledTable(names, *named)
+    with one_blas_thread():
+        return fit_labelled(engine, model, parts, table, loaded(_here(y)), loaded(_here(weight)), scratch)
 
 
 def transform(client: Any, embedding: Any, X: Any, *, block_size: str | int = "256 MiB") -> Any:

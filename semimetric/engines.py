@@ -66,6 +66,10 @@ class Engine(ABC):
     def kept(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
         """Parts that stand for ``function(part, *share)``: kept where the engine has room for all, else made again."""
 
+    def stored(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
+        """`kept`, but never made again while the engine is whole: for what takes long to make and little to hold."""
+        return self.kept(function, parts, *share)
+
 
 class Here(Engine):
     """In the calling process, one part after the other, within ``limit`` bytes."""
@@ -84,6 +88,10 @@ class Here(Engine):
     def kept(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
         """Nothing is kept: every part is made when it is asked for."""
         return [_Made(function, part, share) for part in parts]
+
+    def stored(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
+        """In memory."""
+        return list(self.each(function, parts, *share))
 
 
 class _Made:

@@ -10,9 +10,9 @@ import numpy as np
 from ._types import Floats, Integers
 from .distance import Semimetric
 
-__all__ = ["Explanation", "importances"]
+__all__ = ["MOST_PAIRS", "Explanation", "importances"]
 
-_MOST = 20_000  # pairs, and
+MOST_PAIRS = 20_000  # pairs, and
 _ITEMS = 500  # items that tell what directions are made of
 
 
@@ -29,7 +29,7 @@ def importances(d: Semimetric, items: Floats, pairs: Integers) -> Floats:
     pairs : ndarray of shape (n_pairs, 2)
         Rows of items.
     """
-    pairs = pairs[:: max(len(pairs) // _MOST, 1)]
+    pairs = pairs[:: max(len(pairs) // MOST_PAIRS, 1)]
     raw = d.schema.decode(items)
     terms = d.contributions(raw[pairs[:, 0]], raw[pairs[:, 1]])
     total = terms.sum(axis=1)

@@ -32,11 +32,22 @@ from .solvers.auto import choose
 from .solvers.base import Solution, Status
 from .task import Structure, build
 
-__all__ = ["Classes", "LargeMargin", "Learned", "Pass", "learn", "learn_among", "program_of", "setting_of", "structure_of"]
+__all__ = [
+    "N_DRAWN",
+    "Classes",
+    "LargeMargin",
+    "Learned",
+    "Pass",
+    "learn",
+    "learn_among",
+    "program_of",
+    "setting_of",
+    "structure_of",
+]
 
 _MARGIN = 0.7  # of the mean distance to a target
 _SHARE = 0.3  # of the even distance that directions have, beside raw features
-_DRAWN = 4_000  # pairs that tell the spread of a feature
+N_DRAWN = 4_000  # pairs that tell the spread of a feature
 _NEVER = 1e-3  # of the typical spread, for a feature that no drawn pair varies
 
 
@@ -106,8 +117,8 @@ def _baseline(structure: Structure, slopes: Floats) -> Baseline:
 
 def _even(structure: Structure, crowd: Crowd, recipe: Recipe) -> Floats:
     """Slopes of the L1 distance to which all raw features contribute equally, and all directions; its mean is about 1."""
-    drawn = crowd.drawn(_DRAWN, recipe.random_state)
-    spread = spread_of(structure, ends(structure), drawn, np.full(_DRAWN, 1.0 / _DRAWN), recipe.n_jobs, least=_NEVER)
+    drawn = crowd.drawn(N_DRAWN, recipe.random_state)
+    spread = spread_of(structure, ends(structure), drawn, np.full(N_DRAWN, 1.0 / N_DRAWN), recipe.n_jobs, least=_NEVER)
     raw = np.array([any(f < structure.n_raw for f in g) for g in structure.embedding.groups])
     share = np.zeros(len(spread))
     for members, part in ((raw, 1.0 if raw.all() else 1.0 - _SHARE), (~raw, 1.0 if not raw.any() else _SHARE)):

@@ -6,6 +6,7 @@ The limit is for what blocks and sums take, besides what the process holds alrea
 calls with a Dask client first, in `semimetric.distributed`; both do the same work in the same order.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,35 +22,52 @@ from .blocks import parse_memory
 from .distance import Semimetric
 from .engines import Here
 from .estimators.base import LearnedDistance
+from .estimators.large_margin import LargeMarginLearner
+from .label_fitting import check_learns_labels, fit_labelled, item_bytes
+from .labelled_blocks import labelled_parts, loaded
 from .neighbors.shard_search import nearest
 from .neighbors.shards import places_of
 from .pairwise_files import write_pairwise
-from .sources import is_parquet, item_rows, tuple_parts
+from .sources import item_rows, tuple_parts, width_of
 
 __all__ = ["fit", "kneighbors", "pairwise", "transform"]
 
 M = TypeVar("M", bound=LearnedDistance)
 
 
-def fit(model: M, pairs: Any, y: Any = None, sample_weight: Any = None, *, memory_limit: str | int = "1 GiB") -> M:
-    """Learn from pairs that need not fit into memory; ``model`` is fitted and returned.
+def fit(
+    model: M,
+    pairs: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    memory_limit: str | int = "1 GiB",
+    scratch: str | os.PathLike[str] | None = None,
+) -> M:
+    """Learn from pairs, triplets, quadruplets or labelled items that need not fit into memory; ``model`` is fitted, returned.
 
-    Two passes for the squared loss: the first finds the range of the items and the sample of them that knots are placed
-    among, the same as `DistanceRegressor.fit` takes, and checks everything; the second adds up second moments. Other losses
-    are learned by `FirstOrder`, which reads the pairs twice in every iteration.
+    A first pass finds the range of the items and the sample of them that knots are placed among, the same as ``fit`` takes,
+    and checks everything. Least squares then needs one more, which adds up second moments. Other losses are learned by the
+    solver that ``fit`` takes, or by `FirstOrder` if that is given: what it needs, products with the rows and second moments,
+    takes a pass each. `LargeMarginLearner` searches a `ShardedIndex` for targets and impostors.
 
     Parameters
     ----------
-    model : DistanceRegressor
-        With numbers for ``n_knots`` and ``alpha``. Its ``preprocessor`` may be mapped, or the path of a .npy file.
-    pairs : array of shape (n_pairs, 2, n_features), or path
-        Such an array, or row numbers (n_pairs, 2) of the ``preprocessor``: in memory, mapped, or as the path of a .npy file;
-        or the path of a Parquet file or a folder of them, with columns ``left.NAME`` and ``right.NAME`` of every feature, or
-        ``left`` and ``right`` that hold row numbers.
-    y : array of shape (n_pairs,), path of a .npy file, or name of a column
+    model : DistanceRegressor, PairLearner, TripletLearner, QuadrupletLearner or LargeMarginLearner
+        With numbers for ``n_knots`` and ``alpha``, and ``directions`` (``tables`` too) that are not found by comparing. The
+        ``preprocessor`` may be mapped, or the path of a .npy file.
+    pairs : array of shape (n, size, n_features), or path; for LargeMarginLearner of shape (n, n_features)
+        Such an array, or row numbers (n, size) of the ``preprocessor``: in memory, mapped, or as the path of a .npy file; or
+        the path of a Parquet file or a folder of them, with columns ``left.NAME`` and ``right.NAME`` of every feature (of
+        triplets ``i``, ``j``, ``l``; of quadruplets ``a``, ``b``, ``c``, ``e``), or ``left`` and ``right`` that hold row
+        numbers. Labelled items have a column a feature.
+    y : array of shape (n,), path of a .npy file, or name of a column
+        As the learner's ``fit`` takes it: none of triplets.
     sample_weight : as y, or None
     memory_limit : str or int
-        Bytes, or text such as "2 GiB".
+        Bytes, or text such as "2 GiB". Classes of items, their neighbours and triplets come on top: some 200 bytes an item.
+    scratch : path-like or None
+        Folder for the index of labelled items while they are learned from; that of the system by default.
 
     Raises
     ------
@@ -69,11 +87,16 @@ def fit(model: M, pairs: Any, y: Any = None, sample_weight: Any = None, *, memor
     True
     """
     limit = parse_memory(memory_limit)
+    if isinstance(model, LargeMarginLearner):
+        check_learns_labels(model)
+        parts, table = labelled_parts(pairs, y, sample_weight, max(limit // 2 // item_bytes(model, width_of(pairs)), 1))
+        with one_blas_thread():
+            return fit_labelled(Here(limit), model, parts, table, loaded(y), loaded(sample_weight), scratch)
     check_learns(model)
     asked = asked_of(model)
-    parts, table = tuple_parts(pairs, said(asked, y), sample_weight, model.preprocessor, asked, limit=limit)
+    tuples, common = tuple_parts(pairs, said(asked, y), sample_weight, model.preprocessor, asked, limit=limit)
     with one_blas_thread():
-        return fit_parts(Here(limit), model, parts, table)
+        return fit_parts(Here(limit), model, tuples, common)
 
 
 def transform(embedding: Any, X: Any, *, memory_limit: str | int = "1 GiB") -> Iterator[Any]:
@@ -90,7 +113,7 @@ def transform(embedding: Any, X: Any, *, memory_limit: str | int = "1 GiB") -> I
     ndarray or sparse matrix
         The rows of a block.
     """
-    for rows in item_rows(X, _item_size(_width(X), parse_memory(memory_limit))):
+    for rows in item_rows(X, _item_size(width_of(X), parse_memory(memory_limit))):
         try:
             yield embedding.transform(rows.read())
         except ValueError as error:
@@ -140,7 +163,7 @@ def kneighbors(
         For queries; answers are in memory.
     """
     places, found = places_of(folder), []
-    for rows in item_rows(X, _item_size(_width(X), parse_memory(memory_limit))):
+    for rows in item_rows(X, _item_size(width_of(X), parse_memory(memory_limit))):
         try:
             found.append(nearest(Here(), places, rows.read(), n_neighbors, algorithm=algorithm, n_candidates=n_candidates))
         except ValueError as error:
@@ -151,9 +174,3 @@ def kneighbors(
 def _item_size(n_features: int, limit: int) -> int:
     """Items a block: several copies, and what search makes of each."""
     return max(limit // (100 * n_features + 1000), 1)
-
-
-def _width(X: Any) -> int:
-    if is_parquet(X):
-        return len(item_rows(X, 1)[0].columns)  # type: ignore[attr-defined]
-    return int((np.load(X, mmap_mode="r") if isinstance(X, (str, Path)) else np.asanyarray(X)).shape[1])

@@ -22,6 +22,7 @@ __all__ = [
     "tuple_parts",
     "tuple_size",
     "tuples_of_rows",
+    "width_of",
 ]
 
 
@@ -144,3 +145,10 @@ def _check_shape(array: Any, there: Rows | None, asked: Asked) -> None:
         )
     if not len(array):
         raise InputError(f"there are 0 {called}; at least one is required")
+
+
+def width_of(X: Any) -> int:
+    """Columns of items."""
+    if is_parquet(X):
+        return len(item_rows(X, 1)[0].columns)  # type: ignore[attr-defined]
+    return int((np.load(X, mmap_mode="r") if isinstance(X, (str, Path)) else np.asanyarray(X)).shape[1])

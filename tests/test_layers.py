@@ -15,7 +15,7 @@ _errors _types _extras _checks _storage _threads engines blocks
 _kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
 _kernels.metric _kernels.vectors _kernels.interactions _kernels.ladders _kernels.descent _kernels.splines _kernels.additive
 _kernels.support _kernels.draws _kernels.mixture _kernels.triangles
-columns schema knots grids callables supervision datasets planar_datasets tuple_blocks sources
+columns schema knots grids callables supervision datasets planar_datasets tuple_blocks sources labelled_blocks
 embeddings.maps embeddings.identity embeddings.anchors embeddings.conic embeddings.separation
 embeddings.ranges embeddings.ladders embeddings.splines embeddings.orthogonal embeddings.additive
 embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
@@ -33,7 +33,7 @@ neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.list
 neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index
 neighbors.shards neighbors.sharded neighbors.shard_search neighbors.transformer
 recipe task guarantees assembly repairs part_design fitting streaming selection evidence part_evidence margins margin_selection
-neighbourhoods crowds large_margin voting large_margin_selection group_screening group_sources group_selection
+neighbourhoods crowds part_crowd large_margin voting large_margin_selection group_screening group_sources group_selection
 explanations shape_functions
 machines.rows machines.weights machines.problems machines.dual machines.pegasos machines.learning machines.calibration
 estimators.base estimators.regressor estimators.approximator estimators.tuples
@@ -42,7 +42,7 @@ estimators.large_margin estimators.classifier
 estimators.embedded_linear estimators.embedded_classifier estimators.embedded_regressor
 classifiers.support_pairs classifiers.boundary classifiers.support
 classifiers.mixture_prior classifiers.mixture_em classifiers.chains classifiers.pieces classifiers.dplm
-cluster block_fitting pairwise_files out_of_core distributed
+cluster block_fitting label_fitting pairwise_files out_of_core distributed
 persistence canvas plotting conic_plots explanation_plots embedding_plots shape_plots boundary_plots
 demo frames conditions item_columns commands search_commands
 mixed_tables label_commands cli __main__ __init__

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -14,13 +15,14 @@ from .._checks import check_alpha, check_choice, check_count, check_weights
 from .._errors import InputError, warn
 from .._threads import one_blas_thread
 from .._types import ArrayLike, Floats, Integers
+from ..distance import Semimetric
 from ..embeddings.groups import Groups
 from ..embeddings.labelled import LABELLED
 from ..explanations import importances
-from ..group_selection import choose_groups, without_joint
+from ..group_selection import GroupChoices, choose_groups, without_joint
 from ..group_sources import Labels
-from ..large_margin import Classes, LargeMargin, learn, structure_of
-from ..large_margin_selection import decide_large_margin
+from ..large_margin import Classes, LargeMargin, Pass, learn, structure_of
+from ..large_margin_selection import LargeMarginChoices, decide_large_margin
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
 from ..programs.shapes import Shape
@@ -194,11 +196,21 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
             )  # fmt: skip
             structure = structure_of(self.recipe_, classes, schema)
             learned = learn(self.recipe_, rule, structure, classes)
-        self.n_features_in_, self.passes_ = items.shape[1], learned.passes
-        self._first = items[:1]
-        self.feature_importances_ = importances(learned.semimetric, classes.items, learned.impostors)
-        self._record(learned.semimetric, learned.passes[-1].solution)
+        self._keep(learned.semimetric, learned.passes, importances(learned.semimetric, classes.items, learned.impostors), items)
         return self
+
+    def _take(
+        self, recipe: Recipe, semimetric: Semimetric, passes: tuple[Pass, ...], importances: Floats, items: Floats
+    ) -> None:
+        """Keep what was learned from parts, nothing being left to choose; ``items`` are some of the items."""
+        self.recipe_, self.choices_, self.group_choices_ = recipe, LargeMarginChoices(), GroupChoices()
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        self._keep(semimetric, passes, importances, items)
+
+    def _keep(self, semimetric: Semimetric, passes: tuple[Pass, ...], importances: Floats, items: Floats) -> None:
+        self.n_features_in_, self.passes_ = items.shape[1], passes
+        self._first, self.feature_importances_ = items[:1], importances
+        self._record(semimetric, passes[-1].solution)
 
     @property
     def _n_features_out(self) -> int:
@@ -238,12 +250,17 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
     def _labelled(self, items: Floats, y: ArrayLike, sample_weight: ArrayLike | None) -> Classes:
         if y is None:
             raise InputError("requires y to be passed, but the target y is None; give a class for every item")
+        used, codes, weight = self._coded(y, len(items), sample_weight)
+        return Classes(np.ascontiguousarray(items[used]), codes, weight[used])
+
+    def _coded(self, y: ArrayLike, n_items: int, sample_weight: ArrayLike | None) -> tuple[NDArray[np.bool_], Integers, Floats]:
+        """Which of the items count, the classes of these as numbers, and the weights of all; `classes_` is set."""
         labels = column_or_1d(y, warn=True)
         if not (labels.dtype == object and any(label is None for label in labels)):
             check_classification_targets(labels)
-        if len(labels) != len(items):
-            raise InputError(f"y has {len(labels)} classes for {len(items)} items; one for each item is required")
-        weight = check_weights(sample_weight, len(items))
+        if len(labels) != n_items:
+            raise InputError(f"y has {len(labels)} classes for {n_items} items; one for each item is required")
+        weight = check_weights(sample_weight, n_items)
         used = weight > 0
         try:
             self.classes_, codes = np.unique(labels[used], return_inverse=True)
@@ -255,7 +272,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         if counts.max() < 2:
             raise InputError("every class has one item, so none has a target; at least one class of two items is required")
         self._warn_of_small(counts)
-        return Classes(np.ascontiguousarray(items[used]), codes.astype(np.int64), weight[used])
+        return used, codes.astype(np.int64), weight
 
     def _warn_of_small(self, counts: Integers) -> None:
         small = np.flatnonzero(counts <= self.n_targets)

@@ -23,7 +23,7 @@ from .ids import check_ids, next_ids
 from .index import NeighborIndex
 from .shards import Place, Shard, check_root, distance_digest, read_shards, save_shard, sweep, switch
 
-__all__ = ["ItemPart", "ShardedIndex", "build_shards"]
+__all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +114,7 @@ class ShardedIndex:
         """Open what the folder says now."""
         self._distance, shards = read_shards(self.folder)
         self.shards = tuple(shards)
-        opened = [place.open() for place in self.places]
-        whole = opened[0].with_semimetric(opened[0].semimetric)
-        whole.segments_ = [segment for index in opened for segment in index.segments_]
-        self._whole: NeighborIndex = whole.set_params(n_jobs=self.n_jobs)
+        self._whole: NeighborIndex = joined(self.places).set_params(n_jobs=self.n_jobs)
 
     @property
     def places(self) -> list[Place]:
@@ -254,6 +251,18 @@ class ShardedIndex:
         switch(self.folder, self._distance, [s for s in new if s.n] or new[:1])
         self._open()
         return self
+
+
+def joined(places: Sequence[Place], semimetric: Semimetric | None = None) -> NeighborIndex:
+    """All shards as one index, under another distance of the same cells if one is given; codes are read once a process."""
+    opened = [place.open() for place in places]
+    whole = opened[0].with_semimetric(opened[0].semimetric if semimetric is None else semimetric)
+    segments = [segment for index in opened for segment in index.segments_]
+    if semimetric is not None:
+        _ = [segment.scan for segment in segments if segment.searchable]  # of the opened shards: the next distance shares it
+        segments = [segment.under(whole._oriented) for segment in segments]
+    whole.segments_ = segments
+    return whole
 
 
 def parts_of(rows: Sequence[Rows], ids: Any) -> list[ItemPart]:

@@ -41,7 +41,7 @@ __all__ = [
 
 FILE = "shards.smm"
 _KIND, _PREFIX = "ShardedIndex", "shard-"
-_OPENED = 64  # shards that a process keeps open; their items are mapped
+_OPENED = 1024  # shards that a process keeps open; their items are mapped
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ Matrix: TypeAlias = Floats | sparse.csr_array
 
 def pair_rows(embedding: PairMap, items: Items, left: Integers, right: Integers) -> Matrix:
     """Rows of A for pairs of located items: dense where the embedding makes dense rows, else CSR."""
+    if not len(left):
+        return np.zeros((0, embedding.n_columns))
     parts = [embedding.rows(items, left[b], items, right[b]) for b in blocks(len(left), _BLOCK)]
     if all(isinstance(part, DenseRows) for part in parts):
         return np.concatenate([part.values for part in parts])  # type: ignore[attr-defined]

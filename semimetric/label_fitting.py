@@ -1,0 +1,117 @@
+"""Learning from labelled items in parts: `LargeMarginLearner.fit` with neighbours searched in shards.
+
+labels -> survey (a sample of the items, drawn pairs) -> structure -> shards -> passes of search and solve
+"""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._errors import InputError, NotSupportedError
+from .block_fitting import check_by_sums, check_choices_made
+from .blocks import Rows
+from .crowds import LargeMargin, drawn_rows
+from .embeddings.labelled import LABELLED
+from .engines import Engine
+from .estimators.large_margin import LargeMarginLearner
+from .explanations import MOST_PAIRS, importances
+from .labelled_blocks import LabelledPart, LabelledTable, Said, read_said, survey_items
+from .large_margin import N_DRAWN, learn_among
+from .part_crowd import PartCrowd, build_places, stand_in
+from .programs.losses import resolve_loss
+from .recipe import Recipe
+from .schema import Schema
+from .task import build, check_varied
+
+__all__ = ["check_learns_labels", "fit_labelled", "item_bytes"]
+
+
+def check_learns_labels(model: LargeMarginLearner) -> tuple[Recipe, LargeMargin]:
+    """What to learn, if it can be learned from parts of labelled items.
+
+    Raises
+    ------
+    NotSupportedError
+    """
+    check_choices_made(model, ("auto", *LABELLED))
+    recipe, auto = model._recipe()
+    if "tables" in auto:
+        raise NotSupportedError(
+            'tables="auto" compares both on items held out; give "warped" or "full": fit on a sample, and take that of its '
+            "recipe_"
+        )
+    check_by_sums(recipe, resolve_loss(recipe.loss, margins=True))
+    return recipe, model._rule()
+
+
+def item_bytes(model: LargeMarginLearner, n_features: int) -> int:
+    """What an item takes while a part is worked on: rows of the pairs with its targets and impostors, and its vectors."""
+    knots = np.max(np.asarray(model.n_knots)) if isinstance(model.knots, str) else max(len(np.asarray(k)) for k in model.knots)
+    pairs = model.n_targets + model.n_impostors
+    return int(pairs * n_features * (8 * knots + 32) + 100 * n_features + 500)
+
+
+def fit_labelled(
+    engine: Engine,
+    model: LargeMarginLearner,
+    parts: Sequence[LabelledPart],
+    table: LabelledTable,
+    y: Any,
+    weight: Any,
+    scratch: str | os.PathLike[str] | None,
+) -> LargeMarginLearner:
+    """Learn from ``parts``, and keep what was learned in the model; ``y`` and ``weight`` are arrays, or columns named."""
+    recipe, rule = check_learns_labels(model)
+    counts, y, weight = _said(engine, parts, table, y, weight)
+    used, codes, weight = model._coded(y, sum(counts), weight)
+    parts, weights = _used(parts, counts, used, weight)
+    counts = list(map(len, weights))
+    rows = np.unique(drawn_rows(sum(counts), N_DRAWN, recipe.random_state))
+    survey = survey_items(engine, parts, table, counts, rows, recipe.random_state)
+    check_varied(survey.items)
+    structure = build(recipe, survey.items, Schema.numeric(table.names))
+    with tempfile.TemporaryDirectory(prefix="semimetric-", dir=scratch, ignore_cleanup_errors=True) as folder:
+        d = stand_in(recipe, rule, structure, survey.items)
+        places = build_places(engine, Path(folder) / "items", d, parts, table, counts)
+        labels = codes.astype(np.min_scalar_type(int(codes.max())))
+        crowd = PartCrowd(engine, places, labels, weights, survey)
+        learned, passes, near = learn_among(recipe, rule, structure, crowd)
+        pairs = near.impostors(MOST_PAIRS)
+    tells = importances(learned, pairs.reshape(-1, pairs.shape[2]), np.arange(2 * len(pairs)).reshape(-1, 2))
+    model._take(recipe, learned, passes, tells, survey.items)
+    return model
+
+
+def _said(
+    engine: Engine, parts: Sequence[LabelledPart], table: LabelledTable, y: Any, weight: Any
+) -> tuple[list[int], NDArray, NDArray | None]:
+    """Items of each part, and classes and weights of all, from arrays or from columns of the parts."""
+    if y is None:
+        raise InputError("requires y to be passed, but the target y is None; give a class for every item")
+    if table.y is None and table.weight is None and all(isinstance(part.items, Rows) for part in parts):
+        said = [Said(len(part.items)) for part in parts]
+    else:
+        said = list(engine.each(read_said, parts, table))
+    given = [None if v is None or isinstance(v, str) else np.asarray(v) for v in (y, weight)]
+    labels = np.concatenate([s.y for s in said]) if table.y is not None else given[0]  # type: ignore[misc]
+    if table.weight is not None:
+        return [s.n for s in said], labels, np.concatenate([s.weight for s in said])  # type: ignore[misc,return-value]
+    return [s.n for s in said], labels, given[1]  # type: ignore[return-value]
+
+
+def _used(
+    parts: Sequence[LabelledPart], counts: Sequence[int], used: NDArray[np.bool_], weight: NDArray
+) -> tuple[list[LabelledPart], list[NDArray]]:
+    """Parts of items of weight > 0, and their weights; a part without any is left out."""
+    kept, weights, ends = [], [], np.cumsum([0, *counts])
+    for part, a, b in zip(parts, ends[:-1], ends[1:], strict=True):
+        if used[a:b].any():
+            kept.append(part if used[a:b].all() else replace(part, keep=used[a:b]))
+            weights.append(weight[a:b][used[a:b]])
+    return kept, weights
