@@ -64,3 +64,32 @@ def test_large_tables_are_seen_in_several_samples(monkeypatch):
 def test_classes_that_are_points_need_no_directions(kind):
     points = np.repeat([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]], 4, axis=0)
     assert labelled_directions(kind, points, np.repeat([0, 1, 2], 4), usable=np.ones(2, bool)) is None
+
+
+def test_combined_directions_are_components_of_samples_and_discriminants():
+    found = labelled_directions("combined", ITEMS, LABELS, usable=EVERY, random_state=0)
+    bent = labelled_directions("discriminant", ITEMS, LABELS, usable=EVERY, random_state=0)
+    assert sum(name.startswith("nca") for name in found.names) == 4 * 3
+    np.testing.assert_array_equal(found.append(ITEMS)[:, 3 + 12 :], bent.append(ITEMS)[:, 3:])
+    linear = found.append(ITEMS)[:, 3 : 3 + 12]  # within the knots a component is a linear map
+    design = np.column_stack([ITEMS, np.ones(len(ITEMS))])
+    np.testing.assert_allclose(design @ np.linalg.lstsq(design, linear, rcond=None)[0], linear, atol=1e-8)
+
+
+def test_wide_tables_have_fewer_maps():
+    wide = np.hstack([ITEMS, RNG.normal(size=(120, 97))])
+    found = labelled_directions("combined", wide, LABELS, usable=np.ones(100, bool), random_state=0)
+    assert sum(name.startswith("nca") for name in found.names) == 3 * 32
+
+
+def test_every_sample_has_every_class():
+    rare = np.append(LABELS, 2)
+    rows = labelled._sample(rare, np.random.default_rng(0))
+    assert set(rare[rows]) == {0, 1, 2}
+    assert len(rows) == 42 + 42 + 1
+
+
+def test_where_classes_are_points_discriminants_are_enough():
+    points = np.repeat([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]], 4, axis=0)
+    found = labelled_directions("combined", points, np.repeat([0, 1, 2], 4), usable=np.ones(2, bool))
+    assert all(name.startswith("discriminant") for name in found.names)
