@@ -52,12 +52,15 @@ class LargeMargin:
     mu : float in (0, 1]
         Weight of the push against the pull.
     n_passes : int
+    even : {"values", "places"}
+        What the even distance counts: differences of values, or of places among the knots.
     """
 
     n_targets: int = 3
     n_impostors: int = 6
     mu: float = 1.0
     n_passes: int = 3
+    even: str = "values"
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +78,12 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """All that the passes share."""
+    """All that the passes share; ``measured`` has the knots in which the even distance counts."""
 
     recipe: Recipe
     rule: LargeMargin
     structure: Structure
+    measured: Structure
     base: Baseline
 
     @property
@@ -95,7 +99,7 @@ def located_in(structure: Structure, items: Floats) -> Items:
 
 def assembled(setting: Setting, weights: Floats, example: Floats, *, compact: bool = True) -> Semimetric:
     """The distance in units of the margin; ``example`` are some items, shape (n, n_features)."""
-    terms = make_terms(setting.recipe, setting.structure, setting.base)
+    terms = make_terms(setting.recipe, setting.measured, setting.base)
     pairs = Pairs(example[:1], np.array([[0, 0]], dtype=np.int64))
     task = Task(pairs, np.zeros(1), np.ones(1), None, 1.0, None)
     return distance(setting.recipe, setting.structure, task, weights, terms.delta, compact=compact)

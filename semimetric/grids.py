@@ -206,6 +206,19 @@ class Grid:
         """The same ranges with two knots a feature (one where the feature is constant)."""
         return Grid([k[[0, -1]] if len(k) > 1 else k for k in self.knots])
 
+    @property
+    def places(self) -> Grid:
+        """The grid on which the knots of every number are 0, 1, ...: where `place` puts values."""
+        counted = [np.arange(len(k)) if kind == "numeric" else k for k, kind in zip(self.knots, self.kinds, strict=True)]
+        return Grid(counted, self.kinds, self.missing)
+
+    def place(self, X: ArrayLike) -> Floats:
+        """Every number as its place among its knots, linear between two; other values, and missing ones, as they are."""
+        x = self._checked(X).copy()
+        for f in np.flatnonzero(self.extends):
+            x[:, f] = np.interp(x[:, f], self.knots[f], np.arange(len(self.knots[f])))
+        return x
+
     def select(self, features: Integers) -> Grid:
         """The grid of some of the features."""
         parts = [[values[f] for f in features] for values in (self.knots, self.kinds, self.missing)]

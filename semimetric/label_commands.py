@@ -30,7 +30,7 @@ __all__ = ["LABEL_SETTINGS", "run_fit_labels", "run_neighbors"]
 
 LABEL_SETTINGS = ("tables", "n_knots", "groups", "directions", "axioms", "penalty", "alpha", "outside")
 _CHOSEN = ("tables", "n_knots", "directions", "alpha")
-_DIRECTIONS = ("auto", "none", "pca", "lda", "nca", "discriminant")
+_DIRECTIONS = ("auto", "none", "pca", "lda", "nca", "discriminant", "combined")
 _VOTES = 3
 _LARGEST = 5  # terms of a distance, with --explain
 

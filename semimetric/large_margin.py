@@ -46,7 +46,8 @@ __all__ = [
 ]
 
 _MARGIN = 0.7  # of the mean distance to a target
-_SHARE = 0.3  # of the even distance that directions have, beside raw features
+_SHARES = {"combined": 0.6}  # of the even distance that directions have, beside raw features
+_SHARE = 0.3  # that of other directions, which are fewer
 N_DRAWN = 4_000  # pairs that tell the spread of a feature
 _NEVER = 1e-3  # of the typical spread, for a feature that no drawn pair varies
 
@@ -104,10 +105,12 @@ def setting_of(recipe: Recipe, rule: LargeMargin, structure: Structure, crowd: C
     """The setting, whose unit is the margin, and neighbours under the even distance, which has no unit."""
     if not structure.embedding.holds_tables:
         raise NotSupportedError("a group's table is too large to be held, as its neighbours' rows must; use fewer knots")
-    even = Setting(recipe, rule, structure, _baseline(structure, _even(structure, crowd, recipe)))
-    first = crowd.neighbours(even, structure.embedding.prior(even.base.slopes))
+    places = rule.even == "places"
+    measured = structure.over(recipe, structure.embedding.grid.places) if places else structure
+    even = Setting(recipe, rule, structure, measured, _baseline(measured, _even(structure, measured, crowd, recipe)))
+    first = crowd.neighbours(even, measured.embedding.prior(even.base.slopes))
     slopes = even.base.slopes / (_MARGIN * first.sums.mean_target)
-    return replace(even, base=_baseline(structure, slopes)), first
+    return replace(even, base=_baseline(measured, slopes)), first
 
 
 def _baseline(structure: Structure, slopes: Floats) -> Baseline:
@@ -115,13 +118,17 @@ def _baseline(structure: Structure, slopes: Floats) -> Baseline:
     return Baseline(slopes, 1.0 / np.maximum(slopes * len(structure.embedding.groups), 1e-300))
 
 
-def _even(structure: Structure, crowd: Crowd, recipe: Recipe) -> Floats:
+def _even(structure: Structure, measured: Structure, crowd: Crowd, recipe: Recipe) -> Floats:
     """Slopes of the L1 distance to which all raw features contribute equally, and all directions; its mean is about 1."""
     drawn = crowd.drawn(N_DRAWN, recipe.random_state)
-    spread = spread_of(structure, ends(structure), drawn, np.full(N_DRAWN, 1.0 / N_DRAWN), recipe.n_jobs, least=_NEVER)
+    features = structure.directions.append(drawn.items) if structure.directions else drawn.items
+    if measured is not structure:
+        features = structure.embedding.grid.place(features)
+    alone, pairs = replace(measured, directions=None), replace(drawn, items=features)
+    spread = spread_of(alone, ends(alone), pairs, np.full(N_DRAWN, 1.0 / N_DRAWN), recipe.n_jobs, least=_NEVER)
     raw = np.array([any(f < structure.n_raw for f in g) for g in structure.embedding.groups])
-    share = np.zeros(len(spread))
-    for members, part in ((raw, 1.0 if raw.all() else 1.0 - _SHARE), (~raw, 1.0 if not raw.any() else _SHARE)):
+    share, theirs = np.zeros(len(spread)), _SHARES.get(str(recipe.directions), _SHARE)
+    for members, part in ((raw, 1.0 if raw.all() else 1.0 - theirs), (~raw, 1.0 if not raw.any() else theirs)):
         groups = [g for g, member in zip(structure.embedding.groups, members, strict=True) if member]
         for f in {f for g in groups for f in g}:
             share[f] = max(share[f], part / len(groups))
@@ -132,7 +139,7 @@ def _run(
     setting: Setting, crowd: Crowd, start: Floats | None, first: Neighbours
 ) -> tuple[Floats, tuple[Pass, ...], Neighbours]:
     """The weights after all passes, the passes, and the neighbours of the last one; ``first`` are those of the prior."""
-    terms = make_terms(setting.recipe, setting.structure, setting.base)
+    terms = make_terms(setting.recipe, setting.measured, setting.base)
     weights = np.maximum(terms.columns.prior if start is None else start, terms.lower)
     passes: list[Pass] = []
     for _ in range(setting.rule.n_passes):

@@ -43,7 +43,9 @@ class Hood(NamedTuple):
 def stand_in(recipe: Recipe, rule: LargeMargin, structure: Structure, example: Floats) -> Semimetric:
     """A distance over the cells that all passes have."""
     even = Baseline(np.ones(structure.embedding.grid.n_features), np.ones(structure.embedding.grid.n_features))
-    return assembled(Setting(recipe, rule, structure, even), structure.embedding.prior(even.slopes), example, compact=False)
+    return assembled(
+        Setting(recipe, rule, structure, structure, even), structure.embedding.prior(even.slopes), example, compact=False
+    )
 
 
 def build_places(

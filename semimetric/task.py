@@ -47,6 +47,10 @@ class Structure:
         """Number of raw features."""
         return len(self.names)
 
+    def over(self, recipe: Recipe, grid: Grid) -> "Structure":
+        """The same columns over other knots."""
+        return replace(self, embedding=_embedding(recipe, grid, self.embedding.groups))
+
 
 def build(recipe: Recipe, items: Floats, names: Names) -> Structure:
     """Directions, grid and embedding for ``items`` (n_items, n_features).

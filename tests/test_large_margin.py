@@ -6,6 +6,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
@@ -109,6 +111,36 @@ def test_a_circle_is_seen_by_a_periodic_feature_only():
     assert flat([23.9], [0.1]) > d([23.9], [0.1])
 
 
+@pytest.mark.parametrize("tables", ["warped", "full"])
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_increasing_maps_leave_the_distance_where_the_knots_follow(tables, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(X))[:80]
+    items, labels = X[rows, :3], Y[rows]
+    knots = [np.unique(np.quantile(column, np.linspace(0, 1, 4))) for column in items.T]
+    moved = [np.cumsum(rng.exponential(size=len(k)) ** 2 + 1e-3) for k in knots]
+    other = np.column_stack([np.interp(c, k, m) for c, k, m in zip(items.T, knots, moved, strict=True)])
+    found = [
+        learned(knots=k, tables=tables, even="places", n_passes=1, solver=Newton(tol=1e-10)).fit(v, labels)
+        for k, v in ((knots, items), (moved, other))
+    ]
+    a, b = (m.semimetric_.pairwise(v) for m, v in zip(found, (items, other), strict=True))
+    assert_allclose(a, b, rtol=1e-6, atol=1e-7 * a.max())
+
+
+def test_places_are_for_numbers_and_not_for_constraints():
+    frame = pd.DataFrame({"kind": pd.Categorical(RNG.choice(list("abc"), 90)), "size": RNG.exponential(size=90)})
+    labels = np.where((frame["kind"] == "b") ^ (frame["size"] > 1), "yes", "no")
+    frame.loc[::9, "size"] = np.nan
+    model = SemimetricClassifier(learned(missing="level", even="places")).fit(frame, labels)
+    assert model.score(frame, labels) > 0.85
+    with pytest.raises(NotSupportedError, match="constraints= are in units"):
+        learned(even="places", tables="full", constraints=[sm.Monotone()]).fit(X, Y)
+    with pytest.raises(InputError, match="even='ranks' is not known"):
+        learned(even="ranks").fit(X, Y)
+
+
 def test_frames_with_categories_and_gaps():
     frame = pd.DataFrame({"kind": pd.Categorical(RNG.choice(list("abc"), 120)), "size": RNG.random(120)})
     labels = np.where((frame["kind"] == "b") ^ (frame["size"] > 0.8), "yes", "no")
@@ -125,7 +157,7 @@ def test_auto_chooses_on_items_held_out_and_says_what_it_compared():
     model = LargeMarginLearner().fit(X[::2], Y[::2])
     choices = model.choices_
     assert {c.tables for c in choices} == {"warped", "full"}
-    assert {str(c.directions) for c in choices} == {"None", "nca", "discriminant"}
+    assert {str(c.directions) for c in choices} == {"None", "combined"}
     assert repr(choices).count("*") == 2  # in the title, and at the choice
     chosen = choices.chosen
     assert (model.recipe_.alpha, model.recipe_.n_knots, model.recipe_.tables) == (chosen.alpha, chosen.n_knots, chosen.tables)
@@ -236,9 +268,9 @@ def test_it_clones_pickles_saves_and_stands_in_a_pipeline(tmp_path):
 
 
 def test_the_transformer_wants_a_distance_or_a_learner():
-    for given in ({}, {"semimetric": learned().fit(X, Y).semimetric_, "learner": learned()}):
+    for chosen in ({}, {"semimetric": learned().fit(X, Y).semimetric_, "learner": learned()}):
         with pytest.raises(InputError, match="one of"):
-            sm.SemimetricNeighborsTransformer(**given).fit(X, Y)
+            sm.SemimetricNeighborsTransformer(**chosen).fit(X, Y)
 
 
 def test_a_refitted_transformer_forgets():

@@ -44,7 +44,7 @@ def test_directions_are_for_items_that_have_all_numbers(table):
     numbers, codes, y = table
     X = np.hstack([numbers, codes])
     _, found = compared(X, y, categorical_features=[2, 3], missing="level")
-    assert {directions for _, directions, *_ in found} == {None, "nca", "discriminant"}
+    assert {directions for _, directions, *_ in found} == {None, "combined"}
     X[::3, 0] = np.nan
     _, found = compared(X, y, categorical_features=[2, 3], missing="level")
     assert {directions for _, directions, *_ in found} == {None}

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from .._checks import check_alpha, check_choice, check_count, check_weights
-from .._errors import InputError, warn
+from .._errors import InputError, NotSupportedError, warn
 from .._threads import one_blas_thread
 from .._types import ArrayLike, Floats, Integers
 from ..distance import Semimetric
@@ -60,9 +60,13 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
     groups : "singles" (default), "pairs", "auto", AutoGroups, JointGroups or sequence of tuples of int or str
         Features modelled jointly; more than one needs ``tables="full"``. "auto" finds pairs worth a joint table, as in
         `DistanceRegressor`, by the votes of neighbours on items held out: some 50 fits for the first pair.
-    directions : "auto" (default), "lda", "nca", "discriminant", "pca", None, or as in `DistanceRegressor`
+    directions : "auto" (default), "lda", "nca", "discriminant", "combined", "pca", None, or as in `DistanceRegressor`
         Combinations of features that join the raw ones: linear discriminants, neighbourhood components, discriminants that
-        bend at knots. "auto" tries "nca" and "discriminant".
+        bend at knots, or the last two together, with the components of up to four samples. "auto" compares "combined" with
+        none at all.
+    even : {"values", "places"}, default "values"
+        What the even L1 distance counts: differences of values, or of places among the knots. With "places", a map of a
+        feature that increases, and is linear between knots, leaves the distance if the knots follow and ``directions=None``.
     tables : {"auto", "warped", "full"}, default "auto"
         One monotone scale a number (a metric, with an exact `transform` into L1), or full tables.
     axioms : {"semimetric", "metric", "quasimetric"}, default "semimetric"
@@ -125,6 +129,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         knots: str | Sequence[ArrayLike] = "quantile",
         groups: Groups = "singles",
         directions: Any = "auto",
+        even: str = "values",
         tables: str = "auto",
         axioms: str = "semimetric",
         delta: float = 1e-6,
@@ -150,6 +155,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         self.knots = knots
         self.groups = groups
         self.directions = directions
+        self.even = even
         self.tables = tables
         self.axioms = axioms
         self.delta = delta
@@ -222,7 +228,10 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
             check_count(name, getattr(self, name))
         if check_alpha("mu", self.mu, strict=True) > 1:
             raise InputError(f"mu={self.mu!r} must lie above 0 and at most at 1: the weight of the push")
-        return LargeMargin(self.n_targets, self.n_impostors, float(self.mu), self.n_passes)
+        check_choice("even", self.even, ("values", "places"))
+        if self.even == "places" and len(self.constraints):
+            raise NotSupportedError('constraints= are in units of the features; use even="values"')
+        return LargeMargin(self.n_targets, self.n_impostors, float(self.mu), self.n_passes, self.even)
 
     def _recipe(self) -> tuple[Recipe, frozenset[str]]:
         """The recipe, with stand-ins for what is to be chosen, and the names of that."""
