@@ -1,8 +1,10 @@
 """How far does a distance learned from classes reach on letters and handwritten digits, and how fast is it learned?
 
-letter: 20,000 x 16, 26 classes, 80/20, several seeds. usps: 7,291 training and 2,007 test images of 16 x 16 pixels. Error of
-three nearest neighbours, for Euclid on the same features, NCA on a sample, and `LargeMarginLearner` with settings given; then
-digits of scikit-learn beside metric-learn's LMNN, where it is installed, with the cost of the automatic choice.
+letter: 20,000 x 16, 26 classes, 80/20, several seeds. usps: 7,291 training and 2,007 test images of 16 x 16, as pixels and as
+histograms of 8 directions of gradients in 1, 4 and 16 cells (the first three levels of `paper1.py`: 168 numbers). Error of
+three nearest neighbours, for Euclid on the same features, NCA on a sample, and `LargeMarginLearner` with settings given, those
+for gradients chosen on a part of the training images; then digits of scikit-learn beside metric-learn's LMNN, where it is
+installed, with the cost of the automatic choice.
 
     python benchmarks/large_margin.py [--seeds 5] [--only letter usps digits]
 """
@@ -14,6 +16,7 @@ import warnings
 
 import numpy as np
 from knn_accuracy import After, metric_learn
+from paper1 import pyramid
 from report import data, report
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -23,6 +26,8 @@ from semimetric import LargeMarginLearner, SemimetricClassifier
 
 LETTER = {"n_knots": 8, "alpha": 1e-3, "directions": "nca", "tables": "warped", "n_jobs": 2}
 USPS = {"n_knots": 4, "alpha": 1e-3, "directions": "nca", "tables": "warped", "n_passes": 2, "n_jobs": 2}
+GRADIENTS = {"n_knots": 3, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 2, "n_jobs": 2}
+LEVELS = 8 * (1 + 4 + 16)
 DIGITS = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped"}
 SAMPLE = 2_000
 
@@ -77,9 +82,12 @@ def letter(seeds: int) -> None:
 
 def usps() -> None:
     z = data("usps")
-    part = (z["X_train"].astype(np.float64), z["y_train"], z["X_test"].astype(np.float64), z["y_test"])
-    ours = lambda: SemimetricClassifier(LargeMarginLearner(**USPS), n_jobs=2)  # noqa: E731
-    compared("usps, pixels", {"euclid": euclid, f"NCA on {SAMPLE}": Sampled, "semimetric": ours}, [part])
+    images, y, tests, t = (z[name] for name in ("X_train", "y_train", "X_test", "y_test"))
+    views = {"pixels": (np.asarray, USPS), "gradients": (lambda pixels: pyramid(pixels)[:, :LEVELS], GRADIENTS)}
+    for view, (seen, settings) in views.items():
+        part = (seen(images.astype(np.float64)), y, seen(tests.astype(np.float64)), t)
+        ours = lambda s=settings: SemimetricClassifier(LargeMarginLearner(**s), n_jobs=2)  # noqa: E731
+        compared(f"usps, {view}", {"euclid": euclid, f"NCA on {SAMPLE}": Sampled, "semimetric": ours}, [part])
 
 
 def digits() -> None:
