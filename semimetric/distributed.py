@@ -120,7 +120,7 @@ def _fit_labelled(engine: Cluster, model: Any, X: Any, y: Any, weight: Any, limi
         chunks = item_parts(X, limit)  # refuses what has other dimensions
         parts, table = [LabelledPart(p.name, p.pieces[0]) for p in chunks], LabelledTable(names, *named)
     with one_blas_thread():
-        return fit_labelled(engine, model, parts, table, loaded(_here(y)), loaded(_here(weight)), scratch)
+        return fit_labelled(engine, model, parts, table, loaded(_here(y)), loaded(_here(weight)), limit=limit, scratch=scratch)
 
 
 def transform(client: Any, embedding: Any, X: Any, *, block_size: str | int = "256 MiB") -> Any:

@@ -23,6 +23,7 @@ from .estimators.large_margin import LargeMarginLearner
 from .explanations import MOST_PAIRS, importances
 from .labelled_blocks import LabelledPart, LabelledTable, Said, read_said, survey_items
 from .large_margin import N_DRAWN, learn_among
+from .neighbors.sharded import shard_size
 from .part_crowd import PartCrowd, build_places, stand_in
 from .programs.losses import resolve_loss
 from .recipe import Recipe
@@ -64,6 +65,8 @@ def fit_labelled(
     table: LabelledTable,
     y: Any,
     weight: Any,
+    *,
+    limit: int,
     scratch: str | os.PathLike[str] | None,
 ) -> LargeMarginLearner:
     """Learn from ``parts``, and keep what was learned in the model; ``y`` and ``weight`` are arrays, or columns named."""
@@ -78,7 +81,7 @@ def fit_labelled(
     structure = build(recipe, survey.items, Schema.numeric(table.names))
     with tempfile.TemporaryDirectory(prefix="semimetric-", dir=scratch, ignore_cleanup_errors=True) as folder:
         d = stand_in(recipe, rule, structure, survey.items)
-        places = build_places(engine, Path(folder) / "items", d, parts, table, counts)
+        places = build_places(engine, Path(folder) / "items", d, parts, table, counts, shard_size(len(table.names), limit))
         labels = codes.astype(np.min_scalar_type(int(codes.max())))
         crowd = PartCrowd(engine, places, labels, weights, survey)
         learned, passes, near = learn_among(recipe, rule, structure, crowd)

@@ -91,7 +91,9 @@ def fit(
         check_learns_labels(model)
         parts, table = labelled_parts(pairs, y, sample_weight, max(limit // 2 // item_bytes(model, width_of(pairs)), 1))
         with one_blas_thread():
-            return fit_labelled(Here(limit), model, parts, table, loaded(y), loaded(sample_weight), scratch)
+            return fit_labelled(
+                Here(limit), model, parts, table, loaded(y), loaded(sample_weight), limit=limit, scratch=scratch
+            )
     check_learns(model)
     asked = asked_of(model)
     tuples, common = tuple_parts(pairs, said(asked, y), sample_weight, model.preprocessor, asked, limit=limit)
