@@ -118,7 +118,10 @@ def _fit_labelled(engine: Cluster, model: Any, X: Any, y: Any, weight: Any, limi
         else:
             names = tuple(f"x{k}" for k in range(X.shape[1])) if X.ndim == 2 else ()
         chunks = item_parts(X, limit)  # refuses what has other dimensions
-        parts, table = [LabelledPart(p.name, p.pieces[0]) for p in chunks], LabelledTable(names, *named)
+        parts, table = (
+            [LabelledPart(p.name, p.pieces[0], None if np.isnan(p.n) else int(p.n)) for p in chunks],
+            LabelledTable(names, *named),
+        )
     with one_blas_thread():
         return fit_labelled(engine, model, parts, table, loaded(_here(y)), loaded(_here(weight)), limit=limit, scratch=scratch)
 

@@ -1,6 +1,9 @@
 """Learning from labelled items in parts: `LargeMarginLearner.fit` with neighbours searched in shards.
 
-labels -> survey (a sample of the items, drawn pairs) -> structure -> shards -> passes of search and solve
+    labels -> survey (a sample of the items, drawn pairs) -> structure -> shards -> passes of search and solve
+
+Classes and weights, a number an item, are in memory; items are read twice, for the survey, which checks them, and for their
+shards, and once more where columns of theirs say of which class they are.
 """
 
 import os
@@ -15,7 +18,6 @@ from numpy.typing import NDArray
 
 from ._errors import InputError, NotSupportedError
 from .block_fitting import check_by_sums, check_choices_made
-from .blocks import Rows
 from .crowds import LargeMargin, drawn_rows
 from .embeddings.labelled import LABELLED
 from .engines import Engine
@@ -71,6 +73,8 @@ def fit_labelled(
 ) -> LargeMarginLearner:
     """Learn from ``parts``, and keep what was learned in the model; ``y`` and ``weight`` are arrays, or columns named."""
     recipe, rule = check_learns_labels(model)
+    if scratch is not None and not Path(scratch).is_dir():
+        raise InputError(f"scratch={str(scratch)!r} is no folder; make it first, on storage that every worker sees")
     counts, y, weight = _said(engine, parts, table, y, weight)
     used, codes, weight = model._coded(y, sum(counts), weight)
     parts, weights = _used(parts, counts, used, weight)
@@ -97,10 +101,8 @@ def _said(
     """Items of each part, and classes and weights of all, from arrays or from columns of the parts."""
     if y is None:
         raise InputError("requires y to be passed, but the target y is None; give a class for every item")
-    if table.y is None and table.weight is None and all(isinstance(part.items, Rows) for part in parts):
-        said = [Said(len(part.items)) for part in parts]
-    else:
-        said = list(engine.each(read_said, parts, table))
+    known = table.y is None and table.weight is None and all(part.n is not None for part in parts)
+    said = [Said(part.n) for part in parts] if known else list(engine.each(read_said, parts, table))  # type: ignore[arg-type]
     given = [None if v is None or isinstance(v, str) else np.asarray(v) for v in (y, weight)]
     labels = np.concatenate([s.y for s in said]) if table.y is not None else given[0]  # type: ignore[misc]
     if table.weight is not None:

@@ -148,13 +148,13 @@ class PartNeighbours(Neighbours):
     setting: Setting
 
     @cached_property
-    def _weights(self) -> list[Floats]:
+    def _weight_by_part(self) -> list[Floats]:
         return list(self.engine.each(_weights, self.hoods))
 
     @property
     def weight(self) -> Floats:
         """Part after part."""
-        return np.concatenate(self._weights)
+        return np.concatenate(self._weight_by_part)
 
     @cached_property
     def sums(self) -> Sums:  # type: ignore[override]
@@ -164,7 +164,7 @@ class PartNeighbours(Neighbours):
     def design(self) -> Design:
         """Rows that are made, and if there is room kept, where the parts are."""
         rows = self.engine.kept(_rows, self.hoods, self.places, self.setting)
-        return PartDesign(self.engine, rows, tuple(map(len, self._weights)), self.setting.embedding.n_columns)
+        return PartDesign(self.engine, rows, tuple(map(len, self._weight_by_part)), self.setting.embedding.n_columns)
 
     def impostors(self, most: int) -> Floats:
         """Vectors of every so manieth pair of an item and an impostor, about ``most``, shape (n, 2, n_features)."""

@@ -117,6 +117,8 @@ def test_items_in_files(tmp_path):
 def test_nothing_is_left_in_the_scratch_folder(tmp_path):
     out_of_core.fit(LargeMarginLearner(**FAST), X, Y, memory_limit=1_000_000, scratch=tmp_path)
     assert not list(tmp_path.iterdir())
+    lost = {"scratch": tmp_path / "away"}
+    assert_refused(lambda: out_of_core.fit(LargeMarginLearner(**FAST), X, Y, **lost), "away", "is no folder", "make it first")
 
 
 def test_bad_items_are_named_by_part():
