@@ -65,7 +65,7 @@ def fit(
         As the learner's ``fit`` takes it: none of triplets.
     sample_weight : as y, or None
     memory_limit : str or int
-        Bytes, or text such as "2 GiB". Classes of items, their neighbours and triplets come on top: some 200 bytes an item.
+        Bytes, or text such as "2 GiB". Numbers a triplet come on top: some 2.5 kB a labelled item, with 18 triplets each.
     scratch : path-like or None
         Folder for the index of labelled items while they are learned from; that of the system by default.
 
