@@ -93,6 +93,7 @@ def fit(
         If a part cannot be used, naming it; if the scheduler is not there, or lengths of chunks are unknown.
     """
     if isinstance(model, LargeMarginLearner):
+        check_learns_labels(model)
         return _fit_labelled(Cluster(client), model, pairs, y, sample_weight, parse_memory(block_size), scratch)
     check_learns(model)
     engine = Cluster(client)
@@ -108,7 +109,6 @@ def fit(
 
 def _fit_labelled(engine: Cluster, model: Any, X: Any, y: Any, weight: Any, limit: int, scratch: Any) -> Any:
     """Classes and weights come here: one of each an item."""
-    check_learns_labels(model)
     if not _is_dask(X):
         parts, table = labelled_parts(X, y, weight, max(limit // 2 // item_bytes(model, width_of(X)), 1))
     else:
@@ -118,9 +118,12 @@ def _fit_labelled(engine: Cluster, model: Any, X: Any, y: Any, weight: Any, limi
         else:
             names = tuple(f"x{k}" for k in range(X.shape[1])) if X.ndim == 2 else ()
         chunks = item_parts(X, limit)  # refuses what has other dimensions
-        parts, table = [LabelledPart(p.name, p.pieces[0]) for p in chunks], LabelledTable(names, *named)
+        parts, table = (
+            [LabelledPart(p.name, p.pieces[0], None if np.isnan(p.n) else int(p.n)) for p in chunks],
+            LabelledTable(names, *named),
+        )
     with one_blas_thread():
-        return fit_labelled(engine, model, parts, table, loaded(_here(y)), loaded(_here(weight)), scratch)
+        return fit_labelled(engine, model, parts, table, loaded(_here(y)), loaded(_here(weight)), limit=limit, scratch=scratch)
 
 
 def transform(client: Any, embedding: Any, X: Any, *, block_size: str | int = "256 MiB") -> Any:

@@ -1,6 +1,9 @@
 """Learning from labelled items in parts: `LargeMarginLearner.fit` with neighbours searched in shards.
 
-labels -> survey (a sample of the items, drawn pairs) -> structure -> shards -> passes of search and solve
+    labels -> survey (a sample of the items, drawn pairs) -> structure -> shards -> passes of search and solve
+
+Classes and weights, a number an item, are in memory; items are read twice, for the survey, which checks them, and for their
+shards, and once more where columns of theirs say of which class they are.
 """
 
 import os
@@ -15,7 +18,6 @@ from numpy.typing import NDArray
 
 from ._errors import InputError, NotSupportedError
 from .block_fitting import check_by_sums, check_choices_made
-from .blocks import Rows
 from .crowds import LargeMargin, drawn_rows
 from .embeddings.labelled import LABELLED
 from .engines import Engine
@@ -23,6 +25,7 @@ from .estimators.large_margin import LargeMarginLearner
 from .explanations import MOST_PAIRS, importances
 from .labelled_blocks import LabelledPart, LabelledTable, Said, read_said, survey_items
 from .large_margin import N_DRAWN, learn_among
+from .neighbors.sharded import shard_size
 from .part_crowd import PartCrowd, build_places, stand_in
 from .programs.losses import resolve_loss
 from .recipe import Recipe
@@ -64,10 +67,14 @@ def fit_labelled(
     table: LabelledTable,
     y: Any,
     weight: Any,
+    *,
+    limit: int,
     scratch: str | os.PathLike[str] | None,
 ) -> LargeMarginLearner:
     """Learn from ``parts``, and keep what was learned in the model; ``y`` and ``weight`` are arrays, or columns named."""
     recipe, rule = check_learns_labels(model)
+    if scratch is not None and not Path(scratch).is_dir():
+        raise InputError(f"scratch={str(scratch)!r} is no folder; make it first, on storage that every worker sees")
     counts, y, weight = _said(engine, parts, table, y, weight)
     used, codes, weight = model._coded(y, sum(counts), weight)
     parts, weights = _used(parts, counts, used, weight)
@@ -78,7 +85,7 @@ def fit_labelled(
     structure = build(recipe, survey.items, Schema.numeric(table.names))
     with tempfile.TemporaryDirectory(prefix="semimetric-", dir=scratch, ignore_cleanup_errors=True) as folder:
         d = stand_in(recipe, rule, structure, survey.items)
-        places = build_places(engine, Path(folder) / "items", d, parts, table, counts)
+        places = build_places(engine, Path(folder) / "items", d, parts, table, counts, shard_size(len(table.names), limit))
         labels = codes.astype(np.min_scalar_type(int(codes.max())))
         crowd = PartCrowd(engine, places, labels, weights, survey)
         learned, passes, near = learn_among(recipe, rule, structure, crowd)
@@ -94,10 +101,8 @@ def _said(
     """Items of each part, and classes and weights of all, from arrays or from columns of the parts."""
     if y is None:
         raise InputError("requires y to be passed, but the target y is None; give a class for every item")
-    if table.y is None and table.weight is None and all(isinstance(part.items, Rows) for part in parts):
-        said = [Said(len(part.items)) for part in parts]
-    else:
-        said = list(engine.each(read_said, parts, table))
+    known = table.y is None and table.weight is None and all(part.n is not None for part in parts)
+    said = [Said(part.n) for part in parts] if known else list(engine.each(read_said, parts, table))  # type: ignore[arg-type]
     given = [None if v is None or isinstance(v, str) else np.asarray(v) for v in (y, weight)]
     labels = np.concatenate([s.y for s in said]) if table.y is not None else given[0]  # type: ignore[misc]
     if table.weight is not None:

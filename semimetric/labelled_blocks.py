@@ -33,10 +33,11 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class LabelledPart:
-    """Some items: rows to be read, or what was read; a mask of those that count (all where None)."""
+    """Some items: rows to be read, or what was read; how many (None: only reading tells); those that count (None: all)."""
 
     name: str
     items: Any
+    n: int | None = None
     keep: NDArray[np.bool_] | None = None
 
 
@@ -68,7 +69,7 @@ def labelled_parts(X: Any, y: Any, weight: Any, size: int) -> tuple[list[Labelle
         if len(shape) != 2:
             raise InputError(f"X has rows of shape {shape[1:]}; items of shape (n, n_features) are required")
         names = tuple(f"x{k}" for k in range(shape[1]))
-    return [LabelledPart(r.name, r) for r in rows], LabelledTable(names, *said)
+    return [LabelledPart(r.name, r, len(r)) for r in rows], LabelledTable(names, *said)
 
 
 def column_named(values: Any) -> str | None:

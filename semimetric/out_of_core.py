@@ -65,7 +65,7 @@ def fit(
         As the learner's ``fit`` takes it: none of triplets.
     sample_weight : as y, or None
     memory_limit : str or int
-        Bytes, or text such as "2 GiB". Classes of items, their neighbours and triplets come on top: some 200 bytes an item.
+        Bytes, or text such as "2 GiB". Numbers a triplet come on top: some 2.5 kB a labelled item, with 18 triplets each.
     scratch : path-like or None
         Folder for the index of labelled items while they are learned from; that of the system by default.
 
@@ -91,7 +91,9 @@ def fit(
         check_learns_labels(model)
         parts, table = labelled_parts(pairs, y, sample_weight, max(limit // 2 // item_bytes(model, width_of(pairs)), 1))
         with one_blas_thread():
-            return fit_labelled(Here(limit), model, parts, table, loaded(y), loaded(sample_weight), scratch)
+            return fit_labelled(
+                Here(limit), model, parts, table, loaded(y), loaded(sample_weight), limit=limit, scratch=scratch
+            )
     check_learns(model)
     asked = asked_of(model)
     tuples, common = tuple_parts(pairs, said(asked, y), sample_weight, model.preprocessor, asked, limit=limit)

@@ -55,18 +55,29 @@ def build_places(
     parts: Sequence[LabelledPart],
     table: LabelledTable,
     counts: Sequence[int],
+    size: int,
 ) -> list[Place]:
-    """Shards of the parts in ``folder``, whose ids number the items on from part to part."""
-    root = check_root(folder)
-    starts = np.cumsum([0, *counts]).tolist()[:-1]
-    shards = list(engine.each(_shard, list(zip(parts, starts, strict=True)), table, d, str(root)))
+    """Shards in ``folder`` of parts that follow one another, of at most ``size`` items where these are smaller.
+
+    Their ids number the items on from part to part. Small shards are searched slowly, one item after the other.
+    """
+    root, start, room = check_root(folder), 0, 0
+    tasks: list[tuple[list[LabelledPart], int]] = []
+    for part, n in zip(parts, counts, strict=True):
+        if tasks and n <= room:
+            tasks[-1][0].append(part)
+        else:
+            tasks.append(([part], start))
+            room = size
+        start, room = start + n, room - n
+    shards = list(engine.each(_shard, tasks, table, d, str(root)))
     switch(root, distance_digest(d), shards)
     return places_of(root)
 
 
-def _shard(task: tuple[LabelledPart, int], table: LabelledTable, d: Semimetric, root: str) -> Shard:
-    part, start = task
-    items = read_items(part, table)
+def _shard(task: tuple[list[LabelledPart], int], table: LabelledTable, d: Semimetric, root: str) -> Shard:
+    parts, start = task
+    items = np.concatenate([read_items(part, table) for part in parts])
     return save_shard(root, NeighborIndex(d).fit(items, ids=np.arange(start, start + len(items))))
 
 
@@ -139,13 +150,13 @@ class PartNeighbours(Neighbours):
     setting: Setting
 
     @cached_property
-    def _weights(self) -> list[Floats]:
+    def _weight_by_part(self) -> list[Floats]:
         return list(self.engine.each(_weights, self.hoods))
 
     @property
     def weight(self) -> Floats:
         """Part after part."""
-        return np.concatenate(self._weights)
+        return np.concatenate(self._weight_by_part)
 
     @cached_property
     def sums(self) -> Sums:  # type: ignore[override]
@@ -155,7 +166,7 @@ class PartNeighbours(Neighbours):
     def design(self) -> Design:
         """Rows that are made, and if there is room kept, where the parts are."""
         rows = self.engine.kept(_rows, self.hoods, self.places, self.setting)
-        return PartDesign(self.engine, rows, tuple(map(len, self._weights)), self.setting.embedding.n_columns)
+        return PartDesign(self.engine, rows, tuple(map(len, self._weight_by_part)), self.setting.embedding.n_columns)
 
     def impostors(self, most: int) -> Floats:
         """Vectors of every so manieth pair of an item and an impostor, about ``most``, shape (n, 2, n_features)."""

@@ -12,7 +12,6 @@ from .blocks import Rows, array_rows, parquet_rows
 from .tuple_blocks import Asked, TuplePart, TupleTable, tuple_columns
 
 __all__ = [
-    "beside_rows",
     "columns_needed",
     "is_parquet",
     "item_rows",
@@ -79,11 +78,11 @@ def tuple_parts(
 def tuples_of_rows(rows: Sequence[Rows], y: Any, weight: Any, called: str = "pairs") -> list[TuplePart]:
     """Parts of tuples with the same rows of what is said of them and of their weights; names of columns stay names."""
     counts = [len(r) for r in rows]
-    parts = zip(rows, *(beside_rows(v, counts, name, called) for v, name in ((y, "y"), (weight, "sample_weight"))), strict=True)
+    parts = zip(rows, *(_beside(v, counts, name, called) for v, name in ((y, "y"), (weight, "sample_weight"))), strict=True)
     return [TuplePart(r.name, r, said, weights) for r, said, weights in parts]
 
 
-def beside_rows(values: Any, counts: Sequence[int], name: str, called: str) -> list[Any]:
+def _beside(values: Any, counts: Sequence[int], name: str, called: str) -> list[Any]:
     """Rows of ``values``, one array for each count."""
     if values is None or (isinstance(values, str) and not values.endswith(".npy")):
         return [values] * len(counts)

@@ -9,7 +9,17 @@ import cases
 import numpy as np
 import pytest
 
-from semimetric import DistanceRegressor, NeighborIndex, ShardedIndex, distributed, out_of_core, sources
+from semimetric import (
+    DistanceRegressor,
+    LargeMarginLearner,
+    NeighborIndex,
+    ShardedIndex,
+    TripletLearner,
+    distributed,
+    label_fitting,
+    out_of_core,
+    sources,
+)
 from semimetric.cluster import Cluster
 from semimetric.neighbors.shard_search import nearest
 from semimetric.neighbors.shards import Place, places_of
@@ -64,6 +74,35 @@ def test_learning(client, tmp_path, monkeypatch):
     there = distributed.fit(client, DistanceRegressor(**cases.FAST), dying(POINTS, (30, 2, 3), tmp_path / "m"), Y)
     assert (tmp_path / "m").exists()
     assert there.semimetric_.weights.tobytes() == here.semimetric_.weights.tobytes()
+
+
+def test_learning_from_triplets(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "tuple_size", lambda *_: 30)
+    options, triplets = {"n_knots": 3, "alpha": 1e-2, "directions": None}, np.random.default_rng(0).random((150, 3, 3))
+    here = out_of_core.fit(TripletLearner(**options), triplets)
+    there = distributed.fit(client, TripletLearner(**options), dying(triplets, (30, 3, 3), tmp_path / "m"))
+    assert (tmp_path / "m").exists()
+    assert there.semimetric_.weights.tobytes() == here.semimetric_.weights.tobytes()
+
+
+def test_learning_from_classes(client, tmp_path, monkeypatch):
+    for module in (out_of_core, distributed):
+        monkeypatch.setattr(module, "item_bytes", lambda *_: 3000)
+    monkeypatch.setattr(label_fitting, "shard_size", lambda *_: 300)
+    options = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 2}
+    y = X[:, 0] + X[:, 1] > 1
+    here = out_of_core.fit(LargeMarginLearner(**options), X, y, memory_limit=1_000_000)
+
+    def deadly(*args, real=label_fitting.build_places):
+        *others, last = real(*args)
+        return [*others, DeadlyPlace(last.root, last.shard, last.distance, marker=str(tmp_path / "m"))]
+
+    monkeypatch.setattr(label_fitting, "build_places", deadly)
+    there = LargeMarginLearner(**options)
+    distributed.fit(client, there, X, y, block_size=1_000_000)
+    assert (tmp_path / "m").exists()
+    assert there.semimetric_.weights.tobytes() == here.semimetric_.weights.tobytes()
+    assert [p.n_triplets for p in there.passes_] == [p.n_triplets for p in here.passes_]
 
 
 def test_building_and_asking(client, tmp_path):

@@ -29,6 +29,12 @@ def small(monkeypatch):
     monkeypatch.setattr(distributed, "item_bytes", lambda *_: 10_000)
 
 
+@pytest.fixture(params=[60, 1000])
+def shards(request, monkeypatch):
+    """Three shards, or one."""
+    monkeypatch.setattr(label_fitting, "shard_size", lambda *_: request.param)
+
+
 def in_parts(x=X, y=Y, weight=None, **options):
     return out_of_core.fit(LargeMarginLearner(**FAST | options), x, y, weight, memory_limit=1_000_000)
 
@@ -52,7 +58,7 @@ def assert_alike(parts, whole, rtol=1e-5):
     [{}, {"tables": "full"}, {"tables": "full", "groups": [(0, 1), (2,), (3,), (4,)], "n_knots": 3}, {"mu": 0.5},
      {"loss": "hinge"}, {"n_targets": 2, "n_impostors": 3, "n_passes": 3}],
 )  # fmt: skip
-def test_parts_learn_what_one_fit_learns(options):
+def test_parts_learn_what_one_fit_learns(options, shards):
     parts, whole = in_parts(**options), LargeMarginLearner(**FAST | options).fit(X, Y)
     if options.get("loss") == "hinge":  # solved to 1e-6, by rows in another order
         assert [p.n_triplets for p in parts.passes_] == [p.n_triplets for p in whole.passes_]
@@ -111,6 +117,8 @@ def test_items_in_files(tmp_path):
 def test_nothing_is_left_in_the_scratch_folder(tmp_path):
     out_of_core.fit(LargeMarginLearner(**FAST), X, Y, memory_limit=1_000_000, scratch=tmp_path)
     assert not list(tmp_path.iterdir())
+    lost = {"scratch": tmp_path / "away"}
+    assert_refused(lambda: out_of_core.fit(LargeMarginLearner(**FAST), X, Y, **lost), "away", "is no folder", "make it first")
 
 
 def test_bad_items_are_named_by_part():

@@ -184,7 +184,7 @@ def test_the_same_parts_give_the_same_bits_on_a_cluster(kind, client):
     assert (here.semimetric_.weights == there.semimetric_.weights).all()
 
 
-@every_kind
+@pytest.mark.parametrize("kind", ["pairs", "quadruplets"])
 def test_dask_arrays_and_frames(kind, client):
     da, dd, pd = (pytest.importorskip(name) for name in ("dask.array", "dask.dataframe", "pandas"))
     from semimetric import distributed

@@ -1,5 +1,7 @@
 """Rows that share their pairs are the rows one by one."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -48,3 +50,20 @@ def test_it_is_the_difference_of_near_and_far_pairs(kind):
         pair_rows(embedding, embedding.locate(ITEMS), left, right), np.arange(3), 3 + np.arange(3)
     )
     assert_allclose(shared.csr().toarray(), DifferenceDesign.of(embedding, triplets).csr().toarray(), atol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 4])
+def test_rows_out_of_a_message_give_the_same_bits(offset):
+    rng = np.random.default_rng(3)
+    pairs = np.asfortranarray(rng.random((1000, 30)))
+    design, buffers = SharedDesign.of_triplets(pairs, np.arange(500), np.arange(500, 1000)), []
+    text = pickle.dumps(design, protocol=5, buffer_callback=buffers.append)
+
+    def moved(buffer):
+        there = np.empty(len(buffer.raw()) + 8, np.uint8)
+        there[offset : offset + len(buffer.raw())] = buffer.raw()
+        return there[offset : offset + len(buffer.raw())]
+
+    copy, w = pickle.loads(text, buffers=[moved(b) for b in buffers]), rng.random(30)
+    assert (copy.matvec(w) == design.matvec(w)).all()
+    assert (copy.moments(np.zeros(500), np.ones(500)).gram == design.moments(np.zeros(500), np.ones(500)).gram).all()

@@ -23,7 +23,7 @@ from .ids import check_ids, next_ids
 from .index import NeighborIndex
 from .shards import Place, Shard, check_root, distance_digest, read_shards, save_shard, sweep, switch
 
-__all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined"]
+__all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined", "shard_size"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ class ShardedIndex:
         InputError
             If items of a part cannot be used, or ids repeat, within a shard or across shards.
         """
-        room = max(parse_memory(memory_limit) // (40 * semimetric.n_features + 200), 1)
+        room = shard_size(semimetric.n_features, parse_memory(memory_limit))
         rows = item_rows(X, room)
         n = sum(map(len, rows))
         if n_shards is not None:
@@ -251,6 +251,11 @@ class ShardedIndex:
         switch(self.folder, self._distance, [s for s in new if s.n] or new[:1])
         self._open()
         return self
+
+
+def shard_size(n_features: int, limit: int) -> int:
+    """Items a shard, so that building it takes ``limit`` bytes."""
+    return max(limit // (40 * n_features + 200), 1)
 
 
 def joined(places: Sequence[Place], semimetric: Semimetric | None = None) -> NeighborIndex:

@@ -8,7 +8,7 @@ An item with k near and l far pairs has k l comparisons but k + l pairs, so prod
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -106,3 +106,12 @@ class SharedDesign(Design):
 
     def held(self) -> Design:
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, (self.pairs, self.combine, self.n_jobs)
+
+
+def _received(pairs: Matrix, combine: sparse.csr_array, n_jobs: int | None) -> SharedDesign:
+    """A design out of a message: at an odd address NumPy would not leave the rows to BLAS, and would round them otherwise."""
+    even = pairs if sparse.issparse(pairs) else np.require(pairs, requirements="A")
+    return SharedDesign(even, combine, n_jobs)
