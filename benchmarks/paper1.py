@@ -211,7 +211,7 @@ def keys(parts: Iterable[str], rows: int) -> list[tuple]:
         elif part == "table4":
             found += [(part, "parity", method, rows, 2 * a + b) for a in range(3) for b in range(2) for method in TABLE4]
         elif part == "table5":
-            found += [(part, "digits", method, SIZES[-1], 0) for method in TABLE5]
+            found += [(part, "digits", method, rows, 0) for method in TABLE5]
         elif part in ("growth", "parity"):
             found += [(part, "digits" if part == "growth" else part, m, n, 0) for m in GROWTH for n in SIZES]
         elif part == "bins":
@@ -257,12 +257,12 @@ def over(a: float | None, b: float | None) -> float | None:
     return a / b if a and b else None
 
 
-def tables(found: dict[tuple, dict], parts: Iterable[str], rows_of_parity: int) -> None:
+def tables(found: dict[tuple, dict], parts: Iterable[str], rows_of_tables: int) -> None:
     """Print what has been run, beside the paper."""
 
     def get(part: str, method: str, n: int = SIZES[-1], what: str = "seconds", split: int = 0) -> float | None:
         task = "digits" if part in ("table5", "growth", "memory") else "parity"
-        n = rows_of_parity if task == "parity" and part != "parity" else n
+        n = rows_of_tables if part.startswith("table") or part == "bins" else n
         return found.get((part, task, method, n, split), {}).get(what)
 
     def row(part: str, method: str) -> dict[str, object]:
@@ -325,7 +325,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--features", default="pyramid", choices=("pyramid", "pixels"))
     parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=PARTS)
-    parser.add_argument("--rows", type=int, default=SIZES[-1], help="of parity, to learn from")
+    parser.add_argument("--rows", type=int, default=SIZES[-1], help="of the tables, to learn from")
     parser.add_argument("--grid", type=float, nargs="*", default=[0.1, 1.0, 10.0])
     parser.add_argument("--results")
     parser.add_argument("--peak", help=argparse.SUPPRESS)

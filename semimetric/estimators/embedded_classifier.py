@@ -38,7 +38,9 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         What embeds the rows. None is `PL1Embedding()`, every feature as its two nearest of at most 8 knots; "linear" is the
         features themselves, the control. One that is not fitted is cloned and fitted on X, y; a fitted one is used as it is.
     C : float, default 1.0
-        Weight of the losses.
+        Weight of the losses. What is large depends on the rows: where C |phi|² is far above 10, margins are nearly hard and
+        passes are many. Long rows want a small C: PL2's on the 54 features of covtype_75k have |phi|² = 1,300, those of
+        ``PL2Embedding(zero_preserving=True)``, the same functions, 46.
     loss : {"squared_hinge", "hinge"}, default "squared_hinge"
         ``max(0, 1 - y f)²`` or ``max(0, 1 - y f)``.
     multi_class : {"ovr", "crammer_singer"}, default "ovr"
