@@ -13,7 +13,12 @@ takes overlapping splits for independent; the corrected resampled t-test stands 
                                 [--irrelevant glass segment] [--figure FILE] [--large]
 
 Results are appended to FILE as JSON lines, and what is there is not run again. --irrelevant adds uniform features to a set
-(Fig. 6), --large compares linear machines on covtype_75k.
+(Fig. 6). --large compares linear machines on covtype_75k, with settings by 30 % of the rows to learn from. The 44 indicators
+among its features make the rows of PL2 alike: |phi|² is 1,300, and 71 % of it lies along the mean row, so that a machine with
+C = 0.1 is at a gap of 0.9 after 20 passes. Without the columns of zeros, which add no functions, it is 46, of which 11 %.
+
+The paper prints the accuracies on the three given splits as bars only, and tests none; there we saw spectf PL2 73.3, RBF 80.2,
+landsat 90.4 and 91.2, segment 95.5 and 91.0 %.
 """
 
 import argparse
@@ -278,7 +283,9 @@ def large(n: int) -> None:
             fit_s, predict_s, found = timed(model, train[part], y[a][part], test)
             row = {"method": method, "split": k, "rows": size, "accuracy": 100 * float((found == y[b]).mean())}
             row |= {"fit_s": fit_s, "predict_s": predict_s, "choose_s": chosen_s, "chosen": str(best)}
-            rows.append(row | {"passes": getattr(model, "n_iter_", None), "gap": getattr(model, "duality_gap_", None)})
+            if not isinstance(model, SVC):
+                row |= {"passes": model.n_iter_, "gap": model.duality_gap_}
+            rows.append(row)
             print(row["method"], f"{row['accuracy']:.2f}", row["chosen"], flush=True)
     report("covtype_75k, settings by 30 % of the rows to learn from", rows)
 

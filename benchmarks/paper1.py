@@ -8,7 +8,8 @@ the 256 pixels. C = 1 and B = 1, as in the paper, but for Table 5, where 2-fold 
 LIBLINEAR (`LinearSVC`, hinge) and LIBSVM (`SVC` on the matrix of the min kernel, whose making is in its time) run beside.
 Splines are embedded on the fly, Fourier and Hermite stored, as in the paper. Times are processor seconds of one fit in one
 thread, that of the embedding included. LIBLINEAR stops at a violation of 0.1, its own default, and ours at a relative gap of
-0.1, or after 200 passes; on stored splines LIBLINEAR ends about as far from the optimum: objectives and gaps are shown.
+0.1, or after 200 passes; on stored splines LIBLINEAR ends about as far from the optimum: objectives and gaps are shown, and
+`additive_speed.py` compares machines that are equally near to it.
 
     python benchmarks/paper1.py [--features pyramid|pixels] [--parts toy table2 ...] [--rows 7291] [--grid 0.1 1 10]
                                 [--results FILE]
