@@ -5,7 +5,7 @@ tighten, and shown is the first whose objective is within 10 % and within 1 % of
 gap of 1e-4 brackets. LIBLINEAR learns from the raw features and from the stored splines (degree 1, 10 bins, order 0), ours from
 both on the fly. Processor seconds of one thread, embedding included; the linear one of LIBLINEAR is the measure. Two thirds
 of the features are 0, so a row of splines has 4.2 times the entries of the raw one, and LIBLINEAR itself needs eight to eleven
-times as long for them: more than the six times of the paper, whose raw rows were full.
+times as long for them, where the paper has six at most.
 
     python benchmarks/additive_speed.py [--rows 7291] [--task parity]
 """

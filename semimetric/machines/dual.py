@@ -88,11 +88,11 @@ class _Run:
         self.random.shuffle(self.awake)
         record, n = np.zeros((2, len(self.machine.bias))), 0
         for _, part, chunk in self.rows.blocks(self.awake):
-            keep = np.ones(len(part), np.bool_)
+            awake = np.full(len(part), 2, np.int8)
             for sweep in range(self.sweeps):
                 seen = record if sweep == 0 else np.zeros_like(record)
-                dual_pass(chunk, part, self.problem, self.machine, self.dual, self.limits, seen, keep)
-            n = self._stay(n, part[keep])
+                dual_pass(chunk, part, self.problem, self.machine, self.dual, self.limits, seen, awake)
+            n = self._stay(n, part[awake > 0])
         self.awake = self._order[:n]
         self.limits = np.where(record[1] > 0, record[1], np.inf)
         self.at_rest = not record[1].any()
