@@ -13,7 +13,12 @@ takes overlapping splits for independent; the corrected resampled t-test stands 
                                 [--irrelevant glass segment] [--figure FILE] [--large]
 
 Results are appended to FILE as JSON lines, and what is there is not run again. --irrelevant adds uniform features to a set
-(Fig. 6), --large compares linear machines on covtype_75k.
+(Fig. 6). --large compares linear machines on covtype_75k, with settings by 30 % of the rows to learn from. The 44 indicators
+among its features make the rows of PL2 alike: |phi|² is 1,300, and 71 % of it lies along the mean row, so that a machine with
+C = 0.1 is at a gap of 0.9 after 20 passes. Without the columns of zeros, which add no functions, it is 46, of which 11 %.
+
+The paper prints the accuracies on the three given splits as bars only, and tests none; there we saw spectf PL2 73.3, RBF 80.2,
+landsat 90.4 and 91.2, segment 95.5 and 91.0 %.
 """
 
 import argparse
@@ -24,13 +29,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from report import data, once, report
+from report import data, report
 from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import AdditiveChi2Sampler
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.model_selection import ParameterGrid, StratifiedShuffleSplit
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, PolynomialFeatures
 from sklearn.svm import SVC
 
@@ -226,34 +231,63 @@ def irrelevant_features(sets: list[str], n: int, path: Path | None, figure: str 
 
 
 def timed(model: object, train: np.ndarray, y: np.ndarray, test: np.ndarray) -> tuple[float, float, np.ndarray]:
-    """Seconds to learn, seconds to predict, and the predictions."""
-    fit_s, _ = once(lambda: model.fit(train, y))
-    predict_s, found = once(lambda: model.predict(test))
-    return fit_s, predict_s, found
+    """Processor seconds to learn and to predict, and the predictions."""
+    start = time.process_time()
+    model.fit(train, y)
+    middle = time.process_time()
+    found = model.predict(test)
+    return middle - start, time.process_time() - middle, found
+
+
+def candidates() -> dict[str, list[dict]]:
+    """Settings of every method on covtype_75k; kernels get the rows that they can take, and PL2 the same for comparison."""
+    zeros = {"n_knots": (8, 16), "C": (0.1, 0.2, 0.4), "zero_preserving": (True,)}
+    grids = {
+        "LIN": {"C": (1.0, 10.0, 100.0)},
+        "PL1": {"n_knots": (8, 16, 32), "C": (0.1, 1.0, 10.0)},
+        "PL2": {"n_knots": (8,), "C": (0.001, 0.003, 0.01)},
+        "PL2, zeros add nothing": zeros,
+        "PL2, zeros add nothing, 10,000 rows": zeros,
+        "RBF, 10,000 rows": {"C": (2.0**3, 2.0**7, 2.0**11), "gamma": (0.5, 2.0, 8.0)},
+    }
+    return {name: list(ParameterGrid(grid)) for name, grid in grids.items()}
+
+
+def large_machine(method: str, setting: dict) -> object:
+    """What learns on covtype_75k in 30 passes at most; in 10 where all grid points have columns, and a pass costs ten times."""
+    from semimetric import EmbeddedLinearClassifier
+
+    if method.startswith("RBF"):
+        return SVC(cache_size=500, **setting)
+    rest = {name: value for name, value in setting.items() if name != "C"}
+    kind = {"LIN": None, "PL1": PL1Embedding}.get(method, PL2Embedding)
+    embedding = "linear" if kind is None else kind(dtype=np.float32, **rest)
+    return EmbeddedLinearClassifier(embedding, loss="hinge", C=setting["C"], tol=0.05, max_iter=10 if method == "PL2" else 30)
 
 
 def large(n: int) -> None:
-    """covtype_75k: linear machines that embed on the fly, and an RBF machine on the rows that it can take."""
-    from semimetric import EmbeddedLinearClassifier
-
-    arrays = data("covtype_75k")
+    """covtype_75k: the setting that is best on 30 % of the training rows, then all of them; the knots of the split's part."""
+    arrays, rows = data("covtype_75k"), []
     X, y = arrays["X"].astype(np.float64), arrays["y"]
-    rows = []
     for k, (a, b) in enumerate(StratifiedShuffleSplit(n, test_size=0.3, random_state=0).split(X, y)):
         scale = MinMaxScaler(clip=True).fit(X[a])
         train, test = scale.transform(X[a]), scale.transform(X[b])
-        few = np.random.default_rng(k).choice(len(a), 10_000, replace=False)
-        models = {
-            "LIN": (EmbeddedLinearClassifier("linear", C=1.0, max_iter=20), slice(None)),
-            "PL1": (EmbeddedLinearClassifier(PL1Embedding(n_knots=16), C=1.0, max_iter=20), slice(None)),
-            "PL2": (EmbeddedLinearClassifier(PL2Embedding(n_knots=8), C=0.1, max_iter=20), slice(None)),
-            "RBF, 10,000 rows": (SVC(C=2.0**7, gamma=2.0), few),
-        }
-        for name, (model, part) in models.items():
+        for method, settings in candidates().items():
+            size = 10_000 if "10,000" in method else len(a)
+            part = np.random.default_rng(k).choice(len(a), size, replace=False)
+            fit, held = next(StratifiedShuffleSplit(1, test_size=0.3, random_state=0).split(part, y[a][part]))
+            fit, held, start = part[fit], part[held], time.process_time()
+            scores = [large_machine(method, s).fit(train[fit], y[a][fit]).score(train[held], y[a][held]) for s in settings]
+            best, chosen_s = settings[int(np.argmax(scores))], time.process_time() - start
+            model = large_machine(method, best)
             fit_s, predict_s, found = timed(model, train[part], y[a][part], test)
-            score = 100 * float((found == y[b]).mean())
-            rows.append({"method": name, "split": k, "accuracy": score, "fit_s": fit_s, "predict_s": predict_s})
-    report("covtype_75k, 52,500 rows to learn from", rows)
+            row = {"method": method, "split": k, "rows": size, "accuracy": 100 * float((found == y[b]).mean())}
+            row |= {"fit_s": fit_s, "predict_s": predict_s, "choose_s": chosen_s, "chosen": str(best)}
+            if not isinstance(model, SVC):
+                row |= {"passes": model.n_iter_, "gap": model.duality_gap_}
+            rows.append(row)
+            print(row["method"], f"{row['accuracy']:.2f}", row["chosen"], flush=True)
+    report("covtype_75k, settings by 30 % of the rows to learn from", rows)
 
 
 def times(sets: list[str], done: dict[tuple, dict]) -> None:

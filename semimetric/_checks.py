@@ -16,6 +16,7 @@ __all__ = [
     "check_distances",
     "check_items",
     "check_judgements",
+    "check_n_jobs",
     "check_same_length",
     "check_shape",
     "check_tuples",
@@ -218,6 +219,12 @@ def check_count(name: str, value: object, *, minimum: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
         raise InputError(f"{name}={value!r}: an integer >= {minimum} is required")
     return int(value)
+
+
+def check_n_jobs(n_jobs: int | None) -> None:
+    """None, or an integer that is not 0."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
+        raise InputError(f"n_jobs={n_jobs!r}: a number of threads is required; give 1 or more, -1 for all cores, or None")
 
 
 def check_alpha(name: str, value: float, *, strict: bool = False) -> float:

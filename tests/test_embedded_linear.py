@@ -1,6 +1,7 @@
 """Linear machines that embed on the fly: the optimum of the stored route, gaps that bound, scikit-learn's habits."""
 
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -15,10 +16,15 @@ from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from semimetric import ConvergenceWarning, EmbeddedLinearClassifier, EmbeddedLinearRegressor, InputError, NotSupportedError
+from semimetric.embeddings.identity import IdentityEmbedding
 from semimetric.embeddings.maps import FeatureMap, Ladder, Term
 from semimetric.embeddings.piecewise import PL1Embedding, PL2Embedding
 from semimetric.machines import dual as dual_module
 from semimetric.machines import pegasos as pegasos_module
+from semimetric.machines.dual import DualDescent
+from semimetric.machines.problems import classes_problem
+from semimetric.machines.rows import EmbeddedRows
+from semimetric.machines.weights import empty_machine
 
 X, Y = load_wine(return_X_y=True)
 X_DIABETES, VALUES = load_diabetes(return_X_y=True)
@@ -226,6 +232,31 @@ def test_a_warm_start_of_pegasos_keeps_to_the_intercept_and_ladder_that_are_aske
     assert (ladder.coef_ == clone(ladder).fit(X, TWO).coef_).all()
 
 
+def test_weights_of_another_objective_count_as_one_pass():
+    strong = EmbeddedLinearClassifier(PL1, C=10.0, solver="pegasos", warm_start=True).fit(X, TWO)
+    model = pickle.loads(pickle.dumps(strong)).set_params(C=1e-2).fit(X, TWO)
+    best = EmbeddedLinearClassifier(PL1, C=1e-2, tol=1e-6).fit(X, TWO)
+    F = best.embedding_.transform(X)
+    assert objective(model, F, TWO) < 1.2 * objective(best, F, TWO)
+    strong.fit(X, TWO)
+    assert strong._state.clock.steps == 40 * len(X)  # the same objective goes on
+
+
+def test_learning_holds_no_more_than_four_bytes_a_row_beside_its_variables():
+    items = np.random.default_rng(0).random((100_000, 2))
+    embedding, codes = IdentityEmbedding().fit(items), (items[:, 0] > 0.5).astype(int)
+    problem = classes_problem(codes, None, np.ones(3), squared=True, joint=False)
+    assert problem.codes.itemsize == 1
+    rows, solver, machine = EmbeddedRows(embedding, items, 1000), DualDescent(1e-9, 1, np.random.RandomState(0)), empty_machine
+    for _ in range(2):  # the first compiles
+        dual = np.zeros((len(items), 1))
+        tracemalloc.start()
+        assert solver.learn(rows, problem, machine(embedding, 1, 1.0), dual).n_iter == 1
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert 4 * len(items) <= most < 7 * len(items)
+
+
 def test_a_fit_that_is_refused_leaves_the_machine_as_it_was():
     model = EmbeddedLinearClassifier(PL1, tol=1e-2).fit(X, TWO)
     scores = model.decision_function(X)
@@ -271,6 +302,26 @@ def test_calibrated_probabilities(calibration, y):
     assert not hasattr(EmbeddedLinearClassifier(), "predict_proba")
 
 
+@pytest.mark.parametrize("fits", [0, 3], ids=["the fit itself", "a fold"])
+def test_ctrl_c_ends_calibration_too(fits, monkeypatch):
+    original, calls = DualDescent.learn, []
+
+    def learn(*arguments):
+        calls.append(arguments)
+        learned = original(*arguments)
+        return learned._replace(status="interrupted") if len(calls) > fits else learned
+
+    monkeypatch.setattr(DualDescent, "learn", learn)
+    model = EmbeddedLinearClassifier(PL1, calibration="logistic", tol=1e-3)
+    with pytest.warns(ConvergenceWarning, match="interrupted"), pytest.warns(UserWarning, match="scores but no probabilities"):
+        model.fit(X, Y)
+    assert len(calls) == fits + 1
+    assert model.status_ == ("solved" if fits else "interrupted")
+    assert model.score(X, Y) > 0.9
+    with pytest.raises(NotFittedError, match="scores but no probabilities"):
+        model.predict_proba(X)
+
+
 @pytest.mark.parametrize(("module", "name", "solver"), [(dual_module, "dual_pass", "dual"),
                                                         (pegasos_module, "stochastic_pass", "pegasos")])  # fmt: skip
 def test_ctrl_c_keeps_the_weights(module, name, solver, monkeypatch):
@@ -285,6 +336,7 @@ def test_ctrl_c_keeps_the_weights(module, name, solver, monkeypatch):
     model = EmbeddedLinearClassifier(PL1, solver=solver, tol=1e-9)
     with pytest.warns(ConvergenceWarning, match="interrupted after .* only with warm_start=True"):
         model.fit(X, TWO)
+    assert model.status_ == "interrupted"
     assert model.score(X, TWO) > 0.8
     assert 0 < model.duality_gap_ <= 1
 
@@ -324,6 +376,8 @@ BAD = {
     "unseen class": (lambda: C().partial_fit(X, Y, classes=[0, 1]), "the class 2", "[0, 1]", "name all"),
     "no classes": (lambda: C().partial_fit(X, Y), "classes=None", "required", "give classes="),
     "weights": (lambda: C().fit(X, Y, -np.ones(len(X))), "non-negative", "correct or drop it"),
+    "threads": (lambda: C(n_jobs=0).fit(X, Y), "n_jobs=0", "is required", "-1 for all cores"),
+    "threads of a stream": (lambda: R(n_jobs=0.5).partial_fit(X, Y), "n_jobs=0.5", "is required"),
     "epsilon": (lambda: R(epsilon=-1).fit(X, Y), "epsilon=-1", "must be >= 0"),
     "sparse": (lambda: C().fit(sparse.csr_array(X), Y), "X is sparse", "toarray()"),
     "one weight": (lambda: C().fit(X, Y, 2.0), "sample_weight=2.0", "required", "give an array"),

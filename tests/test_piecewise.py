@@ -65,6 +65,18 @@ def test_zeros_add_nothing(case, missing):
 
 
 @given(points_on_grids(min_knots=2))
+def test_columns_of_zeros_are_sums_of_the_others(case):
+    grid, _ = case
+    knots = [np.union1d(k, [0.0]) for k in grid.knots]
+    x = np.random.default_rng(0).uniform(-4, 4, (300, len(knots)))
+    x[::3] = np.round(x[::3])  # zeros too
+    every, some = (PL2Embedding(knots=knots, zero_preserving=z, sparse_output=False).fit(x).transform(x) for z in (False, True))
+    columns = np.column_stack([some, np.ones(len(x))])
+    assert columns.shape[1] <= every.shape[1]
+    np.testing.assert_allclose(columns @ np.linalg.lstsq(columns, every)[0], every, atol=1e-10)
+
+
+@given(points_on_grids(min_knots=2))
 def test_weights_are_one_and_values_come_back(case):
     grid, x = case
     embedding, inside = on(grid), np.clip(x, grid.low, grid.high)

@@ -189,8 +189,9 @@ def _add(machine, columns, values, climbed, move):
 
 @kernel
 def dual_pass(chunk, rows, problem, machine, dual, limits, record, awake):
-    """A coordinate step on every row ``rows[r]`` of the block that is ``awake[r]``, which tells those that did not fall asleep.
+    """A coordinate step on every row ``rows[r]`` of the block where ``awake[r]`` is 2.
 
+    It becomes 1 where the row did not move, and rests for the other sweeps over the block, and 0 where it falls asleep.
     record (2, K) gathers the gap before the steps and the worst violation; rows sleep beyond ``limits`` (K,), the worst
     violation of the pass before (Hsieh et al. 2008, section 3.2).
     """
@@ -198,13 +199,13 @@ def dual_pass(chunk, rows, problem, machine, dual, limits, record, awake):
     score, move = np.empty(K), np.empty(K)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
-        if not awake[r]:
+        if awake[r] < 2:
             continue
         i, here = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
         columns, values = chunk.indices[here], chunk.data[here]
         _score(machine, columns, values, score)
         moves, sleeps = _inspect(problem, i, score, dual[i], limits, record)
-        awake[r] = not sleeps
+        awake[r] = 0 if sleeps else 1 + moves
         if moves:
             norm = climb(columns, values, machine.order, machine.starts, climbed) + machine.scaling**2
             if norm > 0.0:

@@ -157,7 +157,10 @@ class PL2Embedding(KnotMap):
         Whether all features have the same knots: with those |x_n - x_l|, max and min are in the span (paper 0, section 3).
     zero_preserving : bool
         As in `PL1Embedding`: grid points with a coordinate 0 have no columns, so a pair has entries only where both values are
-        not 0, and time and room go with the pairs of those.
+        not 0, and time and room go with the pairs of those. With an intercept the functions are the same: what a table says
+        where a value is 0 are functions of single features and a constant. Where many values are 0, as in indicators of
+        categories, that is the better choice of dense X too: on covtype_75k rows have a tenth of the entries, and the direction
+        of the mean row, along which machines learn slowly, 11 instead of 71 % of their squared length.
     extrapolation : {"clip", "linear", "error"}
         With "linear" the terms of single features go on; pairs are clipped, for the formula of a triangle, continued outside,
         would jump between cells.

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from .._checks import check_alpha, check_choice, check_count
+from .._checks import check_alpha, check_choice, check_count, check_n_jobs
 from .._errors import InputError
 from .._kernels.descent import Problem
 from .._types import ArrayLike, Floats
@@ -51,6 +51,7 @@ class EmbeddedLinear(BaseEstimator):
         for name in ("max_iter", "block_size"):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
+        check_n_jobs(self.n_jobs)
         if self.fit_intercept:
             check_alpha("intercept_scaling", self.intercept_scaling, strict=True)
         if not (self.embedding is None or self.embedding == "linear" or isinstance(self.embedding, FeatureMap)):
@@ -81,7 +82,7 @@ class EmbeddedLinear(BaseEstimator):
         random, passes = check_random_state(self.random_state), self.max_iter or PASSES[self.solver]
         dual, pegasos = DualDescent(self.tol, passes, random, self.verbose), Pegasos(passes, random, self.verbose)
         rows = self._rows(X)
-        self.n_iter_, self.duality_gap_, _ = learn(
+        self.n_iter_, self.duality_gap_, self.status_ = learn(
             dual if self.solver == "dual" else pegasos, rows, problem, self._state, keep=self.warm_start
         )
 
@@ -93,6 +94,7 @@ class EmbeddedLinear(BaseEstimator):
         order = check_random_state(self.random_state).permutation(len(rows))
         learn_more(rows, problem, self._state, order)
         self._state.dual, self.n_iter_, self.duality_gap_ = None, getattr(self, "n_iter_", 0) + 1, np.nan
+        self.status_ = "done"
 
     def _scores(self, X: ArrayLike) -> Floats:
         check_is_fitted(self, "_state")

@@ -46,6 +46,8 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     n_iter_ : int
     duality_gap_ : float
         ``(P - D) / P``, as in `EmbeddedLinearClassifier`.
+    status_ : str
+        As in `EmbeddedLinearClassifier`.
     n_features_in_ : int
 
     Examples

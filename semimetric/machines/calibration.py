@@ -42,8 +42,10 @@ class _Scores(ClassifierMixin, BaseEstimator):
         return X[:, 0] if X.shape[1] == 1 else X
 
 
-def calibrate(machine: BaseEstimator, X: ArrayLike, y: np.ndarray, weight: Floats | None, method: str, seed: int) -> object:
-    """The map from scores to probabilities, from five folds (fewer where a class has fewer rows)."""
+def calibrate(
+    machine: BaseEstimator, X: ArrayLike, y: np.ndarray, weight: Floats | None, method: str, seed: int
+) -> object | None:
+    """The map from scores to probabilities, from five folds (fewer where a class has fewer rows); None after Ctrl-C."""
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
         rare = classes.tolist()[counts.argmin()]
@@ -55,6 +57,8 @@ def calibrate(machine: BaseEstimator, X: ArrayLike, y: np.ndarray, weight: Float
     held = np.empty((len(y), 1 if len(classes) == 2 else len(classes)))
     for train, test in folds.split(np.zeros(len(y)), y):
         part = clone(machine).fit(take(X, train), y[train], None if weight is None else weight[train])
+        if part.status_ == "interrupted":
+            return None
         held[test] = part.decision_function(take(X, test)).reshape(len(test), -1)
     known = FrozenEstimator(_Scores(classes).fit(held, y))
     calibrator = CalibratedClassifierCV(known, method=_METHODS[method], ensemble=False)

@@ -74,21 +74,26 @@ class _Run:
         self.rows, self.problem, self.machine, self.dual, self.random = rows, problem, machine, dual, random
         self.sweeps = _DENSE_SWEEPS if machine.order else _SWEEPS
         self.age, self.estimate, self.at_rest = _AGE, np.inf, False
-        self.awake: Integers = self._all()
+        self._order = np.arange(len(rows), dtype=rows.numbers)
+        self.awake: Integers = self._order
         self.limits = np.full(len(machine.bias), np.inf)
 
-    def _all(self) -> Integers:
-        return np.arange(len(self.rows), dtype=np.int32 if len(self.rows) < 2**31 else np.int64)
+    def _stay(self, n: int, part: Integers) -> int:
+        """Write the rows of a block that stay awake behind ``n`` others, into the one array of rows that there is."""
+        self._order[n : n + len(part)] = part
+        return n + len(part)
 
     def step(self) -> float:
         """A pass; the relative gap that it met."""
         self.random.shuffle(self.awake)
-        record, keep = np.zeros((2, len(self.machine.bias))), np.ones(len(self.awake), np.bool_)
-        for place, part, chunk in self.rows.blocks(self.awake):
+        record, n = np.zeros((2, len(self.machine.bias))), 0
+        for _, part, chunk in self.rows.blocks(self.awake):
+            awake = np.full(len(part), 2, np.int8)
             for sweep in range(self.sweeps):
                 seen = record if sweep == 0 else np.zeros_like(record)
-                dual_pass(chunk, part, self.problem, self.machine, self.dual, self.limits, seen, keep[place])
-        self.awake = self.awake[keep]
+                dual_pass(chunk, part, self.problem, self.machine, self.dual, self.limits, seen, awake)
+            n = self._stay(n, part[awake > 0])
+        self.awake = self._order[:n]
         self.limits = np.where(record[1] > 0, record[1], np.inf)
         self.at_rest = not record[1].any()
         self.estimate = relative(record[0], self._dual_value(), self.problem.joint)
@@ -96,11 +101,12 @@ class _Run:
 
     def certify(self) -> float:
         """The relative gap over all rows, at the weights as they are; wakes rows that should not sleep."""
-        rows, record = self._all(), np.zeros((2, len(self.machine.bias)))
-        awake = np.empty(len(rows), np.bool_)
-        for place, part, chunk in self.rows.blocks(rows):
-            gap_pass(chunk, part, self.problem, self.machine, self.dual, self.limits, record, awake[place])
-        self.awake = rows[awake]
+        record, n = np.zeros((2, len(self.machine.bias))), 0
+        for _, part, chunk in self.rows.blocks():
+            awake = np.empty(len(part), np.bool_)
+            gap_pass(chunk, part, self.problem, self.machine, self.dual, self.limits, record, awake)
+            n = self._stay(n, part[awake])
+        self.awake = self._order[:n]
         self.at_rest = not record[1].any()
         gap = relative(record[0], self._dual_value(), self.problem.joint)
         self.age = min(gap / self.estimate, 1.0) if 0 < self.estimate < np.inf else 1.0
@@ -123,5 +129,5 @@ def relative(gap: Floats, dual_value: Floats, joint: bool) -> float:
 
 def restore(rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray) -> None:
     """Give an empty machine the weights of the dual variables, in one pass."""
-    for _, part, chunk in rows.blocks(np.arange(len(rows))):
+    for _, part, chunk in rows.blocks():
         restore_pass(chunk, part, problem, machine, dual)

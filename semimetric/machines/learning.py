@@ -20,10 +20,14 @@ PASSES = {"dual": 1000, "pegasos": 20}
 
 @dataclass
 class State:
-    """What a learned machine is: weights, the clock of stochastic steps, and if they are kept dual variables of these codes."""
+    """What a learned machine is: weights, the clock of stochastic steps, the costs that they were for, and dual variables.
+
+    Dual variables, and the codes of their rows, are there if they are kept.
+    """
 
     machine: Machine
     clock: Clock = field(default_factory=Clock)
+    asked: tuple = ()
     dual: np.ndarray | None = None
     codes: np.ndarray | None = None
 
@@ -31,12 +35,18 @@ class State:
         """A state with the empty ``machine`` that starts from this one; a fresh one, with a warning, where it cannot."""
         if stochastic and _same_columns(machine, self.machine):
             bias = intercepts(self.machine) / machine.scaling if machine.scaling else machine.bias
-            return State(self.machine._replace(bias=bias, scaling=machine.scaling), self.clock)
+            clock = self.clock if self.asked == _costs(problem) else self.clock.turned_back()
+            return State(self.machine._replace(bias=bias, scaling=machine.scaling), clock)
         known = self.dual is not None and self.dual.shape == (len(problem.codes), len(machine.bias))
         if not stochastic and known and self.codes is not None and np.array_equal(self.codes, problem.codes):
             return State(machine, dual=self.dual, codes=self.codes)
         warn("warm_start=True, but the rows, classes or columns are not those of the fit before; starting afresh")
         return State(machine)
+
+
+def _costs(problem: Problem) -> tuple:
+    """What makes two objectives on the same rows the same one; targets and weights of rows are taken to be theirs."""
+    return (*problem.own, *problem.other, problem.epsilon, problem.squared, problem.two_sided, problem.joint)
 
 
 def _same_columns(a: Machine, b: Machine) -> bool:
@@ -47,7 +57,7 @@ def _same_columns(a: Machine, b: Machine) -> bool:
 
 def learn(solver: DualDescent | Pegasos, rows: EmbeddedRows, problem: Problem, state: State, *, keep: bool = False) -> Learned:
     """Learn into ``state``, from its dual variables or its weights on; ``keep`` the dual variables."""
-    clock = state.clock
+    clock, state.asked = state.clock, _costs(problem)
     if isinstance(solver, Pegasos):
         clock.rows = float(len(rows))
         learned = solver.learn(rows, problem, state.machine, clock)

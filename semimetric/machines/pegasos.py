@@ -27,6 +27,10 @@ class Clock:
     steps: float = 0.0
     rows: float = 0.0
 
+    def turned_back(self) -> Clock:
+        """As if every row had been seen once: what weights of another objective are worth."""
+        return Clock(min(self.steps, self.rows), self.rows)
+
 
 @dataclass(frozen=True)
 class Pegasos:
@@ -38,7 +42,7 @@ class Pegasos:
 
     def learn(self, rows: EmbeddedRows, problem: Problem, machine: Machine, clock: Clock) -> Learned:
         """Change the machine and the clock in place."""
-        order: Integers = np.arange(len(rows), dtype=np.int32 if len(rows) < 2**31 else np.int64)
+        order = np.arange(len(rows), dtype=rows.numbers)
         status, n_iter = "done", 0
         with tqdm(total=self.max_iter, desc="pegasos", disable=not self.verbose) as bar:
             try:
@@ -48,7 +52,7 @@ class Pegasos:
                     bar.update()
             except KeyboardInterrupt:
                 status = "interrupted"
-        return Learned(n_iter, bound(rows, order, problem, machine), status)
+        return Learned(n_iter, bound(rows, problem, machine), status)
 
 
 def one_pass(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Machine, clock: Clock) -> None:
@@ -63,11 +67,11 @@ def one_pass(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Mac
         clock.steps = float(state[1])
 
 
-def bound(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Machine) -> float:
+def bound(rows: EmbeddedRows, problem: Problem, machine: Machine) -> float:
     """An upper bound of the relative gap, from one pass and a second set of weights."""
     answer = machine._replace(weights=np.zeros_like(machine.weights), bias=np.zeros_like(machine.bias))
     record = np.zeros((3, len(machine.bias)))
-    for _, part, chunk in rows.blocks(order):
+    for _, part, chunk in rows.blocks():
         answer_pass(chunk, part, problem, machine, answer, record)
     primal, linear, quadratic = record[0] + 0.5 * squared_norms(machine), record[1], record[2] + 0.5 * squared_norms(answer)
     if problem.joint:

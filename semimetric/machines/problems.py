@@ -10,6 +10,7 @@ from .._types import Floats, Integers
 __all__ = ["classes_problem", "values_problem"]
 
 _ONE = np.ones(1)
+_FEW = np.iinfo(np.int8).max  # classes that are numbered in a byte: there is one number a row
 
 
 def classes_problem(codes: Integers, sample: Floats | None, weights: Floats, *, squared: bool, joint: bool) -> Problem:
@@ -26,7 +27,7 @@ def classes_problem(codes: Integers, sample: Floats | None, weights: Floats, *, 
     else:
         own, other = weights[:K], np.full(K, weights[K])
     return Problem(
-        codes.astype(np.int32, copy=False),
+        codes.astype(np.int8 if K <= _FEW else np.int32, copy=False),
         _ONE,
         _ONE if sample is None else sample,
         own.copy(),
@@ -40,5 +41,5 @@ def classes_problem(codes: Integers, sample: Floats | None, weights: Floats, *, 
 
 def values_problem(y: Floats, sample: Floats | None, C: float, *, epsilon: float, squared: bool) -> Problem:
     """Epsilon-insensitive losses of one column."""
-    codes, weight = np.zeros(len(y), np.int32), np.array([C])
+    codes, weight = np.zeros(len(y), np.int8), np.array([C])
     return Problem(codes, y, _ONE if sample is None else sample, weight, weight.copy(), float(epsilon), squared, True, False)

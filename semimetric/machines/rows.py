@@ -47,10 +47,17 @@ class EmbeddedRows:
     def __len__(self) -> int:
         return self.items.shape[0]
 
-    def blocks(self, rows: Integers) -> Iterator[tuple[slice, Integers, Chunk]]:
-        """Places in ``rows``, the rows there, and their embedding, which the next block overwrites."""
-        for start in range(0, len(rows), self.size):
-            part = rows[start : start + self.size]
+    @property
+    def numbers(self) -> type[np.signedinteger]:
+        """The type that the rows are numbered in."""
+        return np.int32 if len(self) <= _INT32 else np.int64
+
+    def blocks(self, rows: Integers | None = None) -> Iterator[tuple[slice, Integers, Chunk]]:
+        """Places in ``rows``, the rows there, and their embedding, which the next block overwrites; None is all rows."""
+        n = len(self) if rows is None else len(rows)
+        for start in range(0, n, self.size):
+            stop = min(start + self.size, n)
+            part = np.arange(start, stop, dtype=self.numbers) if rows is None else rows[start:stop]
             chunk = self._chunk._replace(indptr=self._chunk.indptr[: len(part) + 1])
             self.embedding.write(dense_rows(self.items, part), chunk)
             yield slice(start, start + len(part)), part, chunk

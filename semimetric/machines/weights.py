@@ -43,8 +43,7 @@ def intercepts(machine: Machine) -> Floats:
 
 def squared_norms(machine: Machine) -> Floats:
     """|W_c|² of every class, the weight of the intercept included, as it is penalised."""
-    W = coefficients(machine)
-    return np.einsum("cm,cm->c", W, W) + machine.bias**2
+    return np.array([w @ w for w in coefficients(machine)]) + machine.bias**2
 
 
 def scores(machine: Machine, rows: EmbeddedRows, n_jobs: int | None = None) -> Floats:
