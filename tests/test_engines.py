@@ -46,3 +46,10 @@ def test_parts_that_are_kept_are_made_again_here():
     assert list(Here().each(lambda task: task[0] + task[1], [(p, 1) for p in kept])) == [11, 21]
     assert list(Here().each(lambda part, more: part + more, kept, 5)) == [15, 25]
     assert calls == [1, 2, 1, 2]
+
+
+def test_what_is_stored_is_made_once():
+    calls = []
+    stored = Here().stored(lambda part, by: calls.append(part) or part * by, [1, 2], 10)
+    assert [list(Here().each(lambda part: part + 1, stored)) for _ in range(2)] == [[11, 21]] * 2
+    assert calls == [1, 2]
