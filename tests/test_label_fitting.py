@@ -18,6 +18,7 @@ from semimetric import (
 X, Y = load_wine(return_X_y=True)
 X = X[:, :5]
 FAST = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 2}
+INNER = [np.quantile(column, [0.2, 0.5, 0.8]) for column in X.T]  # knots that leave items outside
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +57,7 @@ def assert_alike(parts, whole, rtol=1e-5):
 @pytest.mark.parametrize(
     "options",
     [{}, {"tables": "full"}, {"tables": "full", "groups": [(0, 1), (2,), (3,), (4,)], "n_knots": 3}, {"mu": 0.5},
-     {"loss": "hinge"}, {"n_targets": 2, "n_impostors": 3, "n_passes": 3}],
+     {"loss": "hinge"}, {"n_targets": 2, "n_impostors": 3, "n_passes": 3}, {"knots": INNER}, {"knots": INNER, "outside": "clip"}],
 )  # fmt: skip
 def test_parts_learn_what_one_fit_learns(options, shards):
     parts, whole = in_parts(**options), LargeMarginLearner(**FAST | options).fit(X, Y)

@@ -238,6 +238,7 @@ def test_identical_points_few_members_and_binary_features_are_learned_from():
         ({"directions": "best"}, (X, Y), "best"),
         ({"n_knots": "many"}, (X, Y), "n_knots"),
         ({"loss": "squared"}, (X, Y), "hinge"),
+        ({"n_jobs": 0}, (X, Y), "n_jobs=0: a number of threads"),
         ({}, (np.ones_like(X), Y), "constant"),
         ({}, (np.where(X > 0, np.nan, X), Y), "NaN"),
     ],
@@ -305,10 +306,11 @@ def test_rows_too_many_to_hold_are_made_as_they_are_needed(monkeypatch):
     assert_allclose(learned().fit(X, Y).semimetric_.weights, held.semimetric_.weights, rtol=1e-4, atol=1e-6)
 
 
-def test_many_items_are_searched_by_the_index(monkeypatch):
-    brute = learned().fit(X, Y)
+@pytest.mark.parametrize("options", [{}, {"knots": [np.quantile(column, [0.2, 0.5, 0.8]) for column in X.T]}])
+def test_many_items_are_searched_by_the_index(monkeypatch, options):
+    brute = learned(**options).fit(X, Y)
     monkeypatch.setattr(crowds, "_MANY", 0)
-    assert_allclose(learned().fit(X, Y).semimetric_.weights, brute.semimetric_.weights, rtol=1e-5, atol=1e-9)
+    assert_allclose(learned(**options).fit(X, Y).semimetric_.weights, brute.semimetric_.weights, rtol=1e-5, atol=1e-9)
 
 
 def test_importances_find_what_tells():
