@@ -98,12 +98,14 @@ def located_in(structure: Structure, items: Floats) -> Items:
     return structure.embedding.locate(structure.directions.append(items) if structure.directions else items)
 
 
-def assembled(setting: Setting, weights: Floats, example: Floats, *, compact: bool = True) -> Semimetric:
-    """The distance in units of the margin; ``example`` are some items, shape (n, n_features)."""
+def assembled(
+    setting: Setting, weights: Floats, example: Floats, counts: Integers | None = None, *, compact: bool = True
+) -> Semimetric:
+    """The distance in units of the margin; ``example`` are some items, shape (n, n_features), ``counts`` as in `distance`."""
     terms = make_terms(setting.recipe, setting.measured, setting.base)
     pairs = Pairs(example[:1], np.array([[0, 0]], dtype=np.int64))
     task = Task(pairs, np.zeros(1), np.ones(1), None, 1.0, None)
-    return distance(setting.recipe, setting.structure, task, weights, terms.delta, compact=compact)
+    return distance(setting.recipe, setting.structure, task, weights, terms.delta, counts, compact=compact)
 
 
 def searched(setting: Setting, weights: Floats, example: Floats, *, compact: bool = True) -> Semimetric:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ._errors import NotSupportedError
 from ._types import Floats, Integers
+from .assembly import count_beyond, warn_beyond
 from .crowds import Classes, Crowd, Gathered, LargeMargin, Neighbours, Setting, assembled, located_in
 from .distance import Semimetric
 from .embeddings.base import PairMap
@@ -98,7 +99,11 @@ def learn_among(
     """`learn` of items wherever they are: the distance, the passes, and the neighbours of the last one."""
     setting, first = setting_of(recipe, rule, structure, crowd)
     weights, passes, near = _run(setting, crowd, start, first)
-    return assembled(setting, weights, crowd.example), passes, near
+    counts = None
+    if not isinstance(recipe.knots, str):
+        counts = count_beyond(structure, crowd.example)
+        warn_beyond(recipe, structure, counts, len(crowd.example))
+    return assembled(setting, weights, crowd.example, counts), passes, near
 
 
 def setting_of(recipe: Recipe, rule: LargeMargin, structure: Structure, crowd: Crowd) -> tuple[Setting, Neighbours]:

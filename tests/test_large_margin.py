@@ -313,6 +313,14 @@ def test_many_items_are_searched_by_the_index(monkeypatch, options):
     assert_allclose(learned(**options).fit(X, Y).semimetric_.weights, brute.semimetric_.weights, rtol=1e-5, atol=1e-9)
 
 
+def test_features_with_items_beyond_given_knots_are_clipped():
+    knots = [np.quantile(X[:, 0], [0.2, 0.5, 0.8]), *(np.quantile(column, [0.0, 0.5, 1.0]) for column in X.T[1:])]
+    with pytest.warns(SemimetricWarning, match=r"some lie beyond the knots \(x0: 7\d\)"):
+        model = learned(knots=knots, n_passes=1).fit(X, Y)
+    further = X[:1] + [[1e6] + [0.0] * (X.shape[1] - 1)]
+    assert model.semimetric_.pairwise(X[:1], further)[0, 0] < 10
+
+
 def test_importances_find_what_tells():
     flowers, kinds = load_iris(return_X_y=True)
     noisy = np.column_stack([flowers, RNG.normal(size=(150, 2))])
