@@ -1,5 +1,7 @@
 """Large-margin learning from parts: the triplets and the objective of one fit, here and on a cluster."""
 
+import pickle
+
 import numpy as np
 import pytest
 from cases import assert_refused
@@ -14,6 +16,7 @@ from semimetric import (
     label_fitting,
     out_of_core,
 )
+from semimetric.neighbors.shards import _OPEN
 
 X, Y = load_wine(return_X_y=True)
 X = X[:, :5]
@@ -57,7 +60,8 @@ def assert_alike(parts, whole, rtol=1e-5):
 @pytest.mark.parametrize(
     "options",
     [{}, {"tables": "full"}, {"tables": "full", "groups": [(0, 1), (2,), (3,), (4,)], "n_knots": 3}, {"mu": 0.5},
-     {"loss": "hinge"}, {"n_targets": 2, "n_impostors": 3, "n_passes": 3}, {"knots": INNER}, {"knots": INNER, "outside": "clip"}],
+     {"loss": "hinge"}, {"n_targets": 2, "n_impostors": 3, "n_passes": 3}, {"knots": INNER},
+     {"knots": INNER, "outside": "clip"}],
 )  # fmt: skip
 def test_parts_learn_what_one_fit_learns(options, shards):
     parts, whole = in_parts(**options), LargeMarginLearner(**FAST | options).fit(X, Y)
@@ -116,10 +120,31 @@ def test_items_in_files(tmp_path):
 
 
 def test_nothing_is_left_in_the_scratch_folder(tmp_path):
-    out_of_core.fit(LargeMarginLearner(**FAST), X, Y, memory_limit=1_000_000, scratch=tmp_path)
+    model = out_of_core.fit(LargeMarginLearner(**FAST), X, Y, memory_limit=1_000_000, scratch=tmp_path)
     assert not list(tmp_path.iterdir())
+    assert not [place for place in _OPEN if str(tmp_path) in place.root]  # what stays mapped keeps its room
+    assert b"semimetric-" not in pickle.dumps(model)
     lost = {"scratch": tmp_path / "away"}
     assert_refused(lambda: out_of_core.fit(LargeMarginLearner(**FAST), X, Y, **lost), "away", "is no folder", "make it first")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_nothing_is_left_of_a_fit_that_is_interrupted(tmp_path, monkeypatch, error):
+    def stop(*_):
+        raise error
+
+    monkeypatch.setattr(label_fitting, "learn_among", stop)
+    model = LargeMarginLearner(**FAST)
+    with pytest.raises(error):
+        out_of_core.fit(model, X, Y, memory_limit=1_000_000, scratch=tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert not hasattr(model, "semimetric_")
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(label_fitting.os, "access", lambda *_: False)  # who runs this may write anywhere
+    call = lambda: out_of_core.fit(LargeMarginLearner(**FAST), X, Y, scratch=tmp_path)  # noqa: E731
+    assert_refused(call, "is no folder that can be written", "make it first")
 
 
 def test_bad_items_are_named_by_part():
@@ -133,7 +158,8 @@ def test_bad_items_are_named_by_part():
     refused(X, None, "y is None", "a class for every item")
     refused(X, np.zeros(len(X), int), "one class only", "at least two")
     refused(np.ones_like(X), Y, "constant", "differ in at least one")
-    refused(X[:, None], Y, "X has rows of shape (1, 5)", "(n, n_features)")
+    refused(X[:, None], Y, "X has shape (178, 1, 5)", "(n, n_features)")
+    refused(X[:, 0], Y, "X has shape (178,)", "(n, n_features)")
 
 
 def test_says_what_cannot_be_learned_from_parts():
