@@ -240,6 +240,10 @@ def test_weights_of_another_objective_count_as_one_pass():
     assert objective(model, F, TWO) < 1.2 * objective(best, F, TWO)
     strong.fit(X, TWO)
     assert strong._state.clock.steps == 40 * len(X)  # the same objective goes on
+    stream = clone(strong)
+    for _ in range(3):
+        stream.partial_fit(X, TWO, classes=np.unique(TWO))
+    assert stream.fit(X, TWO)._state.clock.steps == 23 * len(X)  # that of a stream too
 
 
 def test_learning_holds_no_more_than_four_bytes_a_row_beside_its_variables():
