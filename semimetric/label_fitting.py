@@ -24,7 +24,7 @@ from .embeddings.labelled import LABELLED
 from .engines import Engine
 from .estimators.large_margin import LargeMarginLearner
 from .explanations import MOST_PAIRS, importances
-from .labelled_blocks import LabelledPart, LabelledTable, Said, read_said, survey_items
+from .labelled_blocks import LabelledPart, LabelledTable, Said, check_one_type, read_said, survey_items
 from .large_margin import N_DRAWN, learn_among
 from .neighbors.sharded import shard_size
 from .neighbors.shards import close
@@ -118,6 +118,7 @@ def _said(
         raise InputError("requires y to be passed, but the target y is None; give a class for every item")
     known = table.y is None and table.weight is None and all(part.n is not None for part in parts)
     said = [Said(part.n) for part in parts] if known else list(engine.each(read_said, parts, table))  # type: ignore[arg-type]
+    check_one_type(parts, said)
     given = [None if v is None or isinstance(v, str) else np.asarray(v) for v in (y, weight)]
     labels = np.concatenate([s.y for s in said]) if table.y is not None else given[0]  # type: ignore[misc]
     if table.weight is not None:

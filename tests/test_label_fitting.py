@@ -16,6 +16,8 @@ from semimetric import (
     label_fitting,
     out_of_core,
 )
+from semimetric.engines import Here
+from semimetric.labelled_blocks import LabelledPart, LabelledTable
 from semimetric.neighbors.shards import _OPEN
 
 X, Y = load_wine(return_X_y=True)
@@ -160,6 +162,28 @@ def test_bad_items_are_named_by_part():
     refused(np.ones_like(X), Y, "constant", "differ in at least one")
     refused(X[:, None], Y, "X has shape (178, 1, 5)", "(n, n_features)")
     refused(X[:, 0], Y, "X has shape (178,)", "(n, n_features)")
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "messages"),
+    [
+        ("kind", [1] * 60, ("classes have dtype int64, those of partition 0 of X", "one type in all parts")),
+        ("kind", ["a"] * 59 + [None], ("'kind' of item 59 is missing", "one for every item")),
+        ("w", [1.0] * 59 + [np.nan], ("'w' of item 59 is missing", "drop those items")),
+        ("w", [1.0] * 59 + [-1.0], ("the weights in 'w'", "finite numbers >= 0")),
+        ("w", ["heavy"] * 60, ("the weights in 'w'", "finite numbers >= 0")),
+    ],
+)
+def test_a_part_that_says_something_else_is_named(column, values, messages):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=np.array(["a", "b", "c"])[Y], w=1.0)
+    rest = frame[60:120].assign(**{column: values})
+    parts = [LabelledPart(f"partition {k} of X", piece) for k, piece in enumerate([frame[:60], rest, frame[120:]])]
+    call = lambda: label_fitting.fit_labelled(  # noqa: E731
+        Here(), LargeMarginLearner(**FAST), parts, LabelledTable(tuple("abcde"), "kind", "w"), "kind", "w",
+        limit=10**6, scratch=None,
+    )  # fmt: skip
+    assert_refused(call, "partition 1 of X: ", *messages)
 
 
 def test_says_what_cannot_be_learned_from_parts():

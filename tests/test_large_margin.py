@@ -250,6 +250,13 @@ def test_what_cannot_be_is_refused(changes, data, message):
             learned(**changes).fit(*data)
 
 
+def test_labels_of_several_types_or_missing_are_refused():
+    pd = pytest.importorskip("pandas")
+    for other in (pd.NA, np.nan, None, 1):
+        with pytest.raises(InputError, match="several types, or missing ones"):
+            learned().fit(X, pd.Series([other, *np.array(["a", "b", "c"])[Y[1:]]], dtype=object))
+
+
 def test_float_labels_are_refused():
     with pytest.raises(ValueError, match="continuous"):
         learned().fit(X, RNG.random(len(X)))
