@@ -328,6 +328,13 @@ def test_features_with_items_beyond_given_knots_are_clipped():
     assert model.semimetric_.pairwise(X[:1], further)[0, 0] < 10
 
 
+@pytest.mark.parametrize("kind", ["discriminant", "combined"])
+def test_directions_of_a_fit_can_be_given_to_another(kind):
+    first = learned(directions=kind, n_passes=1).fit(X[:, :3], Y)
+    again = learned(directions=first.semimetric_.directions, n_passes=1).fit(X[:, :3], Y)
+    assert again.solution_.objective == pytest.approx(first.solution_.objective, rel=1e-9)
+
+
 def test_importances_find_what_tells():
     flowers, kinds = load_iris(return_X_y=True)
     noisy = np.column_stack([flowers, RNG.normal(size=(150, 2))])
