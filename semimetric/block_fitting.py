@@ -36,7 +36,7 @@ from .solvers.interior_point import InteriorPoint
 from .solvers.newton import Newton
 from .streaming import Stream, check_sums_impose, few_pairs
 from .task import Structure, Task, build, check_varied, make_task
-from .tuple_blocks import Asked, Survey, TuplePart, TupleTable, read_tuples, survey_of
+from .tuple_blocks import Asked, Survey, TuplePart, TupleTable, counted, read_tuples, survey_of
 
 __all__ = ["asked_of", "check_by_sums", "check_choices_made", "check_learns", "fit_parts", "said"]
 
@@ -126,7 +126,8 @@ def fit_parts(engine: Engine, model: Any, parts: list[TuplePart], table: TupleTa
     recipe = check_learns(model)
     if not parts:
         raise InputError(f"there are 0 parts of {table.asked.called}; at least one is required")
-    survey = survey_of(engine, parts, table, recipe.random_state)
+    parts, counts = counted(engine, parts, table)
+    survey = survey_of(engine, parts, counts, table, recipe.random_state)
     survey.check_said(table.asked)
     check_varied(survey.items)
     if isinstance(model, DistanceRegressor):

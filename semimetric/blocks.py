@@ -20,7 +20,17 @@ from ._errors import InputError
 from ._extras import optional
 from ._threads import blocks
 
-__all__ = ["ArrayRows", "MappedRows", "ParquetRows", "Rows", "array_rows", "parquet_rows", "parse_memory", "slices"]
+__all__ = [
+    "ArrayRows",
+    "MappedRows",
+    "ParquetRows",
+    "Rows",
+    "array_rows",
+    "parquet_rows",
+    "parse_memory",
+    "slices",
+    "told_memory",
+]
 
 _UNITS = {"": 1, "b": 1} | {f"{p}{b}b": n**k for b, n in (("i", 1024), ("", 1000)) for k, p in enumerate("kmgt", 1)}
 _SUFFIXES = (".parquet", ".pq")
@@ -42,6 +52,14 @@ def parse_memory(limit: str | int) -> int:
     if n <= 0:
         raise InputError(f"memory_limit={limit!r}: bytes are required, as a number or as text such as '2 GiB'")
     return n
+
+
+def told_memory(n: float) -> str:
+    """Bytes in words that `parse_memory` reads, such as "3.5 MiB"."""
+    power = 0
+    while n >= 1024 and power < 4:
+        n, power = n / 1024, power + 1
+    return f"{n:.{0 if n >= 100 else 1}f} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
 class Rows(ABC):

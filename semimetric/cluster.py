@@ -4,7 +4,7 @@ import sys
 import warnings
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -133,6 +133,11 @@ class Cluster(Engine):
         """Kept in the memory of the workers, and made again where one is lost."""
         with _large_graphs():
             return list(self.client.persist(self._calls(function, parts, share)))
+
+    def everywhere(self, function: Callable[..., Any], *args: Any) -> None:
+        """On every worker at once, beside what it computes; those that are lost have nothing left to do it to."""
+        with suppress(OSError, RuntimeError, ValueError):  # no connection is left
+            self.client.run(function, *args, on_error="ignore")
 
     def _calls(self, function: Callable[..., Any], parts: Sequence[Any], share: tuple[Any, ...]) -> list[Any]:
         delayed = optional("dask").delayed

@@ -4,7 +4,7 @@ It asks for sums over triplets and for a design of their rows, so items may also
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -35,6 +35,7 @@ __all__ = [
     "assembled",
     "drawn_rows",
     "located_in",
+    "searched",
 ]
 
 _MANY = 30_000  # items, beyond which all distances take longer than an index
@@ -97,12 +98,20 @@ def located_in(structure: Structure, items: Floats) -> Items:
     return structure.embedding.locate(structure.directions.append(items) if structure.directions else items)
 
 
-def assembled(setting: Setting, weights: Floats, example: Floats, *, compact: bool = True) -> Semimetric:
-    """The distance in units of the margin; ``example`` are some items, shape (n, n_features)."""
+def assembled(
+    setting: Setting, weights: Floats, example: Floats, counts: Integers | None = None, *, compact: bool = True
+) -> Semimetric:
+    """The distance in units of the margin; ``example`` are some items, shape (n, n_features), ``counts`` as in `distance`."""
     terms = make_terms(setting.recipe, setting.measured, setting.base)
     pairs = Pairs(example[:1], np.array([[0, 0]], dtype=np.int64))
     task = Task(pairs, np.zeros(1), np.ones(1), None, 1.0, None)
-    return distance(setting.recipe, setting.structure, task, weights, terms.delta, compact=compact)
+    return distance(setting.recipe, setting.structure, task, weights, terms.delta, counts, compact=compact)
+
+
+def searched(setting: Setting, weights: Floats, example: Floats, *, compact: bool = True) -> Semimetric:
+    """`assembled` for search: items beyond knots that are given are at their ends, as in the program."""
+    d = assembled(setting, weights, example, compact=compact)
+    return replace(d, epsilon=np.zeros_like(d.epsilon))
 
 
 class Sums(NamedTuple):
@@ -242,7 +251,7 @@ class Gathered(Crowd):
         """By all distances; of many items, by the index of this package."""
         rule, (items, labels), n_jobs = setting.rule, (self.classes.items, self.classes.labels), setting.recipe.n_jobs
         if len(labels) > _MANY:
-            d = assembled(setting, weights, items)
+            d = searched(setting, weights, items)
             raw = d.schema.decode(items)
             index, rows = NeighborIndex(d, n_jobs=n_jobs).fit(raw), np.arange(len(labels))
             found = search_index(index, raw, rows, labels, rule.n_targets, rule.n_impostors)

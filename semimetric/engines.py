@@ -70,6 +70,10 @@ class Engine(ABC):
         """`kept`, but never made again while the engine is whole: for what takes long to make and little to hold."""
         return self.kept(function, parts, *share)
 
+    @abstractmethod
+    def everywhere(self, function: Callable[..., Any], *args: Any) -> None:
+        """One call in every process that works on parts, as far as these are there."""
+
 
 class Here(Engine):
     """In the calling process, one part after the other, within ``limit`` bytes."""
@@ -92,6 +96,10 @@ class Here(Engine):
     def stored(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
         """In memory."""
         return list(self.each(function, parts, *share))
+
+    def everywhere(self, function: Callable[..., Any], *args: Any) -> None:
+        """In this one."""
+        function(*args)
 
 
 class _Made:

@@ -8,7 +8,8 @@ shards, and once more where columns of theirs say of which class they are.
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,10 @@ from .embeddings.labelled import LABELLED
 from .engines import Engine
 from .estimators.large_margin import LargeMarginLearner
 from .explanations import MOST_PAIRS, importances
-from .labelled_blocks import LabelledPart, LabelledTable, Said, read_said, survey_items
+from .labelled_blocks import LabelledPart, LabelledTable, Said, check_one_type, read_said, survey_items
 from .large_margin import N_DRAWN, learn_among
 from .neighbors.sharded import shard_size
+from .neighbors.shards import close
 from .part_crowd import PartCrowd, build_places, stand_in
 from .programs.losses import resolve_loss
 from .recipe import Recipe
@@ -73,8 +75,10 @@ def fit_labelled(
 ) -> LargeMarginLearner:
     """Learn from ``parts``, and keep what was learned in the model; ``y`` and ``weight`` are arrays, or columns named."""
     recipe, rule = check_learns_labels(model)
-    if scratch is not None and not Path(scratch).is_dir():
-        raise InputError(f"scratch={str(scratch)!r} is no folder; make it first, on storage that every worker sees")
+    if scratch is not None and not (os.path.isdir(scratch) and os.access(scratch, os.W_OK | os.X_OK)):
+        raise InputError(
+            f"scratch={str(scratch)!r} is no folder that can be written; make it first, on storage that every worker sees"
+        )
     counts, y, weight = _said(engine, parts, table, y, weight)
     used, codes, weight = model._coded(y, sum(counts), weight)
     parts, weights = _used(parts, counts, used, weight)
@@ -83,9 +87,9 @@ def fit_labelled(
     survey = survey_items(engine, parts, table, counts, rows, recipe.random_state)
     check_varied(survey.items)
     structure = build(recipe, survey.items, Schema.numeric(table.names))
-    with tempfile.TemporaryDirectory(prefix="semimetric-", dir=scratch, ignore_cleanup_errors=True) as folder:
+    with _folder(engine, scratch) as folder:
         d = stand_in(recipe, rule, structure, survey.items)
-        places = build_places(engine, Path(folder) / "items", d, parts, table, counts, shard_size(len(table.names), limit))
+        places = build_places(engine, folder, d, parts, table, counts, shard_size(len(table.names), limit))
         labels = codes.astype(np.min_scalar_type(int(codes.max())))
         crowd = PartCrowd(engine, places, labels, weights, survey)
         learned, passes, near = learn_among(recipe, rule, structure, crowd)
@@ -93,6 +97,17 @@ def fit_labelled(
     tells = importances(learned, pairs.reshape(-1, pairs.shape[2]), np.arange(2 * len(pairs)).reshape(-1, 2))
     model._take(recipe, learned, passes, tells, survey.items)
     return model
+
+
+@contextmanager
+def _folder(engine: Engine, scratch: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """A folder for shards, which are closed by all before it is deleted."""
+    with tempfile.TemporaryDirectory(prefix="semimetric-", dir=scratch, ignore_cleanup_errors=True) as made:
+        folder = Path(made).resolve() / "items"
+        try:
+            yield folder
+        finally:
+            engine.everywhere(close, str(folder))
 
 
 def _said(
@@ -103,6 +118,7 @@ def _said(
         raise InputError("requires y to be passed, but the target y is None; give a class for every item")
     known = table.y is None and table.weight is None and all(part.n is not None for part in parts)
     said = [Said(part.n) for part in parts] if known else list(engine.each(read_said, parts, table))  # type: ignore[arg-type]
+    check_one_type(parts, said)
     given = [None if v is None or isinstance(v, str) else np.asarray(v) for v in (y, weight)]
     labels = np.concatenate([s.y for s in said]) if table.y is not None else given[0]  # type: ignore[misc]
     if table.weight is not None:

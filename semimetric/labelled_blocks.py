@@ -21,6 +21,7 @@ __all__ = [
     "LabelledPart",
     "LabelledTable",
     "Said",
+    "check_one_type",
     "column_named",
     "features_of",
     "labelled_parts",
@@ -138,13 +139,44 @@ class Said(NamedTuple):
 
 
 def read_said(part: LabelledPart, table: LabelledTable) -> Said:
-    """What a part says of its items."""
-    frame, found = _frame(part), []
-    for name in (table.y, table.weight):
-        if name is not None and name not in getattr(frame, "columns", ()):
-            raise InputError(f"{part.name}: it has no column {name!r}; name another, or add it")
-        found.append(None if name is None else np.asarray(frame[name]))
-    return Said(len(frame), *found)
+    """What a part says of its items.
+
+    Raises
+    ------
+    InputError
+        If columns do not say it of all; the message names the part.
+    """
+    frame = _frame(part)
+    y, weight = (None if name is None else _told(part, frame, name) for name in (table.y, table.weight))
+    if weight is not None and not (weight.dtype.kind in "iufb" and np.isfinite(weight).all() and (weight >= 0).all()):
+        raise InputError(
+            f"{part.name}: the weights in {table.weight!r} have dtype {weight.dtype}; finite numbers >= 0 are required: "
+            "correct them, or drop those items"
+        )
+    return Said(len(frame), y, weight)
+
+
+def _told(part: LabelledPart, frame: Any, name: str) -> NDArray:
+    if name not in getattr(frame, "columns", ()):
+        raise InputError(f"{part.name}: it has no column {name!r}; name another, or add it")
+    missing = np.flatnonzero(frame[name].isna())
+    if len(missing):
+        raise InputError(
+            f"{part.name}: {name!r} of item {missing[0]} is missing; one for every item is required: fill it in, or drop those "
+            "items"
+        )
+    return np.asarray(frame[name])
+
+
+def check_one_type(parts: Sequence[LabelledPart], said: Sequence[Said]) -> None:
+    """Refuse classes that are numbers in some parts and not in others."""
+    types = [None if s.y is None else s.y.dtype for s in said]
+    for part, dtype in zip(parts, types, strict=True):
+        if dtype is not None and types[0] is not None and (dtype.kind in "iufb") != (types[0].kind in "iufb"):
+            raise InputError(
+                f"{part.name}: classes have dtype {dtype}, those of {parts[0].name} {types[0]}; one type in all parts is "
+                "required: convert them"
+            )
 
 
 def survey_items(

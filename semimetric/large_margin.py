@@ -15,9 +15,11 @@ import numpy as np
 
 from ._errors import NotSupportedError
 from ._types import Floats, Integers
+from .assembly import count_beyond, warn_beyond
 from .crowds import Classes, Crowd, Gathered, LargeMargin, Neighbours, Setting, assembled, located_in
 from .distance import Semimetric
 from .embeddings.base import PairMap
+from .embeddings.directions import Directions
 from .embeddings.labelled import LABELLED, labelled_directions
 from .embeddings.warped import WarpedEmbedding
 from .evidence import spread_of
@@ -46,8 +48,8 @@ __all__ = [
 ]
 
 _MARGIN = 0.7  # of the mean distance to a target
-_SHARES = {"combined": 0.6}  # of the even distance that directions have, beside raw features
-_SHARE = 0.3  # that of other directions, which are fewer
+_SHARE = 0.3  # of the even distance that directions have, beside raw features
+_SHARE_COMBINED = 0.6  # that of components and discriminants together, which are more
 N_DRAWN = 4_000  # pairs that tell the spread of a feature
 _NEVER = 1e-3  # of the typical spread, for a feature that no drawn pair varies
 
@@ -98,7 +100,11 @@ def learn_among(
     """`learn` of items wherever they are: the distance, the passes, and the neighbours of the last one."""
     setting, first = setting_of(recipe, rule, structure, crowd)
     weights, passes, near = _run(setting, crowd, start, first)
-    return assembled(setting, weights, crowd.example), passes, near
+    counts = None
+    if not isinstance(recipe.knots, str):
+        counts = count_beyond(structure, crowd.example)
+        warn_beyond(recipe, structure, counts, len(crowd.example))
+    return assembled(setting, weights, crowd.example, counts), passes, near
 
 
 def setting_of(recipe: Recipe, rule: LargeMargin, structure: Structure, crowd: Crowd) -> tuple[Setting, Neighbours]:
@@ -127,12 +133,18 @@ def _even(structure: Structure, measured: Structure, crowd: Crowd, recipe: Recip
     alone, pairs = replace(measured, directions=None), replace(drawn, items=features)
     spread = spread_of(alone, ends(alone), pairs, np.full(N_DRAWN, 1.0 / N_DRAWN), recipe.n_jobs, least=_NEVER)
     raw = np.array([any(f < structure.n_raw for f in g) for g in structure.embedding.groups])
-    share, theirs = np.zeros(len(spread)), _SHARES.get(str(recipe.directions), _SHARE)
+    share, theirs = np.zeros(len(spread)), _share(structure.directions)
     for members, part in ((raw, 1.0 if raw.all() else 1.0 - theirs), (~raw, 1.0 if not raw.any() else theirs)):
         groups = [g for g, member in zip(structure.embedding.groups, members, strict=True) if member]
         for f in {f for g in groups for f in g}:
             share[f] = max(share[f], part / len(groups))
     return share / spread
+
+
+def _share(directions: Directions | None) -> float:
+    """By their names: those that another fit combined are as good as those of this one."""
+    kinds = {name.rstrip("0123456789") for name in directions.names} if directions else set()
+    return _SHARE_COMBINED if kinds == {"nca", "discriminant"} else _SHARE
 
 
 def _run(

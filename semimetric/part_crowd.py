@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._types import Floats, Integers, Pairs
-from .crowds import Classes, Crowd, LargeMargin, Near, Neighbours, Setting, Sums, assembled, drawn_rows, located_in
+from .crowds import Classes, Crowd, LargeMargin, Near, Neighbours, Setting, Sums, assembled, drawn_rows, located_in, searched
 from .distance import Semimetric
 from .engines import Engine
 from .fitting import Baseline
@@ -212,7 +212,7 @@ class PartCrowd(Crowd):
 
     def neighbours(self, setting: Setting, weights: Floats) -> PartNeighbours:
         """Searched where the parts are."""
-        d = assembled(setting, weights, self.example, compact=False)
+        d = searched(setting, weights, self.example, compact=False)
         starts = np.cumsum([0, *map(len, self.weights)]).tolist()[:-1]
         tasks = list(zip(starts, self.weights, strict=True))
         hoods = self.engine.stored(_searched, tasks, self.places, d, self.labels, setting.rule)

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from ._errors import InputError
 from ._types import Floats
+from .blocks import told_memory
 from .engines import Engine
 from .programs.design import Design, Moments
 from .recipe import Recipe
@@ -27,10 +28,11 @@ __all__ = ["PartDesign", "PartRows", "check_room", "rows_of_part"]
 def check_room(engine: Engine, n: int, n_parts: int) -> None:
     """Refuse second moments of ``n`` weights that the limit has no room for: those of a part, and sums along the tree."""
     held = n_parts.bit_length() + 3
-    if engine.limit is not None and 8 * n * n * held > engine.limit // 2:
+    taken = 8 * n * n * held
+    if engine.limit is not None and taken > engine.limit // 2:
         raise InputError(
-            f"second moments of {n} weights, {held} times, take {8 * n * n * held / 2**20:.0f} MiB; half of memory_limit, "
-            f"{engine.limit / 2**21:.0f} MiB, must hold them: raise it, use fewer knots or groups, or FirstOrder()"
+            f"second moments of {n} weights, {held} times, take {told_memory(taken)}; half of memory_limit, "
+            f"{told_memory(engine.limit / 2)}, must hold them: raise it, use fewer knots or groups, or FirstOrder()"
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ._checks import check_alpha, check_choice
+from ._checks import check_alpha, check_choice, check_n_jobs
 from ._errors import InputError, NotSupportedError
 from ._types import ArrayLike
 from .embeddings.base import PairMap
@@ -62,6 +62,7 @@ class Recipe:
         check_choice("outside", self.outside, ("extend", "clip"))
         check_choice("link", self.link, ("identity", "sqrt"))
         check_choice("missing", self.missing, ("error", "level"))
+        check_n_jobs(self.n_jobs)
         check_alpha("delta", self.delta)
         check_alpha("alpha", self.alpha)
         if self.relative is not True and self.relative is not False:

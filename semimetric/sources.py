@@ -150,4 +150,7 @@ def width_of(X: Any) -> int:
     """Columns of items."""
     if is_parquet(X):
         return len(item_rows(X, 1)[0].columns)  # type: ignore[attr-defined]
-    return int((np.load(X, mmap_mode="r") if isinstance(X, (str, Path)) else np.asanyarray(X)).shape[1])
+    array = np.load(X, mmap_mode="r") if isinstance(X, (str, os.PathLike)) else np.asanyarray(X)
+    if array.ndim != 2:
+        raise InputError(f"X has shape {array.shape}; items of shape (n, n_features) are required: reshape it")
+    return int(array.shape[1])

@@ -18,7 +18,18 @@ from .blocks import Rows
 from .engines import Engine
 from .knots import sampled_rows
 
-__all__ = ["Asked", "Survey", "TupleBlock", "TuplePart", "TupleTable", "divided", "read_tuples", "survey_of", "tuple_columns"]
+__all__ = [
+    "Asked",
+    "Survey",
+    "TupleBlock",
+    "TuplePart",
+    "TupleTable",
+    "counted",
+    "divided",
+    "read_tuples",
+    "survey_of",
+    "tuple_columns",
+]
 
 
 @dataclass(frozen=True)
@@ -119,8 +130,9 @@ def _checked(part: TuplePart, table: TupleTable) -> TupleBlock:
     if part.weight is not None:
         weight = _numbers(frame, part.weight, "sample_weight", len(points), one)
     _check_said(y, table.asked)
-    if (weight < 0).any() or not weight.any():
-        raise InputError("sample_weight must be non-negative and not all zero in a part; correct it, or leave the part out")
+    if (weight < 0).any():
+        bad = int(np.flatnonzero(weight < 0)[0])
+        raise InputError(f"sample_weight[{bad}] is {weight[bad]:g}; weights >= 0 are required: correct it")
     if table.asked.kind is Quadruplets and (y < 0).any():  # the opposite is said: the pairs change places
         points = np.where((y < 0).reshape(-1, *[1] * (points.ndim - 1)), points[:, [2, 3, 0, 1]], points)
         y = np.ones(len(y))
@@ -167,7 +179,7 @@ def _tuples(points: NDArray, table: TupleTable) -> tuple[Tuples, Integers | None
         items = np.ascontiguousarray(points, dtype=np.float64).reshape(-1, points.shape[2])
         return kind(_finite(items, table), np.arange(len(items)).reshape(-1, kind.size)), None
     index, n = points.astype(np.int64, copy=False), len(table.items)
-    if index.min() < 0 or index.max() >= n:
+    if index.size and (index.min() < 0 or index.max() >= n):
         bad = int(np.flatnonzero((index < 0) | (index >= n))[0]) // kind.size
         raise InputError(
             f"{table.asked.called[:-1]} {bad} is {tuple(index[bad].tolist())}; row numbers between 0 and {n - 1} are required"
@@ -245,13 +257,29 @@ class _Found(NamedTuple):
     rows: Integers | None
 
 
-def survey_of(engine: Engine, parts: Sequence[TuplePart], table: TupleTable, random_state: int | None) -> Survey:
-    """One pass over the parts; another before it where only reading them tells how many pairs they have.
+def counted(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) -> tuple[list[TuplePart], tuple[int, ...]]:
+    """The parts that have tuples of weight > 0, and how many: one pass, where only reading them tells.
+
+    Raises
+    ------
+    InputError
+        If there are none.
+    """
+    if all(part.weight is None and isinstance(part.tuples, Rows) for part in parts):
+        return list(parts), tuple(len(p.tuples) for p in parts)
+    found = [(p, n) for p, n in zip(parts, engine.each(_count, parts, table), strict=True) if n]
+    if not found:
+        raise InputError(f"sample_weight is 0 for all {table.asked.called}; some of weight > 0 are required: correct it")
+    return [p for p, _ in found], tuple(n for _, n in found)
+
+
+def survey_of(
+    engine: Engine, parts: Sequence[TuplePart], counts: tuple[int, ...], table: TupleTable, random_state: int | None
+) -> Survey:
+    """One pass over the parts, of ``counts`` tuples each.
 
     The items are those that `Grid.fit` of all at once would place its knots among: the same sample, and the extremes.
     """
-    known = all(part.weight is None and isinstance(part.tuples, Rows) for part in parts)
-    counts = tuple(len(p.tuples) for p in parts) if known else tuple(engine.each(_count, parts, table))
     size = table.asked.kind.size
     wanted = None if table.items is not None else sampled_rows(size * sum(counts), random_state)
     tasks = list(zip(parts, divided(wanted, [size * n for n in counts]), strict=True))

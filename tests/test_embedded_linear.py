@@ -19,6 +19,7 @@ from semimetric import ConvergenceWarning, EmbeddedLinearClassifier, EmbeddedLin
 from semimetric.embeddings.identity import IdentityEmbedding
 from semimetric.embeddings.maps import FeatureMap, Ladder, Term
 from semimetric.embeddings.piecewise import PL1Embedding, PL2Embedding
+from semimetric.estimators import embedded_classifier as classifier_module
 from semimetric.machines import dual as dual_module
 from semimetric.machines import pegasos as pegasos_module
 from semimetric.machines.dual import DualDescent
@@ -240,6 +241,10 @@ def test_weights_of_another_objective_count_as_one_pass():
     assert objective(model, F, TWO) < 1.2 * objective(best, F, TWO)
     strong.fit(X, TWO)
     assert strong._state.clock.steps == 40 * len(X)  # the same objective goes on
+    stream = clone(strong)
+    for _ in range(3):
+        stream.partial_fit(X, TWO, classes=np.unique(TWO))
+    assert stream.fit(X, TWO)._state.clock.steps == 23 * len(X)  # that of a stream too
 
 
 def test_learning_holds_no_more_than_four_bytes_a_row_beside_its_variables():
@@ -320,6 +325,16 @@ def test_ctrl_c_ends_calibration_too(fits, monkeypatch):
     assert model.score(X, Y) > 0.9
     with pytest.raises(NotFittedError, match="scores but no probabilities"):
         model.predict_proba(X)
+
+
+def test_ctrl_c_between_the_passes_of_calibration_keeps_the_scores(monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(classifier_module, "calibrate", stop)
+    with pytest.warns(UserWarning, match="scores but no probabilities"):
+        model = EmbeddedLinearClassifier(PL1, calibration="logistic").fit(X, Y)
+    assert (model.status_, model.score(X, Y) > 0.9) == ("solved", True)
 
 
 @pytest.mark.parametrize(("module", "name", "solver"), [(dual_module, "dual_pass", "dual"),

@@ -1,5 +1,7 @@
 """Large-margin learning from parts: the triplets and the objective of one fit, here and on a cluster."""
 
+import pickle
+
 import numpy as np
 import pytest
 from cases import assert_refused
@@ -14,10 +16,14 @@ from semimetric import (
     label_fitting,
     out_of_core,
 )
+from semimetric.engines import Here
+from semimetric.labelled_blocks import LabelledPart, LabelledTable
+from semimetric.neighbors.shards import _OPEN
 
 X, Y = load_wine(return_X_y=True)
 X = X[:, :5]
 FAST = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 2}
+INNER = [np.quantile(column, [0.2, 0.5, 0.8]) for column in X.T]  # knots that leave items outside
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +62,8 @@ def assert_alike(parts, whole, rtol=1e-5):
 @pytest.mark.parametrize(
     "options",
     [{}, {"tables": "full"}, {"tables": "full", "groups": [(0, 1), (2,), (3,), (4,)], "n_knots": 3}, {"mu": 0.5},
-     {"loss": "hinge"}, {"n_targets": 2, "n_impostors": 3, "n_passes": 3}],
+     {"loss": "hinge"}, {"n_targets": 2, "n_impostors": 3, "n_passes": 3}, {"knots": INNER},
+     {"knots": INNER, "outside": "clip"}],
 )  # fmt: skip
 def test_parts_learn_what_one_fit_learns(options, shards):
     parts, whole = in_parts(**options), LargeMarginLearner(**FAST | options).fit(X, Y)
@@ -115,10 +122,31 @@ def test_items_in_files(tmp_path):
 
 
 def test_nothing_is_left_in_the_scratch_folder(tmp_path):
-    out_of_core.fit(LargeMarginLearner(**FAST), X, Y, memory_limit=1_000_000, scratch=tmp_path)
+    model = out_of_core.fit(LargeMarginLearner(**FAST), X, Y, memory_limit=1_000_000, scratch=tmp_path)
     assert not list(tmp_path.iterdir())
+    assert not [place for place in _OPEN if str(tmp_path) in place.root]  # what stays mapped keeps its room
+    assert b"semimetric-" not in pickle.dumps(model)
     lost = {"scratch": tmp_path / "away"}
     assert_refused(lambda: out_of_core.fit(LargeMarginLearner(**FAST), X, Y, **lost), "away", "is no folder", "make it first")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_nothing_is_left_of_a_fit_that_is_interrupted(tmp_path, monkeypatch, error):
+    def stop(*_):
+        raise error
+
+    monkeypatch.setattr(label_fitting, "learn_among", stop)
+    model = LargeMarginLearner(**FAST)
+    with pytest.raises(error):
+        out_of_core.fit(model, X, Y, memory_limit=1_000_000, scratch=tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert not hasattr(model, "semimetric_")
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(label_fitting.os, "access", lambda *_: False)  # who runs this may write anywhere
+    call = lambda: out_of_core.fit(LargeMarginLearner(**FAST), X, Y, scratch=tmp_path)  # noqa: E731
+    assert_refused(call, "is no folder that can be written", "make it first")
 
 
 def test_bad_items_are_named_by_part():
@@ -132,7 +160,30 @@ def test_bad_items_are_named_by_part():
     refused(X, None, "y is None", "a class for every item")
     refused(X, np.zeros(len(X), int), "one class only", "at least two")
     refused(np.ones_like(X), Y, "constant", "differ in at least one")
-    refused(X[:, None], Y, "X has rows of shape (1, 5)", "(n, n_features)")
+    refused(X[:, None], Y, "X has shape (178, 1, 5)", "(n, n_features)")
+    refused(X[:, 0], Y, "X has shape (178,)", "(n, n_features)")
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "messages"),
+    [
+        ("kind", [1] * 60, ("classes have dtype int64, those of partition 0 of X", "one type in all parts")),
+        ("kind", ["a"] * 59 + [None], ("'kind' of item 59 is missing", "one for every item")),
+        ("w", [1.0] * 59 + [np.nan], ("'w' of item 59 is missing", "drop those items")),
+        ("w", [1.0] * 59 + [-1.0], ("the weights in 'w'", "finite numbers >= 0")),
+        ("w", ["heavy"] * 60, ("the weights in 'w'", "finite numbers >= 0")),
+    ],
+)
+def test_a_part_that_says_something_else_is_named(column, values, messages):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=np.array(["a", "b", "c"])[Y], w=1.0)
+    rest = frame[60:120].assign(**{column: values})
+    parts = [LabelledPart(f"partition {k} of X", piece) for k, piece in enumerate([frame[:60], rest, frame[120:]])]
+    call = lambda: label_fitting.fit_labelled(  # noqa: E731
+        Here(), LargeMarginLearner(**FAST), parts, LabelledTable(tuple("abcde"), "kind", "w"), "kind", "w",
+        limit=10**6, scratch=None,
+    )  # fmt: skip
+    assert_refused(call, "partition 1 of X: ", *messages)
 
 
 def test_says_what_cannot_be_learned_from_parts():

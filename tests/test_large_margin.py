@@ -238,6 +238,7 @@ def test_identical_points_few_members_and_binary_features_are_learned_from():
         ({"directions": "best"}, (X, Y), "best"),
         ({"n_knots": "many"}, (X, Y), "n_knots"),
         ({"loss": "squared"}, (X, Y), "hinge"),
+        ({"n_jobs": 0}, (X, Y), "n_jobs=0: a number of threads"),
         ({}, (np.ones_like(X), Y), "constant"),
         ({}, (np.where(X > 0, np.nan, X), Y), "NaN"),
     ],
@@ -247,6 +248,13 @@ def test_what_cannot_be_is_refused(changes, data, message):
         warnings.simplefilter("ignore", SemimetricWarning)
         with pytest.raises(ValueError, match=message):
             learned(**changes).fit(*data)
+
+
+def test_labels_of_several_types_or_missing_are_refused():
+    pd = pytest.importorskip("pandas")
+    for other in (pd.NA, np.nan, None, 1):
+        with pytest.raises(InputError, match="several types, or missing ones"):
+            learned().fit(X, pd.Series([other, *np.array(["a", "b", "c"])[Y[1:]]], dtype=object))
 
 
 def test_float_labels_are_refused():
@@ -305,10 +313,26 @@ def test_rows_too_many_to_hold_are_made_as_they_are_needed(monkeypatch):
     assert_allclose(learned().fit(X, Y).semimetric_.weights, held.semimetric_.weights, rtol=1e-4, atol=1e-6)
 
 
-def test_many_items_are_searched_by_the_index(monkeypatch):
-    brute = learned().fit(X, Y)
+@pytest.mark.parametrize("options", [{}, {"knots": [np.quantile(column, [0.2, 0.5, 0.8]) for column in X.T]}])
+def test_many_items_are_searched_by_the_index(monkeypatch, options):
+    brute = learned(**options).fit(X, Y)
     monkeypatch.setattr(crowds, "_MANY", 0)
-    assert_allclose(learned().fit(X, Y).semimetric_.weights, brute.semimetric_.weights, rtol=1e-5, atol=1e-9)
+    assert_allclose(learned(**options).fit(X, Y).semimetric_.weights, brute.semimetric_.weights, rtol=1e-5, atol=1e-9)
+
+
+def test_features_with_items_beyond_given_knots_are_clipped():
+    knots = [np.quantile(X[:, 0], [0.2, 0.5, 0.8]), *(np.quantile(column, [0.0, 0.5, 1.0]) for column in X.T[1:])]
+    with pytest.warns(SemimetricWarning, match=r"some lie beyond the knots \(x0: 7\d\)"):
+        model = learned(knots=knots, n_passes=1).fit(X, Y)
+    further = X[:1] + [[1e6] + [0.0] * (X.shape[1] - 1)]
+    assert model.semimetric_.pairwise(X[:1], further)[0, 0] < 10
+
+
+@pytest.mark.parametrize("kind", ["discriminant", "combined"])
+def test_directions_of_a_fit_can_be_given_to_another(kind):
+    first = learned(directions=kind, n_passes=1).fit(X[:, :3], Y)
+    again = learned(directions=first.semimetric_.directions, n_passes=1).fit(X[:, :3], Y)
+    assert again.solution_.objective == pytest.approx(first.solution_.objective, rel=1e-9)
 
 
 def test_importances_find_what_tells():

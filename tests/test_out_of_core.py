@@ -71,8 +71,9 @@ def test_knots_of_a_sample_are_those_of_one_fit(monkeypatch):
             assert (a == b).all()
 
 
-def test_weights_and_pairs_of_weight_zero():
-    weight = np.arange(150.0) % 3
+@pytest.mark.parametrize("least", [0, 60])  # the first part has none of weight > 0
+def test_weights_and_pairs_of_weight_zero(least):
+    weight = np.where(np.arange(150) < least, 0.0, np.arange(150.0) % 3)
     parts = out_of_core.fit(DistanceRegressor(**cases.FAST), POINTS, Y, weight)
     whole = DistanceRegressor(**cases.FAST).fit(POINTS, Y, weight)
     np.testing.assert_allclose(parts.predict(POINTS), whole.predict(POINTS), rtol=1e-9)
@@ -129,11 +130,12 @@ def test_bad_blocks_are_named():
     refused(POINTS, np.ones(150), "all equal (1)", "hold nothing to learn", "different distances")
     refused(np.zeros_like(POINTS), Y, "constant", "differ in at least one", "other items")
     refused(POINTS[:0], Y[:0], "0 pairs", "at least one")
-    weights = np.where(np.arange(150) < 60, 0.0, 1.0)
-    assert_refused(
-        lambda: out_of_core.fit(DistanceRegressor(**cases.FAST), POINTS, Y, weights),
-        "rows 0 to 36 of pairs", "not all zero in a part", "leave the part out",
-    )  # fmt: skip
+    for weights, part in (
+        (np.zeros(150), "sample_weight is 0 for all pairs"),
+        (np.arange(150) - 1.0, "sample_weight[0] is -1"),
+    ):
+        call = lambda w=weights: out_of_core.fit(DistanceRegressor(**cases.FAST), POINTS, Y, w)  # noqa: E731
+        assert_refused(call, part, "required", "correct it")
 
 
 def test_says_what_cannot_be_learned_from_blocks():

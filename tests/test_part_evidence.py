@@ -80,6 +80,7 @@ def test_parts_learn_what_one_fit_learns(kind, options):
 def test_row_numbers_and_weights(kind):
     assert_alike(*both(kind, by_row=True))
     assert_alike(*both(kind, weight=np.arange(300.0) % 3))
+    assert_alike(*both(kind, weight=np.arange(300.0) // 200, by_row=True))  # parts without any weight
 
 
 @every_kind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -180,7 +181,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         if self.status_ != "interrupted":
             plain = clone(self).set_params(calibration=None, warm_start=False, verbose=False)
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-            calibrator = calibrate(plain, X, labels, weight, str(self.calibration), seed)
+            with suppress(KeyboardInterrupt):  # between two passes
+                calibrator = calibrate(plain, X, labels, weight, str(self.calibration), seed)
         if calibrator is None:
             warn("interrupted before calibration was done: there are scores but no probabilities; call fit again for them")
         else:

@@ -265,16 +265,16 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
     def _coded(self, y: ArrayLike, n_items: int, sample_weight: ArrayLike | None) -> tuple[NDArray[np.bool_], Integers, Floats]:
         """Which of the items count, the classes of these as numbers, and the weights of all; `classes_` is set."""
         labels = column_or_1d(y, warn=True)
-        if not (labels.dtype == object and any(label is None for label in labels)):
-            check_classification_targets(labels)
         if len(labels) != n_items:
             raise InputError(f"y has {len(labels)} classes for {n_items} items; one for each item is required")
         weight = check_weights(sample_weight, n_items)
         used = weight > 0
         try:
-            self.classes_, codes = np.unique(labels[used], return_inverse=True)
+            np.unique(labels)
         except TypeError as error:
             raise InputError(f"y has classes of several types, or missing ones ({error}); give all of one type") from error
+        check_classification_targets(labels)
+        self.classes_, codes = np.unique(labels[used], return_inverse=True)
         counts = np.bincount(codes)
         if len(counts) < 2:
             raise InputError(f"y has one class only, {self.classes_[0]}; at least two classes are required")

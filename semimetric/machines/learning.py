@@ -93,7 +93,7 @@ def learn_more(rows: EmbeddedRows, problem: Problem, state: State, order: np.nda
     The rows n that the objective counts grow as the square root of those seen, from the first block on: steps n / (t + 1)
     shrink all the same, and the penalty fades as it does in a fit on more rows.
     """
-    clock = state.clock
+    clock, state.asked = state.clock, state.asked or _costs(problem)
     clock.rows = clock.rows or float(len(rows))
     grown = Clock(clock.steps, float(np.sqrt(clock.rows * max(clock.rows, clock.steps))))
     try:

@@ -14,8 +14,8 @@ import shutil
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ __all__ = [
     "Place",
     "Shard",
     "check_root",
+    "close",
     "distance_digest",
     "places_of",
     "read_shards",
@@ -72,7 +73,15 @@ class Place:
         StorageError
             If it is missing, foreign, altered, or under another distance; the message names the shard.
         """
-        return _opened(self)
+        index = _OPEN.get(self)
+        if index is None:
+            index = _opened(self)
+        with _LOCK:
+            _OPEN.pop(self, None)
+            _OPEN[self] = index  # the last one used comes last
+            while len(_OPEN) > _OPENED:
+                del _OPEN[next(iter(_OPEN))]
+        return index
 
 
 def places_of(folder: str | os.PathLike[str], *, base_distances: Sequence[Any] = (), mmap: bool = True) -> list[Place]:
@@ -92,7 +101,17 @@ def places_of(folder: str | os.PathLike[str], *, base_distances: Sequence[Any] =
     return [Place(str(root), replace(alone, n=index.n_samples_fit_), "", *how)]
 
 
-@lru_cache(maxsize=_OPENED)
+_OPEN: dict[Place, NeighborIndex] = {}
+_LOCK = Lock()
+
+
+def close(root: str) -> None:
+    """Let go of the shards of a folder that is to be deleted: files that stay mapped keep their room on the disc."""
+    with _LOCK:
+        for place in [p for p in _OPEN if p.root == root]:
+            del _OPEN[place]
+
+
 def _opened(place: Place) -> NeighborIndex:
     folder, shard = Path(place.root) / place.shard.name, place.shard
     if not (folder / INDEX).is_file():
