@@ -32,7 +32,7 @@ def both(request, tmp_path):
     places = build_places(engine, tmp_path / "items", d, parts, table, COUNTS, 40)
     apart = PartCrowd(engine, places, LABELS.astype(np.uint8), np.split(WEIGHT, ends), survey)
     together = Gathered(Classes(ITEMS, LABELS, WEIGHT), located_in(structure, ITEMS))
-    return together, apart, Setting(recipe, rule, structure, Baseline(np.ones(3), np.ones(3)))
+    return together, apart, Setting(recipe, rule, structure, structure, Baseline(np.ones(3), np.ones(3)))
 
 
 def test_shards_hold_parts_that_follow_one_another(both):
