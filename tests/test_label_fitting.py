@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA
 
 from semimetric import (
     FirstOrder,
@@ -17,6 +18,7 @@ from semimetric import (
     out_of_core,
 )
 from semimetric.engines import Here
+from semimetric.label_fitting import item_bytes  # before it is replaced
 from semimetric.labelled_blocks import LabelledPart, LabelledTable
 from semimetric.neighbors.shards import _OPEN
 
@@ -119,6 +121,14 @@ def test_items_in_files(tmp_path):
     assert model.transform(X).shape == (len(X), 5)
     assert_refused(lambda: in_parts(tmp_path / "items.parquet", "sort"), "none is called 'sort'", "name another")
     assert_refused(lambda: in_parts(tmp_path / "items.parquet", Y), "dtype object", "numbers of shape", "leave columns out")
+
+
+def test_directions_take_room_as_features_do():
+    def room(n_features, directions=None):
+        return item_bytes(LargeMarginLearner(**FAST | {"directions": directions}), n_features)
+
+    assert room(5, np.ones((3, 5))) == room(8) > room(5)
+    assert room(5, "pca") == room(5, PCA()) == room(10)
 
 
 def test_nothing_is_left_in_the_scratch_folder(tmp_path):
