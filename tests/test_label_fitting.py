@@ -168,10 +168,16 @@ def test_bad_items_are_named_by_part():
     refused(spoilt, Y, "rows 89 to 132 of X: feature 'x2' of item 11 is nan", "finite numbers", "drop those items")
     refused(X, Y[:-1], "177 classes for 178 items", "one for each")
     refused(X, None, "y is None", "a class for every item")
+    refused(X, "kind", "'kind' names a column, and X is read as an array", "give the values")
     refused(X, np.zeros(len(X), int), "one class only", "at least two")
     refused(np.ones_like(X), Y, "constant", "differ in at least one")
     refused(X[:, None], Y, "X has shape (178, 1, 5)", "(n, n_features)")
     refused(X[:, 0], Y, "X has shape (178,)", "(n, n_features)")
+
+
+def test_a_frame_in_memory_keeps_its_names():
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=list("abcde"))
+    assert in_parts(frame, n_passes=1).semimetric_.feature_names == tuple("abcde")
 
 
 @pytest.mark.parametrize(
