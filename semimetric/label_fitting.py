@@ -58,8 +58,16 @@ def check_learns_labels(model: LargeMarginLearner) -> tuple[Recipe, LargeMargin]
 def item_bytes(model: LargeMarginLearner, n_features: int) -> int:
     """What an item takes while a part is worked on: rows of the pairs with its targets and impostors, and its vectors."""
     knots = np.max(np.asarray(model.n_knots)) if isinstance(model.knots, str) else max(len(np.asarray(k)) for k in model.knots)
-    pairs = model.n_targets + model.n_impostors
-    return int(pairs * n_features * (8 * knots + 32) + 100 * n_features + 500)
+    pairs, n = model.n_targets + model.n_impostors, n_features + _n_directions(model.directions, n_features)
+    return int(pairs * n * (8 * knots + 32) + 100 * n + 500)
+
+
+def _n_directions(directions: Any, n_features: int) -> int:
+    """Of those that parts can have: components as many as features, or rows that are given."""
+    if directions is None:
+        return 0
+    rows = getattr(directions, "matrix", getattr(directions, "components_", directions))
+    return len(rows) if hasattr(rows, "__len__") and not isinstance(rows, str) else n_features
 
 
 def fit_labelled(

@@ -13,7 +13,7 @@ from ._types import Floats, Integers
 from .blocks import Rows
 from .engines import Engine
 from .knots import sampled_rows
-from .sources import is_parquet, item_rows
+from .sources import is_parquet, item_rows, names_of
 from .tuple_blocks import divided
 
 __all__ = [
@@ -69,7 +69,13 @@ def labelled_parts(X: Any, y: Any, weight: Any, size: int) -> tuple[list[Labelle
         shape = np.shape(rows[0].view())
         if len(shape) != 2:
             raise InputError(f"X has rows of shape {shape[1:]}; items of shape (n, n_features) are required")
-        names = tuple(f"x{k}" for k in range(shape[1]))
+        named = next((name for name in said if name is not None), None)
+        if named is not None:
+            raise InputError(
+                f"{named!r} names a column, and X is read as an array, which has none; Parquet or a Dask frame is required: "
+                "give the values instead"
+            )
+        names = names_of(X, shape[1])
     return [LabelledPart(r.name, r, len(r)) for r in rows], LabelledTable(names, *said)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA
 
 from semimetric import (
     FirstOrder,
@@ -17,6 +18,7 @@ from semimetric import (
     out_of_core,
 )
 from semimetric.engines import Here
+from semimetric.label_fitting import item_bytes  # before it is replaced
 from semimetric.labelled_blocks import LabelledPart, LabelledTable
 from semimetric.neighbors.shards import _OPEN
 
@@ -121,6 +123,14 @@ def test_items_in_files(tmp_path):
     assert_refused(lambda: in_parts(tmp_path / "items.parquet", Y), "dtype object", "numbers of shape", "leave columns out")
 
 
+def test_directions_take_room_as_features_do():
+    def room(n_features, directions=None):
+        return item_bytes(LargeMarginLearner(**FAST | {"directions": directions}), n_features)
+
+    assert room(5, np.ones((3, 5))) == room(8) > room(5)
+    assert room(5, "pca") == room(5, PCA()) == room(10)
+
+
 def test_nothing_is_left_in_the_scratch_folder(tmp_path):
     model = out_of_core.fit(LargeMarginLearner(**FAST), X, Y, memory_limit=1_000_000, scratch=tmp_path)
     assert not list(tmp_path.iterdir())
@@ -158,10 +168,16 @@ def test_bad_items_are_named_by_part():
     refused(spoilt, Y, "rows 89 to 132 of X: feature 'x2' of item 11 is nan", "finite numbers", "drop those items")
     refused(X, Y[:-1], "177 classes for 178 items", "one for each")
     refused(X, None, "y is None", "a class for every item")
+    refused(X, "kind", "'kind' names a column, and X is read as an array", "give the values")
     refused(X, np.zeros(len(X), int), "one class only", "at least two")
     refused(np.ones_like(X), Y, "constant", "differ in at least one")
     refused(X[:, None], Y, "X has shape (178, 1, 5)", "(n, n_features)")
     refused(X[:, 0], Y, "X has shape (178,)", "(n, n_features)")
+
+
+def test_a_frame_in_memory_keeps_its_names():
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=list("abcde"))
+    assert in_parts(frame, n_passes=1).semimetric_.feature_names == tuple("abcde")
 
 
 @pytest.mark.parametrize(
