@@ -157,7 +157,7 @@ def main() -> None:
         if arguments.pairs:
             report("distributed: fit, 32 features x 8 knots", alone("fit", folder, str(int(arguments.pairs))))
     rows = []
-    for n in map(int, arguments.stream):
+    for n in filter(None, map(int, arguments.stream)):
         with tempfile.TemporaryDirectory() as folder:
             start = time.perf_counter()
             write_pairs(Path(folder), n, 8)
