@@ -57,7 +57,9 @@ def clients(numbers: list[int]):
     import distributed
 
     for n in numbers:
-        with distributed.LocalCluster(n, threads_per_worker=1, dashboard_address=None, memory_limit="8GiB") as cluster:
+        with distributed.LocalCluster(
+            n_workers=n, threads_per_worker=1, dashboard_address=None, memory_limit="8GiB"
+        ) as cluster:
             with distributed.Client(cluster) as client:
                 yield n, client
 

@@ -28,7 +28,7 @@ CHUNKS = (40, 40, 70)
 @pytest.fixture(scope="module")
 def client():
     engine = pytest.importorskip("distributed")
-    with engine.LocalCluster(2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
+    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
         with engine.Client(local) as client:
             yield client
 

@@ -224,7 +224,7 @@ def test_says_what_cannot_be_learned_from_parts():
 def client():
     pytest.importorskip("dask", reason="Dask comes with the extra distributed")
     engine = pytest.importorskip("distributed")
-    with engine.LocalCluster(2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
+    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
         with engine.Client(local) as client:
             yield client
 

@@ -169,7 +169,7 @@ def test_bad_tuples_are_named_by_part():
 def client():
     pytest.importorskip("dask", reason="Dask comes with the extra distributed")
     engine = pytest.importorskip("distributed")
-    with engine.LocalCluster(2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
+    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
         with engine.Client(local) as client:
             yield client
 

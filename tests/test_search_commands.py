@@ -239,7 +239,9 @@ def test_a_scheduler_that_is_not_there(at_home, capsys, monkeypatch):
 
 def test_a_cluster_answers_as_this_process(at_home, capsys, tmp_path):
     engine = pytest.importorskip("distributed")
-    with engine.LocalCluster(2, threads_per_worker=1, processes=False, dashboard_address=":0", protocol="tcp") as local:
+    with engine.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0", protocol="tcp"
+    ) as local:
         there = ["--scheduler", local.scheduler_address]
         assert (
             main(["index", "model.smm", "items.csv", "--id", "name", "-o", str(tmp_path / "shards"), "--shards", "2", *there])
