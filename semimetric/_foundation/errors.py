@@ -19,7 +19,7 @@ __all__ = [
     "warn",
 ]
 
-_PACKAGE = str(Path(__file__).parent / "_")[:-1]  # with the separator
+_PACKAGE = str(Path(__file__).parents[1] / "_")[:-1]  # with the separator
 
 
 class SemimetricError(Exception):

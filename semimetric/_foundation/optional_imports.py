@@ -3,7 +3,7 @@
 from importlib import import_module
 from types import ModuleType
 
-from ._errors import MissingExtraError
+from .errors import MissingExtraError
 
 __all__ = ["optional"]
 

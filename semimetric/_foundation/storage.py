@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import StorageError
+from .errors import StorageError
 
 __all__ = ["FORMAT_VERSION", "State", "file_digest", "package_version", "read_state", "write_beside", "write_state"]
 

@@ -6,8 +6,8 @@ from typing import TypeVar
 import numpy as np
 from sklearn.utils import check_array
 
-from ._errors import InputError
-from ._types import ArrayLike, Floats, Integers, Tuples
+from .errors import InputError
+from .types import ArrayLike, Floats, Integers, Tuples
 
 __all__ = [
     "check_alpha",

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import SemimetricWarning
-from ._extras import optional
-from ._types import Floats, Integers, Pairs
-from .callables import DistanceFunction
-from .datasets import DigitHistograms, exact_emd, load_digit_histograms
-from .distance import Semimetric
-from .embeddings.histograms import HistogramFeatures
-from .estimators.regressor import DistanceRegressor
-from .plotting import plot_predicted
-from .supervision import sample_pairs
+from .._foundation.errors import SemimetricWarning
+from .._foundation.optional_imports import optional
+from .._foundation.types import Floats, Integers, Pairs
+from ..data.pair_sampling import sample_pairs
+from ..datasets.measured_distances import DigitHistograms, exact_emd, load_digit_histograms
+from ..distances.callables import DistanceFunction
+from ..distances.semimetric import Semimetric
+from ..embeddings.directions.histograms import HistogramFeatures
+from ..estimators.regressor import DistanceRegressor
+from ..plotting.distances import plot_predicted
 
 __all__ = ["DemoResult", "Report", "Sizes", "draw", "run", "write_digits"]
 

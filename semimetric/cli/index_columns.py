@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import StorageError
-from ._extras import optional
-from ._storage import file_digest, write_beside
-from .frames import ItemTable, read_table
-from .neighbors.store import FILE
+from .._foundation.errors import StorageError
+from .._foundation.optional_imports import optional
+from .._foundation.storage import file_digest, write_beside
+from ..neighbors.storage import FILE
+from .numeric_tables import ItemTable, read_table
 
 __all__ = ["columns_of", "read_columns", "write_columns"]
 

@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from ._errors import InputError
-from ._extras import optional
-from ._types import Floats, Integers
-from .commands import Answer, at_terminal, check_folder
-from .distance import Semimetric
-from .estimators.classifier import SemimetricClassifier
-from .estimators.large_margin import LargeMarginLearner
-from .frames import read_table
-from .item_columns import read_columns
+from .._foundation.errors import InputError
+from .._foundation.optional_imports import optional
+from .._foundation.types import Floats, Integers
+from ..data.schema import Schema
+from ..distances.out_of_range import warn_outside
+from ..distances.semimetric import Semimetric
+from ..estimators.large_margin_learner import LargeMarginLearner
+from ..estimators.neighbor_votes import SemimetricClassifier
+from ..neighbors.index import NeighborIndex
+from ..neighbors.sharded.sharded_index import ShardedIndex
+from ..persistence import load
+from .index_columns import read_columns
 from .mixed_tables import MixedTable, read_features_of, read_mixed
-from .neighbors.index import NeighborIndex
-from .neighbors.sharded import ShardedIndex
-from .outside import warn_outside
-from .persistence import load
-from .schema import Schema
+from .numeric_tables import read_table
+from .pair_commands import Answer, at_terminal, check_folder
 
 __all__ = ["LABEL_SETTINGS", "run_fit_labels", "run_neighbors"]
 

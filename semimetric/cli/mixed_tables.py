@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import InputError, warn
-from ._extras import optional
-from .distance import Semimetric
-from .frames import as_key, column_in, ids_in, like_ids, numbers_in, read_table
-from .schema import Feature
+from .._foundation.errors import InputError, warn
+from .._foundation.optional_imports import optional
+from ..data.schema import Feature
+from ..distances.semimetric import Semimetric
+from .numeric_tables import as_key, column_in, ids_in, like_ids, numbers_in, read_table
 
 __all__ = ["MixedTable", "labels_of", "read_features_of", "read_mixed"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import InputError
-from ._extras import optional
-from ._types import Floats, Integers
+from .._foundation.errors import InputError
+from .._foundation.optional_imports import optional
+from .._foundation.types import Floats, Integers
 
 __all__ = [
     "ItemTable", "as_key", "check_table_name", "column_in", "ids_in", "like_ids", "numbers_in", "read_items", "read_pairs",

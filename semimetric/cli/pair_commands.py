@@ -12,20 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from . import demo, distributed, plotting
-from ._errors import InputError, NotSupportedError, warn
-from ._extras import optional
-from ._types import Floats, Integers, Pairs
-from .certificates import Report
-from .cluster import cluster_of
-from .distance import Semimetric
-from .embeddings.directions import EvenDirections
-from .embeddings.histograms import HistogramFeatures
-from .estimators.regressor import DistanceRegressor
-from .frames import ItemTable, read_items, read_pairs, read_target, write_table
-from .outside import warn_outside
-from .persistence import load
-from .supervision import item_disjoint_splits
+from .. import distributed, plotting
+from .._foundation.errors import InputError, NotSupportedError, warn
+from .._foundation.optional_imports import optional
+from .._foundation.types import Floats, Integers, Pairs
+from ..cli import demo
+from ..data.pair_sampling import item_disjoint_splits
+from ..distances.axiom_report import Report
+from ..distances.out_of_range import warn_outside
+from ..distances.semimetric import Semimetric
+from ..embeddings.directions.histograms import HistogramFeatures
+from ..embeddings.directions.linear_directions import EvenDirections
+from ..estimators.regressor import DistanceRegressor
+from ..out_of_core.dask_engine import cluster_of
+from ..persistence import load
+from .numeric_tables import ItemTable, read_items, read_pairs, read_target, write_table
 
 __all__ = [
     "Answer",

@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import distributed
-from ._errors import InputError, StorageError, warn
-from ._extras import optional
-from .cluster import Cluster, cluster_of
-from .commands import Answer, at_terminal, check_folder, check_numbers, load_model
-from .conditions import read_conditions, rows_where
-from .distance import Semimetric
-from .engines import Here
-from .frames import check_table_name, read_items, write_table
-from .item_columns import columns_of, read_columns, write_columns
-from .neighbors.index import NeighborIndex
-from .neighbors.sharded import ShardedIndex, build_shards, parts_of
-from .neighbors.shards import FILE as SHARDS
-from .neighbors.store import FILE
-from .outside import warn_outside
-from .persistence import load
-from .sources import item_rows
+from .. import distributed
+from .._foundation.errors import InputError, StorageError, warn
+from .._foundation.optional_imports import optional
+from ..data.parts.engine import Here
+from ..data.parts.readers import item_rows
+from ..distances.out_of_range import warn_outside
+from ..distances.semimetric import Semimetric
+from ..neighbors.index import NeighborIndex
+from ..neighbors.sharded.shard_files import FILE as SHARDS
+from ..neighbors.sharded.sharded_index import ShardedIndex, build_shards, parts_of
+from ..neighbors.storage import FILE
+from ..out_of_core.dask_engine import Cluster, cluster_of
+from ..persistence import load
+from .index_columns import columns_of, read_columns, write_columns
+from .numeric_tables import check_table_name, read_items, write_table
+from .pair_commands import Answer, at_terminal, check_folder, check_numbers, load_model
+from .where_conditions import read_conditions, rows_where
 
 __all__ = ["run_index", "run_query"]
 

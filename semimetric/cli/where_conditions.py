@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import InputError
+from .._foundation.errors import InputError
 
 __all__ = ["Condition", "read_conditions", "rows_where"]
 

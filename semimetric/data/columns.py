@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ._errors import InputError
-from ._types import Floats
+from .._foundation.errors import InputError
+from .._foundation.types import Floats
 
 __all__ = ["Category", "as_table", "categories_of", "cells_of", "codes_of", "column_of", "is_categorical", "numbers_of"]
 

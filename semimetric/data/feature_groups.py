@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .._checks import check_alpha, check_choice, check_count
-from .._errors import InputError
+from .._foundation.errors import InputError
+from .._foundation.validation import check_alpha, check_choice, check_count
 
 __all__ = ["AutoGroups", "Groups", "JointGroups", "automatic", "resolve_groups"]
 

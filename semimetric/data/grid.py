@@ -21,11 +21,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ._checks import check_choice, check_items
-from ._errors import InputError
-from ._kernels.locate import locate_cells
-from ._kernels.simplex import Located
-from ._types import ArrayLike, Floats, Integers
+from .._foundation.errors import InputError
+from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.validation import check_choice, check_items
+from .._kernels.locate import locate_cells
+from .._kernels.simplex import Located
 from .knots import STRATEGIES, knot_counts, place_knots, warn_of_fewer
 from .schema import KINDS, Feature, Schema
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ._errors import InputError, warn
-from ._types import Floats, Integers
+from .._foundation.errors import InputError, warn
+from .._foundation.types import Floats, Integers
 from .schema import Feature, Schema
 
 __all__ = ["STRATEGIES", "knot_counts", "knots_of_values", "place_knots", "sampled_rows", "warn_of_fewer"]

@@ -9,8 +9,8 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
 
-from ._errors import InputError
-from ._types import Floats, Integers, Tuples
+from .._foundation.errors import InputError
+from .._foundation.types import Floats, Integers, Tuples
 
 __all__ = ["item_disjoint_splits", "sample_pairs"]
 

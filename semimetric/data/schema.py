@@ -19,9 +19,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ._checks import check_choice, check_items, check_shape
-from ._errors import InputError
-from ._types import ArrayLike, Floats
+from .._foundation.errors import InputError
+from .._foundation.types import ArrayLike, Floats
+from .._foundation.validation import check_choice, check_items, check_shape
 from .columns import Category, as_table, categories_of, cells_of, codes_of, column_of, is_categorical, numbers_of
 
 __all__ = ["Feature", "Names", "Schema", "feature_names"]

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 
-from ._checks import check_choice
-from ._errors import InputError
-from ._extras import optional
-from ._types import ArrayLike, Floats, Integers
+from .._foundation.errors import InputError
+from .._foundation.optional_imports import optional
+from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.validation import check_choice
 
 __all__ = [
     "KNOWN_DISTANCES",

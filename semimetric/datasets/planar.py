@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._checks import check_alpha, check_count
-from ._errors import InputError
-from ._types import Floats, Integers
+from .._foundation.errors import InputError
+from .._foundation.types import Floats, Integers
+from .._foundation.validation import check_alpha, check_count
 
 __all__ = ["make_horseshoe", "make_s_shape"]
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import check_count
-from ._errors import NotSupportedError
-from ._types import Floats
+from .._foundation.errors import NotSupportedError
+from .._foundation.types import Floats
+from .._foundation.validation import check_count
+from ..embeddings.pairs.triangle_inequality import TOLERANCE, Detour, Triangles
 from .axioms import Axioms
-from .embeddings.triangles import TOLERANCE, Detour, Triangles
 
 __all__ = ["Report", "certify"]
 

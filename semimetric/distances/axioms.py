@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ._errors import NotSupportedError
-from ._types import Floats
+from .._foundation.errors import NotSupportedError
+from .._foundation.types import Floats
+from ..embeddings.pairs.base import PairMap
+from ..embeddings.pairs.triangle_inequality import Triangles
 from .base_distances import BaseDistance
-from .embeddings.base import PairMap
-from .embeddings.triangles import Triangles
 
 __all__ = ["Axioms"]
 

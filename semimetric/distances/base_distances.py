@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import InputError, StorageError
-from ._threads import blocks
-from ._types import Floats, Value, freeze
+from .._foundation.errors import InputError, StorageError
+from .._foundation.threads import blocks
+from .._foundation.types import Floats, Value, freeze
+from ..data.schema import Schema
 from .callables import DistanceFunction
-from .schema import Schema
 
 __all__ = ["BaseDistance", "base_functions"]
 

@@ -12,10 +12,10 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from tqdm import tqdm
 
-from ._errors import DistanceCallError, InputError
-from ._threads import blocks
-from ._types import Floats, Pairs
-from .schema import Schema
+from .._foundation.errors import DistanceCallError, InputError
+from .._foundation.threads import blocks
+from .._foundation.types import Floats, Pairs
+from ..data.schema import Schema
 
 __all__ = ["Distance", "DistanceFunction"]
 

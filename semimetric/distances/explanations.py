@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ._types import Floats, Integers
-from .distance import Semimetric
+from .._foundation.types import Floats, Integers
+from .semimetric import Semimetric
 
 __all__ = ["MOST_PAIRS", "Explanation", "importances"]
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import NotSupportedError
+from .._foundation.errors import NotSupportedError
+from .._foundation.types import Floats, Integers
 from .._kernels.metric import make_metric
 from .._kernels.search import Scales
 from .._kernels.simplex import Located
-from .._types import Floats, Integers
-from .base import PairMap
-from .pairs import PairEmbedding
+from ..embeddings.pairs.base import PairMap
+from ..embeddings.pairs.full_tables import PairEmbedding
 
 __all__ = ["SingleParts", "compiled_metric", "part_of", "single_groups", "single_parts"]
 

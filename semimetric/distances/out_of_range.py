@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ._errors import warn
-from ._types import Floats
-from .distance import Semimetric
+from .._foundation.errors import warn
+from .._foundation.types import Floats
+from .semimetric import Semimetric
 
 __all__ = ["warn_outside"]
 

@@ -19,22 +19,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._checks import check_same_length
-from ._errors import InputError, NotSupportedError, StorageError
-from ._storage import State, write_state
-from ._threads import map_blocks
-from ._types import ArrayLike, Floats, Integers, Value, distinct, freeze
+from .._foundation.errors import InputError, NotSupportedError, StorageError
+from .._foundation.storage import State, write_state
+from .._foundation.threads import map_blocks
+from .._foundation.types import ArrayLike, Floats, Integers, Value, distinct, freeze
+from .._foundation.validation import check_same_length
+from ..data.grid import schema_of
+from ..data.schema import Schema
+from ..embeddings.directions.linear_directions import Directions
+from ..embeddings.pairs.base import Items, PairMap, Table, mirror
+from ..embeddings.pairs.monotone_scales import WarpedEmbedding, l1_pairwise
+from ..embeddings.pairs.scales_and_tables import MixedEmbedding
+from .axiom_report import Report, certify
 from .axioms import Axioms
 from .base_distances import BaseDistance
-from .certificates import Report, certify
-from .embeddings.base import Items, PairMap, Table, mirror
-from .embeddings.directions import Directions
-from .embeddings.mixed import MixedEmbedding
-from .embeddings.scales import compiled_metric
-from .embeddings.states import directions_state, map_state, read_directions, read_map
-from .embeddings.warped import WarpedEmbedding, l1_pairwise
-from .grids import schema_of
-from .schema import Schema
+from .feature_tables import compiled_metric
+from .state import directions_state, map_state, read_directions, read_map
 
 __all__ = ["Semimetric"]
 
@@ -78,8 +78,7 @@ class Semimetric(Value):
 
     Examples
     --------
-    >>> from semimetric.grids import Grid
-    >>> from semimetric.embeddings.pairs import PairEmbedding
+    >>> from semimetric import Grid, PairEmbedding
     >>> embedding = PairEmbedding(Grid([[0.0, 1.0, 2.0]]))
     >>> d = Semimetric(embedding, embedding.prior(np.array([3.0])), np.array([0.1]), ("height",))
     >>> d([0.5], [1.5])

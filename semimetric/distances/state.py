@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import StorageError
-from ..grids import Grid
-from .base import PairMap
-from .directions import Directions
-from .mixed import MixedEmbedding, scales_of
-from .pairs import PairEmbedding
-from .warped import WarpedEmbedding
+from .._foundation.errors import StorageError
+from ..data.grid import Grid
+from ..embeddings.directions.linear_directions import Directions
+from ..embeddings.pairs.base import PairMap
+from ..embeddings.pairs.full_tables import PairEmbedding
+from ..embeddings.pairs.monotone_scales import WarpedEmbedding
+from ..embeddings.pairs.scales_and_tables import MixedEmbedding, scales_of
 
 __all__ = ["directions_state", "map_state", "read_directions", "read_map"]
 

@@ -8,24 +8,24 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks import check_choice, check_weights
-from .._threads import one_blas_thread
-from .._types import ArrayLike, Comparisons, Floats, Tuples
-from ..distance import Semimetric
-from ..embeddings.groups import Groups
-from ..evidence import Compared, Evidence
-from ..group_selection import GroupChoices, choose_groups, without_joint
-from ..group_sources import ComparedTuples
-from ..margin_selection import MarginChoices, decide_margins
-from ..margins import fit_margins, prepared
-from ..outside import warn_outside
+from .._foundation.threads import one_blas_thread
+from .._foundation.types import ArrayLike, Comparisons, Floats, Tuples
+from .._foundation.validation import check_choice, check_weights
+from ..data.feature_groups import Groups
+from ..data.schema import Names
+from ..distances.out_of_range import warn_outside
+from ..distances.semimetric import Semimetric
+from ..learning.comparisons.fit import fit_margins, prepared
+from ..learning.comparisons.selection import MarginChoices, decide_margins
+from ..learning.comparisons.tuple_data import Compared, Evidence
+from ..learning.groups.folds import ComparedTuples
+from ..learning.groups.selection import GroupChoices, choose_groups, without_joint
+from ..learning.recipe import Recipe
+from ..learning.structure import check_varied
+from ..programs.constraints import Shape
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
-from ..programs.shapes import Shape
-from ..recipe import Recipe
-from ..schema import Names
 from ..solvers.base import Solution, Solver
-from ..task import check_varied
 from .base import LearnedDistance
 
 __all__ = ["ComparisonLearner", "TupleLearner"]

@@ -11,24 +11,25 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from .._checks import check_alpha, check_choice, check_count, check_weights
-from .._errors import InputError, NotSupportedError, warn
-from .._threads import one_blas_thread
-from .._types import ArrayLike, Floats, Integers
-from ..distance import Semimetric
-from ..embeddings.groups import Groups
-from ..embeddings.labelled import LABELLED
-from ..explanations import importances
-from ..group_selection import GroupChoices, choose_groups, without_joint
-from ..group_sources import Labels
-from ..large_margin import Classes, LargeMargin, Pass, learn, structure_of
-from ..large_margin_selection import LargeMarginChoices, decide_large_margin
+from .._foundation.errors import InputError, NotSupportedError, warn
+from .._foundation.threads import one_blas_thread
+from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.validation import check_alpha, check_choice, check_count, check_weights
+from ..data.feature_groups import Groups
+from ..distances.explanations import importances
+from ..distances.semimetric import Semimetric
+from ..embeddings.directions.from_labels import LABELLED
+from ..learning.groups.folds import Labels
+from ..learning.groups.selection import GroupChoices, choose_groups, without_joint
+from ..learning.large_margin.fit import Pass, learn, structure_of
+from ..learning.large_margin.labelled_data import Classes, LargeMargin
+from ..learning.large_margin.selection import LargeMarginChoices, decide_large_margin
+from ..learning.recipe import Recipe
+from ..learning.structure import check_varied
+from ..programs.constraints import Shape
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
-from ..programs.shapes import Shape
-from ..recipe import Recipe
 from ..solvers.base import Solver
-from ..task import check_varied
 from .base import LearnedDistance
 
 __all__ = ["LargeMarginLearner"]

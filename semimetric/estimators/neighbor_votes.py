@@ -9,15 +9,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._checks import check_count
-from .._errors import InputError
-from .._types import ArrayLike, Floats, Integers
-from ..distance import Semimetric
-from ..explanations import Explanation
+from .._foundation.errors import InputError
+from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.validation import check_count
+from ..data.pair_sampling import sample_pairs
+from ..distances.explanations import Explanation
+from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
-from ..supervision import sample_pairs
-from ..voting import nearness, shares
-from .large_margin import LargeMarginLearner
+from ..neighbors.voting import nearness, shares
+from .large_margin_learner import LargeMarginLearner
 from .regressor import DistanceRegressor
 
 __all__ = ["SemimetricClassifier", "SemimetricRegressor"]

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from ._errors import warn
-from ._threads import blocks
-from ._types import Floats, Integers, Pairs
-from .base_distances import BaseDistance
-from .callables import DistanceFunction
-from .distance import Semimetric
-from .embeddings.base import PairMap
-from .embeddings.directions import Directions
+from .._foundation.errors import warn
+from .._foundation.threads import blocks
+from .._foundation.types import Floats, Integers, Pairs
+from ..distances.base_distances import BaseDistance
+from ..distances.callables import DistanceFunction
+from ..distances.semimetric import Semimetric
+from ..embeddings.directions.linear_directions import Directions
+from ..embeddings.pairs.base import PairMap
 from .guarantees import metric_weights, proved
 from .recipe import Recipe
-from .task import Structure, Task
+from .structure import Structure, Task
 
 __all__ = ["beyond", "count_beyond", "distance", "warn_beyond"]
 

@@ -10,16 +10,16 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from ._errors import InputError, NotSupportedError
-from ._types import Floats
-from .distance import Semimetric
-from .embeddings.base import PairMap
-from .embeddings.triangles import Triangles
-from .programs.inequalities import Inequalities
-from .programs.program import ConvexProgram
-from .programs.shapes import Layout
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.types import Floats
+from ..distances.semimetric import Semimetric
+from ..embeddings.pairs.base import PairMap
+from ..embeddings.pairs.triangle_inequality import Triangles
+from ..programs.constraints import Layout
+from ..programs.inequalities import Inequalities
+from ..programs.program import ConvexProgram
 from .recipe import Recipe
-from .task import Structure
+from .structure import Structure
 
 __all__ = ["constrained", "inside", "metric_weights", "proved"]
 

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from ._checks import check_choice
-from ._errors import InputError, NotSupportedError
-from .distance import Semimetric
-from .embeddings.triangles import Triangles
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.validation import check_choice
+from ..distances.semimetric import Semimetric
+from ..embeddings.pairs.triangle_inequality import Triangles
+from ..programs.design_matrix import MatrixDesign
+from ..programs.losses import Squared
+from ..programs.penalties import Columns
+from ..programs.program import ConvexProgram
+from ..solvers.cutting_plane import CuttingPlane
 from .guarantees import inside
-from .programs.design import MatrixDesign
-from .programs.losses import Squared
-from .programs.penalties import Columns
-from .programs.program import ConvexProgram
-from .solvers.cutting_plane import CuttingPlane
 
 __all__ = ["metric_repair"]
 

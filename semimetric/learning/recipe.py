@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ._checks import check_alpha, check_choice, check_n_jobs
-from ._errors import InputError, NotSupportedError
-from ._types import ArrayLike
-from .embeddings.base import PairMap
-from .embeddings.groups import Groups, JointGroups, automatic
-from .programs.losses import Loss, resolve_loss
-from .programs.penalties import Lasso, Penalty, Ridge, Roughness, Shift
-from .programs.shapes import Bounded, Shape
-from .solvers.auto import resolve_solver
-from .solvers.base import Solver
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.types import ArrayLike
+from .._foundation.validation import check_alpha, check_choice, check_n_jobs
+from ..data.feature_groups import Groups, JointGroups, automatic
+from ..embeddings.pairs.base import PairMap
+from ..programs.constraints import Bounded, Shape
+from ..programs.losses import Loss, resolve_loss
+from ..programs.penalties import Lasso, Penalty, Ridge, Roughness, Shift
+from ..solvers.auto import resolve_solver
+from ..solvers.base import Solver
 
 __all__ = ["Recipe"]
 

@@ -8,23 +8,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._errors import InputError, NotSupportedError
-from ._types import Floats, Integers, Pairs
-from .base_distances import base_functions
-from .callables import DistanceFunction
-from .embeddings.base import PairMap
-from .embeddings.directions import Directions, fit_directions
-from .embeddings.gaps import GapEmbedding
-from .embeddings.groups import resolve_groups
-from .embeddings.mixed import scales_of
-from .embeddings.pairs import PairEmbedding
-from .embeddings.triangles import Triangles
-from .embeddings.warped import WarpedEmbedding
-from .grids import Grid
-from .knots import knot_counts
-from .programs.design import PairDesign
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.types import Floats, Integers, Pairs
+from ..data.feature_groups import resolve_groups
+from ..data.grid import Grid
+from ..data.knots import knot_counts
+from ..data.schema import Names, Schema
+from ..distances.base_distances import base_functions
+from ..distances.callables import DistanceFunction
+from ..embeddings.directions.linear_directions import Directions, fit_directions
+from ..embeddings.pairs.base import PairMap
+from ..embeddings.pairs.full_tables import PairEmbedding
+from ..embeddings.pairs.gower import GapEmbedding
+from ..embeddings.pairs.monotone_scales import WarpedEmbedding
+from ..embeddings.pairs.scales_and_tables import scales_of
+from ..embeddings.pairs.triangle_inequality import Triangles
+from ..programs.design_matrix import PairDesign
 from .recipe import Recipe
-from .schema import Names, Schema
 
 __all__ = ["Structure", "Task", "build", "check_varied", "ends", "make_task"]
 

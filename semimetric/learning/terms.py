@@ -11,37 +11,31 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from ._types import Floats, Integers, Pairs
+from .._foundation.types import Floats, Integers, Pairs
+from ..distances.semimetric import Semimetric
+from ..embeddings.pairs.base import PairMap
+from ..embeddings.pairs.full_tables import PairEmbedding
+from ..programs.design_matrix import Moments
+from ..programs.losses import resolve_loss
+from ..programs.penalties import Columns, Quadratic
+from ..programs.program import ConvexProgram
+from ..solvers.auto import choose
+from ..solvers.base import Solution
+from ..solvers.gram import Gram, solve_moments
 from .assembly import beyond, distance
-from .distance import Semimetric
-from .embeddings.base import PairMap
-from .embeddings.pairs import PairEmbedding
 from .guarantees import constrained
-from .programs.design import Moments
-from .programs.losses import resolve_loss
-from .programs.penalties import Columns, Quadratic
-from .programs.program import ConvexProgram
 from .recipe import Recipe
-from .solvers.auto import choose
-from .solvers.base import Solution
-from .solvers.gram import Gram, solve_moments
-from .task import Structure, Task, build, ends, make_task
+from .structure import Structure, Task, ends
 
 __all__ = [
     "LEAST_SPREAD",
     "Baseline",
-    "Structure",
-    "Task",
     "baseline",
-    "build",
     "columns_of",
-    "distance",
-    "ends",
     "fit",
     "keeping",
     "keeps_all",
     "least_squares",
-    "make_task",
     "make_terms",
     "steady",
     "touched",

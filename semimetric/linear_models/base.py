@@ -9,18 +9,18 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from .._checks import check_alpha, check_choice, check_count, check_n_jobs
-from .._errors import InputError
+from .._foundation.errors import InputError
+from .._foundation.types import ArrayLike, Floats
+from .._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
 from .._kernels.descent import Problem
-from .._types import ArrayLike, Floats
-from ..embeddings.identity import IdentityEmbedding
-from ..embeddings.maps import FeatureMap
-from ..embeddings.piecewise import PL1Embedding
-from ..machines.dual import DualDescent
-from ..machines.learning import PASSES, State, learn, learn_more
-from ..machines.pegasos import Pegasos
-from ..machines.rows import EmbeddedRows, take
-from ..machines.weights import coefficients, empty_machine, intercepts, scores
+from ..embeddings.vectors.base import FeatureMap
+from ..embeddings.vectors.identity import IdentityEmbedding
+from ..embeddings.vectors.piecewise import PL1Embedding
+from .training.dual_descent import DualDescent
+from .training.embedded_rows import EmbeddedRows, take
+from .training.pegasos import Pegasos
+from .training.train import PASSES, State, learn, learn_more
+from .training.weights import coefficients, empty_machine, intercepts, scores
 
 __all__ = ["EmbeddedLinear", "weighted"]
 

@@ -13,14 +13,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from .._checks import check_choice
-from .._errors import InputError, NotSupportedError, warn
+from .._foundation.errors import InputError, NotSupportedError, warn
+from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.validation import check_choice
 from .._kernels.descent import Problem
-from .._types import ArrayLike, Floats, Integers
-from ..embeddings.maps import FeatureMap
-from ..machines.calibration import calibrate, probabilities
-from ..machines.problems import classes_problem
-from .embedded_linear import EmbeddedLinear, weighted
+from ..embeddings.vectors.base import FeatureMap
+from .base import EmbeddedLinear, weighted
+from .training.calibration import calibrate, probabilities
+from .training.problems import classes_problem
 
 __all__ = ["EmbeddedLinearClassifier"]
 

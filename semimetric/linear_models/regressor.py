@@ -9,13 +9,13 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from .._checks import check_alpha
-from .._errors import InputError
+from .._foundation.errors import InputError
+from .._foundation.types import ArrayLike, Floats
+from .._foundation.validation import check_alpha
 from .._kernels.descent import Problem
-from .._types import ArrayLike, Floats
-from ..embeddings.maps import FeatureMap
-from ..machines.problems import values_problem
-from .embedded_linear import EmbeddedLinear, weighted
+from ..embeddings.vectors.base import FeatureMap
+from .base import EmbeddedLinear, weighted
+from .training.problems import values_problem
 
 __all__ = ["EmbeddedLinearRegressor"]
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._checks import check_items
-from ._errors import InputError, NotSupportedError
-from ._types import ArrayLike, Floats
-from .embeddings.maps import FeatureMap
-from .embeddings.piecewise import PL2Embedding
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.types import ArrayLike, Floats
+from .._foundation.validation import check_items
+from ..embeddings.vectors.base import FeatureMap
+from ..embeddings.vectors.piecewise import PL2Embedding
 
 __all__ = ["Shapes", "curve", "surface"]
 

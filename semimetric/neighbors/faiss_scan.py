@@ -19,7 +19,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from .._types import Floats, Integers
+from .._foundation.types import Floats, Integers
 from .cells import CODES
 
 __all__ = ["Named", "Scan", "Whole", "kmeans", "whole_numbers"]

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import Integers
+from .._foundation.types import Integers
 from .cells import Layout, Warp, packed_codes
-from .oriented import Oriented, Points
-from .scan import kmeans
+from .faiss_scan import kmeans
+from .query_tables import Oriented, Points
 
 __all__ = ["Lists", "list_count"]
 

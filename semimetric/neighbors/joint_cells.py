@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._foundation.types import Floats, Integers
 from .._kernels.simplex import Groups, Located, group_rows_of_vectors
-from .._types import Floats, Integers
-from ..embeddings.base import Items
-from ..embeddings.vertices import Vertices
+from ..embeddings.pairs.base import Items
+from ..embeddings.pairs.vertices import Vertices
 
 __all__ = ["Barycentric", "Boxes", "barycentric"]
 

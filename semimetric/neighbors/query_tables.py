@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks import check_choice
+from .._foundation.threads import map_blocks
+from .._foundation.types import Floats, Integers
+from .._foundation.validation import check_choice
 from .._kernels.search import Profiles, Scales, tabulate
 from .._kernels.simplex import Located
-from .._threads import map_blocks
-from .._types import Floats, Integers
-from ..distance import Semimetric
-from ..embeddings.base import Items
-from ..embeddings.pairs import PairEmbedding
-from ..embeddings.scales import SingleParts, part_of, single_groups, single_parts
-from ..embeddings.vertices import Vertices
+from ..distances.feature_tables import SingleParts, part_of, single_groups, single_parts
+from ..distances.semimetric import Semimetric
+from ..embeddings.pairs.base import Items
+from ..embeddings.pairs.full_tables import PairEmbedding
+from ..embeddings.pairs.vertices import Vertices
 
 __all__ = ["SIDES", "Oriented", "Points"]
 

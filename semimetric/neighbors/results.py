@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from tqdm import tqdm
 
-from .._threads import map_blocks
-from .._types import Floats, Integers, Pairs
-from ..callables import DistanceFunction
-from .oriented import Oriented
+from .._foundation.threads import map_blocks
+from .._foundation.types import Floats, Integers, Pairs
+from ..distances.callables import DistanceFunction
+from .query_tables import Oriented
 from .segment import Search, Segment
 
 __all__ = ["Collection", "Neighbors", "Recall", "as_graph", "merged", "nothing", "without_own"]

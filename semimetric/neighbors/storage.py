@@ -1,6 +1,6 @@
 """An index as a folder: one verified file that says what belongs to it, and arrays named by their digests.
 
-    index.smm          the distance, cells and small arrays, and the names of the large ones (see `_storage`)
+    index.smm          the distance, cells and small arrays, and the names of the large ones (see `_foundation.storage`)
     arrays/SHA256.npy  large arrays, which can be mapped into memory
 
 Arrays are written first, then ``index.smm`` is renamed over the old one, then arrays that nothing names are deleted: a
@@ -20,15 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .._errors import StorageError
+from .._foundation.errors import StorageError
+from .._foundation.storage import State, file_digest, read_state, write_beside, write_state
 from .._kernels.simplex import Located
-from .._storage import State, file_digest, read_state, write_beside, write_state
-from ..distance import Semimetric
-from ..embeddings.base import Items
-from .boxes import Boxes
+from ..distances.semimetric import Semimetric
+from ..embeddings.pairs.base import Items
 from .cells import Cells, Layout
-from .lists import Lists
-from .oriented import Oriented, Points
+from .inverted_lists import Lists
+from .joint_cells import Boxes
+from .query_tables import Oriented, Points
 from .segment import Segment
 
 __all__ = ["FILE", "StoredIndex", "read_segments", "write_segments"]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ._checks import check_choice
-from ._types import Floats, Integers
+from .._foundation.types import Floats, Integers
+from .._foundation.validation import check_choice
 
 __all__ = ["nearness", "shares"]
 

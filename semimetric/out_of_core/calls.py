@@ -14,21 +14,21 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import InputError
-from ._threads import one_blas_thread
-from ._types import Floats
-from .block_fitting import asked_of, check_learns, fit_parts, said
-from .blocks import parse_memory
-from .distance import Semimetric
-from .engines import Here
-from .estimators.base import LearnedDistance
-from .estimators.large_margin import LargeMarginLearner
-from .label_fitting import check_learns_labels, fit_labelled, item_bytes
-from .labelled_blocks import labelled_parts, loaded
-from .neighbors.shard_search import nearest
-from .neighbors.shards import places_of
+from .._foundation.errors import InputError
+from .._foundation.threads import one_blas_thread
+from .._foundation.types import Floats
+from ..data.parts.engine import Here
+from ..data.parts.labelled_parts import labelled_parts, loaded
+from ..data.parts.readers import item_rows, tuple_parts, width_of
+from ..data.parts.row_parts import parse_memory
+from ..distances.semimetric import Semimetric
+from ..estimators.base import LearnedDistance
+from ..estimators.large_margin_learner import LargeMarginLearner
+from ..neighbors.sharded.shard_files import places_of
+from ..neighbors.sharded.shard_search import nearest
+from .fit_labelled import check_learns_labels, fit_labelled, item_bytes
+from .fit_tuples import asked_of, check_learns, fit_parts, said
 from .pairwise_files import write_pairwise
-from .sources import item_rows, tuple_parts, width_of
 
 __all__ = ["fit", "kneighbors", "pairwise", "transform"]
 

@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ._types import Comparisons, Floats, Integers, Pairs
-from .assembly import count_beyond, warn_beyond
-from .embeddings.base import PairMap
-from .engines import Engine
-from .evidence import Compared, Evidence, Judged, Witness, spread_from
-from .fitting import ends
-from .part_design import PartDesign, PartRows
-from .programs.design import Design, Moments, PairDesign
-from .recipe import Recipe
-from .task import Structure
-from .tuple_blocks import Survey, TuplePart, TupleTable, read_tuples
+from .._foundation.types import Comparisons, Floats, Integers, Pairs
+from ..data.parts.engine import Engine
+from ..data.parts.tuple_parts import Survey, TuplePart, TupleTable, read_tuples
+from ..embeddings.pairs.base import PairMap
+from ..learning.assembly import count_beyond, warn_beyond
+from ..learning.comparisons.tuple_data import Compared, Evidence, Judged, Witness, spread_from
+from ..learning.recipe import Recipe
+from ..learning.structure import Structure, ends
+from ..programs.design_matrix import Design, Moments, PairDesign
+from .design_matrix import PartDesign, PartRows
 
 __all__ = ["PartEvidence"]
 

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ._errors import InputError, NotSupportedError
-from ._extras import optional
-from ._storage import package_version
-from ._threads import one_blas_thread
-from .engines import Engine
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.optional_imports import optional
+from .._foundation.storage import package_version
+from .._foundation.threads import one_blas_thread
+from ..data.parts.engine import Engine
 
 __all__ = ["Cluster", "connect", "cluster_of"]
 

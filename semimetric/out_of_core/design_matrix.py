@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ._errors import InputError
-from ._types import Floats
-from .blocks import told_memory
-from .engines import Engine
-from .programs.design import Design, Moments
-from .recipe import Recipe
-from .task import Structure, make_task
-from .tuple_blocks import TuplePart, TupleTable, read_tuples
+from .._foundation.errors import InputError
+from .._foundation.types import Floats
+from ..data.parts.engine import Engine
+from ..data.parts.row_parts import told_memory
+from ..data.parts.tuple_parts import TuplePart, TupleTable, read_tuples
+from ..learning.recipe import Recipe
+from ..learning.structure import Structure, make_task
+from ..programs.design_matrix import Design, Moments
 
 __all__ = ["PartDesign", "PartRows", "check_room", "rows_of_part"]
 

@@ -17,22 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import InputError, NotSupportedError
-from .block_fitting import check_by_sums, check_choices_made
-from .crowds import LargeMargin, drawn_rows
-from .embeddings.labelled import LABELLED
-from .engines import Engine
-from .estimators.large_margin import LargeMarginLearner
-from .explanations import MOST_PAIRS, importances
-from .labelled_blocks import LabelledPart, LabelledTable, Said, check_one_type, read_said, survey_items
-from .large_margin import N_DRAWN, learn_among
-from .neighbors.sharded import shard_size
-from .neighbors.shards import close
-from .part_crowd import PartCrowd, build_places, stand_in
-from .programs.losses import resolve_loss
-from .recipe import Recipe
-from .schema import Schema
-from .task import build, check_varied
+from .._foundation.errors import InputError, NotSupportedError
+from ..data.parts.engine import Engine
+from ..data.parts.labelled_parts import LabelledPart, LabelledTable, Said, check_one_type, read_said, survey_items
+from ..data.schema import Schema
+from ..distances.explanations import MOST_PAIRS, importances
+from ..embeddings.directions.from_labels import LABELLED
+from ..estimators.large_margin_learner import LargeMarginLearner
+from ..learning.large_margin.fit import N_DRAWN, learn_among
+from ..learning.large_margin.labelled_data import LargeMargin, drawn_rows
+from ..learning.recipe import Recipe
+from ..learning.structure import build, check_varied
+from ..neighbors.sharded.shard_files import close
+from ..neighbors.sharded.sharded_index import shard_size
+from ..programs.losses import resolve_loss
+from .fit_tuples import check_by_sums, check_choices_made
+from .large_margin import PartCrowd, build_places, stand_in
 
 __all__ = ["check_learns_labels", "fit_labelled", "item_bytes"]
 

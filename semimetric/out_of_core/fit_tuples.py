@@ -11,32 +11,32 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import InputError, NotSupportedError
-from ._types import Floats, Integers, Pairs, Triplets
-from .assembly import count_beyond, distance, warn_beyond
-from .distance import Semimetric
-from .embeddings.groups import automatic
-from .engines import Engine
-from .estimators.pair_learner import PairLearner
-from .estimators.regressor import DistanceRegressor
-from .estimators.tuples import ComparisonLearner, TupleLearner
-from .fitting import baseline, ends, keeping, keeps_all, make_terms, touched_vertices
-from .margins import fit_margins
-from .part_design import PartDesign, PartRows, check_room, rows_of_part
-from .part_evidence import PartEvidence
-from .programs.design import Moments
-from .programs.losses import Loss, resolve_loss
-from .programs.program import ConvexProgram
-from .recipe import Recipe
-from .solvers.auto import choose, resolve_solver
-from .solvers.base import Solution
-from .solvers.first_order import FirstOrder
-from .solvers.gram import Gram
-from .solvers.interior_point import InteriorPoint
-from .solvers.newton import Newton
-from .streaming import Stream, check_sums_impose, few_pairs
-from .task import Structure, Task, build, check_varied, make_task
-from .tuple_blocks import Asked, Survey, TuplePart, TupleTable, counted, read_tuples, survey_of
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.types import Floats, Integers, Pairs, Triplets
+from ..data.feature_groups import automatic
+from ..data.parts.engine import Engine
+from ..data.parts.tuple_parts import Asked, Survey, TuplePart, TupleTable, counted, read_tuples, survey_of
+from ..distances.semimetric import Semimetric
+from ..estimators.comparison_learner import ComparisonLearner, TupleLearner
+from ..estimators.pair_learner import PairLearner
+from ..estimators.regressor import DistanceRegressor
+from ..learning.assembly import count_beyond, distance, warn_beyond
+from ..learning.comparisons.fit import fit_margins
+from ..learning.recipe import Recipe
+from ..learning.regression.second_moments import Stream, check_sums_impose, few_pairs
+from ..learning.structure import Structure, Task, build, check_varied, ends, make_task
+from ..learning.terms import baseline, keeping, keeps_all, make_terms, touched_vertices
+from ..programs.design_matrix import Moments
+from ..programs.losses import Loss, resolve_loss
+from ..programs.program import ConvexProgram
+from ..solvers.auto import choose, resolve_solver
+from ..solvers.base import Solution
+from ..solvers.first_order import FirstOrder
+from ..solvers.gram import Gram
+from ..solvers.interior_point import InteriorPoint
+from ..solvers.newton import Newton
+from .comparisons import PartEvidence
+from .design_matrix import PartDesign, PartRows, check_room, rows_of_part
 
 __all__ = ["asked_of", "check_by_sums", "check_choices_made", "check_learns", "fit_parts", "said"]
 

@@ -14,20 +14,32 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._types import Floats, Integers, Pairs
-from .crowds import Classes, Crowd, LargeMargin, Near, Neighbours, Setting, Sums, assembled, drawn_rows, located_in, searched
-from .distance import Semimetric
-from .engines import Engine
-from .fitting import Baseline
-from .labelled_blocks import ItemSurvey, LabelledPart, LabelledTable, read_items
-from .neighbors.index import NeighborIndex
-from .neighbors.sharded import joined
-from .neighbors.shards import Place, Shard, check_root, distance_digest, places_of, save_shard, switch
-from .neighbourhoods import Found, search_index
-from .part_design import PartDesign, PartRows
-from .programs.design import Design
-from .recipe import Recipe
-from .task import Structure
+from .._foundation.types import Floats, Integers, Pairs
+from ..data.parts.engine import Engine
+from ..data.parts.labelled_parts import ItemSurvey, LabelledPart, LabelledTable, read_items
+from ..distances.semimetric import Semimetric
+from ..learning.large_margin.labelled_data import (
+    Classes,
+    Crowd,
+    LargeMargin,
+    Near,
+    Neighbours,
+    Setting,
+    Sums,
+    assembled,
+    drawn_rows,
+    located_in,
+    searched,
+)
+from ..learning.large_margin.targets_and_impostors import Found, search_index
+from ..learning.recipe import Recipe
+from ..learning.structure import Structure
+from ..learning.terms import Baseline
+from ..neighbors.index import NeighborIndex
+from ..neighbors.sharded.shard_files import Place, Shard, check_root, distance_digest, places_of, save_shard, switch
+from ..neighbors.sharded.sharded_index import joined
+from ..programs.design_matrix import Design
+from .design_matrix import PartDesign, PartRows
 
 __all__ = ["PartCrowd", "PartNeighbours", "build_places", "stand_in"]
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import InputError, SemimetricError
-from ._extras import optional
-from ._types import Floats
-from .blocks import Rows
-from .distance import Semimetric
-from .engines import Engine
+from .._foundation.errors import InputError, SemimetricError
+from .._foundation.optional_imports import optional
+from .._foundation.types import Floats
+from ..data.parts.engine import Engine
+from ..data.parts.row_parts import Rows
+from ..distances.semimetric import Semimetric
 
 __all__ = ["check_target", "write_pairwise"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._extras import optional
+from .._foundation.optional_imports import optional
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,6 +1,6 @@
 """Pictures of boundaries in the plane and of how many pieces they have (paper 3, Figs 2 to 5); they need the extra ``plots``.
 
-Each takes ``ax=None`` and returns the Axes, as in `plotting`.
+Each takes ``ax=None`` and returns the Axes, as all of `semimetric.plotting` do.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._checks import check_items
-from ._errors import InputError
-from ._types import ArrayLike, Floats
-from .canvas import axes_of, plain
-from .classifiers.boundary import BoundaryPoints
-from .classifiers.dplm import DPLMClassifier
-from .classifiers.pieces import Pieces
+from .._foundation.errors import InputError
+from .._foundation.types import ArrayLike, Floats
+from .._foundation.validation import check_items
+from ..linear_models.pieces.boundary_points import BoundaryPoints
+from ..linear_models.pieces.dplm import DPLMClassifier
+from ..linear_models.pieces.piecewise_boundary import Pieces
+from .axes import axes_of, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,6 +1,6 @@
 """Pictures of conic maps: level sets of a linear machine, and distances to two sets of anchors; they need the extra ``plots``.
 
-Each takes ``ax=None`` and returns the Axes, as in `plotting`.
+Each takes ``ax=None`` and returns the Axes, as all of `semimetric.plotting` do.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from ._checks import check_items
-from ._errors import InputError
-from ._extras import optional
-from ._types import ArrayLike, Floats
-from .canvas import axes_of
-from .embeddings.conic import ConicEmbedding
+from .._foundation.errors import InputError
+from .._foundation.optional_imports import optional
+from .._foundation.types import ArrayLike, Floats
+from .._foundation.validation import check_items
+from ..embeddings.vectors.conic import ConicEmbedding
+from .axes import axes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ._errors import InputError, NotSupportedError
-from ._extras import optional
-from ._types import ArrayLike, Floats
-from .canvas import axes_of, plain, triangles
-from .distance import Semimetric
-from .embeddings.base import Table
-from .estimators.base import LearnedDistance
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.optional_imports import optional
+from .._foundation.types import ArrayLike, Floats
+from ..distances.semimetric import Semimetric
+from ..embeddings.pairs.base import Table
+from ..estimators.base import LearnedDistance
+from .axes import axes_of, plain, triangles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,6 +1,6 @@
 """Pictures of embeddings of single vectors: basis functions and kernels; they need the extra ``plots``.
 
-Each takes ``ax=None`` and returns the Axes, as in `plotting`.
+Each takes ``ax=None`` and returns the Axes, as all of `semimetric.plotting` do.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._errors import InputError
-from ._extras import optional
-from ._types import ArrayLike, Floats
-from .canvas import axes_of, plain
-from .embeddings.maps import FeatureMap
+from .._foundation.errors import InputError
+from .._foundation.optional_imports import optional
+from .._foundation.types import ArrayLike, Floats
+from ..embeddings.vectors.base import FeatureMap
+from .axes import axes_of, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

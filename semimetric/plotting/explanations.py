@@ -1,6 +1,6 @@
 """Pictures of why items are near: importances of features, and neighbours term by term; they need the extra ``plots``.
 
-Each takes ``ax=None`` and returns the Axes, as in `plotting`.
+Each takes ``ax=None`` and returns the Axes, as all of `semimetric.plotting` do.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._checks import check_count
-from ._errors import InputError
-from ._types import Floats
-from .canvas import axes_of, plain
-from .explanations import Explanation
+from .._foundation.errors import InputError
+from .._foundation.types import Floats
+from .._foundation.validation import check_count
+from ..distances.explanations import Explanation
+from .axes import axes_of, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,6 +1,6 @@
 """Pictures of what an additive machine has learned: functions of one feature, of two, and their sum (paper 0, Figs. 2 and 4).
 
-They need the extra ``plots``. Each takes ``ax=None`` and returns the Axes, as in `plotting`.
+They need the extra ``plots``. Each takes ``ax=None`` and returns the Axes, as all of `semimetric.plotting` do.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._errors import InputError
-from ._extras import optional
-from ._types import Floats
-from .canvas import axes_of, plain, triangles
-from .shape_functions import Shapes
+from .._foundation.errors import InputError
+from .._foundation.optional_imports import optional
+from .._foundation.types import Floats
+from ..linear_models.shape_functions import Shapes
+from .axes import axes_of, plain, triangles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

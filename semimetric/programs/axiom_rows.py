@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from .._errors import NotSupportedError
-from ..embeddings.pairs import PairEmbedding
+from .._foundation.errors import NotSupportedError
+from ..embeddings.pairs.full_tables import PairEmbedding
 
 __all__ = ["Constraint", "Symmetry", "ZeroDiagonal", "equality_rows"]
 

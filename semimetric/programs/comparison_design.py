@@ -6,12 +6,12 @@ With y = -margin the residual A w - y is margin + d_near - d_far: what a compari
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from .._errors import InputError
-from .._types import Comparisons, Floats, Integers
-from ..embeddings.base import PairMap
-from ..embeddings.directions import Directions
-from ..embeddings.rows import Rows
-from .design import Design, PairDesign, RowsDesign
+from .._foundation.errors import InputError
+from .._foundation.types import Comparisons, Floats, Integers
+from ..embeddings.directions.linear_directions import Directions
+from ..embeddings.pairs.base import PairMap
+from ..embeddings.pairs.rows import Rows
+from .design_matrix import Design, PairDesign, RowsDesign
 
 __all__ = ["DifferenceDesign"]
 

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._checks import check_alpha
-from .._errors import InputError, NotSupportedError
-from .._types import ArrayLike, Floats, Integers
-from ..embeddings.base import PairMap
-from ..embeddings.directions import Directions
-from ..embeddings.triangles import Triangles
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.validation import check_alpha
+from ..embeddings.directions.linear_directions import Directions
+from ..embeddings.pairs.base import PairMap
+from ..embeddings.pairs.triangle_inequality import Triangles
 from .inequalities import Inequalities
 
 __all__ = ["AtLeast", "AtMost", "Bounded", "Concave", "Layout", "Monotone", "Shape", "TranslationInvariant"]

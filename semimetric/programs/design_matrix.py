@@ -11,11 +11,11 @@ from functools import cached_property, partial
 import numpy as np
 from scipy import sparse
 
-from .._threads import map_blocks
-from .._types import Floats, Integers, Pairs
-from ..embeddings.base import Items, PairMap
-from ..embeddings.directions import Directions
-from ..embeddings.rows import Rows
+from .._foundation.threads import map_blocks
+from .._foundation.types import Floats, Integers, Pairs
+from ..embeddings.directions.linear_directions import Directions
+from ..embeddings.pairs.base import Items, PairMap
+from ..embeddings.pairs.rows import Rows
 
 __all__ = ["Design", "MatrixDesign", "Moments", "PairDesign", "RowsDesign"]
 

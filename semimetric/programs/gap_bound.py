@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._types import Floats
+from .._foundation.types import Floats
 from .program import ConvexProgram
 
 __all__ = ["Certificate"]

@@ -15,11 +15,11 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._threads import blocks, map_blocks
-from .._types import Floats, Integers
-from ..embeddings.base import Items, PairMap
-from ..embeddings.rows import DenseRows
-from .design import Design, Moments
+from .._foundation.threads import blocks, map_blocks
+from .._foundation.types import Floats, Integers
+from ..embeddings.pairs.base import Items, PairMap
+from ..embeddings.pairs.rows import DenseRows
+from .design_matrix import Design, Moments
 
 __all__ = ["SharedDesign", "pair_rows"]
 

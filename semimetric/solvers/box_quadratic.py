@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from .._types import Floats
+from .._foundation.types import Floats
 
 __all__ = ["BoxQuadratic", "Found", "interior", "pivot", "solve_regular"]
 

@@ -3,13 +3,14 @@ import pickle
 import numpy as np
 import pytest
 
-from semimetric import DistanceRegressor, SemimetricWarning, _errors
+from semimetric import DistanceRegressor, SemimetricWarning
+from semimetric._foundation import errors
 
 
-@pytest.mark.parametrize("name", [name for name in _errors.__all__ if name != "warn"])
+@pytest.mark.parametrize("name", [name for name in errors.__all__ if name != "warn"])
 def test_one_base_catches_everything_that_is_raised_on_purpose(name):
-    kind = getattr(_errors, name)
-    base = _errors.SemimetricWarning if issubclass(kind, Warning) else _errors.SemimetricError
+    kind = getattr(errors, name)
+    base = errors.SemimetricWarning if issubclass(kind, Warning) else errors.SemimetricError
     assert issubclass(kind, base)
 
 
@@ -17,11 +18,11 @@ def test_one_base_catches_everything_that_is_raised_on_purpose(name):
     ("name", "builtin"), [("InputError", ValueError), ("StorageError", ValueError), ("MissingExtraError", ImportError)]
 )
 def test_errors_are_also_the_builtin_that_one_expects(name, builtin):
-    assert issubclass(getattr(_errors, name), builtin)
+    assert issubclass(getattr(errors, name), builtin)
 
 
 def test_a_failed_call_keeps_what_was_evaluated_through_pickling():
-    error = _errors.DistanceCallError("it failed", (3, 4), np.array([[0, 1]]), np.array([2.5]))
+    error = errors.DistanceCallError("it failed", (3, 4), np.array([[0, 1]]), np.array([2.5]))
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.pair) == ("it failed", (3, 4))
     assert (again.pairs == [[0, 1]]).all()

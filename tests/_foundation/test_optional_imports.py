@@ -4,7 +4,7 @@ from importlib.metadata import metadata
 import pytest
 
 from semimetric import MissingExtraError
-from semimetric._extras import _EXTRAS, optional
+from semimetric._foundation.optional_imports import _EXTRAS, optional
 
 
 def test_the_name_on_the_index_is_said(monkeypatch):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import StorageError, _storage
-from semimetric._storage import FORMAT_VERSION, State, read_state, write_state
+from semimetric import StorageError
+from semimetric._foundation import storage
+from semimetric._foundation.storage import FORMAT_VERSION, State, read_state, write_state
 
 STATE = State("Thing", {"a": [1, 2.5, None], "b": "ü"}, {"w": np.arange(4.0), "k": np.array([[1], [2]], np.uint16)})
 
@@ -47,7 +48,7 @@ def test_the_same_state_gives_the_same_bytes(path, tmp_path):
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize("killed", ["os.replace", "_storage._write_archive", "os.fsync"])
+@pytest.mark.parametrize("killed", ["os.replace", "storage._write_archive", "os.fsync"])
 @pytest.mark.parametrize("reason", [OSError("disk full"), KeyboardInterrupt()])
 def test_a_killed_save_leaves_the_old_file_and_nothing_else(path, monkeypatch, killed, reason):
     def die(*args):
@@ -55,7 +56,7 @@ def test_a_killed_save_leaves_the_old_file_and_nothing_else(path, monkeypatch, k
 
     before = path.read_bytes()
     owner, name = killed.split(".")
-    monkeypatch.setattr({"os": os, "_storage": _storage}[owner], name, die)
+    monkeypatch.setattr({"os": os, "storage": storage}[owner], name, die)
     with pytest.raises(type(reason)):
         write_state(path, State("Other", {}))
     assert path.read_bytes() == before

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from semimetric._threads import blocks, map_blocks
+from semimetric._foundation.threads import blocks, map_blocks
 
 
 @pytest.mark.parametrize(("n", "size"), [(0, 3), (1, 3), (3, 3), (7, 3), (7, 100)])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from semimetric._types import Pairs, Quadruplets, Triplets
+from semimetric._foundation.types import Pairs, Quadruplets, Triplets
 
 KINDS = {Pairs: 2, Triplets: 3, Quadruplets: 4}
 

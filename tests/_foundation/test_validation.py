@@ -3,8 +3,15 @@ import pytest
 from cases import assert_refused
 
 from semimetric import InputError
-from semimetric._checks import check_alpha, check_choice, check_distances, check_items, check_tuples, check_weights
-from semimetric._types import Pairs
+from semimetric._foundation.types import Pairs
+from semimetric._foundation.validation import (
+    check_alpha,
+    check_choice,
+    check_distances,
+    check_items,
+    check_tuples,
+    check_weights,
+)
 
 
 def check_pairs(pairs, preprocessor=None):

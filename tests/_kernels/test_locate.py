@@ -5,7 +5,7 @@ import strategies as own
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semimetric.grids import Grid
+from semimetric.data.grid import Grid
 
 
 @given(st.data(), own.grids(max_knots=6))

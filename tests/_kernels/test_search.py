@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from test_neighbors import rough
 
 from semimetric._kernels.search import cell_minima, nearest, values
-from semimetric.neighbors.oriented import Oriented
+from semimetric.neighbors.query_tables import Oriented
 
 NOTHING, NO_RANK = np.empty(0), np.empty(0, np.int64)
 

@@ -4,8 +4,8 @@ import strategies as own
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.grids import Grid
+from semimetric.data.grid import Grid
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
 
 
 @given(st.data(), own.grids(), st.sampled_from(["tie", "none"]), st.booleans())

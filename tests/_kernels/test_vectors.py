@@ -6,7 +6,7 @@ from reference import locate
 
 from semimetric import PL1Embedding, PL2Embedding
 from semimetric._kernels.vectors import write_pairs, write_singles
-from semimetric.embeddings.maps import Chunk
+from semimetric.embeddings.vectors.base import Chunk
 
 
 @pytest.mark.parametrize("n_knots", [1, 2, 3, 17, 127, 128, 129, 400])

@@ -3,10 +3,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from semimetric import DistanceRegressor, demo
-from semimetric.datasets import exact_emd
-from semimetric.demo import DemoResult, Sizes
-from semimetric.frames import read_items
+from semimetric import DistanceRegressor
+from semimetric.cli import demo
+from semimetric.cli.demo import DemoResult, Sizes
+from semimetric.cli.numeric_tables import read_items
+from semimetric.datasets.measured_distances import exact_emd
 
 pytest.importorskip("ot")
 pytest.importorskip("matplotlib")

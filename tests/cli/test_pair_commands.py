@@ -5,8 +5,9 @@ from argparse import Namespace
 import numpy as np
 import pytest
 
-from semimetric import DistanceRegressor, InputError, NotSupportedError, StorageError, commands
-from semimetric.commands import Answer, called, run_distance, run_info
+from semimetric import DistanceRegressor, InputError, NotSupportedError, StorageError
+from semimetric.cli import pair_commands
+from semimetric.cli.pair_commands import Answer, called, run_distance, run_info
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ from semimetric.commands import Answer, called, run_distance, run_info
     ],
 )
 def test_commands_are_said_as_they_can_be_typed(program, found, said, monkeypatch):
-    monkeypatch.setattr(commands, "which", lambda name: found)
+    monkeypatch.setattr(pair_commands, "which", lambda name: found)
     monkeypatch.setattr("sys.argv", [program])
     assert called() == said
 
@@ -68,4 +69,4 @@ def test_categories_are_for_python(tmp_path):
     assert list(answer.values["ranges"]) == ["x1"]
     assert "2 categories: blue, red" in answer.text
     with pytest.raises(NotSupportedError, match="categorical feature 'x0'.*use it in Python"):
-        commands.load_model(str(tmp_path / "model.smm"))
+        pair_commands.load_model(str(tmp_path / "model.smm"))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from semimetric import InputError
-from semimetric.conditions import Condition, read_conditions, rows_where
+from semimetric.cli.where_conditions import Condition, read_conditions, rows_where
 
 COLUMNS = {
     "price": np.array([1.0, 20.0, np.nan, 3e3]),

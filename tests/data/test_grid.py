@@ -6,8 +6,8 @@ import pytest
 from cases import assert_refused
 
 from semimetric import SemimetricWarning
-from semimetric.grids import Grid, schema_of
-from semimetric.schema import Feature, Schema
+from semimetric.data.grid import Grid, schema_of
+from semimetric.data.schema import Feature, Schema
 
 STRATEGIES = ["quantile", "uniform", "kmeans"]
 
@@ -104,7 +104,7 @@ def test_ends_and_excess():
 
 
 def test_large_data_keep_their_minimum_and_maximum(monkeypatch, rng):
-    monkeypatch.setattr("semimetric.knots._MOST_ROWS", 50)
+    monkeypatch.setattr("semimetric.data.knots._MOST_ROWS", 50)
     X = rng.normal(size=(1000, 2))
     grid = Grid.fit(X, n_knots=4, random_state=0)
     np.testing.assert_array_equal([grid.low, grid.high], [X.min(axis=0), X.max(axis=0)])

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric._types import Pairs
-from semimetric.supervision import item_disjoint_splits, sample_pairs
+from semimetric._foundation.types import Pairs
+from semimetric.data.pair_sampling import item_disjoint_splits, sample_pairs
 
 
 def as_points(pairs):

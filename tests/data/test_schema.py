@@ -7,7 +7,7 @@ from cases import assert_refused
 from numpy.testing import assert_array_equal
 
 from semimetric import InputError, Schema
-from semimetric.schema import Feature, feature_names
+from semimetric.data.schema import Feature, feature_names
 
 ROWS = [["red", 23.0, 1.5], ["blue", -1.0, 2.0], ["red", 49.0, 0.0]]
 TOLD = {"categorical_features": [0], "periodic": {1: 24}}

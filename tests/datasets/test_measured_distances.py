@@ -5,7 +5,7 @@ from scipy.spatial.distance import canberra, cityblock
 from scipy.stats import wasserstein_distance
 
 from semimetric import InputError
-from semimetric.datasets import (
+from semimetric.datasets.measured_distances import (
     KNOWN_DISTANCES,
     exact_emd,
     load_digit_histograms,

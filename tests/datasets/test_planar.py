@@ -3,7 +3,7 @@ import pytest
 from cases import assert_refused
 
 from semimetric import BoundaryPoints, SupportPointClassifier
-from semimetric.planar_datasets import make_horseshoe, make_s_shape
+from semimetric.datasets.planar import make_horseshoe, make_s_shape
 
 BOTH = pytest.mark.parametrize("make", [make_horseshoe, make_s_shape])
 

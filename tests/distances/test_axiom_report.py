@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from semimetric import DistanceRegressor, Grid, PairEmbedding, Semimetric
-from semimetric.certificates import certify
+from semimetric.distances.axiom_report import certify
 
 ITEMS, INDEX, _ = cases.sample()
 SQUARES = ((ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) ** 2).sum(axis=1) + 0.01

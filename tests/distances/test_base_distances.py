@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from cases import assert_refused, cityblock
 
-from semimetric import DistanceRegressor, StorageError, base_distances
-from semimetric.base_distances import BaseDistance
-from semimetric.callables import DistanceFunction
+from semimetric import DistanceRegressor, StorageError
+from semimetric.distances import base_distances
+from semimetric.distances.base_distances import BaseDistance
+from semimetric.distances.callables import DistanceFunction
 
 
 def one_pair(x, y):

@@ -3,9 +3,9 @@ import pytest
 from cases import assert_refused, cityblock
 
 from semimetric import DistanceCallError, DistanceRegressor, MissingExtraError
-from semimetric._types import Pairs
-from semimetric.base_distances import base_functions
-from semimetric.callables import DistanceFunction
+from semimetric._foundation.types import Pairs
+from semimetric.distances.base_distances import base_functions
+from semimetric.distances.callables import DistanceFunction
 
 ITEMS = np.arange(40.0).reshape(20, 2)
 INDEX = np.column_stack([np.arange(20), np.arange(20)[::-1]])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from semimetric import DistanceApproximator, SemimetricWarning
-from semimetric.outside import warn_outside
+from semimetric.distances.out_of_range import warn_outside
 
 INSIDE = np.full((1, 3), 0.5)
 

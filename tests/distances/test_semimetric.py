@@ -6,10 +6,10 @@ import pytest
 from cases import assert_refused
 
 from semimetric import Axioms, DistanceRegressor, NotSupportedError, Semimetric
-from semimetric.embeddings.directions import Directions
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.embeddings.warped import WarpedEmbedding
-from semimetric.grids import Grid
+from semimetric.data.grid import Grid
+from semimetric.embeddings.directions.linear_directions import Directions
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
 
 AXIOMS = {
     "singles": "semimetric", "pairs": "semimetric", "touched": "semimetric", "swapped": "semimetric", "premetric": "premetric",
@@ -181,7 +181,7 @@ def test_blocks_do_not_change_the_result(monkeypatch, rng):
     for name in ("singles", "pairs", "warped", "base"):
         d = cases.fitted(name)[0].semimetric_
         whole = d.paired(X[:20], Y), d.pairwise(X, Y)
-        monkeypatch.setattr("semimetric.distance._BLOCK", 7)
+        monkeypatch.setattr("semimetric.distances.semimetric._BLOCK", 7)
         for part, again in zip(whole, (d.paired(X[:20], Y, n_jobs=2), d.pairwise(X, Y, n_jobs=2)), strict=True):
             np.testing.assert_allclose(again, part, rtol=1e-12)
         monkeypatch.undo()

@@ -4,9 +4,9 @@ import pytest
 from cases import assert_refused
 
 from semimetric import StorageError
-from semimetric.embeddings.directions import Directions
-from semimetric.embeddings.states import directions_state, map_state, read_directions, read_map
-from semimetric.grids import Grid
+from semimetric.data.grid import Grid
+from semimetric.distances.state import directions_state, map_state, read_directions, read_map
+from semimetric.embeddings.directions.linear_directions import Directions
 
 GRID = Grid([[0.0, 1.0, 3.0], [0.0, 2.0], [5.0]])
 

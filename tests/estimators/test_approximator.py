@@ -87,7 +87,7 @@ def test_ctrl_c_keeps_what_was_evaluated(method, batch, monkeypatch):
             raise KeyboardInterrupt
         return cases.cityblock(x, y) if batch else by_vectors(x, y)
 
-    monkeypatch.setattr("semimetric.callables._BATCH", 2)
+    monkeypatch.setattr("semimetric.distances.callables._BATCH", 2)
     model = DistanceApproximator(interrupted, method=method, n_pairs=300, n_knots=20, alpha=1e-6)
     with pytest.raises(KeyboardInterrupt):
         model.fit(ITEMS)

@@ -6,8 +6,8 @@ import pytest
 from cases import assert_refused
 
 from semimetric import ConvergenceWarning, DistanceRegressor, NotSupportedError
-from semimetric.estimators.base import feature_names
-from semimetric.grids import Grid
+from semimetric.data.grid import Grid
+from semimetric.data.schema import feature_names
 from semimetric.solvers import FirstOrder, Gram, Reference, Solution, Status
 
 GRID = Grid([[0.0, 1.0, 3.0], [0.0, 2.0], [5.0]])

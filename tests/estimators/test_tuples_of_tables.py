@@ -21,15 +21,15 @@ from semimetric import (
     TripletLearner,
     load,
 )
-from semimetric._types import Pairs, Triplets
-from semimetric.embeddings.directions import Directions, fit_directions
-from semimetric.embeddings.discriminants import discriminants
-from semimetric.evidence import Compared
-from semimetric.fitting import columns_of, ends
-from semimetric.margins import prior
-from semimetric.recipe import Recipe
-from semimetric.schema import Schema
-from semimetric.task import build
+from semimetric._foundation.types import Pairs, Triplets
+from semimetric.data.schema import Schema
+from semimetric.embeddings.directions.discriminants import discriminants
+from semimetric.embeddings.directions.linear_directions import Directions, fit_directions
+from semimetric.learning.comparisons.fit import prior
+from semimetric.learning.comparisons.tuple_data import Compared
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.structure import build, ends
+from semimetric.learning.terms import columns_of
 
 COLOURS = ["blue", "green", "red", "white"]
 BETWEEN = np.array([[0, 1, 3, 2], [1, 0, 2, 2.5], [3, 2, 0, 1], [2, 2.5, 1, 0]])

@@ -10,7 +10,7 @@ import pytest
 import semimetric
 from semimetric.cli import main
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[1] / "examples"
+FOLDER = Path(__file__).parents[2] / "examples"
 every_example = pytest.mark.parametrize("path", sorted(FOLDER.glob("plot_*.py")), ids=lambda p: p.stem)
 
 

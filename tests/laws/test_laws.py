@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semimetric import DistanceApproximator, DistanceRegressor, HistogramFeatures, Semimetric, load
+from semimetric._foundation.types import Pairs
 from semimetric._kernels.simplex import Groups, group_rows_of_vectors
-from semimetric._types import Pairs
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.embeddings.warped import WarpedEmbedding
-from semimetric.grids import Grid
-from semimetric.programs.constraints import Symmetry, ZeroDiagonal, equality_rows
-from semimetric.programs.design import PairDesign
+from semimetric.data.grid import Grid
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
+from semimetric.programs.axiom_rows import Symmetry, ZeroDiagonal, equality_rows
+from semimetric.programs.design_matrix import PairDesign
 from semimetric.programs.losses import Squared
 from semimetric.programs.penalties import Columns, Ridge
 from semimetric.programs.program import ConvexProgram

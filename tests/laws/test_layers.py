@@ -1,6 +1,8 @@
-"""The house rules that keep modules apart, read off the syntax trees."""
+"""The house rules that keep rooms apart, read off the imports themselves."""
 
 import ast
+import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -9,76 +11,57 @@ import semimetric
 
 ROOT = Path(semimetric.__file__).parent
 
-# a module imports only modules above it
-ORDER = """
-_errors _types _extras _checks _storage _threads engines blocks
-_kernels.jit _kernels.locate _kernels.simplex _kernels.products _kernels.tables _kernels.linear _kernels.search
-_kernels.metric _kernels.vectors _kernels.interactions _kernels.ladders _kernels.descent _kernels.splines _kernels.additive
-_kernels.support _kernels.draws _kernels.mixture _kernels.triangles
-columns schema knots grids callables supervision datasets planar_datasets tuple_blocks sources labelled_blocks
-embeddings.maps embeddings.identity embeddings.anchors embeddings.conic embeddings.separation
-embeddings.ranges embeddings.ladders embeddings.splines embeddings.orthogonal embeddings.additive
-embeddings.rows embeddings.base embeddings.warped embeddings.vertices embeddings.roughness embeddings.unseen embeddings.groups
-embeddings.pairs embeddings.gaps embeddings.mixed embeddings.triangles
-embeddings.reservoir embeddings.placement embeddings.knotted embeddings.feature_pairs embeddings.ranking
-embeddings.piecewise embeddings.simplices
-embeddings.scales embeddings.directions embeddings.discriminants embeddings.labelled embeddings.histograms embeddings.states
-base_distances axioms certificates distance outside
-programs.losses programs.penalties programs.design programs.differences programs.shared programs.inequalities
-programs.program
-programs.certificate programs.constraints programs.shapes programs
-solvers.base solvers.box solvers.gram solvers.interior_point solvers.first_order solvers.newton solvers.splitting
-solvers.reference solvers.plain solvers.cutting_plane solvers.auto solvers
-neighbors.oriented neighbors.boxes neighbors.cells neighbors.scan neighbors.lists neighbors.segment
-neighbors.growth neighbors.ids neighbors.answers neighbors.store neighbors.index
-neighbors.shards neighbors.sharded neighbors.shard_search neighbors.transformer
-recipe task guarantees assembly repairs part_design fitting streaming selection evidence part_evidence margins margin_selection
-neighbourhoods crowds part_crowd large_margin voting large_margin_selection group_screening group_sources group_selection
-explanations shape_functions
-machines.rows machines.weights machines.problems machines.dual machines.pegasos machines.learning machines.calibration
-estimators.base estimators.regressor estimators.approximator estimators.tuples
-estimators.pair_learner estimators.triplet_learner estimators.quadruplet_learner
-estimators.large_margin estimators.classifier
-estimators.embedded_linear estimators.embedded_classifier estimators.embedded_regressor
-classifiers.support_pairs classifiers.boundary classifiers.support
-classifiers.mixture_prior classifiers.mixture_em classifiers.chains classifiers.pieces classifiers.dplm
-cluster block_fitting label_fitting pairwise_files out_of_core distributed
-persistence canvas plotting conic_plots explanation_plots embedding_plots shape_plots boundary_plots
-demo frames conditions item_columns commands search_commands
-mixed_tables label_commands cli __main__ __init__
+# A room imports only rooms that stand before it here. Modules in the root are rooms of their own.
+ROOMS = """
+_foundation _kernels
+data data.parts datasets
+embeddings.pairs embeddings.directions embeddings.vectors embeddings
+distances programs
+neighbors neighbors.sharded solvers persistence
+learning learning.regression learning.comparisons learning.large_margin learning.groups
+linear_models.training linear_models linear_models.pieces
+estimators
+__init__
+out_of_core plotting
+distributed
+cli
+__main__
 """.split()
 
-EMPTY = {"_kernels", "classifiers", "embeddings", "estimators", "machines", "neighbors"}  # packages that hold a docstring only
 OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "skimage", "dask", "distributed", "zarr"}
 GRAB_BAGS = {"utils", "util", "core", "common", "helpers", "misc"}
 
 
 def name_of(path):
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
 MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
 TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
+FACES = {name for name in MODULES if name.endswith("__init__")}  # a face says what its room is for, and exports its names
 every_module = pytest.mark.parametrize("name", MODULES)
+every_room = pytest.mark.parametrize("room", sorted({name.rpartition(".")[0] for name in MODULES} - {""}))
+
+
+def room_of(name):
+    """The folder of a module, with dots; a module in the root is a room of its own."""
+    return name.rpartition(".")[0] or name
 
 
 def relative_imports(name):
-    """(level, module, names) of every relative import, as modules of the package."""
-    package = name.split(".") if MODULES[name].name == "__init__.py" and name != "__init__" else name.split(".")[:-1]
+    """(module, names) of every relative import, the module named from the root of the package."""
     for node in ast.walk(TREES[name]):
         if isinstance(node, ast.ImportFrom) and node.level:
-            base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
+            base = name.split(".")[: -node.level] + (node.module.split(".") if node.module else [])
             yield ".".join(base), [alias.name for alias in node.names]
 
 
 def imported(name):
+    """Every module of the package that a module imports; a room stands for its face."""
     for base, names in relative_imports(name):
-        submodules = [f"{base}.{n}" if base else n for n in names]
-        found = [s for s in submodules if s in MODULES]
-        yield from found
-        if len(found) < len(names):
-            yield base
+        for part in names:
+            inner = f"{base}.{part}" if base else part
+            yield next(m for m in (inner, f"{inner}.__init__", base, f"{base}.__init__") if m in MODULES)
 
 
 def absolute_roots(nodes):
@@ -89,23 +72,26 @@ def absolute_roots(nodes):
             yield node.module.split(".")[0]
 
 
-@every_module
-def test_has_a_place_in_the_order(name):
-    assert name in ORDER or name in EMPTY, "write the module into ORDER, below everything that it imports"
-    assert name in ORDER or not ast.dump(ast.Module(TREES[name].body[1:], [])).count("Import")
+def test_every_room_has_a_place_in_the_order():
+    assert {room_of(name) for name in MODULES} == set(ROOMS)
 
 
 @every_module
-def test_imports_only_modules_above(name):
-    place = ORDER.index(name) if name in ORDER else 0
-    below = [other for other in imported(name) if ORDER.index(other) >= place]
-    assert not below, f"{name} imports {below}, which are not above it"
+def test_imports_only_its_own_room_and_rooms_below(name):
+    place = ROOMS.index(room_of(name))
+    above = [other for other in imported(name) if ROOMS.index(room_of(other)) > place]
+    assert not above, f"{name} imports {above}, whose rooms are not below {room_of(name)}"
+
+
+def test_no_circle_of_imports_anywhere():
+    inner = {name: {other for other in imported(name) if other not in FACES} for name in set(MODULES) - FACES}
+    TopologicalSorter(inner).prepare()  # raises CycleError, which names the circle
 
 
 @every_module
 def test_imports_are_relative_and_never_of_the_root(name):
     assert "semimetric" not in absolute_roots(ast.walk(TREES[name]))
-    assert not [names for base, names in relative_imports(name) if not base and not {*names} <= {*MODULES}]
+    assert name == "__init__" or "__init__" not in imported(name)
 
 
 @every_module
@@ -115,8 +101,7 @@ def test_numba_is_imported_by_kernels_only(name):
 
 @every_module
 def test_optional_packages_are_imported_in_functions(name):
-    top = [node for node in ast.walk(TREES[name]) if node in TREES[name].body]
-    assert not OPTIONAL & {*absolute_roots(top)}
+    assert not OPTIONAL & {*absolute_roots(TREES[name].body)}
 
 
 @every_module
@@ -127,13 +112,41 @@ def test_is_named_by_its_content(name):
 @every_module
 def test_names_what_it_exports_with_strings(name):
     assigned = [n for n in TREES[name].body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "__all__"]
-    assert assigned or name in EMPTY or name == "__main__"
+    assert assigned or name == "__main__" or (name in FACES and len(TREES[name].body) == 1)
     assert all(isinstance(e, ast.Constant) and isinstance(e.value, str) for n in assigned for e in n.value.elts)
+
+
+@every_module
+def test_exports_only_what_it_defines_unless_it_is_a_face(name):
+    relative = [n for n in ast.walk(TREES[name]) if isinstance(n, ast.ImportFrom) and n.level]
+    taken = {alias.asname or alias.name for node in relative for alias in node.names}
+    assigned = [n for n in TREES[name].body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "__all__"]
+    again = sorted(taken & {e.value for n in assigned for e in n.value.elts})
+    assert name in FACES or "." not in name or not again, f"{name} re-exports {again}: import them where they are defined"
+
+
+def top(room, other):
+    """How a room speaks of another: by its first name, unless both are in one house."""
+    first = other.split(".")[0]
+    return other if first == room.split(".")[0] else first
+
+
+@every_room
+def test_a_room_says_on_which_rooms_it_stands(room):
+    text = ast.get_docstring(TREES[f"{room}.__init__"])
+    first, _, rest = text.partition("\n\n")
+    assert first.endswith(".")
+    assert rest.startswith("It stands on ")
+    if "all other rooms" in rest:
+        return
+    modules = [name for name in MODULES if room_of(name) == room and name not in FACES]
+    below = {top(room, room_of(other)) for name in modules for other in imported(name)} - {room}
+    assert set(re.findall(r"`([\w.]+)`", rest)) == below
 
 
 def test_terms_and_embeddings_do_not_know_solvers():
     for name in MODULES:
-        if name.startswith(("programs", "embeddings", "_kernels")):
-            assert not [other for other in imported(name) if other.startswith(("solvers", "fitting", "estimators"))]
+        if name.startswith(("programs.", "embeddings.", "_kernels.")):
+            assert not [other for other in imported(name) if other.startswith(("solvers", "learning", "estimators"))]
     for term in ("programs.losses", "programs.penalties"):  # and terms do not know one another
-        assert not [other for other in imported(term) if other.startswith("programs")]
+        assert not [other for other in imported(term) if other.startswith("programs.")]

@@ -6,7 +6,7 @@ import pytest
 from cases import assert_refused
 
 from semimetric import StorageError, load
-from semimetric._storage import State, write_state
+from semimetric._foundation.storage import State, write_state
 
 
 def twice(X, Y):
@@ -54,7 +54,9 @@ def test_a_class_that_this_version_does_not_know_is_refused(tmp_path):
 def test_a_killed_save_leaves_the_old_model(saved, monkeypatch):
     d, path = saved
     before = path.read_bytes()
-    monkeypatch.setattr("semimetric._storage._write_archive", lambda *args: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr(
+        "semimetric._foundation.storage._write_archive", lambda *args: (_ for _ in ()).throw(OSError("disk full"))
+    )
     with pytest.raises(OSError, match="disk full"):
         cases.fitted("singles")[0].semimetric_.save(path)
     assert path.read_bytes() == before

@@ -3,8 +3,8 @@
 import pytest
 
 from semimetric import InputError, Monotone, NotSupportedError
+from semimetric.learning.recipe import Recipe
 from semimetric.programs import Lasso, Ridge, Roughness, Shift
-from semimetric.recipe import Recipe
 
 
 @pytest.mark.parametrize(

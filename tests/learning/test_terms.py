@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, InputError, NotSupportedError, SemimetricWarning, fitting
-from semimetric._types import Pairs
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.fitting import baseline, build, ends, make_task, make_terms
+from semimetric import DistanceRegressor, InputError, NotSupportedError, SemimetricWarning
+from semimetric._foundation.types import Pairs
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.learning import terms
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.structure import build, ends, make_task
+from semimetric.learning.terms import baseline, make_terms
 from semimetric.programs.penalties import Lasso, Ridge
-from semimetric.recipe import Recipe
 
 ITEMS, INDEX, Y = cases.sample()
 NAMES = ("u", "v", "w")
@@ -127,7 +129,7 @@ def test_many_columns_are_restricted_to_those_that_pairs_touch(monkeypatch):
     options = cases.RECIPES["pairs"] | {"penalty": "ridge", "preprocessor": ITEMS, "n_knots": 6}
     models = []
     for many in (10**9, 10):
-        monkeypatch.setattr(fitting, "_MANY_COLUMNS", many)
+        monkeypatch.setattr(terms, "_MANY_COLUMNS", many)
         models.append(DistanceRegressor(**options).fit(INDEX, Y).semimetric_)
     assert models[1].embedding.whole
     table = models[0].pairwise(ITEMS)

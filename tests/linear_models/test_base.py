@@ -16,16 +16,16 @@ from sklearn.svm import LinearSVC, LinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from semimetric import ConvergenceWarning, EmbeddedLinearClassifier, EmbeddedLinearRegressor, InputError, NotSupportedError
-from semimetric.embeddings.identity import IdentityEmbedding
-from semimetric.embeddings.maps import FeatureMap, Ladder, Term
-from semimetric.embeddings.piecewise import PL1Embedding, PL2Embedding
-from semimetric.estimators import embedded_classifier as classifier_module
-from semimetric.machines import dual as dual_module
-from semimetric.machines import pegasos as pegasos_module
-from semimetric.machines.dual import DualDescent
-from semimetric.machines.problems import classes_problem
-from semimetric.machines.rows import EmbeddedRows
-from semimetric.machines.weights import empty_machine
+from semimetric.embeddings.vectors.base import FeatureMap, Ladder, Term
+from semimetric.embeddings.vectors.identity import IdentityEmbedding
+from semimetric.embeddings.vectors.piecewise import PL1Embedding, PL2Embedding
+from semimetric.linear_models import classifier as classifier_module
+from semimetric.linear_models.training import dual_descent as dual_module
+from semimetric.linear_models.training import pegasos as pegasos_module
+from semimetric.linear_models.training.dual_descent import DualDescent
+from semimetric.linear_models.training.embedded_rows import EmbeddedRows
+from semimetric.linear_models.training.problems import classes_problem
+from semimetric.linear_models.training.weights import empty_machine
 
 X, Y = load_wine(return_X_y=True)
 X_DIABETES, VALUES = load_diabetes(return_X_y=True)

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
 from semimetric import IDEmbedding, NotSupportedError, PL1Embedding, PL2Embedding
-from semimetric.shape_functions import Shapes, curve, surface
+from semimetric.linear_models.shape_functions import Shapes, curve, surface
 
 
 def data(seed=0, n=80, n_features=3):

@@ -10,7 +10,7 @@ from test_neighbors import rough
 
 from semimetric import Grid
 from semimetric.neighbors.cells import CODES, MOST_COLUMNS, Cells, Filter, Layout, packed_codes
-from semimetric.neighbors.oriented import Oriented
+from semimetric.neighbors.query_tables import Oriented
 
 
 def codes_of(layout, packed):

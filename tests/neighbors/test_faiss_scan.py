@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from semimetric.neighbors.scan import Scan, Whole, kmeans, whole_numbers
+from semimetric.neighbors.faiss_scan import Scan, Whole, kmeans, whole_numbers
 
 
 def packed(codes):

@@ -6,7 +6,7 @@ from cases import assert_refused
 from test_neighbors import some
 
 from semimetric import NeighborIndex
-from semimetric.neighbors import growth
+from semimetric.neighbors import updates
 from semimetric.neighbors.ids import check_ids, masks_of, next_ids
 
 
@@ -43,7 +43,7 @@ def test_new_ids_go_on_from_the_largest():
 
 
 def test_masks_skip_removed_items_and_span_segments(monkeypatch):
-    monkeypatch.setattr(growth, "_TAIL", 0)
+    monkeypatch.setattr(updates, "_TAIL", 0)
     d, items, _ = some(60)
     index = NeighborIndex(d).fit(items[:45]).add(items[45:]).remove([2, 50])
     wanted = np.zeros(58, bool)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from semimetric import DistanceRegressor, Grid, NeighborIndex, Semimetric
-from semimetric.embeddings.pairs import PairEmbedding
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
 from semimetric.neighbors import segment
 
 

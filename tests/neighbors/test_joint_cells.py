@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.grids import Grid
-from semimetric.neighbors.boxes import Boxes, barycentric
+from semimetric.data.grid import Grid
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.neighbors.joint_cells import Boxes, barycentric
 
 
 def setting(seed, size):

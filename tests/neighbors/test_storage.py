@@ -11,7 +11,7 @@ from test_neighbors import rough, some
 
 import semimetric
 from semimetric import Grid, NeighborIndex, StorageError
-from semimetric.neighbors import growth, segment, store
+from semimetric.neighbors import segment, storage, updates
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def test_saved_and_loaded_is_the_one_in_memory(tmp_path, kind, mmap):
 
 
 def test_saving_again_writes_what_is_new(tmp_path, monkeypatch):
-    monkeypatch.setattr(growth, "_TAIL", 0)
+    monkeypatch.setattr(updates, "_TAIL", 0)
     d, items, queries = some()
     index = NeighborIndex(d).fit(items)
     index.save(tmp_path / "index")
@@ -129,7 +129,7 @@ def test_altered_and_truncated_files_are_refused(tmp_path):
     d, items, queries = some(60)
     NeighborIndex(d).fit(items).save(tmp_path / "index")
     rng = np.random.default_rng(0)
-    for path in [tmp_path / "index" / store.FILE, *sorted((tmp_path / "index" / "arrays").iterdir())]:
+    for path in [tmp_path / "index" / storage.FILE, *sorted((tmp_path / "index" / "arrays").iterdir())]:
         content = path.read_bytes()
         want = semimetric.load(tmp_path / "index").kneighbors(queries, 3)[1]
         places = np.unique(
@@ -143,7 +143,7 @@ def test_altered_and_truncated_files_are_refused(tmp_path):
                 got = semimetric.load(tmp_path / "index").kneighbors(queries, 3)[1]
             except StorageError:
                 continue
-            assert path.name == store.FILE  # unused bytes of the archive
+            assert path.name == storage.FILE  # unused bytes of the archive
             assert_array_equal(got, want)
         for length in (0, 10, len(content) // 2, len(content) - 1):
             path.write_bytes(content[:length])
@@ -163,5 +163,5 @@ def test_foreign_files_and_folders_are_refused(tmp_path):
     assert_refused(lambda: index.save(tmp_path / "full"), "is there and is no index", "another folder", error=StorageError)
     assert_refused(lambda: index.save(tmp_path / "no" / "index"), "does not exist", "create it", error=StorageError)
     index.save(tmp_path / "index")
-    d.save(tmp_path / "index" / store.FILE)
+    d.save(tmp_path / "index" / storage.FILE)
     assert_refused(lambda: semimetric.load(tmp_path / "index"), "holds a Semimetric", "not an index", error=StorageError)

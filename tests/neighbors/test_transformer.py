@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from test_neighbors import some
 
 from semimetric import Grid, NeighborIndex, Semimetric, SemimetricNeighborsTransformer
-from semimetric.embeddings.pairs import PairEmbedding
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
 
 
 def even(X):

@@ -4,11 +4,11 @@ import numpy as np
 from test_neighbors import some
 
 from semimetric import NeighborIndex
-from semimetric.neighbors import growth
+from semimetric.neighbors import updates
 
 
 def test_small_additions_share_a_segment(monkeypatch):
-    monkeypatch.setattr(growth, "_TAIL", 50)
+    monkeypatch.setattr(updates, "_TAIL", 50)
     d, items, _ = some(400)
     index = NeighborIndex(d).fit(items[:100])
     sizes = []
@@ -33,7 +33,7 @@ def test_a_segment_that_lost_a_quarter_is_built_anew():
 
 
 def test_untouched_segments_keep_their_scan(monkeypatch):
-    monkeypatch.setattr(growth, "_TAIL", 50)
+    monkeypatch.setattr(updates, "_TAIL", 50)
     d, items, queries = some(400)
     index = NeighborIndex(d).fit(items[:300])
     index.segments_[0].scan  # noqa: B018 - built
@@ -47,7 +47,7 @@ def test_untouched_segments_keep_their_scan(monkeypatch):
 
 
 def test_segments_without_items_go(monkeypatch):
-    monkeypatch.setattr(growth, "_TAIL", 0)
+    monkeypatch.setattr(updates, "_TAIL", 0)
     d, items, _ = some(60)
     index = NeighborIndex(d).fit(items[:45]).add(items[45:]).remove(np.arange(45))
     assert [len(s) for s in index.segments_] == [15]

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from semimetric import InputError
-from semimetric.voting import nearness, shares
+from semimetric.neighbors.voting import nearness, shares
 
 LABELS = np.array([[0, 1, 1], [2, 2, 2]])
 

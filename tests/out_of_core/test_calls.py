@@ -10,10 +10,10 @@ from semimetric import (
     NotSupportedError,
     SemimetricRegressor,
     SemimetricWarning,
-    knots,
     out_of_core,
-    sources,
 )
+from semimetric.data import knots
+from semimetric.data.parts import readers
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
@@ -22,7 +22,7 @@ POINTS = ITEMS[INDEX]
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Parts of about 40 pairs, whatever the limit."""
-    monkeypatch.setattr(sources, "tuple_size", lambda *_: 40)
+    monkeypatch.setattr(readers, "tuple_size", lambda *_: 40)
 
 
 def in_blocks(options, pairs=POINTS, y=Y, weight=None, **more):

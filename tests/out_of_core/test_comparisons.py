@@ -12,10 +12,10 @@ from semimetric import (
     QuadrupletLearner,
     SemimetricWarning,
     TripletLearner,
-    knots,
     out_of_core,
-    sources,
 )
+from semimetric.data import knots
+from semimetric.data.parts import readers
 
 ITEMS = np.random.default_rng(0).random((60, 3))
 INDEX = np.random.default_rng(1).integers(0, 60, (300, 4))
@@ -42,7 +42,7 @@ def said(kind):
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Parts of at most 80 tuples, whatever the limit."""
-    monkeypatch.setattr(sources, "tuple_size", lambda *_: 80)
+    monkeypatch.setattr(readers, "tuple_size", lambda *_: 80)
 
 
 def both(kind, y=None, weight=None, by_row=False, **options):

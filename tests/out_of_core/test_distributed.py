@@ -5,16 +5,9 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import (
-    DistanceRegressor,
-    FirstOrder,
-    NeighborIndex,
-    NotSupportedError,
-    cluster,
-    distributed,
-    out_of_core,
-    sources,
-)
+from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, NotSupportedError, distributed, out_of_core
+from semimetric.data.parts import readers
+from semimetric.out_of_core import dask_engine
 
 dask = pytest.importorskip("dask", reason="Dask comes with the extra distributed")
 da = pytest.importorskip("dask.array")
@@ -35,7 +28,7 @@ def client():
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(sources, "tuple_size", lambda *_: 40)
+    monkeypatch.setattr(readers, "tuple_size", lambda *_: 40)
 
 
 def arrays():
@@ -105,9 +98,9 @@ def test_bad_parts_are_named(client):
 def test_what_is_no_cluster_is_told(client, monkeypatch):
     model = DistanceRegressor(**cases.FAST)
     assert_refused(lambda: distributed.fit("tcp://x", model, POINTS, Y), "no Dask client", "distributed.Client", "out_of_core")
-    monkeypatch.setattr(cluster, "_PATIENCE", "200ms")
+    monkeypatch.setattr(dask_engine, "_PATIENCE", "200ms")
     assert_refused(lambda: distributed.connect("tcp://127.0.0.1:9"), "no Dask scheduler answers", "127.0.0.1:9", "start one")
-    other = {"tcp://w:1": cluster._versions() | {"numpy": "0.1"}}
+    other = {"tcp://w:1": dask_engine._versions() | {"numpy": "0.1"}}
     monkeypatch.setattr(type(client), "run", lambda *_, **__: other)
     call = lambda: distributed.fit(client, model, POINTS, Y)  # noqa: E731
     assert_refused(call, "worker tcp://w:1 has other versions (numpy 0.1", "the same on both sides", error=NotSupportedError)

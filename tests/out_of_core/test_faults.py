@@ -16,13 +16,13 @@ from semimetric import (
     ShardedIndex,
     TripletLearner,
     distributed,
-    label_fitting,
     out_of_core,
-    sources,
 )
-from semimetric.cluster import Cluster
-from semimetric.neighbors.shard_search import nearest
-from semimetric.neighbors.shards import Place, places_of
+from semimetric.data.parts import readers
+from semimetric.neighbors.sharded.shard_files import Place, places_of
+from semimetric.neighbors.sharded.shard_search import nearest
+from semimetric.out_of_core import calls, fit_labelled
+from semimetric.out_of_core.dask_engine import Cluster
 
 da = pytest.importorskip("dask.array", reason="Dask comes with the extra distributed")
 engine = pytest.importorskip("distributed")
@@ -69,7 +69,7 @@ class DeadlyPlace(Place):
 
 
 def test_learning(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "tuple_size", lambda *_: 30)
+    monkeypatch.setattr(readers, "tuple_size", lambda *_: 30)
     here = out_of_core.fit(DistanceRegressor(**cases.FAST), POINTS, Y)
     there = distributed.fit(client, DistanceRegressor(**cases.FAST), dying(POINTS, (30, 2, 3), tmp_path / "m"), Y)
     assert (tmp_path / "m").exists()
@@ -77,7 +77,7 @@ def test_learning(client, tmp_path, monkeypatch):
 
 
 def test_learning_from_triplets(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "tuple_size", lambda *_: 30)
+    monkeypatch.setattr(readers, "tuple_size", lambda *_: 30)
     options, triplets = {"n_knots": 3, "alpha": 1e-2, "directions": None}, np.random.default_rng(0).random((150, 3, 3))
     here = out_of_core.fit(TripletLearner(**options), triplets)
     there = distributed.fit(client, TripletLearner(**options), dying(triplets, (30, 3, 3), tmp_path / "m"))
@@ -86,18 +86,18 @@ def test_learning_from_triplets(client, tmp_path, monkeypatch):
 
 
 def test_learning_from_classes(client, tmp_path, monkeypatch):
-    for module in (out_of_core, distributed):
+    for module in (calls, distributed):
         monkeypatch.setattr(module, "item_bytes", lambda *_: 3000)
-    monkeypatch.setattr(label_fitting, "shard_size", lambda *_: 300)
+    monkeypatch.setattr(fit_labelled, "shard_size", lambda *_: 300)
     options = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 2}
     y = X[:, 0] + X[:, 1] > 1
     here = out_of_core.fit(LargeMarginLearner(**options), X, y, memory_limit=1_000_000)
 
-    def deadly(*args, real=label_fitting.build_places):
+    def deadly(*args, real=fit_labelled.build_places):
         *others, last = real(*args)
         return [*others, DeadlyPlace(last.root, last.shard, last.distance, marker=str(tmp_path / "m"))]
 
-    monkeypatch.setattr(label_fitting, "build_places", deadly)
+    monkeypatch.setattr(fit_labelled, "build_places", deadly)
     there = LargeMarginLearner(**options)
     distributed.fit(client, there, X, y, block_size=1_000_000)
     assert (tmp_path / "m").exists()

@@ -8,19 +8,13 @@ from cases import assert_refused
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 
-from semimetric import (
-    FirstOrder,
-    LargeMarginLearner,
-    NotSupportedError,
-    SemimetricClassifier,
-    knots,
-    label_fitting,
-    out_of_core,
-)
-from semimetric.engines import Here
-from semimetric.label_fitting import item_bytes  # before it is replaced
-from semimetric.labelled_blocks import LabelledPart, LabelledTable
-from semimetric.neighbors.shards import _OPEN
+from semimetric import FirstOrder, LargeMarginLearner, NotSupportedError, SemimetricClassifier, out_of_core
+from semimetric.data import knots
+from semimetric.data.parts.engine import Here
+from semimetric.data.parts.labelled_parts import LabelledPart, LabelledTable
+from semimetric.neighbors.sharded.shard_files import _OPEN
+from semimetric.out_of_core import calls, fit_labelled
+from semimetric.out_of_core.fit_labelled import item_bytes  # before it is replaced
 
 X, Y = load_wine(return_X_y=True)
 X = X[:, :5]
@@ -31,8 +25,8 @@ INNER = [np.quantile(column, [0.2, 0.5, 0.8]) for column in X.T]  # knots that l
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Parts of at most 50 items under the limit of 1 MB."""
-    monkeypatch.setattr(label_fitting, "item_bytes", lambda *_: 10_000)
-    monkeypatch.setattr(out_of_core, "item_bytes", lambda *_: 10_000)
+    monkeypatch.setattr(fit_labelled, "item_bytes", lambda *_: 10_000)
+    monkeypatch.setattr(calls, "item_bytes", lambda *_: 10_000)
     distributed = pytest.importorskip("semimetric.distributed")
     monkeypatch.setattr(distributed, "item_bytes", lambda *_: 10_000)
 
@@ -40,7 +34,7 @@ def small(monkeypatch):
 @pytest.fixture(params=[60, 1000])
 def shards(request, monkeypatch):
     """Three shards, or one."""
-    monkeypatch.setattr(label_fitting, "shard_size", lambda *_: request.param)
+    monkeypatch.setattr(fit_labelled, "shard_size", lambda *_: request.param)
 
 
 def in_parts(x=X, y=Y, weight=None, **options):
@@ -145,7 +139,7 @@ def test_nothing_is_left_of_a_fit_that_is_interrupted(tmp_path, monkeypatch, err
     def stop(*_):
         raise error
 
-    monkeypatch.setattr(label_fitting, "learn_among", stop)
+    monkeypatch.setattr(fit_labelled, "learn_among", stop)
     model = LargeMarginLearner(**FAST)
     with pytest.raises(error):
         out_of_core.fit(model, X, Y, memory_limit=1_000_000, scratch=tmp_path)
@@ -154,7 +148,7 @@ def test_nothing_is_left_of_a_fit_that_is_interrupted(tmp_path, monkeypatch, err
 
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(label_fitting.os, "access", lambda *_: False)  # who runs this may write anywhere
+    monkeypatch.setattr(fit_labelled.os, "access", lambda *_: False)  # who runs this may write anywhere
     call = lambda: out_of_core.fit(LargeMarginLearner(**FAST), X, Y, scratch=tmp_path)  # noqa: E731
     assert_refused(call, "is no folder that can be written", "make it first")
 
@@ -195,7 +189,7 @@ def test_a_part_that_says_something_else_is_named(column, values, messages):
     frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=np.array(["a", "b", "c"])[Y], w=1.0)
     rest = frame[60:120].assign(**{column: values})
     parts = [LabelledPart(f"partition {k} of X", piece) for k, piece in enumerate([frame[:60], rest, frame[120:]])]
-    call = lambda: label_fitting.fit_labelled(  # noqa: E731
+    call = lambda: fit_labelled.fit_labelled(  # noqa: E731
         Here(), LargeMarginLearner(**FAST), parts, LabelledTable(tuple("abcde"), "kind", "w"), "kind", "w",
         limit=10**6, scratch=None,
     )  # fmt: skip

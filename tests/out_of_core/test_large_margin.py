@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from semimetric.crowds import Classes, Gathered, LargeMargin, Setting, drawn_rows, located_in
-from semimetric.engines import Here
-from semimetric.fitting import Baseline
-from semimetric.labelled_blocks import LabelledPart, LabelledTable, survey_items
-from semimetric.part_crowd import PartCrowd, build_places, stand_in
-from semimetric.recipe import Recipe
-from semimetric.task import build
+from semimetric.data.parts.engine import Here
+from semimetric.data.parts.labelled_parts import LabelledPart, LabelledTable, survey_items
+from semimetric.learning.large_margin.labelled_data import Classes, Gathered, LargeMargin, Setting, drawn_rows, located_in
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.structure import build
+from semimetric.learning.terms import Baseline
+from semimetric.out_of_core.large_margin import PartCrowd, build_places, stand_in
 
 ITEMS = np.random.default_rng(0).random((90, 3))
 ITEMS[60:64] = ITEMS[3:7]  # some twice, in other parts

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from semimetric.canvas import axes_of, plain, triangles
+from semimetric.plotting.axes import axes_of, plain, triangles
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

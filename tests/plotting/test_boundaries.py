@@ -3,8 +3,8 @@ import pytest
 from cases import assert_refused
 
 from semimetric import BoundaryPoints, DPLMClassifier
-from semimetric.boundary_plots import plot_boundary_points, plot_n_components, plot_pieces
-from semimetric.planar_datasets import make_horseshoe
+from semimetric.datasets.planar import make_horseshoe
+from semimetric.plotting.boundaries import plot_boundary_points, plot_n_components, plot_pieces
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 pytestmark = pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")

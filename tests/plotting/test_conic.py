@@ -4,7 +4,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from semimetric import ConicEmbedding, InputError
-from semimetric.conic_plots import plot_anchor_distances, plot_level_sets
+from semimetric.plotting.conic import plot_anchor_distances, plot_level_sets
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from semimetric import DistanceRegressor, InputError, NotSupportedError, Schema, Semimetric
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.grids import Grid
-from semimetric.plotting import _refined, plot_around, plot_contributions, plot_predicted, plot_table
+from semimetric.data.grid import Grid
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.plotting.distances import _refined, plot_around, plot_contributions, plot_predicted, plot_table
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

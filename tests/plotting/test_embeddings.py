@@ -4,8 +4,8 @@ from cases import assert_refused
 from sklearn.exceptions import NotFittedError
 
 from semimetric import BSplineEmbedding, FourierEmbedding
-from semimetric.embedding_plots import plot_basis, plot_kernel
-from semimetric.embeddings.additive import min_kernel
+from semimetric.embeddings.vectors.additive_kernels import min_kernel
+from semimetric.plotting.embeddings import plot_basis, plot_kernel
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

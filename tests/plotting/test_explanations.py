@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from semimetric import InputError, LargeMarginLearner, SemimetricClassifier
-from semimetric.explanation_plots import plot_explanation, plot_importances
-from semimetric.explanations import Explanation
+from semimetric.distances.explanations import Explanation
+from semimetric.plotting.explanations import plot_explanation, plot_importances
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

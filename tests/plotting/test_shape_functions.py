@@ -5,8 +5,8 @@ import pytest
 from cases import assert_refused
 
 from semimetric import PL2Embedding
-from semimetric.shape_functions import Shapes
-from semimetric.shape_plots import plot_curve, plot_surface
+from semimetric.linear_models.shape_functions import Shapes
+from semimetric.plotting.shape_functions import plot_curve, plot_surface
 
 plt = pytest.importorskip("matplotlib.pyplot")
 

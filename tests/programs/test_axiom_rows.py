@@ -3,9 +3,9 @@ import pytest
 from cases import assert_refused
 
 from semimetric import NotSupportedError
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.grids import Grid
-from semimetric.programs.constraints import Symmetry, ZeroDiagonal, equality_rows
+from semimetric.data.grid import Grid
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.programs.axiom_rows import Symmetry, ZeroDiagonal, equality_rows
 
 GRID = Grid([[0.0, 1.0, 3.0], [0.0, 2.0]])
 

@@ -3,12 +3,12 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric._types import Quadruplets, Triplets
-from semimetric.embeddings.directions import Directions
-from semimetric.grids import Grid
-from semimetric.programs import design as module
-from semimetric.programs.design import MatrixDesign, PairDesign
-from semimetric.programs.differences import DifferenceDesign
+from semimetric._foundation.types import Quadruplets, Triplets
+from semimetric.data.grid import Grid
+from semimetric.embeddings.directions.linear_directions import Directions
+from semimetric.programs import design_matrix as module
+from semimetric.programs.comparison_design import DifferenceDesign
+from semimetric.programs.design_matrix import MatrixDesign, PairDesign
 
 ITEMS, _, _ = cases.sample()
 INDEX = np.random.default_rng(3).integers(0, len(ITEMS), (60, 4))

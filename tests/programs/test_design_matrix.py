@@ -2,11 +2,11 @@ import cases
 import numpy as np
 import pytest
 
-from semimetric._types import Pairs
-from semimetric.embeddings.directions import Directions
-from semimetric.grids import Grid
-from semimetric.programs import design as module
-from semimetric.programs.design import MatrixDesign, PairDesign
+from semimetric._foundation.types import Pairs
+from semimetric.data.grid import Grid
+from semimetric.embeddings.directions.linear_directions import Directions
+from semimetric.programs import design_matrix as module
+from semimetric.programs.design_matrix import MatrixDesign, PairDesign
 
 ITEMS, INDEX, Y = cases.sample(n_pairs=60)
 FORMS = {

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from semimetric.programs.certificate import Certificate
-from semimetric.programs.design import MatrixDesign
+from semimetric.programs.design_matrix import MatrixDesign
+from semimetric.programs.gap_bound import Certificate
 from semimetric.programs.penalties import Columns
 from semimetric.programs.program import ConvexProgram
 from semimetric.solvers import Reference

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from semimetric import Grid, PairEmbedding
 from semimetric._kernels.triangles import Rows, project_rows
-from semimetric.embeddings.triangles import Triangles
-from semimetric.programs.design import MatrixDesign
+from semimetric.embeddings.pairs.triangle_inequality import Triangles
+from semimetric.programs.design_matrix import MatrixDesign
 from semimetric.programs.inequalities import Inequalities, StackedDesign
 
 seeds = st.integers(0, 10_000)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from semimetric._types import Triplets
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.embeddings.warped import WarpedEmbedding
-from semimetric.grids import Grid
-from semimetric.programs.differences import DifferenceDesign
-from semimetric.programs.shared import SharedDesign, pair_rows
+from semimetric._foundation.types import Triplets
+from semimetric.data.grid import Grid
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
+from semimetric.programs.comparison_design import DifferenceDesign
+from semimetric.programs.triplet_design import SharedDesign, pair_rows
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((30, 3))

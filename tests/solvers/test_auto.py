@@ -2,7 +2,7 @@ import cases
 import pytest
 from cases import assert_refused
 
-from semimetric.solvers import FirstOrder, Gram, auto, choose, plain
+from semimetric.solvers import FirstOrder, Gram, auto, choose, default_choice
 
 CHOICES = {
     "squared": ({}, "Gram", "squared loss, 9 weights"),
@@ -22,8 +22,8 @@ def test_chooses_by_loss_and_says_why(name):
 
 
 def test_many_weights_go_to_products_only(monkeypatch):
-    monkeypatch.setattr(plain, "_GRAM_COLUMNS", 5)
-    monkeypatch.setattr(plain, "_INTERIOR_COLUMNS", 5)
+    monkeypatch.setattr(default_choice, "_GRAM_COLUMNS", 5)
+    monkeypatch.setattr(default_choice, "_INTERIOR_COLUMNS", 5)
     solver, why = choose("auto", cases.program(cases.PENALTIES["ridge"]))
     assert isinstance(solver, FirstOrder)
     assert "9 weights are too many" in why

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from semimetric.solvers.box import BoxQuadratic, interior, pivot, solve_regular
+from semimetric.solvers.box_quadratic import BoxQuadratic, interior, pivot, solve_regular
 
 
 def value(box, w):
@@ -77,7 +77,7 @@ def test_pivoting_finds_the_minimum_of_any_regular_box_from_any_guess(n, rng):
 
 
 def test_pivoting_changes_sides_one_by_one_where_blocks_would_cycle(rng, monkeypatch):
-    monkeypatch.setattr("semimetric.solvers.box._CHANCES", 0)
+    monkeypatch.setattr("semimetric.solvers.box_quadratic._CHANCES", 0)
     A = rng.normal(size=(12, 12))
     box = BoxQuadratic(A.T @ A + 1e-2 * np.eye(12), rng.normal(size=12), np.zeros(12), np.full(12, np.inf))
     w = pivot(box, np.zeros(12, dtype=bool), max_iter=2000)

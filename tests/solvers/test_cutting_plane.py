@@ -9,9 +9,9 @@ import pytest
 from cases import assert_refused
 
 from semimetric import NotSupportedError
-from semimetric.embeddings.triangles import Triangles
-from semimetric.guarantees import inside
-from semimetric.programs.shapes import Layout, Monotone
+from semimetric.embeddings.pairs.triangle_inequality import Triangles
+from semimetric.learning.guarantees import inside
+from semimetric.programs.constraints import Layout, Monotone
 from semimetric.solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting, Status, choose
 
 SETTINGS = {

@@ -25,7 +25,7 @@ def test_starts_warm():
 def test_the_matrix_need_not_be_held(monkeypatch):
     program = cases.program(cases.PENALTIES["ridge"])
     held = FirstOrder().solve(program)
-    monkeypatch.setattr("semimetric.programs.design._HELD_ENTRIES", 0)
+    monkeypatch.setattr("semimetric.programs.design_matrix._HELD_ENTRIES", 0)
     np.testing.assert_allclose(FirstOrder().solve(program).weights, held.weights, atol=1e-6)
 
 

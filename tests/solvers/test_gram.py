@@ -5,10 +5,10 @@ from scipy import sparse
 from scipy.optimize import lsq_linear, nnls
 
 from semimetric import DistanceRegressor
-from semimetric.programs.design import Moments
+from semimetric.programs.design_matrix import Moments
 from semimetric.programs.penalties import Quadratic
 from semimetric.solvers import Status
-from semimetric.solvers.box import BoxQuadratic
+from semimetric.solvers.box_quadratic import BoxQuadratic
 from semimetric.solvers.gram import Gram, minimise, solve_moments
 
 

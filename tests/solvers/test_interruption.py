@@ -7,12 +7,12 @@ import pytest
 
 from semimetric import DistanceRegressor
 from semimetric.cli import main
-from semimetric.programs.design import MatrixDesign
-from semimetric.solvers import FirstOrder, Gram, InteriorPoint, Newton, Status, box, gram
+from semimetric.programs.design_matrix import MatrixDesign
+from semimetric.solvers import FirstOrder, Gram, InteriorPoint, Newton, Status, box_quadratic, gram
 
 ITEMS, INDEX, Y = cases.sample()
 SOLVERS = {
-    "gram": (Gram(), box.BoxQuadratic, "gap", 1),
+    "gram": (Gram(), box_quadratic.BoxQuadratic, "gap", 1),
     "gram, in its factorisation": (Gram(), gram, "solve_regular", 0),
     "newton": (Newton(), MatrixDesign, "rmatvec", 1),
     "interior point": (InteriorPoint(), MatrixDesign, "matvec", 6),
@@ -56,9 +56,9 @@ def test_before_there_are_weights_ctrl_c_raises(monkeypatch):
 
 def test_inside_interior_points_of_a_quadratic(rng, monkeypatch):
     A = rng.random((5, 20))
-    one = box.BoxQuadratic(A.T @ A, A.T @ rng.random(5), np.zeros(20), np.full(20, np.inf))
-    interrupt(monkeypatch, box, "_step", 2)
-    found, _ = box.interior(one, tol=1e-12, max_iter=50)
+    one = box_quadratic.BoxQuadratic(A.T @ A, A.T @ rng.random(5), np.zeros(20), np.full(20, np.inf))
+    interrupt(monkeypatch, box_quadratic, "_step", 2)
+    found, _ = box_quadratic.interior(one, tol=1e-12, max_iter=50)
     assert found.interrupted
     assert found.n_iter == 2
 

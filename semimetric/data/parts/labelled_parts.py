@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import InputError
-from ._types import Floats, Integers
-from .blocks import Rows
-from .engines import Engine
-from .knots import sampled_rows
-from .sources import is_parquet, item_rows, names_of
-from .tuple_blocks import divided
+from ..._foundation.errors import InputError
+from ..._foundation.types import Floats, Integers
+from ..knots import sampled_rows
+from .engine import Engine
+from .readers import is_parquet, item_rows, names_of
+from .row_parts import Rows
+from .tuple_parts import divided
 
 __all__ = [
     "ItemSurvey",

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import InputError
-from .blocks import Rows, array_rows, parquet_rows
-from .tuple_blocks import Asked, TuplePart, TupleTable, tuple_columns
+from ..._foundation.errors import InputError
+from .row_parts import Rows, array_rows, parquet_rows
+from .tuple_parts import Asked, TuplePart, TupleTable, tuple_columns
 
 __all__ = [
     "columns_needed",

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import InputError
-from ._extras import optional
-from ._threads import blocks
+from ..._foundation.errors import InputError
+from ..._foundation.optional_imports import optional
+from ..._foundation.threads import blocks
 
 __all__ = [
     "ArrayRows",

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import InputError
-from ._types import Floats, Integers, Pairs, Quadruplets, Tuples
-from .blocks import Rows
-from .engines import Engine
-from .knots import sampled_rows
+from ..._foundation.errors import InputError
+from ..._foundation.types import Floats, Integers, Pairs, Quadruplets, Tuples
+from ..knots import sampled_rows
+from .engine import Engine
+from .row_parts import Rows
 
 __all__ = [
     "Asked",

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from .._threads import blocks
-from .._types import Floats, Pairs
-from ..grids import Grid
-from .directions import Directions
-from .warped import WarpedEmbedding
+from ..._foundation.threads import blocks
+from ..._foundation.types import Floats, Pairs
+from ...data.grid import Grid
+from ..pairs.monotone_scales import WarpedEmbedding
+from .linear_directions import Directions
 
 __all__ = ["combinable", "discriminants"]
 

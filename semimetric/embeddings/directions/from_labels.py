@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
-from .._errors import InputError
-from .._threads import map_blocks
-from .._types import Floats, Integers, Pairs
-from .directions import Directions
+from ..._foundation.errors import InputError
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import Floats, Integers, Pairs
 from .discriminants import discriminants
+from .linear_directions import Directions
 
 __all__ = ["LABELLED", "labelled_directions"]
 

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import validate_data
 
-from .._checks import check_alpha, check_count
-from .._errors import InputError
-from .._types import ArrayLike, Floats
-from .directions import LinearFeatures, half_sphere
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats
+from ..._foundation.validation import check_alpha, check_count
+from .linear_directions import LinearFeatures, half_sphere
 
 __all__ = ["HistogramFeatures"]
 

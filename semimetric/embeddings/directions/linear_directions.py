@@ -19,12 +19,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_items
-from .._errors import InputError
-from .._kernels.linear import linear_map
-from .._types import ArrayLike, Floats, Value, freeze
-from ..grids import Grid
-from .warped import WarpedEmbedding
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats, Value, freeze
+from ..._foundation.validation import check_items
+from ..._kernels.linear import linear_map
+from ...data.grid import Grid
+from ..pairs.monotone_scales import WarpedEmbedding
 
 __all__ = ["Directions", "EvenDirections", "LinearFeatures", "fit_directions", "half_sphere"]
 

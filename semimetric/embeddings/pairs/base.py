@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._errors import InputError
-from .._kernels.simplex import Located
-from .._threads import blocks
-from .._types import ArrayLike, Floats, Integers
-from ..grids import Grid
+from ..._foundation.errors import InputError
+from ..._foundation.threads import blocks
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._kernels.simplex import Located
+from ...data.grid import Grid
 from .rows import Rows
 
 __all__ = ["Items", "PairMap", "Table", "check_columns", "check_rows", "mirror"]

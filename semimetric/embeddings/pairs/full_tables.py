@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._checks import check_choice
-from .._errors import NotSupportedError
-from .._kernels.simplex import Groups, Singles, group_rows_of_pairs, single_rows
-from .._kernels.tables import add_single_tables
-from .._threads import blocks, map_blocks
-from .._types import ArrayLike, Floats, Integers
-from ..grids import Grid
+from ..._foundation.errors import NotSupportedError
+from ..._foundation.threads import blocks, map_blocks
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice
+from ..._kernels.simplex import Groups, Singles, group_rows_of_pairs, single_rows
+from ..._kernels.tables import add_single_tables
+from ...data.feature_groups import resolve_groups
+from ...data.grid import Grid
 from .base import Items, PairMap, Table, check_columns, check_rows
-from .groups import resolve_groups
-from .roughness import table_differences
+from .new_categories import fill_unseen
 from .rows import SparseRows
-from .unseen import fill_unseen
+from .table_differences import table_differences
 from .vertices import Vertices
 
 __all__ = ["PairEmbedding"]

@@ -8,9 +8,9 @@ It stands to tables of any features as two knots a feature do to those of number
 import numpy as np
 from scipy import sparse
 
-from .._threads import map_blocks
-from .._types import ArrayLike, Floats, Integers
-from ..grids import Grid
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ...data.grid import Grid
 from .base import Items, PairMap, Table, check_rows
 from .rows import DenseRows
 

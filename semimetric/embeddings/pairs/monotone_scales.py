@@ -12,11 +12,11 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from .._errors import NotSupportedError
-from .._kernels.simplex import Located
-from .._threads import map_blocks
-from .._types import ArrayLike, Floats, Integers
-from ..grids import Grid
+from ..._foundation.errors import NotSupportedError
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._kernels.simplex import Located
+from ...data.grid import Grid
 from .base import Items, PairMap, Table
 from .rows import DenseRows
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._types import Floats
+from ..._foundation.types import Floats
 
 __all__ = ["fill_unseen"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._kernels.products import add_gram, add_rmatvec, group_sums, matvec, scatter
-from .._threads import blocks
-from .._types import Floats, Integers
+from ..._foundation.threads import blocks
+from ..._foundation.types import Floats, Integers
+from ..._kernels.products import add_gram, add_rmatvec, group_sums, matvec, scatter
 
 __all__ = ["DenseRows", "Rows", "SparseRows"]
 

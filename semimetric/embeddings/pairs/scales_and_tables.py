@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._errors import NotSupportedError
-from .._types import ArrayLike, Floats, Integers
-from ..grids import Grid
+from ..._foundation.errors import NotSupportedError
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ...data.grid import Grid
 from .base import Items, PairMap, Table, check_columns, check_rows
-from .pairs import PairEmbedding
+from .full_tables import PairEmbedding
+from .monotone_scales import WarpedEmbedding
 from .rows import SparseRows
-from .warped import WarpedEmbedding
 
 __all__ = ["MixedEmbedding", "scales_of"]
 

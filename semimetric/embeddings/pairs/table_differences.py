@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._types import Floats
+from ..._foundation.types import Floats
 
 __all__ = ["table_differences"]
 

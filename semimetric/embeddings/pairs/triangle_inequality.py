@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._errors import NotSupportedError
-from .._kernels.triangles import close_table, detours
-from .._types import Floats, Integers
+from ..._foundation.errors import NotSupportedError
+from ..._foundation.types import Floats, Integers
+from ..._kernels.triangles import close_table, detours
 from .base import PairMap
-from .mixed import MixedEmbedding
-from .pairs import PairEmbedding
-from .warped import WarpedEmbedding
+from .full_tables import PairEmbedding
+from .monotone_scales import WarpedEmbedding
+from .scales_and_tables import MixedEmbedding
 
 __all__ = ["Detour", "TOLERANCE", "Triangles"]
 

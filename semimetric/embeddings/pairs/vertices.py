@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import InputError
-from .._types import Floats, Integers, Value, freeze
-from ..grids import Grid
+from ..._foundation.errors import InputError
+from ..._foundation.types import Floats, Integers, Value, freeze
+from ...data.grid import Grid
 
 __all__ = ["WHOLE_TABLE", "Vertices"]
 

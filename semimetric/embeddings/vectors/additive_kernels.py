@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .._checks import check_count, check_items
-from .._kernels.additive import min_gram
-from .._types import ArrayLike, Floats
+from ..._foundation.types import ArrayLike, Floats
+from ..._foundation.validation import check_count, check_items
+from ..._kernels.additive import min_gram
 from .splines import BSplineEmbedding
 
 __all__ = ["min_kernel", "spline_kernel"]
@@ -28,7 +28,7 @@ def min_kernel(X: ArrayLike, Y: ArrayLike | None = None) -> Floats:
 
     Examples
     --------
-    >>> from semimetric.embeddings.additive import min_kernel
+    >>> from semimetric.embeddings import min_kernel
     >>> min_kernel([[0.0, 1.0], [0.5, 0.2]])
     array([[1. , 0.2],
            [0.2, 0.7]])
@@ -67,7 +67,7 @@ def spline_kernel(
 
     Examples
     --------
-    >>> from semimetric.embeddings.additive import spline_kernel
+    >>> from semimetric.embeddings import spline_kernel
     >>> spline_kernel([[0.2], [0.9]]).round(3)
     array([[0.2, 0.2],
            [0.2, 0.9]])

@@ -12,9 +12,9 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
-from .._errors import InputError
-from .._threads import map_blocks, one_blas_thread
-from .._types import Floats, Integers
+from ..._foundation.errors import InputError
+from ..._foundation.threads import map_blocks, one_blas_thread
+from ..._foundation.types import Floats, Integers
 
 __all__ = ["AnchorSet", "as_sets", "centres", "check_band", "check_power", "class_anchors", "cone", "powers"]
 

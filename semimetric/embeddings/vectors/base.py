@@ -15,10 +15,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_choice
-from .._errors import InputError
-from .._threads import blocks, map_blocks
-from .._types import ArrayLike, Floats, Integers
+from ..._foundation.errors import InputError
+from ..._foundation.threads import blocks, map_blocks
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice
 
 __all__ = ["Chunk", "DenseMap", "FeatureMap", "Ladder", "Term", "check_columns_fit", "dense_rows", "distinct_labels"]
 

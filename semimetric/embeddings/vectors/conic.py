@@ -15,11 +15,11 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from .._checks import check_choice, check_count, check_items
-from .._errors import InputError
-from .._types import ArrayLike, Floats, Integers
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice, check_count, check_items
 from .anchors import AnchorSet, as_sets, centres, check_band, check_power, class_anchors, powers
-from .maps import DenseMap, Term
+from .base import DenseMap, Term
 
 __all__ = ["ConicEmbedding", "conic_kernel"]
 

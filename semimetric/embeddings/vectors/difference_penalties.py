@@ -7,9 +7,9 @@ D_1 = bidiagonal (1 on the diagonal, -1 below it),  D_2 = D_1^2
 import numpy as np
 from scipy import sparse
 
-from .._kernels.ladders import climb_rows, climb_widths
-from .._threads import map_blocks
-from .maps import Chunk, Ladder
+from ..._foundation.threads import map_blocks
+from ..._kernels.ladders import climb_rows, climb_widths
+from .base import Chunk, Ladder
 
 __all__ = ["climbed"]
 

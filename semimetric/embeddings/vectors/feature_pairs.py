@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .._checks import check_choice, check_count
-from .._errors import InputError
-from .._types import Integers
-from .groups import resolve_groups
+from ..._foundation.errors import InputError
+from ..._foundation.types import Integers
+from ..._foundation.validation import check_choice, check_count
+from ...data.feature_groups import resolve_groups
 
 __all__ = ["check_pairs", "listed_pairs", "neighbours"]
 

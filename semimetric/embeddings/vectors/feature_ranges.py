@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from .._errors import InputError
-from .._types import Floats
+from ..._foundation.errors import InputError
+from ..._foundation.types import Floats
 
 __all__ = ["check_reach", "feature_ranges"]
 

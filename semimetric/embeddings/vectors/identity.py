@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._types import ArrayLike, Floats
-from .maps import Chunk, FeatureMap, Term
+from ..._foundation.types import ArrayLike, Floats
+from .base import Chunk, FeatureMap, Term
 
 __all__ = ["IdentityEmbedding"]
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._checks import check_count
-from .._kernels.simplex import Groups
-from .._kernels.vectors import Axes, Tables, write_groups
-from .._threads import map_blocks
-from .._types import ArrayLike, Floats, Integers
-from .groups import resolve_groups
-from .knotted import KnotMap
-from .maps import Chunk, Term, check_columns_fit, dense_rows
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_count
+from ..._kernels.simplex import Groups
+from ..._kernels.vectors import Axes, Tables, write_groups
+from ...data.feature_groups import resolve_groups
+from .base import Chunk, Term, check_columns_fit, dense_rows
+from .knot_map import KnotMap
 
 __all__ = ["IDEmbedding"]
 

@@ -8,14 +8,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
-from .._checks import check_choice
-from .._errors import InputError
-from .._kernels.vectors import Axes
-from .._types import ArrayLike, Floats, Integers
-from ..grids import Grid
-from .maps import FeatureMap, distinct_labels
-from .placement import check_placement, place_vectors
-from .ranges import check_reach
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice
+from ..._kernels.vectors import Axes
+from ...data.grid import Grid
+from .base import FeatureMap, distinct_labels
+from .feature_ranges import check_reach
+from .knot_placement import check_placement, place_vectors
 from .reservoir import Reservoir
 
 __all__ = ["KnotMap"]

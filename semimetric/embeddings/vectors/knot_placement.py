@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.multiclass import type_of_target
 
-from .._checks import check_choice
-from .._errors import InputError
-from .._types import ArrayLike, Floats, Integers
-from ..knots import STRATEGIES, knot_counts, knots_of_values
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice
+from ...data.knots import STRATEGIES, knot_counts, knots_of_values
 from .reservoir import Reservoir
 
 __all__ = ["check_placement", "place_vectors"]

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import check_choice, check_count
-from .._errors import InputError
-from .._types import ArrayLike, Floats
-from .maps import DenseMap, Term
-from .ranges import feature_ranges
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats
+from ..._foundation.validation import check_choice, check_count
+from .base import DenseMap, Term
+from .feature_ranges import feature_ranges
 
 __all__ = ["FourierEmbedding", "HermiteEmbedding"]
 

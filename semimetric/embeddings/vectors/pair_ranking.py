@@ -9,9 +9,9 @@ variance: the squared error that the table takes away beyond tables of single fe
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from .._kernels.interactions import table_gains
-from .._threads import map_blocks
-from .._types import Floats, Integers
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import Floats, Integers
+from ..._kernels.interactions import table_gains
 
 __all__ = ["MOST_ROWS", "best_pairs", "pair_scores"]
 

@@ -13,12 +13,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from .._kernels.vectors import Axes, Partners, write_pairs, write_singles
-from .._types import ArrayLike, Floats, Integers
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._kernels.vectors import Axes, Partners, write_pairs, write_singles
+from .base import Chunk, Term, check_columns_fit, dense_rows
 from .feature_pairs import check_pairs, listed_pairs, neighbours
-from .knotted import KnotMap
-from .maps import Chunk, Term, check_columns_fit, dense_rows
-from .ranking import MOST_ROWS, best_pairs
+from .knot_map import KnotMap
+from .pair_ranking import MOST_ROWS, best_pairs
 
 __all__ = ["PL1Embedding", "PL2Embedding"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from .._types import Floats, Integers
+from ..._foundation.types import Floats, Integers
 
 __all__ = ["Reservoir"]
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from .._checks import check_items
-from .._errors import InputError
-from .._types import ArrayLike, Floats, Value, freeze
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats, Value, freeze
+from ..._foundation.validation import check_items
 from .anchors import AnchorSet, as_sets, check_power, cone, powers
 
 __all__ = ["Separation", "separates"]

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._checks import check_choice, check_count
-from .._errors import InputError, NotSupportedError
-from .._kernels.splines import Splines, spline_rows
-from .._types import ArrayLike, Floats, Integers
-from .ladders import climbed
-from .maps import Chunk, FeatureMap, Ladder, Term, check_columns_fit, distinct_labels
-from .ranges import check_reach, feature_ranges
+from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice, check_count
+from ..._kernels.splines import Splines, spline_rows
+from .base import Chunk, FeatureMap, Ladder, Term, check_columns_fit, distinct_labels
+from .difference_penalties import climbed
+from .feature_ranges import check_reach, feature_ranges
 
 __all__ = ["BSplineEmbedding"]
 

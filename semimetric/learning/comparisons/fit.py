@@ -12,24 +12,24 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ._errors import InputError
-from ._types import Floats
-from .assembly import distance
-from .distance import Semimetric
-from .embeddings.discriminants import discriminants
-from .evidence import Evidence, Witness
-from .fitting import Baseline, Terms, columns_of, ends, keeping, keeps_all, make_terms
-from .guarantees import constrained
-from .programs.design import Design, MatrixDesign
-from .programs.losses import SquaredHinge, resolve_loss
-from .programs.penalties import Columns, Penalty, Ridge
-from .programs.program import ConvexProgram
-from .recipe import Recipe
-from .schema import Names, Schema
-from .solvers.auto import choose
-from .solvers.base import Solution
-from .solvers.newton import Newton
-from .task import Structure, Task, build
+from ..._foundation.errors import InputError
+from ..._foundation.types import Floats
+from ...data.schema import Names, Schema
+from ...distances.semimetric import Semimetric
+from ...embeddings.directions.discriminants import discriminants
+from ...programs.design_matrix import Design, MatrixDesign
+from ...programs.losses import SquaredHinge, resolve_loss
+from ...programs.penalties import Columns, Penalty, Ridge
+from ...programs.program import ConvexProgram
+from ...solvers.auto import choose
+from ...solvers.base import Solution
+from ...solvers.newton import Newton
+from ..assembly import distance
+from ..guarantees import constrained
+from ..recipe import Recipe
+from ..structure import Structure, Task, build, ends
+from ..terms import Baseline, Terms, columns_of, keeping, keeps_all, make_terms
+from .tuple_data import Evidence, Witness
 
 __all__ = ["Prior", "fit_margins", "margin_program", "prepared", "prior"]
 

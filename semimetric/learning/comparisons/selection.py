@@ -15,19 +15,19 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from tqdm import tqdm
 
-from ._errors import InputError, SemimetricWarning
-from ._types import Floats, Integers
-from .embeddings.discriminants import combinable
-from .evidence import Evidence, Judged
-from .margins import margin_program, prepared, prior
-from .programs.design import PairDesign
-from .programs.losses import SquaredHinge
-from .recipe import Recipe
-from .schema import Names, Schema
-from .selection import Candidate, simplest
-from .solvers.newton import Newton
-from .supervision import item_disjoint_splits
-from .task import Structure, build
+from ..._foundation.errors import InputError, SemimetricWarning
+from ..._foundation.types import Floats, Integers
+from ...data.pair_sampling import item_disjoint_splits
+from ...data.schema import Names, Schema
+from ...embeddings.directions.discriminants import combinable
+from ...programs.design_matrix import PairDesign
+from ...programs.losses import SquaredHinge
+from ...solvers.newton import Newton
+from ..recipe import Recipe
+from ..regression.selection import Candidate, simplest
+from ..structure import Structure, build
+from .fit import margin_program, prepared, prior
+from .tuple_data import Evidence, Judged
 
 __all__ = ["MarginChoice", "MarginChoices", "decide_margins", "evidence_splits", "held_error"]
 

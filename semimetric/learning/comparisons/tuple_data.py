@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._types import Comparisons, Floats, Integers, Pairs, Tuples
-from .assembly import beyond
-from .embeddings.base import PairMap
-from .fitting import LEAST_SPREAD, ends, steady, touched_vertices
-from .programs.design import Design, PairDesign, RowsDesign
-from .programs.differences import DifferenceDesign
-from .recipe import Recipe
-from .task import Structure
+from ..._foundation.types import Comparisons, Floats, Integers, Pairs, Tuples
+from ...embeddings.pairs.base import PairMap
+from ...programs.comparison_design import DifferenceDesign
+from ...programs.design_matrix import Design, PairDesign, RowsDesign
+from ..assembly import beyond
+from ..recipe import Recipe
+from ..structure import Structure, ends
+from ..terms import LEAST_SPREAD, steady, touched_vertices
 
 __all__ = ["Compared", "Evidence", "Judged", "Witness", "spread_from", "spread_of"]
 

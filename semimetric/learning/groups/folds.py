@@ -9,20 +9,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ._types import Floats, Pairs, Triplets
-from .evidence import Compared, Evidence
-from .fitting import baseline, ends, keeping, keeps_all, touched, touched_vertices
-from .group_screening import Fitted
-from .large_margin import Classes, LargeMargin, learn, structure_of
-from .large_margin_selection import class_folds, wrong_votes
-from .margin_selection import evidence_splits, held_error
-from .margins import margin_program, prepared, prior
-from .programs.losses import SquaredHinge, resolve_loss
-from .recipe import Recipe
-from .schema import Names, Schema
-from .selection import drawn_splits, weights_along
-from .solvers.newton import Newton
-from .task import Task, build, make_task
+from ..._foundation.types import Floats, Pairs, Triplets
+from ...data.schema import Names, Schema
+from ...programs.losses import SquaredHinge, resolve_loss
+from ...solvers.newton import Newton
+from ..comparisons.fit import margin_program, prepared, prior
+from ..comparisons.selection import evidence_splits, held_error
+from ..comparisons.tuple_data import Compared, Evidence
+from ..large_margin.fit import learn, structure_of
+from ..large_margin.labelled_data import Classes, LargeMargin
+from ..large_margin.selection import class_folds, wrong_votes
+from ..recipe import Recipe
+from ..regression.selection import drawn_splits, weights_along
+from ..structure import Task, build, ends, make_task
+from ..terms import baseline, keeping, keeps_all, touched, touched_vertices
+from .interaction_scores import Fitted
 
 __all__ = ["ComparedTuples", "Labels", "Measured", "Source"]
 

@@ -16,15 +16,15 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from ._errors import SemimetricWarning
-from ._types import Floats, Integers, Tuples
-from .embeddings.pairs import PairEmbedding
-from .evidence import Evidence
-from .grids import Grid
-from .programs.design import Design
-from .programs.losses import Loss, Squared, SquaredHinge
-from .recipe import Recipe
-from .task import Structure, Task, build
+from ..._foundation.errors import SemimetricWarning
+from ..._foundation.types import Floats, Integers, Tuples
+from ...data.grid import Grid
+from ...embeddings.pairs.full_tables import PairEmbedding
+from ...programs.design_matrix import Design
+from ...programs.losses import Loss, Squared, SquaredHinge
+from ..comparisons.tuple_data import Evidence
+from ..recipe import Recipe
+from ..structure import Structure, Task, build
 
 __all__ = ["Fitted", "coarse_grid", "joint_columns", "paired_features", "scores"]
 

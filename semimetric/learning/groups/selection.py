@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from ._errors import InputError, SemimetricWarning
-from .embeddings.groups import AutoGroups, JointGroups, automatic
-from .grids import Grid
-from .group_screening import Fitted, coarse_grid, joint_columns, paired_features, scores
-from .group_sources import Source
-from .recipe import Recipe
-from .selection import Candidate, simplest
+from ..._foundation.errors import InputError, SemimetricWarning
+from ...data.feature_groups import AutoGroups, JointGroups, automatic
+from ...data.grid import Grid
+from ..recipe import Recipe
+from ..regression.selection import Candidate, simplest
+from .folds import Source
+from .interaction_scores import Fitted, coarse_grid, joint_columns, paired_features, scores
 
 __all__ = ["GroupChoice", "GroupChoices", "choose_groups", "without_joint"]
 

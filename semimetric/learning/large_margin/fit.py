@@ -13,31 +13,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._errors import NotSupportedError
-from ._types import Floats, Integers
-from .assembly import count_beyond, warn_beyond
-from .crowds import Classes, Crowd, Gathered, LargeMargin, Neighbours, Setting, assembled, located_in
-from .distance import Semimetric
-from .embeddings.base import PairMap
-from .embeddings.directions import Directions
-from .embeddings.labelled import LABELLED, labelled_directions
-from .embeddings.warped import WarpedEmbedding
-from .evidence import spread_of
-from .fitting import Baseline, Terms, ends, make_terms
-from .guarantees import constrained
-from .programs.losses import resolve_loss
-from .programs.penalties import Linear, Penalty, Ridge
-from .programs.program import ConvexProgram
-from .recipe import Recipe
-from .schema import Schema
-from .solvers.auto import choose
-from .solvers.base import Solution, Status
-from .task import Structure, build
+from ..._foundation.errors import NotSupportedError
+from ..._foundation.types import Floats, Integers
+from ...data.schema import Schema
+from ...distances.semimetric import Semimetric
+from ...embeddings.directions.from_labels import LABELLED, labelled_directions
+from ...embeddings.directions.linear_directions import Directions
+from ...embeddings.pairs.base import PairMap
+from ...embeddings.pairs.monotone_scales import WarpedEmbedding
+from ...programs.losses import resolve_loss
+from ...programs.penalties import Linear, Penalty, Ridge
+from ...programs.program import ConvexProgram
+from ...solvers.auto import choose
+from ...solvers.base import Solution, Status
+from ..assembly import count_beyond, warn_beyond
+from ..comparisons.tuple_data import spread_of
+from ..guarantees import constrained
+from ..recipe import Recipe
+from ..structure import Structure, build, ends
+from ..terms import Baseline, Terms, make_terms
+from .labelled_data import Classes, Crowd, Gathered, LargeMargin, Neighbours, Setting, assembled, located_in
 
 __all__ = [
     "N_DRAWN",
-    "Classes",
-    "LargeMargin",
     "Learned",
     "Pass",
     "learn",

@@ -10,18 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._types import Floats, Integers, Pairs, Triplets
-from .assembly import distance
-from .distance import Semimetric
-from .embeddings.base import Items, PairMap
-from .fitting import Baseline, make_terms
-from .neighbors.index import NeighborIndex
-from .neighbourhoods import Found, Neighbourhoods, search, search_index
-from .programs.design import Design
-from .programs.differences import DifferenceDesign
-from .programs.shared import SharedDesign, pair_rows
-from .recipe import Recipe
-from .task import Structure, Task
+from ..._foundation.types import Floats, Integers, Pairs, Triplets
+from ...distances.semimetric import Semimetric
+from ...embeddings.pairs.base import Items, PairMap
+from ...neighbors.index import NeighborIndex
+from ...programs.comparison_design import DifferenceDesign
+from ...programs.design_matrix import Design
+from ...programs.triplet_design import SharedDesign, pair_rows
+from ..assembly import distance
+from ..recipe import Recipe
+from ..structure import Structure, Task
+from ..terms import Baseline, make_terms
+from .targets_and_impostors import Found, Neighbourhoods, search, search_index
 
 __all__ = [
     "Classes",

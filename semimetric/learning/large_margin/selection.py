@@ -16,15 +16,16 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from tqdm import tqdm
 
-from ._errors import InputError, SemimetricWarning, warn
-from ._types import Floats, Integers
-from .large_margin import Classes, LargeMargin, Learned, learn, structure_of
-from .programs.losses import resolve_loss
-from .recipe import Recipe
-from .schema import Schema
-from .selection import Candidate
-from .solvers.newton import Newton
-from .voting import shares
+from ..._foundation.errors import InputError, SemimetricWarning, warn
+from ..._foundation.types import Floats, Integers
+from ...data.schema import Schema
+from ...neighbors.voting import shares
+from ...programs.losses import resolve_loss
+from ...solvers.newton import Newton
+from ..recipe import Recipe
+from ..regression.selection import Candidate
+from .fit import Learned, learn, structure_of
+from .labelled_data import Classes, LargeMargin
 
 __all__ = ["LargeMarginChoice", "LargeMarginChoices", "class_folds", "decide_large_margin", "wrong_votes"]
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._kernels.simplex import Located
-from ._threads import blocks
-from ._types import Floats, Integers
-from .embeddings.base import Items, PairMap
-from .neighbors.index import NeighborIndex
+from ..._foundation.threads import blocks
+from ..._foundation.types import Floats, Integers
+from ..._kernels.simplex import Located
+from ...embeddings.pairs.base import Items, PairMap
+from ...neighbors.index import NeighborIndex
 
 __all__ = ["Found", "Neighbourhoods", "located_rows", "search", "search_index"]
 

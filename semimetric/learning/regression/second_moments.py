@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import InputError, NotSupportedError
-from ._types import Floats, Integers, Pairs
-from .assembly import count_beyond, distance, warn_beyond
-from .distance import Semimetric
-from .embeddings.pairs import PairEmbedding
-from .fitting import baseline, keeping, keeps_all, make_terms, touched_vertices
-from .programs.design import Moments
-from .programs.losses import resolve_loss
-from .programs.penalties import total
-from .recipe import Recipe
-from .solvers.auto import resolve_solver
-from .solvers.base import Solution
-from .solvers.gram import Gram, solve_moments
-from .task import Structure, Task, ends, make_task
+from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.types import Floats, Integers, Pairs
+from ...distances.semimetric import Semimetric
+from ...embeddings.pairs.full_tables import PairEmbedding
+from ...programs.design_matrix import Moments
+from ...programs.losses import resolve_loss
+from ...programs.penalties import total
+from ...solvers.auto import resolve_solver
+from ...solvers.base import Solution
+from ...solvers.gram import Gram, solve_moments
+from ..assembly import count_beyond, distance, warn_beyond
+from ..recipe import Recipe
+from ..structure import Structure, Task, ends, make_task
+from ..terms import baseline, keeping, keeps_all, make_terms, touched_vertices
 
 __all__ = ["Stream", "check_streams", "check_sums_impose", "few_pairs"]
 

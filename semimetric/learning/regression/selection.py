@@ -16,26 +16,16 @@ from typing import Any, TypeVar
 import numpy as np
 from tqdm import tqdm
 
-from ._checks import check_choice
-from ._errors import InputError, SemimetricWarning
-from ._types import Floats, Integers, Pairs
-from .fitting import (
-    Baseline,
-    Structure,
-    Task,
-    baseline,
-    build,
-    ends,
-    least_squares,
-    make_task,
-    make_terms,
-    touched,
-)
-from .programs.losses import resolve_loss
-from .programs.penalties import total
-from .recipe import Recipe
-from .schema import Names
-from .supervision import item_disjoint_splits
+from ..._foundation.errors import InputError, SemimetricWarning
+from ..._foundation.types import Floats, Integers, Pairs
+from ..._foundation.validation import check_choice
+from ...data.pair_sampling import item_disjoint_splits
+from ...data.schema import Names
+from ...programs.losses import resolve_loss
+from ...programs.penalties import total
+from ..recipe import Recipe
+from ..structure import Structure, Task, build, ends, make_task
+from ..terms import Baseline, baseline, least_squares, make_terms, touched
 
 __all__ = ["Candidate", "Choice", "Choices", "decide", "drawn_splits", "simplest", "weights_along"]
 

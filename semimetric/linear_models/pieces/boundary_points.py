@@ -11,9 +11,9 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
-from .._errors import InputError
-from .._types import ArrayLike, Floats, Integers
-from ..distance import Semimetric
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ...distances.semimetric import Semimetric
 from .support_pairs import Places, SupportPairs, find_support_pairs, settle
 
 __all__ = ["Boundary", "BoundaryPoints", "check_classes", "check_semimetric", "support_of"]

@@ -11,16 +11,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_alpha, check_choice, check_count
-from .._errors import ConvergenceWarning, InputError, warn
-from .._kernels.mixture import Points
-from .._types import ArrayLike, Floats
-from ..distance import Semimetric
-from .boundary import Boundary, check_classes, check_semimetric
-from .chains import Run, Schedule, run_chains
+from ..._foundation.errors import ConvergenceWarning, InputError, warn
+from ..._foundation.types import ArrayLike, Floats
+from ..._foundation.validation import check_alpha, check_choice, check_count
+from ..._kernels.mixture import Points
+from ...distances.semimetric import Semimetric
+from .boundary_points import Boundary, check_classes, check_semimetric
+from .gibbs_chains import Run, Schedule, run_chains
 from .mixture_em import climb, fit_planes
 from .mixture_prior import Units, WPrior, base_measure, check_w_prior
-from .pieces import Pieces, with_machines
+from .piecewise_boundary import Pieces, with_machines
 from .support_pairs import Places, find_support_pairs, settle
 
 __all__ = ["DPLMClassifier"]
@@ -110,7 +110,7 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from semimetric.planar_datasets import make_horseshoe
+    >>> from semimetric.datasets import make_horseshoe
     >>> X, y = make_horseshoe()
     >>> model = DPLMClassifier(alpha=1.0, n_sweeps=2000, random_state=0).fit(X, y)
     >>> model.n_components_, bool(model.score(X, y) > 0.97)

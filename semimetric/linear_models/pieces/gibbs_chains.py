@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm.auto import tqdm
 
-from .._kernels.mixture import Mixture, Points, Prior, Settings, sweeps
-from .._threads import map_blocks
-from .._types import Floats, Integers
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import Floats, Integers
+from ..._kernels.mixture import Mixture, Points, Prior, Settings, sweeps
 from .mixture_em import Planes, grouped, settled_on
 
 __all__ = ["Chain", "Run", "Schedule", "run_chains", "split_r_hat"]

@@ -19,9 +19,9 @@ from scipy.linalg import eigh
 from scipy.special import gammaln, logsumexp
 from sklearn.cluster import KMeans
 
-from .._kernels.draws import mode
-from .._kernels.mixture import Points, Prior
-from .._types import Floats, Integers
+from ..._foundation.types import Floats, Integers
+from ..._kernels.draws import mode
+from ..._kernels.mixture import Points, Prior
 
 __all__ = ["Planes", "climb", "fit_planes", "grouped", "settled_on"]
 

@@ -18,10 +18,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .._checks import check_alpha, check_choice
-from .._errors import InputError
-from .._kernels.mixture import Points, Prior
-from .._types import Floats
+from ..._foundation.errors import InputError
+from ..._foundation.types import Floats
+from ..._foundation.validation import check_alpha, check_choice
+from ..._kernels.mixture import Points, Prior
 
 __all__ = ["Units", "WPrior", "base_measure", "check_w_prior"]
 

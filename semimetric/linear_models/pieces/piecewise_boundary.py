@@ -9,8 +9,8 @@ from scipy.special import ndtr
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import LinearSVC
 
-from .._types import Floats, Integers
-from .boundary import Boundary
+from ..._foundation.types import Floats, Integers
+from .boundary_points import Boundary
 from .mixture_em import Planes
 from .mixture_prior import Units
 from .support_pairs import common_unit

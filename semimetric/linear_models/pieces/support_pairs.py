@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._errors import InputError, warn
-from .._kernels.support import nearest_points, tightest_bisectors
-from .._threads import map_blocks
-from .._types import Floats, Integers
-from ..distance import Semimetric
-from ..neighbors.index import NeighborIndex
+from ..._foundation.errors import InputError, warn
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import Floats, Integers
+from ..._kernels.support import nearest_points, tightest_bisectors
+from ...distances.semimetric import Semimetric
+from ...neighbors.index import NeighborIndex
 
 __all__ = ["Places", "SupportPairs", "common_unit", "find_support_pairs", "settle"]
 

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._types import ArrayLike
-from .boundary import check_classes, support_of
+from ..._foundation.types import ArrayLike
+from .boundary_points import check_classes, support_of
 from .support_pairs import common_unit, find_support_pairs, settle
 
 __all__ = ["SupportPointClassifier"]

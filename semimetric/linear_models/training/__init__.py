@@ -1,1 +1,4 @@
-"""Linear machines that embed rows when they need them and never store the embedding."""
+"""How the weights of a linear machine are trained on rows that need not be stored.
+
+It stands on `_foundation`, `_kernels` and `embeddings`.
+"""

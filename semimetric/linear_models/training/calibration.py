@@ -14,9 +14,9 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
 
-from .._errors import InputError
-from .._types import ArrayLike, Floats
-from .rows import take
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats
+from .embedded_rows import take
 
 __all__ = ["calibrate", "probabilities"]
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from .._kernels.descent import Machine, Problem, dual_pass, dual_values, gap_pass, restore_pass
-from .._types import Floats, Integers
-from .rows import EmbeddedRows
+from ..._foundation.types import Floats, Integers
+from ..._kernels.descent import Machine, Problem, dual_pass, dual_values, gap_pass, restore_pass
+from .embedded_rows import EmbeddedRows
 from .weights import squared_norms
 
 __all__ = ["DualDescent", "Learned", "relative", "restore"]

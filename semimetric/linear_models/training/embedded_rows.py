@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._types import Floats, Integers
-from ..embeddings.maps import Chunk, FeatureMap, dense_rows
+from ..._foundation.types import Floats, Integers
+from ...embeddings.vectors.base import Chunk, FeatureMap, dense_rows
 
 __all__ = ["EmbeddedRows", "take"]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm import tqdm
 
-from .._kernels.descent import Machine, Problem, answer_pass, stochastic_pass
-from .._types import Integers
-from .dual import Learned, relative
-from .rows import EmbeddedRows
+from ..._foundation.types import Integers
+from ..._kernels.descent import Machine, Problem, answer_pass, stochastic_pass
+from .dual_descent import Learned, relative
+from .embedded_rows import EmbeddedRows
 from .weights import squared_norms
 
 __all__ = ["Clock", "Pegasos"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernels.descent import Problem
-from .._types import Floats, Integers
+from ..._foundation.types import Floats, Integers
+from ..._kernels.descent import Problem
 
 __all__ = ["classes_problem", "values_problem"]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._errors import ConvergenceWarning, warn
-from .._kernels.descent import Machine, Problem
-from .dual import DualDescent, Learned, restore
+from ..._foundation.errors import ConvergenceWarning, warn
+from ..._kernels.descent import Machine, Problem
+from .dual_descent import DualDescent, Learned, restore
+from .embedded_rows import EmbeddedRows
 from .pegasos import Clock, Pegasos, one_pass
-from .rows import EmbeddedRows
 from .weights import intercepts
 
 __all__ = ["PASSES", "State", "learn", "learn_more"]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._kernels.descent import Machine
-from .._kernels.ladders import gather_block, unclimb
-from .._threads import map_blocks
-from .._types import Floats
-from ..embeddings.maps import FeatureMap
-from .rows import EmbeddedRows
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import Floats
+from ..._kernels.descent import Machine
+from ..._kernels.ladders import gather_block, unclimb
+from ...embeddings.vectors.base import FeatureMap
+from .embedded_rows import EmbeddedRows
 
 __all__ = ["coefficients", "empty_machine", "intercepts", "scores", "squared_norms"]
 

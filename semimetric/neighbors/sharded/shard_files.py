@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InputError, SemimetricError, StorageError
-from .._storage import State, file_digest, read_state, write_state
-from ..distance import Semimetric
-from .index import NeighborIndex
-from .store import FILE as INDEX
+from ..._foundation.errors import InputError, SemimetricError, StorageError
+from ..._foundation.storage import State, file_digest, read_state, write_state
+from ...distances.semimetric import Semimetric
+from ..index import NeighborIndex
+from ..storage import FILE as INDEX
 
 __all__ = [
     "FILE",

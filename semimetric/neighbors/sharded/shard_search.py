@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._checks import check_choice, check_count
-from .._errors import InputError
-from .._types import ArrayLike, Floats
-from ..blocks import slices
-from ..engines import Engine
-from .answers import Neighbors, as_graph, merged
-from .segment import Search
-from .shards import Place
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats
+from ..._foundation.validation import check_choice, check_count
+from ...data.parts.engine import Engine
+from ...data.parts.row_parts import slices
+from ..results import Neighbors, as_graph, merged
+from ..segment import Search
+from .shard_files import Place
 
 __all__ = ["graph", "nearest", "within"]
 

@@ -12,16 +12,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks import check_count
-from .._errors import InputError, SemimetricError
-from .._types import ArrayLike
-from ..blocks import Rows, parse_memory, slices
-from ..distance import Semimetric
-from ..engines import Engine, Here
-from ..sources import item_rows
-from .ids import check_ids, next_ids
-from .index import NeighborIndex
-from .shards import Place, Shard, check_root, distance_digest, read_shards, save_shard, sweep, switch
+from ..._foundation.errors import InputError, SemimetricError
+from ..._foundation.types import ArrayLike
+from ..._foundation.validation import check_count
+from ...data.parts.engine import Engine, Here
+from ...data.parts.readers import item_rows
+from ...data.parts.row_parts import Rows, parse_memory, slices
+from ...distances.semimetric import Semimetric
+from ..ids import check_ids, next_ids
+from ..index import NeighborIndex
+from .shard_files import Place, Shard, check_root, distance_digest, read_shards, save_shard, sweep, switch
 
 __all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined", "shard_size"]
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semimetric.engines import Here, tree_sum
+from semimetric.data.parts.engine import Here, tree_sum
 
 
 def by_levels(values):

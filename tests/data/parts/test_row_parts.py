@@ -6,7 +6,7 @@ from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semimetric.blocks import array_rows, parquet_rows, parse_memory, slices, told_memory
+from semimetric.data.parts.row_parts import array_rows, parquet_rows, parse_memory, slices, told_memory
 
 
 def test_memory_limits():

@@ -3,10 +3,10 @@ import pytest
 from cases import assert_refused
 
 from semimetric import NotSupportedError, TripletLearner, load
-from semimetric._types import Pairs
-from semimetric.embeddings.directions import Directions, fit_directions
-from semimetric.embeddings.discriminants import discriminants
-from semimetric.embeddings.states import directions_state, read_directions
+from semimetric._foundation.types import Pairs
+from semimetric.distances.state import directions_state, read_directions
+from semimetric.embeddings.directions.discriminants import discriminants
+from semimetric.embeddings.directions.linear_directions import Directions, fit_directions
 
 
 def rings(rng, n=300):

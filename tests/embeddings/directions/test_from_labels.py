@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from semimetric import InputError
-from semimetric.embeddings import labelled
-from semimetric.embeddings.labelled import LABELLED, labelled_directions
+from semimetric.embeddings.directions import from_labels
+from semimetric.embeddings.directions.from_labels import LABELLED, labelled_directions
 
 RNG = np.random.default_rng(0)
 LABELS = np.repeat([0, 1], 60)
@@ -54,7 +54,7 @@ def test_what_cannot_be_is_none_or_refused():
 
 
 def test_large_tables_are_seen_in_several_samples(monkeypatch):
-    monkeypatch.setattr(labelled, "_MOST_ROWS", 40)
+    monkeypatch.setattr(from_labels, "_MOST_ROWS", 40)
     one, two = (labelled_directions("nca", ITEMS, LABELS, usable=EVERY, random_state=0, n_jobs=jobs) for jobs in (1, 2))
     assert len(one.names) == 9
     np.testing.assert_allclose(two.matrix, one.matrix)
@@ -84,7 +84,7 @@ def test_wide_tables_have_fewer_maps():
 
 def test_every_sample_has_every_class():
     rare = np.append(LABELS, 2)
-    rows = labelled._sample(rare, np.random.default_rng(0))
+    rows = from_labels._sample(rare, np.random.default_rng(0))
     assert set(rare[rows]) == {0, 1, 2}
     assert len(rows) == 42 + 42 + 1
 

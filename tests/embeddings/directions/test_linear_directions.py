@@ -5,7 +5,7 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 from semimetric import EvenDirections, HistogramFeatures
-from semimetric.embeddings.directions import Directions, fit_directions, half_sphere
+from semimetric.embeddings.directions.linear_directions import Directions, fit_directions, half_sphere
 
 NAMES = ("L", "a", "b")
 

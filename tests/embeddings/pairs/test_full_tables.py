@@ -3,9 +3,9 @@ import pytest
 from cases import assert_refused
 
 from semimetric import InputError, NotSupportedError
-from semimetric.embeddings.groups import resolve_groups
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.grids import Grid
+from semimetric.data.feature_groups import resolve_groups
+from semimetric.data.grid import Grid
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
 
 GRID = Grid([[0.0, 1.0, 2.0], [0.0, 5.0], [0.0, 1.0, 3.0, 4.0]])
 

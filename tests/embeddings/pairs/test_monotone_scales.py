@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric import NotSupportedError
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.embeddings.warped import WarpedEmbedding
-from semimetric.grids import Grid
+from semimetric.data.grid import Grid
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
 
 
 @given(st.data(), own.grids())

@@ -2,9 +2,9 @@ from itertools import product
 
 import numpy as np
 
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.embeddings.unseen import fill_unseen
-from semimetric.grids import Grid
+from semimetric.data.grid import Grid
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.embeddings.pairs.new_categories import fill_unseen
 
 
 def slow(table, known, missing):

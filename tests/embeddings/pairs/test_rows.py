@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from semimetric.embeddings import rows as module
-from semimetric.embeddings.rows import DenseRows, SparseRows
+from semimetric.embeddings.pairs import rows as module
+from semimetric.embeddings.pairs.rows import DenseRows, SparseRows
 
 
 def blocks(rng):

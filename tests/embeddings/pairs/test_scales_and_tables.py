@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from semimetric import Grid, NeighborIndex, NotSupportedError, Semimetric
-from semimetric.embeddings.gaps import GapEmbedding
-from semimetric.embeddings.mixed import MixedEmbedding, scales_of
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.embeddings.states import map_state, read_map
-from semimetric.embeddings.warped import WarpedEmbedding
+from semimetric.distances.state import map_state, read_map
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.embeddings.pairs.gower import GapEmbedding
+from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
+from semimetric.embeddings.pairs.scales_and_tables import MixedEmbedding, scales_of
 from semimetric.neighbors import segment
 
 every_embedding = pytest.mark.parametrize("make", cases.MIXED_EMBEDDINGS.values(), ids=cases.MIXED_EMBEDDINGS)

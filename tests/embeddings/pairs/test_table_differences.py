@@ -4,9 +4,9 @@ import strategies as own
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.embeddings.warped import WarpedEmbedding
-from semimetric.grids import Grid
+from semimetric.data.grid import Grid
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
 
 GRID = Grid([[0.0, 1.0, 3.0, 4.0], [0.0, 2.0, 3.0]])
 

@@ -9,8 +9,8 @@ from reference import closure_slow, worst_triple
 
 from semimetric import Grid, NotSupportedError, PairEmbedding, Semimetric
 from semimetric._kernels.triangles import close_table
-from semimetric.embeddings.mixed import scales_of
-from semimetric.embeddings.triangles import TOLERANCE, Triangles
+from semimetric.embeddings.pairs.scales_and_tables import scales_of
+from semimetric.embeddings.pairs.triangle_inequality import TOLERANCE, Triangles
 
 seeds = st.integers(0, 10_000)
 

@@ -3,8 +3,8 @@ import pytest
 import reference
 from cases import assert_refused
 
-from semimetric.embeddings.vertices import Vertices
-from semimetric.grids import Grid
+from semimetric.data.grid import Grid
+from semimetric.embeddings.pairs.vertices import Vertices
 
 GRID = Grid([[0.0, 1.0, 4.0], [0.0, 2.0], [1.0]])
 

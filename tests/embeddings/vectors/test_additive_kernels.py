@@ -4,7 +4,7 @@ from cases import assert_refused
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC
 
-from semimetric.embeddings.additive import min_kernel, spline_kernel
+from semimetric.embeddings.vectors.additive_kernels import min_kernel, spline_kernel
 
 
 @pytest.mark.parametrize("m", [1, 3, 1500])

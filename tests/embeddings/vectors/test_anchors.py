@@ -5,7 +5,16 @@ from hypothesis import given
 from strategies import conic_settings
 
 from semimetric import InputError
-from semimetric.embeddings.anchors import AnchorSet, as_sets, centres, check_band, check_power, class_anchors, cone, powers
+from semimetric.embeddings.vectors.anchors import (
+    AnchorSet,
+    as_sets,
+    centres,
+    check_band,
+    check_power,
+    class_anchors,
+    cone,
+    powers,
+)
 
 
 @given(conic_settings(max_sets=1))

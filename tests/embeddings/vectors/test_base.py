@@ -8,8 +8,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from semimetric.embeddings import maps
-from semimetric.embeddings.maps import Chunk, dense_rows
+from semimetric.embeddings.vectors import base
+from semimetric.embeddings.vectors.base import Chunk, dense_rows
 
 every_map = pytest.mark.parametrize("name", cases.MAPS)
 
@@ -51,7 +51,7 @@ def test_rows_are_canonical_and_columns_have_terms_and_names(name):
 def test_blocks_and_threads_write_what_one_block_writes(name, monkeypatch):
     embedding, X = fitted(name)
     whole = embedding.transform(X)
-    monkeypatch.setattr(maps, "_BLOCK", 100)
+    monkeypatch.setattr(base, "_BLOCK", 100)
     for jobs in (1, 2):
         parts = embedding.set_params(n_jobs=jobs).transform(X)
         for field in ("indptr", "indices", "data"):
@@ -73,7 +73,7 @@ def test_full_output_single_precision_and_wide_indices_hold_the_same(name, monke
     rows = embedding.transform(X)
     assert rows.indices.dtype == rows.indptr.dtype == np.int32
     np.testing.assert_array_equal(embedding.set_params(sparse_output=False).transform(X), rows.toarray())
-    monkeypatch.setattr(maps, "_INT32", 100)
+    monkeypatch.setattr(base, "_INT32", 100)
     wide = embedding.set_params(sparse_output=True).transform(X)
     assert wide.indices.dtype == wide.indptr.dtype == np.int64
     assert (wide != rows).nnz == 0

@@ -4,8 +4,8 @@ from numpy.testing import assert_allclose
 from reference import differences
 from scipy import sparse
 
-from semimetric.embeddings.ladders import climbed
-from semimetric.embeddings.maps import Ladder
+from semimetric.embeddings.vectors.base import Ladder
+from semimetric.embeddings.vectors.difference_penalties import climbed
 
 STARTS = np.array([0, 3, 4, 9])
 

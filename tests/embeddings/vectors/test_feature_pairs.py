@@ -5,7 +5,7 @@ import pytest
 from cases import assert_refused
 
 from semimetric import PL2Embedding
-from semimetric.embeddings.feature_pairs import listed_pairs, neighbours
+from semimetric.embeddings.vectors.feature_pairs import listed_pairs, neighbours
 
 
 @pytest.mark.parametrize(("shape", "reach"), [((5,), 1), ((7,), 3), ((3, 4), 1), ((4, 3), 2), ((2, 3, 2), 1), ((1,), 1)])

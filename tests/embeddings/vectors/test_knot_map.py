@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from semimetric import BSplineEmbedding, PL1Embedding, PL2Embedding
-from semimetric.embeddings.maps import distinct_labels
-from semimetric.embeddings.reservoir import Reservoir
+from semimetric.embeddings.vectors.base import distinct_labels
+from semimetric.embeddings.vectors.reservoir import Reservoir
 
 
 @pytest.mark.parametrize("parameters", [{}, {"zero_preserving": True}, {"shared_knots": True, "missing": "zeros"}])

@@ -7,8 +7,8 @@ from sklearn.cluster import KMeans
 from sklearn.tree import DecisionTreeClassifier
 
 from semimetric import PL1Embedding
-from semimetric.embeddings.placement import place_vectors
-from semimetric.embeddings.reservoir import Reservoir
+from semimetric.embeddings.vectors.knot_placement import place_vectors
+from semimetric.embeddings.vectors.reservoir import Reservoir
 
 
 def placed(values, knots="kmeans", n_knots=6, y=None, shared=False):
@@ -48,7 +48,7 @@ def test_a_tree_places_its_thresholds(rng):
 
 
 def test_knots_of_a_tree_of_a_large_table_come_from_labelled_rows_of_the_sample(rng, monkeypatch):
-    monkeypatch.setattr("semimetric.embeddings.reservoir._ROOM", 200)
+    monkeypatch.setattr("semimetric.embeddings.vectors.reservoir._ROOM", 200)
     monkeypatch.setattr(Reservoir.__init__, "__defaults__", (0, 200))
     X = rng.random((3000, 2))
     knots = PL1Embedding(3, knots="tree").fit(X, X[:, 0] > 0.6).grid_.knots

@@ -3,7 +3,7 @@
 import numpy as np
 
 from semimetric import PL2Embedding
-from semimetric.embeddings.ranking import pair_scores
+from semimetric.embeddings.vectors.pair_ranking import pair_scores
 
 
 def test_the_score_is_the_error_that_a_table_takes_away(rng):
@@ -28,7 +28,7 @@ def test_planted_pairs_come_first(rng):
 
 
 def test_of_many_rows_a_seeded_sample_is_ranked(rng, monkeypatch):
-    monkeypatch.setattr("semimetric.embeddings.piecewise.MOST_ROWS", 500)
+    monkeypatch.setattr("semimetric.embeddings.vectors.piecewise.MOST_ROWS", 500)
     X = rng.random((3000, 5))
     for seed in (0, np.random.RandomState(0)):
         embedding = PL2Embedding(4, pairs="best", n_pairs=1, random_state=seed)

@@ -12,7 +12,7 @@ from reference import vector_row
 from scipy import sparse
 
 from semimetric import IDEmbedding, PL1Embedding, PL2Embedding
-from semimetric.embeddings import maps
+from semimetric.embeddings.vectors import base
 
 
 def on(grid, kind=PL2Embedding, **parameters):
@@ -228,7 +228,7 @@ def test_bad_items_are_refused(rng):
     assert_refused(lambda: PL1Embedding(knots="tree").fit(X, [1, 0]), "y has shape (2,)", "one label or number a row")
     wide = PL2Embedding(knots=[np.arange(60_000.0)] * 3).fit(X)
     assert wide.transform(X).indices.dtype == np.int64
-    assert_refused(lambda: maps.check_columns_fit(2**63, "n_knots=3"), "9223372036854775808 columns", "fewer knots")
+    assert_refused(lambda: base.check_columns_fit(2**63, "n_knots=3"), "9223372036854775808 columns", "fewer knots")
     for bad in (np.nan, np.inf):
         with pytest.raises(ValueError, match="NaN|infinity"):
             PL1Embedding().fit(X).transform([[0.5, bad, 0.5]])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from semimetric.embeddings.reservoir import Reservoir
+from semimetric.embeddings.vectors.reservoir import Reservoir
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(1, 60), st.booleans())

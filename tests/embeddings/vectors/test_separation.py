@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 from strategies import conic_settings
 
 from semimetric import ConicEmbedding, InputError
-from semimetric.embeddings.separation import separates
+from semimetric.embeddings.vectors.separation import separates
 
 
 def a_machine_separates(rows, positive):

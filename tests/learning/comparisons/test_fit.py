@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric._types import Pairs, Quadruplets, Triplets
-from semimetric.evidence import Compared, Judged
-from semimetric.margins import fit_margins, prepared, prior
-from semimetric.recipe import Recipe
+from semimetric._foundation.types import Pairs, Quadruplets, Triplets
+from semimetric.learning.comparisons.fit import fit_margins, prepared, prior
+from semimetric.learning.comparisons.tuple_data import Compared, Judged
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.structure import build
 from semimetric.solvers import Status
-from semimetric.task import build
 
 ITEMS = np.random.default_rng(0).random((60, 3))
 INDEX = np.random.default_rng(1).integers(0, 60, (300, 4))

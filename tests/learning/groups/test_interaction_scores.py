@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from semimetric import Grid, PairEmbedding
-from semimetric._types import Pairs
-from semimetric.group_screening import coarse_grid, joint_columns, paired_features, scores
-from semimetric.group_sources import Measured
-from semimetric.recipe import Recipe
+from semimetric._foundation.types import Pairs
+from semimetric.learning.groups.folds import Measured
+from semimetric.learning.groups.interaction_scores import coarse_grid, joint_columns, paired_features, scores
+from semimetric.learning.recipe import Recipe
 
 RECIPE = Recipe(n_knots=4, alpha=1e-5, random_state=0)
 

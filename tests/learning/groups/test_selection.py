@@ -16,8 +16,8 @@ from semimetric import (
     TripletLearner,
     load,
 )
-from semimetric._errors import InputError
-from semimetric.group_selection import GroupChoice, GroupChoices
+from semimetric._foundation.errors import InputError
+from semimetric.learning.groups.selection import GroupChoice, GroupChoices
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*outside the range")
 FAST = {"n_knots": 4, "alpha": 1e-4}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from semimetric import LargeMarginLearner, SemimetricWarning
-from semimetric import large_margin_selection as selection
+from semimetric.learning.large_margin import selection as selection
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from semimetric import NeighborIndex, Semimetric, neighbourhoods
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.embeddings.warped import WarpedEmbedding
-from semimetric.grids import Grid
-from semimetric.neighbourhoods import Neighbourhoods, search, search_index
+from semimetric import NeighborIndex, Semimetric
+from semimetric.data.grid import Grid
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
+from semimetric.learning.large_margin import targets_and_impostors
+from semimetric.learning.large_margin.targets_and_impostors import Neighbourhoods, search, search_index
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((40, 3))
@@ -23,7 +24,7 @@ def nearest(d, rows, k):
 @pytest.mark.parametrize("kind", [WarpedEmbedding, PairEmbedding])
 @pytest.mark.parametrize("entries", [1 << 22, 50])
 def test_they_are_the_nearest(kind, entries, monkeypatch):
-    monkeypatch.setattr(neighbourhoods, "_ENTRIES", entries)
+    monkeypatch.setattr(targets_and_impostors, "_ENTRIES", entries)
     embedding = kind(Grid.fit(ITEMS, n_knots=4))
     w = RNG.random(embedding.n_columns)
     located = embedding.locate(ITEMS)

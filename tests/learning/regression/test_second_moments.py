@@ -3,7 +3,9 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, NotSupportedError, SemimetricWarning, fitting, streaming
+from semimetric import DistanceRegressor, NotSupportedError, SemimetricWarning
+from semimetric.learning import terms
+from semimetric.learning.regression import second_moments
 from semimetric.solvers import Gram
 
 ITEMS, INDEX, Y = cases.sample()
@@ -45,7 +47,7 @@ SIZES = {
 @pytest.mark.parametrize("name", SIZES)
 def test_columns_are_those_of_one_fit(name, monkeypatch):
     options = dict(SIZES[name])
-    monkeypatch.setattr(fitting, "_MANY_COLUMNS", options.pop("many", 1_000))
+    monkeypatch.setattr(terms, "_MANY_COLUMNS", options.pop("many", 1_000))
     whole, parts = both(**options)
     assert len(whole.semimetric_.weights) == len(parts.semimetric_.weights)
     random = np.random.default_rng(0).uniform(-0.2, 1.2, (2, 200, 3))
@@ -56,7 +58,7 @@ def test_a_block_that_touches_too_many_vertices_is_refused_and_does_not_count(mo
     options = SIZES["too large to be held"] | {"alpha": 1e-3, "preprocessor": ITEMS}
     model = DistanceRegressor(**options).partial_fit(INDEX[:20], Y[:20])
     before = model.predict(INDEX)
-    monkeypatch.setattr(streaming, "_MOST_COLUMNS", 200)
+    monkeypatch.setattr(second_moments, "_MOST_COLUMNS", 200)
     assert_refused(lambda: model.partial_fit(INDEX, Y), "weights", "at most 200", "fewer knots")
     monkeypatch.undo()
     assert (model.predict(INDEX) == before).all()
@@ -115,7 +117,7 @@ def test_a_block_whose_solve_fails_does_not_count(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(streaming, "solve_moments", interrupted)
+        patched.setattr(second_moments, "solve_moments", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(INDEX[70:], Y[70:])
     once = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[:70], Y[:70]).partial_fit(INDEX[70:], Y[70:])

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, selection
-from semimetric._types import Pairs
-from semimetric.recipe import Recipe
-from semimetric.selection import Choice, Choices, decide
+from semimetric import DistanceRegressor
+from semimetric._foundation.types import Pairs
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.regression import selection
+from semimetric.learning.regression.selection import Choice, Choices, decide
 
 ITEMS, INDEX, Y = cases.sample(n_items=60, n_pairs=400)
 WEIGHT = np.full(len(Y), 1 / len(Y))

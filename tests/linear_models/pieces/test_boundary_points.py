@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from strategies import labelled_items
 
 from semimetric import BoundaryPoints, DistanceRegressor, InputError, SemimetricWarning
-from semimetric.planar_datasets import make_horseshoe
+from semimetric.datasets.planar import make_horseshoe
 
 TWO = labelled_items(n_classes=2)
 

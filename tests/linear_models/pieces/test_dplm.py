@@ -6,9 +6,9 @@ from cases import assert_refused
 from scipy.stats import norm
 
 from semimetric import ConvergenceWarning, DPLMClassifier, SemimetricWarning
-from semimetric.classifiers import dplm
-from semimetric.classifiers.chains import Chain
-from semimetric.planar_datasets import make_horseshoe, make_s_shape
+from semimetric.datasets.planar import make_horseshoe, make_s_shape
+from semimetric.linear_models.pieces import dplm
+from semimetric.linear_models.pieces.gibbs_chains import Chain
 
 pytestmark = pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
 PLANES = {"local": "plane", "n_sweeps": 300, "n_chains": 1}

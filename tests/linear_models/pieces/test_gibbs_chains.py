@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from mixtures import points_of, prior_of
 
-from semimetric.classifiers import chains
-from semimetric.classifiers.chains import Chain, Schedule, run_chains, split_r_hat
+from semimetric.linear_models.pieces import gibbs_chains
+from semimetric.linear_models.pieces.gibbs_chains import Chain, Schedule, run_chains, split_r_hat
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_ctrl_c_keeps_the_chains_so_far(points, monkeypatch, after):
 
 
 def test_a_round_that_is_cut_short_is_counted(points):
-    assert run(points, n_sweeps=chains._ROUND + 7).trace.shape[1] == chains._ROUND + 7
+    assert run(points, n_sweeps=gibbs_chains._ROUND + 7).trace.shape[1] == gibbs_chains._ROUND + 7
 
 
 def test_r_hat_is_near_one_for_like_chains_and_tells_apart_others(rng):

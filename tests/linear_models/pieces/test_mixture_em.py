@@ -9,8 +9,8 @@ from mixtures import draw_planes, draw_points, points_of, prior_of
 from scipy.optimize import minimize
 from scipy.stats import gamma, multivariate_normal
 
-from semimetric.classifiers.mixture_em import Planes, climb, fit_planes, settled_on
-from semimetric.classifiers.mixture_prior import Units, base_measure
+from semimetric.linear_models.pieces.mixture_em import Planes, climb, fit_planes, settled_on
+from semimetric.linear_models.pieces.mixture_prior import Units, base_measure
 
 
 def sample(seed, d, n=25, k=2):
@@ -115,7 +115,7 @@ def test_fewer_points_than_dimensions_are_climbed_in_their_span(d, monkeypatch):
     points, prior = sample(3, d, n=6, k=1), prior_of(d)
     narrow, whole = (draw_planes(prior, 1, d, np.random.default_rng(0)) for _ in range(2))
     _, trace = climb(points, narrow, np.ones(1), prior)
-    monkeypatch.setattr("semimetric.classifiers.mixture_em._basis", lambda rows: np.eye(rows.shape[1]))
+    monkeypatch.setattr("semimetric.linear_models.pieces.mixture_em._basis", lambda rows: np.eye(rows.shape[1]))
     _, twin = climb(points, whole, np.ones(1), prior)
     assert trace[-1] == pytest.approx(twin[-1], rel=1e-8)
     assert (np.diff(trace) >= -1e-9 * np.abs(trace[1:])).all()

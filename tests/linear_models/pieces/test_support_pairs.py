@@ -7,7 +7,7 @@ from hypothesis import given
 from strategies import labelled_items
 
 from semimetric._kernels.support import nearest_points, tightest_bisectors
-from semimetric.classifiers.support_pairs import find_support_pairs, settle
+from semimetric.linear_models.pieces.support_pairs import find_support_pairs, settle
 
 
 @given(labelled_items())

@@ -9,7 +9,7 @@ from cases import assert_refused
 
 import semimetric
 from semimetric import InputError, NeighborIndex, ShardedIndex, StorageError
-from semimetric.neighbors import sharded, shards
+from semimetric.neighbors.sharded import shard_files, sharded_index
 
 RNG = np.random.default_rng(0)
 ITEMS = np.round(RNG.random((5000, 3)), 2)  # so that distances tie
@@ -115,9 +115,9 @@ def test_what_does_not_belong_is_refused_and_named(copy, d, tmp_path):
     refused(f"shard {second}", "truncated or altered", "restore")
     shutil.rmtree(copy / second)
     other = NeighborIndex(cases.fitted("warped")[0].semimetric_).fit(ITEMS)
-    digest, there = shards.read_shards(copy)
-    there[1] = shards.save_shard(copy, other)
-    shards.switch(copy, digest, there)
+    digest, there = shard_files.read_shards(copy)
+    there[1] = shard_files.save_shard(copy, other)
+    shard_files.switch(copy, digest, there)
     refused(f"shard {there[1].name}", "another distance", "build it again")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").touch()
@@ -135,7 +135,7 @@ def test_a_switch_that_does_not_happen_leaves_the_old(copy, monkeypatch):
 
     for change in (lambda i: i.remove([5]), lambda i: i.add(ITEMS[:1]), lambda i: i.rebalance(2)):
         with monkeypatch.context() as patched:
-            patched.setattr(sharded, "switch", killed)
+            patched.setattr(sharded_index, "switch", killed)
             with pytest.raises(KeyboardInterrupt):
                 change(ShardedIndex(copy))
         again = ShardedIndex(copy)

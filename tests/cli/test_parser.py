@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import semimetric
-from semimetric import cli, commands, label_commands, search_commands
-from semimetric.cli import main
+from semimetric.cli import label_commands, main, pair_commands, parser, search_commands
 
 pd = pytest.importorskip("pandas")
 COMMANDS = ("demo", "fit", "distance", "index", "query", "neighbors", "info", "plot")
@@ -182,7 +181,7 @@ def test_demo_runs_small_and_says_commands_that_work(tmp_path, monkeypatch, caps
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     fast = partial(semimetric.DistanceRegressor, alpha=0.1)  # to choose it takes a while
-    monkeypatch.setattr(commands.demo, "DistanceRegressor", fast)
+    monkeypatch.setattr(pair_commands.demo, "DistanceRegressor", fast)
     sizes = ["--train-images", 150, "--train-pairs", 400, "--test-pairs", 50, "--queries", 2]
     code, out, err = call(capsys, "demo", *sizes, "--output", "small")
     assert (code, err) == (0, "")
@@ -198,7 +197,7 @@ def test_demo_runs_small_and_says_commands_that_work(tmp_path, monkeypatch, caps
 
 
 def test_demo_checks_the_folder_before_the_work(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(commands.demo, "run", lambda sizes, **options: pytest.fail("ran before the folder was checked"))
+    monkeypatch.setattr(pair_commands.demo, "run", lambda sizes, **options: pytest.fail("ran before the folder was checked"))
     code, out, err = call(capsys, "demo", "--json", "--output", tmp_path / "none" / "x")
     assert (code, out) == (1, "")
     assert "there is no folder" in err
@@ -318,7 +317,7 @@ def test_every_command_has_help_with_an_example(command, capsys):
     for line in out.split("example:\n")[1].strip().splitlines():
         example = shlex.split(line)
         assert example[:2] == ["semimetric", command]
-        assert cli._parser().parse_args(example[1:]).command is getattr(HOMES.get(command, commands), f"run_{command}")
+        assert parser._parser().parse_args(example[1:]).command is getattr(HOMES.get(command, pair_commands), f"run_{command}")
     assert "--json" in out
 
 
@@ -326,7 +325,7 @@ def test_ctrl_c_is_exit_code_130(monkeypatch, capsys):
     def interrupted(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "load", interrupted)
+    monkeypatch.setattr(pair_commands, "load", interrupted)
     assert call(capsys, "info", "model.smm") == (130, "", "semimetric: interrupted\n")
 
 
@@ -420,7 +419,7 @@ def test_ids_keep_leading_zeros_and_whole_floats_are_integers(folder, tmp_path, 
 
 
 def test_numbers_that_json_does_not_know_are_null():
-    assert cli._plain({"a": np.array([1.0, np.nan]), 2: (np.float64("inf"), np.int64(3), "x", None, True)}) == {
+    assert parser._plain({"a": np.array([1.0, np.nan]), 2: (np.float64("inf"), np.int64(3), "x", None, True)}) == {
         "a": [1.0, None], "2": [None, 3, "x", None, True],
     }  # fmt: skip
 
@@ -461,5 +460,5 @@ def test_a_constant_feature_is_said_once_and_a_column_of_ids_is_asked_for(folder
 def test_titles_of_pictures_name_the_items(what, title, folder):
     axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
     given = Namespace(items=str(folder / "items.csv"), id="name", features=None, **what)
-    commands._plot_items(semimetric.load(folder / "model.smm"), given, axes)
+    pair_commands._plot_items(semimetric.load(folder / "model.smm"), given, axes)
     assert axes.get_title().startswith(title)

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ._errors import SemimetricError
-from ._storage import package_version
-from .commands import Answer, run_demo, run_distance, run_fit, run_info, run_plot
+from .._foundation.errors import SemimetricError
+from .._foundation.storage import package_version
 from .demo import Sizes
 from .label_commands import LABEL_SETTINGS, run_fit_labels, run_neighbors
+from .pair_commands import Answer, run_demo, run_distance, run_fit, run_info, run_plot
 from .search_commands import run_index, run_query
 
 __all__ = ["main"]
