@@ -15,8 +15,8 @@ from scipy.optimize import nnls
 from scipy.spatial.distance import cdist
 
 from semimetric import DistanceRegressor, HistogramFeatures, SemimetricWarning
+from semimetric.data.pair_sampling import sample_pairs
 from semimetric.datasets import load_digit_histograms
-from semimetric.supervision import sample_pairs
 
 SEED = 0
 DIGITS = load_digit_histograms()

@@ -24,7 +24,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
 
 from semimetric import BoundaryPoints, DPLMClassifier, LargeMarginLearner, SemimetricClassifier, SupportPointClassifier
-from semimetric.planar_datasets import make_horseshoe
+from semimetric.datasets import make_horseshoe
 
 SETS = {
     "australian": "australian", "diabetes": "pima_diabetes", "heart": "heart_statlog", "liver": "liver_bupa",

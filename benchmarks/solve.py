@@ -12,13 +12,13 @@ from report import once, report
 from scipy.spatial.distance import cdist
 
 from semimetric import HistogramFeatures
-from semimetric._threads import one_blas_thread
-from semimetric._types import Pairs
+from semimetric._foundation.threads import one_blas_thread
+from semimetric._foundation.types import Pairs
+from semimetric.data.grid import Grid
 from semimetric.datasets import exact_emd, load_digit_histograms
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.grids import Grid
+from semimetric.embeddings import PairEmbedding
 from semimetric.programs import Absolute, Ridge, Squared
-from semimetric.programs.design import PairDesign
+from semimetric.programs.design_matrix import PairDesign
 from semimetric.programs.penalties import Columns
 from semimetric.programs.program import ConvexProgram
 from semimetric.solvers import FirstOrder, Gram, InteriorPoint, Reference

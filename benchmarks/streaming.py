@@ -26,7 +26,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
 from semimetric import EmbeddedLinearClassifier
-from semimetric.embeddings.piecewise import PL2Embedding
+from semimetric.embeddings import PL2Embedding
 
 
 def prepared(rows: int, n_knots: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, PL2Embedding]:

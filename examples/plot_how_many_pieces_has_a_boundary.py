@@ -10,8 +10,8 @@ asks for more (alpha) matters little.
 import matplotlib.pyplot as plt
 
 from semimetric import BoundaryPoints, DPLMClassifier, SupportPointClassifier
-from semimetric.boundary_plots import plot_boundary_points, plot_n_components, plot_pieces
-from semimetric.planar_datasets import make_horseshoe
+from semimetric.datasets import make_horseshoe
+from semimetric.plotting import plot_boundary_points, plot_n_components, plot_pieces
 
 X, y = make_horseshoe()
 unseen, truth = make_horseshoe(5000, 3000, random_state=1)

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from semimetric import BSplineEmbedding, EmbeddedLinearClassifier
-from semimetric.embedding_plots import plot_basis
+from semimetric.plotting import plot_basis
 
 rng = np.random.default_rng(0)
 

@@ -12,8 +12,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
 from semimetric import PL2Embedding
-from semimetric.shape_functions import Shapes
-from semimetric.shape_plots import plot_curve, plot_surface
+from semimetric.linear_models import Shapes
+from semimetric.plotting import plot_curve, plot_surface
 
 wine = load_wine()
 X, test, y, truth = train_test_split(wine.data, wine.target, stratify=wine.target, random_state=0)

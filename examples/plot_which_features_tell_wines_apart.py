@@ -11,7 +11,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 
 from semimetric import LargeMarginLearner, SemimetricClassifier
-from semimetric.explanation_plots import plot_explanation, plot_importances
+from semimetric.plotting import plot_explanation, plot_importances
 
 data = load_wine(as_frame=True)
 X = data.data.rename(columns={"od280/od315_of_diluted_wines": "od280/od315"})

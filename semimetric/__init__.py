@@ -1,6 +1,6 @@
 """semimetric: learn any distance, with guarantees, by convex programs."""
 
-from ._errors import (
+from ._foundation.errors import (
     ConvergenceWarning,
     DistanceCallError,
     InputError,
@@ -10,33 +10,35 @@ from ._errors import (
     SemimetricWarning,
     StorageError,
 )
-from ._storage import package_version
-from .axioms import Axioms
-from .classifiers.boundary import BoundaryPoints
-from .classifiers.dplm import DPLMClassifier
-from .classifiers.support import SupportPointClassifier
-from .distance import Semimetric
-from .embeddings.conic import ConicEmbedding
-from .embeddings.directions import EvenDirections
-from .embeddings.groups import AutoGroups, JointGroups
-from .embeddings.histograms import HistogramFeatures
-from .embeddings.orthogonal import FourierEmbedding, HermiteEmbedding
-from .embeddings.pairs import PairEmbedding
-from .embeddings.piecewise import PL1Embedding, PL2Embedding
-from .embeddings.simplices import IDEmbedding
-from .embeddings.splines import BSplineEmbedding
+from ._foundation.storage import package_version
+from .data.feature_groups import AutoGroups, JointGroups
+from .data.grid import Grid
+from .data.schema import Schema
+from .distances.axioms import Axioms
+from .distances.semimetric import Semimetric
+from .embeddings.directions.histograms import HistogramFeatures
+from .embeddings.directions.linear_directions import EvenDirections
+from .embeddings.pairs.full_tables import PairEmbedding
+from .embeddings.vectors.conic import ConicEmbedding
+from .embeddings.vectors.interpolated import IDEmbedding
+from .embeddings.vectors.orthogonal import FourierEmbedding, HermiteEmbedding
+from .embeddings.vectors.piecewise import PL1Embedding, PL2Embedding
+from .embeddings.vectors.splines import BSplineEmbedding
 from .estimators.approximator import DistanceApproximator
-from .estimators.classifier import SemimetricClassifier, SemimetricRegressor
-from .estimators.embedded_classifier import EmbeddedLinearClassifier
-from .estimators.embedded_regressor import EmbeddedLinearRegressor
-from .estimators.large_margin import LargeMarginLearner
+from .estimators.large_margin_learner import LargeMarginLearner
+from .estimators.neighbor_votes import SemimetricClassifier, SemimetricRegressor
 from .estimators.pair_learner import PairLearner
 from .estimators.quadruplet_learner import QuadrupletLearner
 from .estimators.regressor import DistanceRegressor
 from .estimators.triplet_learner import TripletLearner
-from .grids import Grid
+from .learning.metric_repair import metric_repair
+from .linear_models.classifier import EmbeddedLinearClassifier
+from .linear_models.pieces.boundary_points import BoundaryPoints
+from .linear_models.pieces.dplm import DPLMClassifier
+from .linear_models.pieces.support_point_classifier import SupportPointClassifier
+from .linear_models.regressor import EmbeddedLinearRegressor
 from .neighbors.index import NeighborIndex
-from .neighbors.sharded import ShardedIndex
+from .neighbors.sharded.sharded_index import ShardedIndex
 from .neighbors.transformer import SemimetricNeighborsTransformer
 from .persistence import load
 from .programs import (
@@ -57,8 +59,6 @@ from .programs import (
     SquaredHinge,
     TranslationInvariant,
 )
-from .repairs import metric_repair
-from .schema import Schema
 from .solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting
 
 __version__ = package_version()

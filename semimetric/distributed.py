@@ -17,25 +17,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ._errors import InputError, SemimetricError
-from ._extras import optional
-from ._threads import one_blas_thread
-from ._types import Floats
-from .block_fitting import asked_of, check_learns, fit_parts, said
-from .blocks import parse_memory
-from .cluster import Cluster, connect
-from .distance import Semimetric
+from ._foundation.errors import InputError, SemimetricError
+from ._foundation.optional_imports import optional
+from ._foundation.threads import one_blas_thread
+from ._foundation.types import Floats
+from .data.parts.labelled_parts import LabelledPart, LabelledTable, column_named, features_of, labelled_parts, loaded
+from .data.parts.readers import columns_needed, item_rows, named_in, names_of, rows_of, tuple_parts, width_of
+from .data.parts.row_parts import parse_memory
+from .data.parts.tuple_parts import Asked, TuplePart, TupleTable, tuple_columns
+from .distances.semimetric import Semimetric
 from .estimators.base import LearnedDistance
-from .estimators.large_margin import LargeMarginLearner
-from .label_fitting import check_learns_labels, fit_labelled, item_bytes
-from .labelled_blocks import LabelledPart, LabelledTable, column_named, features_of, labelled_parts, loaded
+from .estimators.large_margin_learner import LargeMarginLearner
 from .neighbors.ids import check_ids
-from .neighbors.shard_search import graph, nearest, within
-from .neighbors.sharded import ItemPart, ShardedIndex, build_shards
-from .neighbors.shards import Shard, places_of
-from .pairwise_files import write_pairwise
-from .sources import columns_needed, item_rows, named_in, names_of, rows_of, tuple_parts, width_of
-from .tuple_blocks import Asked, TuplePart, TupleTable, tuple_columns
+from .neighbors.sharded.shard_files import Shard, places_of
+from .neighbors.sharded.shard_search import graph, nearest, within
+from .neighbors.sharded.sharded_index import ItemPart, ShardedIndex, build_shards
+from .out_of_core.dask_engine import Cluster, connect
+from .out_of_core.fit_labelled import check_learns_labels, fit_labelled, item_bytes
+from .out_of_core.fit_tuples import asked_of, check_learns, fit_parts, said
+from .out_of_core.pairwise_files import write_pairwise
 
 __all__ = [
     "build_index",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ._errors import StorageError
-from ._storage import read_state
-from .distance import Semimetric
+from ._foundation.errors import StorageError
+from ._foundation.storage import read_state
+from .distances.semimetric import Semimetric
 from .neighbors.index import NeighborIndex
-from .neighbors.sharded import ShardedIndex
-from .neighbors.shards import FILE as SHARDS
+from .neighbors.sharded.shard_files import FILE as SHARDS
+from .neighbors.sharded.sharded_index import ShardedIndex
 
 __all__ = ["load"]
 

@@ -12,20 +12,21 @@ from semimetric import (
     PL1Embedding,
     PL2Embedding,
 )
-from semimetric._types import Pairs, Quadruplets, Triplets
-from semimetric.embeddings.gaps import GapEmbedding
-from semimetric.embeddings.mixed import scales_of
-from semimetric.embeddings.pairs import PairEmbedding
-from semimetric.embeddings.warped import WarpedEmbedding
-from semimetric.fitting import Baseline, baseline, build, columns_of, ends, make_task, make_terms
-from semimetric.programs.design import PairDesign
-from semimetric.programs.differences import DifferenceDesign
+from semimetric._foundation.types import Pairs, Quadruplets, Triplets
+from semimetric.data.pair_sampling import sample_pairs
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
+from semimetric.embeddings.pairs.gower import GapEmbedding
+from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
+from semimetric.embeddings.pairs.scales_and_tables import scales_of
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.structure import build, ends, make_task
+from semimetric.learning.terms import Baseline, baseline, columns_of, make_terms
+from semimetric.programs.comparison_design import DifferenceDesign
+from semimetric.programs.design_matrix import PairDesign
 from semimetric.programs.losses import Absolute, Hinge, Huber, Squared, SquaredHinge, resolve_loss
 from semimetric.programs.penalties import Lasso, Linear, Ridge, Roughness, Shift
 from semimetric.programs.program import ConvexProgram
-from semimetric.recipe import Recipe
 from semimetric.solvers import FirstOrder, Gram, InteriorPoint, Newton
-from semimetric.supervision import sample_pairs
 
 
 def cityblock(X, Y):

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from semimetric.grids import Grid
+from semimetric.data.grid import Grid
 
 FRACTIONS = (0.0, 0.25, 0.5, 0.75, 1.0)  # shared by all features, so that ties between features occur
 

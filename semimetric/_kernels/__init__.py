@@ -1,1 +1,4 @@
-"""Compiled loops over plain arrays: the only numba of the package."""
+"""Compiled loops over plain arrays: the only place that imports numba.
+
+It stands on no other room.
+"""

@@ -1,1 +1,33 @@
-"""Embeddings: how a value, or a pair of values, becomes a sparse row."""
+"""How a vector, or a pair of vectors, becomes a sparse row, and which linear features join the raw ones.
+
+It stands on no other room.
+"""
+
+from .directions.histograms import HistogramFeatures
+from .directions.linear_directions import EvenDirections
+from .pairs.full_tables import PairEmbedding
+from .vectors.additive_kernels import min_kernel, spline_kernel
+from .vectors.conic import ConicEmbedding, conic_kernel
+from .vectors.interpolated import IDEmbedding
+from .vectors.orthogonal import FourierEmbedding, HermiteEmbedding
+from .vectors.piecewise import PL1Embedding, PL2Embedding
+from .vectors.separation import Separation, separates
+from .vectors.splines import BSplineEmbedding
+
+__all__ = [
+    "BSplineEmbedding",
+    "ConicEmbedding",
+    "EvenDirections",
+    "FourierEmbedding",
+    "HermiteEmbedding",
+    "HistogramFeatures",
+    "IDEmbedding",
+    "PL1Embedding",
+    "PL2Embedding",
+    "PairEmbedding",
+    "Separation",
+    "conic_kernel",
+    "min_kernel",
+    "separates",
+    "spline_kernel",
+]

@@ -1,1 +1,4 @@
-"""Estimators: thin scikit-learn shells over `fitting`."""
+"""The scikit-learn estimators that learn a distance: thin shells around `learning`.
+
+It stands on `_foundation`, `data`, `embeddings`, `distances`, `programs`, `neighbors`, `solvers` and `learning`.
+"""

@@ -7,24 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import check_alpha, check_choice, check_count, check_distances, check_weights
-from .._errors import InputError, NotSupportedError, warn
-from .._types import ArrayLike, Floats, Integers, Pairs
-from ..callables import Distance, DistanceFunction
-from ..embeddings.base import PairMap
-from ..embeddings.directions import fit_directions
-from ..embeddings.pairs import PairEmbedding
-from ..embeddings.triangles import Triangles
-from ..embeddings.vertices import WHOLE_TABLE
-from ..fitting import Structure, build, distance, make_task
+from .._foundation.errors import InputError, NotSupportedError, warn
+from .._foundation.types import ArrayLike, Floats, Integers, Pairs
+from .._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_weights
+from ..data.pair_sampling import sample_pairs
+from ..data.schema import Schema
+from ..distances.callables import Distance, DistanceFunction
+from ..embeddings.directions.linear_directions import fit_directions
+from ..embeddings.pairs.base import PairMap
+from ..embeddings.pairs.full_tables import PairEmbedding
+from ..embeddings.pairs.triangle_inequality import Triangles
+from ..embeddings.pairs.vertices import WHOLE_TABLE
+from ..learning.assembly import distance
+from ..learning.recipe import Recipe
+from ..learning.regression.selection import Choices
+from ..learning.structure import Structure, build, make_task
+from ..programs.constraints import Shape
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
-from ..programs.shapes import Shape
-from ..recipe import Recipe
-from ..schema import Schema
-from ..selection import Choices
 from ..solvers.base import Solution, Solver, Status
-from ..supervision import sample_pairs
 from .regressor import DistanceRegressor
 
 __all__ = ["DistanceApproximator"]

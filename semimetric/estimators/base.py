@@ -9,15 +9,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import check_items, check_tuples
-from .._errors import InputError
-from .._types import ArrayLike, Floats, Pairs, Tuples
-from ..distance import Semimetric
-from ..outside import warn_outside
-from ..schema import Schema, feature_names
+from .._foundation.errors import InputError
+from .._foundation.types import ArrayLike, Floats, Pairs, Tuples
+from .._foundation.validation import check_items, check_tuples
+from ..data.schema import Schema, feature_names
+from ..distances.out_of_range import warn_outside
+from ..distances.semimetric import Semimetric
 from ..solvers.base import Solution
 
-__all__ = ["LearnedDistance", "feature_names"]
+__all__ = [
+    "LearnedDistance",
+]
 
 T = TypeVar("T", bound=Tuples)
 

@@ -11,11 +11,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import check_alpha, check_choice, check_judgements, check_weights
-from .._errors import InputError, NotSupportedError
-from .._types import ArrayLike, Floats, Pairs
-from ..evidence import Judged
-from .tuples import TupleLearner
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.types import ArrayLike, Floats, Pairs
+from .._foundation.validation import check_alpha, check_choice, check_judgements, check_weights
+from ..learning.comparisons.tuple_data import Judged
+from .comparison_learner import TupleLearner
 
 __all__ = ["PairLearner"]
 

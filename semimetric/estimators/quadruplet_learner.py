@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._checks import check_judgements
-from .._types import ArrayLike, Quadruplets
-from .tuples import ComparisonLearner
+from .._foundation.types import ArrayLike, Quadruplets
+from .._foundation.validation import check_judgements
+from .comparison_learner import ComparisonLearner
 
 __all__ = ["QuadrupletLearner"]
 

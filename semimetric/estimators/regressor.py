@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .._checks import check_distances, check_weights
-from .._errors import InputError, NotSupportedError
-from .._threads import one_blas_thread
-from .._types import ArrayLike, Floats, Pairs
-from ..distance import Semimetric
-from ..embeddings.groups import Groups
-from ..fitting import fit
-from ..group_selection import GroupChoices, choose_groups, without_joint
-from ..group_sources import Measured
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.threads import one_blas_thread
+from .._foundation.types import ArrayLike, Floats, Pairs
+from .._foundation.validation import check_distances, check_weights
+from ..data.feature_groups import Groups
+from ..data.schema import Names, Schema
+from ..distances.semimetric import Semimetric
+from ..learning.groups.folds import Measured
+from ..learning.groups.selection import GroupChoices, choose_groups, without_joint
+from ..learning.recipe import Recipe
+from ..learning.regression.second_moments import Stream, check_streams
+from ..learning.regression.selection import Choices, decide
+from ..learning.structure import build, check_varied, make_task
+from ..learning.terms import fit
+from ..programs.constraints import Shape
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
-from ..programs.shapes import Shape
-from ..recipe import Recipe
-from ..schema import Names, Schema
-from ..selection import Choices, decide
 from ..solvers.base import Solution, Solver
-from ..streaming import Stream, check_streams
-from ..task import build, check_varied, make_task
 from .base import LearnedDistance
 
 __all__ = ["DistanceRegressor"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._types import ArrayLike, Triplets
-from .tuples import ComparisonLearner
+from .._foundation.types import ArrayLike, Triplets
+from .comparison_learner import ComparisonLearner
 
 __all__ = ["TripletLearner"]
 

@@ -1,1 +1,4 @@
-"""Exact and approximate nearest neighbours under a learned distance (THEORY, section 4)."""
+"""Exact and approximate nearest neighbours under a distance, in memory.
+
+It stands on `_foundation`, `_kernels`, `embeddings` and `distances`.
+"""

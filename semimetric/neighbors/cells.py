@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._foundation.types import Floats, Integers
 from .._kernels.search import Profiles, cell_means, cell_minima, encode
-from .._types import Floats, Integers
-from .boxes import Boxes, barycentric
-from .oriented import Oriented, Points
+from .joint_cells import Boxes, barycentric
+from .query_tables import Oriented, Points
 
 __all__ = ["CODES", "MOST_COLUMNS", "Cells", "Filter", "Layout", "Warp", "packed_codes"]
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import InputError
-from .._types import ArrayLike
+from .._foundation.errors import InputError
+from .._foundation.types import ArrayLike
 from .segment import Segment
 
 __all__ = ["check_ids", "masks_of", "next_ids"]

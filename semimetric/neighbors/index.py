@@ -9,19 +9,21 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_choice, check_count, check_shape
-from .._errors import InputError
-from .._types import ArrayLike
-from ..distance import Semimetric
-from .answers import Collection, Neighbors, Recall, as_graph, nothing, without_own
+from .._foundation.errors import InputError
+from .._foundation.types import ArrayLike
+from .._foundation.validation import check_choice, check_count, check_shape
+from ..distances.semimetric import Semimetric
 from .cells import Layout
-from .growth import with_items, without_items
 from .ids import check_ids, masks_of, next_ids
-from .oriented import Oriented
+from .query_tables import Oriented
+from .results import Collection, Neighbors, Recall, as_graph, nothing, without_own
 from .segment import Search, Segment
-from .store import StoredIndex
+from .storage import StoredIndex
+from .updates import with_items, without_items
 
-__all__ = ["NeighborIndex", "Neighbors", "Recall"]
+__all__ = [
+    "NeighborIndex",
+]
 
 _ALGORITHMS = ("exact", "approximate", "brute")
 

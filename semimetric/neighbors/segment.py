@@ -14,12 +14,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .._foundation.types import Floats, Integers
 from .._kernels.search import Profiles, nearest, nearest_of_each, values
-from .._types import Floats, Integers
 from .cells import Cells, Filter, Layout
-from .lists import Lists, list_count
-from .oriented import Oriented, Points
-from .scan import Named, Scan, Whole, whole_numbers
+from .faiss_scan import Named, Scan, Whole, whole_numbers
+from .inverted_lists import Lists, list_count
+from .query_tables import Oriented, Points
 
 __all__ = ["Answer", "Search", "Segment"]
 

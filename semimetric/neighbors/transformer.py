@@ -7,10 +7,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import check_choice
-from .._errors import InputError
-from .._types import ArrayLike
-from ..distance import Semimetric
+from .._foundation.errors import InputError
+from .._foundation.types import ArrayLike
+from .._foundation.validation import check_choice
+from ..distances.semimetric import Semimetric
 from .index import NeighborIndex
 
 __all__ = ["SemimetricNeighborsTransformer"]

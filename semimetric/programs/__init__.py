@@ -1,8 +1,11 @@
-"""Convex programs over the columns of an embedding: ``min_w loss(A w - y) + penalty(w)`` over ``w >= lower``."""
+"""What is minimised, ``loss(A w - y) + penalty(w)`` over ``w >= lower``: its losses, penalties, constraints, rows and gap.
 
+It stands on `_foundation` and `embeddings`.
+"""
+
+from .constraints import AtLeast, AtMost, Bounded, Concave, Monotone, TranslationInvariant
 from .losses import Absolute, Hinge, Huber, Loss, Squared, SquaredHinge
 from .penalties import Lasso, Linear, Penalty, Ridge, Roughness, Shift
-from .shapes import AtLeast, AtMost, Bounded, Concave, Monotone, TranslationInvariant
 
 __all__ = [
     "Absolute",

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from .._types import Floats
-from ..embeddings.triangles import Triangles
-from .design import Design, MatrixDesign, Moments
+from .._foundation.types import Floats
+from ..embeddings.pairs.triangle_inequality import Triangles
+from .design_matrix import Design, MatrixDesign, Moments
 
 __all__ = ["Inequalities", "StackedDesign"]
 

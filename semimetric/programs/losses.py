@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._checks import check_alpha
-from .._errors import InputError
-from .._types import Floats
+from .._foundation.errors import InputError
+from .._foundation.types import Floats
+from .._foundation.validation import check_alpha
 
 __all__ = ["Absolute", "Hinge", "Huber", "Loss", "Squared", "SquaredHinge", "resolve_loss"]
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._checks import check_alpha, check_choice
-from .._errors import InputError, NotSupportedError
-from .._types import Floats
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.types import Floats
+from .._foundation.validation import check_alpha, check_choice
 
 __all__ = ["Columns", "Lasso", "Linear", "Penalty", "Quadratic", "Ridge", "Roughness", "Shift", "total"]
 

@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from .._types import Floats
-from ..embeddings.triangles import Triangles
-from .design import Design
+from .._foundation.types import Floats
+from ..embeddings.pairs.triangle_inequality import Triangles
+from .design_matrix import Design
 from .inequalities import Inequalities, StackedDesign
 from .losses import Loss
 from .penalties import Columns, Penalty, Quadratic, total

@@ -1,4 +1,7 @@
-"""Solvers of convex programs: each declares what it supports and returns a `Solution` with a certificate."""
+"""How a convex program is minimised, one algorithm a file: each says what it supports and certifies the gap of its solution.
+
+It stands on `_foundation`, `_kernels`, `embeddings` and `programs`.
+"""
 
 from .auto import choose
 from .base import Repair, Solution, Solver, Status

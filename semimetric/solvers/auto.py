@@ -1,14 +1,14 @@
 """The solver by name, and the one for a program whatever it asks: decided by the loss and the number of weights, and said."""
 
-from .._errors import InputError
+from .._foundation.errors import InputError
 from ..programs.program import ConvexProgram
 from .base import Solver
 from .cutting_plane import CuttingPlane
+from .default_choice import choose_plain
 from .first_order import FirstOrder
 from .gram import Gram
 from .interior_point import InteriorPoint
 from .newton import Newton
-from .plain import choose_plain
 from .reference import Reference
 from .splitting import Splitting
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._errors import ConvergenceWarning, NotSupportedError, warn
-from .._types import Floats
+from .._foundation.errors import ConvergenceWarning, NotSupportedError, warn
+from .._foundation.types import Floats
 from ..programs.program import ConvexProgram
 
 __all__ = ["Repair", "Solution", "Solver", "Status", "no_rows", "open_ends", "repaired", "unknown_inside"]

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tqdm import tqdm
 
-from .._checks import check_alpha, check_count
-from .._types import Floats
-from ..embeddings.triangles import Triangles
+from .._foundation.types import Floats
+from .._foundation.validation import check_alpha, check_count
+from ..embeddings.pairs.triangle_inequality import Triangles
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, repaired
-from .plain import choose_plain
+from .default_choice import choose_plain
 
 __all__ = ["CuttingPlane"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm import tqdm
 
-from .._types import Floats
-from ..programs.certificate import Certificate
+from .._foundation.types import Floats
+from ..programs.gap_bound import Certificate
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, open_ends, repaired, unknown_inside
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._types import Floats
-from ..programs.design import Moments
+from .._foundation.types import Floats
+from ..programs.design_matrix import Moments
 from ..programs.penalties import Quadratic
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, no_rows
-from .box import BoxQuadratic, Found, interior, solve_regular
+from .box_quadratic import BoxQuadratic, Found, interior, solve_regular
 
 __all__ = ["Gram", "minimise", "solve_moments"]
 

@@ -18,8 +18,8 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from tqdm import tqdm
 
-from .._types import Floats
-from ..programs.certificate import Certificate
+from .._foundation.types import Floats
+from ..programs.gap_bound import Certificate
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, open_ends, repaired, unknown_inside
 

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from .._types import Floats
-from ..programs.certificate import Certificate
+from .._foundation.types import Floats
+from ..programs.gap_bound import Certificate
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, no_rows, open_ends
-from .box import BoxQuadratic, pivot, solve_regular
+from .box_quadratic import BoxQuadratic, pivot, solve_regular
 
 __all__ = ["Newton"]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import NotSupportedError
-from .._types import Floats
-from ..programs.certificate import Certificate
+from .._foundation.errors import NotSupportedError
+from .._foundation.types import Floats
+from ..programs.gap_bound import Certificate
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status
 

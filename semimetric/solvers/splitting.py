@@ -21,9 +21,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.csgraph import connected_components
 from tqdm import tqdm
 
+from .._foundation.types import Floats, Integers
 from .._kernels.triangles import Rows, project_rows
-from .._types import Floats, Integers
-from ..programs.design import MatrixDesign
+from ..programs.design_matrix import MatrixDesign
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, open_ends, repaired, unknown_inside

@@ -1,0 +1,176 @@
+"""One file with JSON and arrays: written beside the old one and renamed, read back only if every byte is as written.
+
+The file is a zip archive: ``header.json`` (format, versions, class, digest), ``state.json`` and ``arrays/NAME.npy``. There
+is no pickle in it, so reading a file never runs code.
+"""
+
+import hashlib
+import io
+import json
+import os
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import StorageError
+
+__all__ = ["FORMAT_VERSION", "State", "file_digest", "package_version", "read_state", "write_beside", "write_state"]
+
+FORMAT_VERSION = 1
+_FORMAT = "semimetric"
+# what a damaged archive in memory makes zipfile raise
+_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, KeyError, RuntimeError)
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same object gives the same bytes
+
+
+@dataclass(frozen=True)
+class State:
+    """What an object is made of: a class name, JSON values and arrays."""
+
+    kind: str
+    values: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+
+def package_version() -> str:
+    """Version of the installed package."""
+    try:
+        return version("semimetric")
+    except PackageNotFoundError:
+        return "0+unknown"
+
+
+def _array_bytes(array: NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _digest(members: Mapping[str, bytes]) -> str:
+    total = hashlib.sha256()
+    for name in sorted(members):
+        for part in (name.encode(), members[name]):
+            total.update(len(part).to_bytes(8, "little"))
+            total.update(part)
+    return total.hexdigest()
+
+
+def write_state(path: str | os.PathLike[str], state: State) -> None:
+    """Write ``state`` to ``path``; a file that is there stays whole until the new one is complete.
+
+    Raises
+    ------
+    StorageError
+        If the folder does not exist, or the path is one.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise StorageError(f"cannot save to {target}: it is a folder; give the name of a file in it, such as model.smm")
+    if not target.parent.is_dir():
+        raise StorageError(f"cannot save to {target}: the folder {target.parent} does not exist; create it first")
+    members = {"state.json": json.dumps(state.values, indent=1, allow_nan=False).encode()}
+    members |= {f"arrays/{name}.npy": _array_bytes(array) for name, array in state.arrays.items()}
+    header = {
+        "format": _FORMAT,
+        "format_version": FORMAT_VERSION,
+        "package_version": package_version(),
+        "class": state.kind,
+        "digest": _digest(members | {"class": state.kind.encode()}),
+    }
+    members = {"header.json": json.dumps(header, indent=1).encode()} | members
+    write_beside(target, lambda file: _write_archive(file, members))
+
+
+def write_beside(target: Path, write: Callable[[Any], None]) -> None:
+    """Let ``write`` fill a new file beside ``target``, and rename it: a file that is there stays whole until then."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _mode(target))
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _mode(target: Path) -> int:
+    """Permissions of the file that is replaced, or of any new file."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _write_archive(file: Any, members: Mapping[str, bytes]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), content, zipfile.ZIP_DEFLATED)
+
+
+def read_state(path: str | os.PathLike[str]) -> State:
+    """Read what `write_state` wrote.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    StorageError
+        If the file is foreign, truncated, altered, or of a newer format.
+    """
+    source = Path(path)
+    content = source.read_bytes()
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+    except _DAMAGE as error:
+        raise StorageError(
+            f"{source} is no semimetric file, or it is truncated or damaged ({error}); restore it or save the model again"
+        ) from error
+    header = _header(source, members)
+    return _verified(source, header, members)
+
+
+def _header(source: Path, members: dict[str, bytes]) -> dict[str, Any]:
+    try:
+        header = json.loads(members.pop("header.json"))
+        format_name, format_version, kind = header["format"], int(header["format_version"]), header["class"]
+    except (KeyError, ValueError, TypeError) as error:
+        raise StorageError(f"{source} was not written by semimetric: it has no readable header.json; check the path") from error
+    if format_name != _FORMAT or not isinstance(kind, str):
+        raise StorageError(f"{source} has format {format_name!r}, not {_FORMAT!r}; check the path")
+    if format_version > FORMAT_VERSION:
+        raise StorageError(
+            f"{source} has format version {format_version}, written by semimetric {header.get('package_version')}; this "
+            f"is semimetric {package_version()}, which reads up to version {FORMAT_VERSION}: upgrade semimetric"
+        )
+    return header
+
+
+def _verified(source: Path, header: dict[str, Any], members: dict[str, bytes]) -> State:
+    if _digest(members | {"class": header["class"].encode()}) != header.get("digest"):
+        raise StorageError(f"{source} was altered after it was saved: its digest differs; restore it or save the model again")
+    values = json.loads(members.pop("state.json"))
+    arrays = {
+        name.removeprefix("arrays/").removesuffix(".npy"): np.load(io.BytesIO(content), allow_pickle=False)
+        for name, content in members.items()
+    }
+    return State(header["class"], values, arrays)

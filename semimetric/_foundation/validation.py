@@ -1,0 +1,236 @@
+"""Input checks that scikit-learn lacks: pairs, distances, tuples by index."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from sklearn.utils import check_array
+
+from .errors import InputError
+from .types import ArrayLike, Floats, Integers, Tuples
+
+__all__ = [
+    "check_alpha",
+    "check_choice",
+    "check_count",
+    "check_distances",
+    "check_items",
+    "check_judgements",
+    "check_n_jobs",
+    "check_same_length",
+    "check_shape",
+    "check_tuples",
+    "check_weights",
+]
+
+T = TypeVar("T", bound=Tuples)
+
+_NEW = "for new points, use model.semimetric_.paired(X, Y) of the fitted model"
+
+
+def check_items(
+    X: ArrayLike, *, name: str = "X", n_features: int | None = None, names: Sequence[str] = (), min_items: int = 1
+) -> Floats:
+    """Finite float64 matrix of shape (n_items, n_features), C-contiguous.
+
+    A frame must have the columns ``names`` in this order, where given; arrays have no names to compare.
+    """
+    try:
+        items = check_array(X, dtype=np.float64, order="C", ensure_min_samples=min_items, input_name=name)
+    except (TypeError, ValueError):
+        _check_numbers(X, name)
+        raise
+    check_shape(items, X, name=name, n_features=n_features, names=names)
+    return items
+
+
+def check_shape(
+    items: Floats, X: ArrayLike, *, name: str = "X", n_features: int | None = None, names: Sequence[str] = ()
+) -> None:
+    """The number of features of ``items``, and the columns of the frame ``X`` that they come from."""
+    if n_features is not None and items.shape[1] != n_features:
+        raise InputError(
+            f"{name} has {items.shape[1]} features, but {n_features} features are required; "
+            "give the same columns, in the same order, as in fit"
+        )
+    if names:
+        _check_names(getattr(X, "columns", ()), names, name)
+
+
+def _check_numbers(X: ArrayLike, name: str) -> None:
+    """Name the first column of a frame that holds something that is no number."""
+    for column in getattr(X, "columns", ()):
+        try:
+            np.asarray(X[column]).astype(np.float64)  # type: ignore[index, call-overload]
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"column {column!r} of {name} is not of numbers ({error}); if it holds categories, name it in "
+                "categorical_features=, or make its dtype category; else drop the column, or encode it in numbers"
+            ) from error
+
+
+def _check_names(given: Sequence[object], names: Sequence[str], name: str) -> None:
+    columns = tuple(given)
+    if not columns or columns == tuple(names) or not all(isinstance(c, str) for c in columns):
+        return
+    unknown = [c for c in columns if c not in names]
+    if unknown and list(names) == [f"x{k}" for k in range(len(names))]:  # fitted on an array
+        return
+    wrong = f"{unknown[0]!r} is not among them" if unknown else "their order differs"
+    raise InputError(
+        f"{name} has the columns {_listed(columns)}, but {_listed(names)} are required: {wrong}; "
+        f"give the columns of the fit in its order, {name}[list(d.feature_names)] for a distance d"
+    )
+
+
+def _listed(names: Sequence[object]) -> str:
+    return ", ".join(map(str, names[:8])) + (", ..." if len(names) > 8 else "")
+
+
+def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Floats, Floats]:
+    """As many rows of x and of y; with ``repeat`` a single row goes with each row of the other."""
+    if repeat and 1 in (len(x), len(y)):
+        x, y = (np.ascontiguousarray(side) for side in np.broadcast_arrays(x, y))
+    if len(x) != len(y):
+        raise InputError(f"X has {len(x)} rows and Y {len(y)}; the same number is required: use pairwise for all pairs")
+    return x, y
+
+
+def _check_index(index: ArrayLike, n_items: int, name: str) -> Integers:
+    """Integer tuples within range of the items."""
+    array = np.asarray(index)
+    if array.dtype.kind not in "iu":
+        raise InputError(
+            f"{name}s by index must be integers, but have dtype {array.dtype}; "
+            f"give row numbers of the items, or drop preprocessor= and give the points themselves; {_NEW}"
+        )
+    array = array.astype(np.int64, copy=False)
+    if array.size and (array.min() < 0 or array.max() >= n_items):
+        bad = np.flatnonzero((array < 0) | (array >= n_items))[0] // array.shape[1]
+        raise InputError(
+            f"{name} {bad} is {tuple(array[bad].tolist())}, but there are {n_items} items; "
+            f"row numbers must lie between 0 and {n_items - 1}"
+        )
+    return np.ascontiguousarray(array)
+
+
+def check_tuples(
+    tuples: ArrayLike,
+    kind: type[T],
+    preprocessor: ArrayLike | None = None,
+    *,
+    n_features: int | None = None,
+    names: Sequence[str] = (),
+    encode: Callable[..., Floats] | None = None,
+) -> T:
+    """Points (m, size, n_features), or row numbers (m, size) of the items ``preprocessor``, as `Pairs`, `Triplets`, ...
+
+    Points are viewed as items, so nothing is copied. ``names`` are those that a frame of items must have; ``encode`` turns a
+    table and its ``name`` into the matrix, for items that are not of numbers alone.
+    """
+    name, size = kind.__name__.lower()[:-1], kind.size
+    if preprocessor is not None:
+        index = np.asarray(tuples)
+        if index.ndim != 2 or index.shape[1] != size:
+            raise InputError(
+                f"{name}s have shape {index.shape}; with preprocessor= they must be row numbers (n_{name}s, {size}); {_NEW}"
+            )
+        if not len(index):
+            raise InputError(f"there are 0 {name}s; at least one is required")
+        if encode is not None:
+            items = encode(preprocessor, name="preprocessor")
+        else:
+            items = check_items(preprocessor, name="preprocessor", n_features=n_features, names=names)
+        return kind(items, _check_index(index, len(items), name))
+    try:
+        plain = np.float64 if encode is None else None if hasattr(tuples, "__array__") else object
+        points = np.asarray(tuples, dtype=plain)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{name}s cannot be read as numbers of shape (n_{name}s, {size}, n_features): give all {size} items of every "
+            f"{name} the same number of features, all numeric ({error})"
+        ) from error
+    if points.ndim != 3 or points.shape[1] != size:
+        raise InputError(
+            f"{name}s have shape {points.shape}, but (n_{name}s, {size}, n_features) is required; "
+            f"to give {name}s as row numbers, pass the items as preprocessor=X"
+        )
+    if not len(points):
+        raise InputError(f"there are 0 {name}s; at least one is required")
+    flat = points.reshape(-1, points.shape[2])
+    items = check_items(flat, name=f"{name}s", n_features=n_features) if encode is None else encode(flat, name=f"{name}s")
+    return kind(items, np.arange(len(items), dtype=np.int64).reshape(-1, size))
+
+
+def check_judgements(y: ArrayLike, n_pairs: int, *, both: bool = True) -> Floats:
+    """+1 (similar) or -1 (dissimilar), one a pair; some of either where ``both``."""
+    labels = np.asarray(y)
+    if labels.shape != (n_pairs,):
+        raise InputError(f"y has shape {labels.shape} for {n_pairs} pairs; one label a pair is required: +1 or -1")
+    found = np.unique(labels)
+    if not np.isin(found, (-1, 1)).all():
+        raise InputError(
+            f"y has the values {_listed(found.tolist())}; only +1 (similar) and -1 (dissimilar) are known: recode them; for "
+            "measured distances use DistanceRegressor"
+        )
+    if both and len(found) < 2:
+        raise InputError(
+            f"y has one class only, {int(found[0]):+d}; similar (+1) and dissimilar (-1) pairs are required: add some"
+        )
+    return labels.astype(np.float64)
+
+
+def check_distances(y: ArrayLike, n_pairs: int, *, minimum: float = 0.0) -> Floats:
+    """Finite distances >= ``minimum``, one a pair, not all equal to 0."""
+    distances = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", ensure_min_samples=0)
+    if distances.shape != (n_pairs,):
+        raise InputError(f"y has shape {distances.shape} for {n_pairs} pairs; one distance a pair is required")
+    if (distances < minimum).any():
+        bad = int(np.flatnonzero(distances < minimum)[0])
+        raise InputError(
+            f"y[{bad}] is {distances[bad]:g}; distances must be >= {minimum:g}. "
+            "If y is a similarity, turn it into a distance first; for a signed target use axioms=None"
+        )
+    if not np.any(distances):
+        raise InputError("all distances in y are 0; there is nothing to learn: give pairs that differ")
+    return distances
+
+
+def check_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
+    """Non-negative weights that sum to 1, uniform when None."""
+    if sample_weight is None:
+        return np.full(n, 1.0 / n)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,):
+        raise InputError(f"sample_weight has shape {weights.shape}; one weight for each of the {n} pairs is required")
+    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
+        raise InputError("sample_weight must be finite, non-negative and not all zero; correct or drop it")
+    return weights / weights.sum()
+
+
+def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
+    """Refuse a parameter that is none of ``choices``."""
+    if value not in choices:
+        raise InputError(f"{name}={value!r} is not known; use one of {', '.join(repr(c) for c in choices)}")
+
+
+def check_count(name: str, value: object, *, minimum: int = 1) -> int:
+    """An integer >= ``minimum``."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
+        raise InputError(f"{name}={value!r}: an integer >= {minimum} is required")
+    return int(value)
+
+
+def check_n_jobs(n_jobs: int | None) -> None:
+    """None, or an integer that is not 0."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
+        raise InputError(f"n_jobs={n_jobs!r}: a number of threads is required; give 1 or more, -1 for all cores, or None")
+
+
+def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
+    """A finite number >= 0 (> 0 if strict)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not np.isfinite(value):
+        raise InputError(f"{name}={value!r} must be a finite number")
+    if value < 0 or (strict and value == 0):
+        raise InputError(f"{name}={value!r} must be {'> 0' if strict else '>= 0'}")
+    return float(value)

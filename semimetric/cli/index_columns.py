@@ -1,0 +1,77 @@
+"""Columns of the items beside an index, for conditions on them.
+
+    columns.csv    every column of the table of items but its ids, a row an item, in the order of the index
+    columns.json   digests of columns.csv and of the index that it belongs to, and which columns are numbers
+
+Both are written beside the old ones and renamed, columns.json last: what does not belong together is refused.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._foundation.errors import StorageError
+from .._foundation.optional_imports import optional
+from .._foundation.storage import file_digest, write_beside
+from ..neighbors.storage import FILE
+from .numeric_tables import ItemTable, read_table
+
+__all__ = ["columns_of", "read_columns", "write_columns"]
+
+_TABLE, _FACTS = "columns.csv", "columns.json"
+
+
+def columns_of(items: ItemTable, id_column: str | None) -> dict[str, NDArray]:
+    """Columns of the file of ``items`` but its ids: float64, or text as it is written there, where missing cells are empty."""
+    frame = read_table(items.path, items.unused)
+    names = [name for name in frame.columns if name != id_column]
+    numbers = dict(zip(items.names, items.values.T, strict=True))
+    return {name: numbers[name] if name in numbers else _text(frame[name]) for name in names}
+
+
+def _text(column: object) -> NDArray:
+    cells = optional("pandas").Series(column)
+    return cells.astype(object).where(cells.notna(), "").astype(str).to_numpy(dtype=object)
+
+
+def write_columns(folder: str | os.PathLike[str], columns: Mapping[str, NDArray]) -> None:
+    """Write columns beside the index in ``folder``, after it."""
+    root = Path(folder)
+    content = optional("pandas").DataFrame(dict(columns)).to_csv(index=False, lineterminator="\n").encode()
+    kinds = {name: "number" if cells.dtype.kind == "f" else "text" for name, cells in columns.items()}
+    write_beside(root / _TABLE, lambda file: file.write(content))
+    facts = {_TABLE: file_digest(root / _TABLE), FILE: file_digest(root / FILE), "kinds": kinds}
+    write_beside(root / _FACTS, lambda file: file.write(json.dumps(facts, indent=1).encode()))
+
+
+def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray]:
+    """What `write_columns` wrote.
+
+    Raises
+    ------
+    StorageError
+        If there are no columns, they were altered, or the index was saved again after them.
+    """
+    root = Path(folder)
+    if not (root / _FACTS).is_file() or not (root / _TABLE).is_file():
+        raise StorageError(f"{root} has no columns for --where; build it with semimetric index, which keeps those of the items")
+    try:
+        facts = json.loads((root / _FACTS).read_bytes())
+        table, index, kinds = facts[_TABLE], facts[FILE], dict(facts["kinds"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StorageError(f"{root / _FACTS} is damaged ({error}); restore it or run semimetric index again") from error
+    if file_digest(root / _TABLE) != table:
+        raise StorageError(f"{root / _TABLE} was altered after it was saved; restore it or run semimetric index again")
+    if file_digest(root / FILE) != index:
+        raise StorageError(f"the index {root} was saved again after its {_TABLE}; run semimetric index again to use --where")
+    frame = optional("pandas").read_csv(root / _TABLE, dtype=str, na_filter=False, skip_blank_lines=False)
+    return {
+        name: np.array([float(cell or "nan") for cell in frame[name]])
+        if kind == "number"
+        else frame[name].to_numpy(dtype=object)
+        for name, kind in kinds.items()
+    }

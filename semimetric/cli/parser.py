@@ -1,0 +1,329 @@
+"""The command line: parse, run one command, print its answer.
+
+Exit codes: 0 done, 1 the data or the model cannot be used (one sentence on standard error), 2 wrong usage, 130 Ctrl-C.
+"""
+
+import argparse
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from .._foundation.errors import SemimetricError
+from .._foundation.storage import package_version
+from .demo import Sizes
+from .label_commands import LABEL_SETTINGS, run_fit_labels, run_neighbors
+from .pair_commands import Answer, run_demo, run_distance, run_fit, run_info, run_plot
+from .search_commands import run_index, run_query
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str or None
+        Arguments; those of the process by default.
+    """
+    arguments = _parser().parse_args(argv)
+    getattr(arguments, "check", lambda _: None)(arguments)
+    try:
+        with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):  # --n-jobs has the threads
+            warnings.showwarning = _show_once()  # type: ignore[assignment]
+            answer: Answer = arguments.command(arguments)
+        print(json.dumps(_plain(answer.values), allow_nan=False) if arguments.json else answer.text, flush=True)
+    except BrokenPipeError:  # the reader, such as head, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (SemimetricError, OSError, ValueError, MemoryError) as error:
+        return _fail(_sentence(error), 1)
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+    return 0
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"semimetric: {message}", file=sys.stderr)
+    return code
+
+
+def _sentence(error: BaseException) -> str:
+    """The first line of what an error says."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _show_once() -> Callable[..., None]:
+    """Print each warning on standard error, the same one once."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: object) -> None:
+        text = " ".join(str(message).split())
+        if text not in said:
+            print(f"semimetric: {text}", file=sys.stderr)
+        said.add(text)
+
+    return show
+
+
+def _plain(value: Any) -> Any:
+    """``value`` of lists, dicts and JSON's scalars; what is not finite is null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="semimetric", description="Learn distances from pairs, and use them.",
+        epilog="Begin with: semimetric demo. Each command has its own help: semimetric fit --help.",
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"semimetric {package_version()}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for add in (_add_demo, _add_fit, _add_distance, _add_index, _add_query, _add_neighbors, _add_info, _add_plot):
+        add(commands)
+    return parser
+
+
+def _add(commands: Any, name: str, run: Callable[..., Answer], about: str, example: str) -> argparse.ArgumentParser:
+    """A command with its help, its example and ``--json``."""
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=about, description=f"{about[0].upper()}{about[1:]}.", epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    command.set_defaults(command=run)
+    command.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    return command
+
+
+def _add_demo(commands: Any) -> None:
+    about = "learn the Earth Mover's Distance between images of digits, in about a minute"
+    command = _add(commands, "demo", run_demo, about, "semimetric demo --output digits")
+    command.add_argument("--output", default="semimetric-demo", metavar="NAME", help="files are NAME.smm, .png and .csv")
+    sizes = Sizes()
+    for name, about in (
+        ("train_images", "images to learn from"),
+        ("train_pairs", "pairs of them whose exact distance is computed"),
+        ("test_pairs", "pairs of other images to check on"),
+        ("queries", "searches among the other images"),
+    ):
+        flag = f"--{name.replace('_', '-')}"
+        command.add_argument(flag, type=_count, default=getattr(sizes, name), metavar="N", help=f"{about} (%(default)s)")
+    _add_run(command, n_jobs=2)
+
+
+class _Given(argparse.Action):
+    """Store a value, and in ``given`` that it was there."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None) -> None:
+        setattr(namespace, self.dest, values)
+        namespace.given = {**getattr(namespace, "given", {}), self.dest: option_string}
+
+
+def _add_fit(commands: Any) -> None:
+    about = "learn a distance from a table of items and a table of pairs with measured distances, or from classes"
+    example = (
+        "semimetric fit items.csv pairs.csv --id name --target distance --output model.smm\n"
+        "  semimetric fit table.csv --label species --output model.smm"
+    )
+    command = _add(commands, "fit", run_fit, about, example)
+    command.set_defaults(given={}, check=partial(_check_fit, command))
+    items = "CSV or Parquet: a row an item, numeric columns are features; with --label, columns of text are categories"
+    command.add_argument("items", metavar="ITEMS", help=items)
+    pairs = "CSV or Parquet: two columns that name items, one with distances; none with --label"
+    command.add_argument("pairs", metavar="PAIRS", nargs="?", help=pairs)
+    command.add_argument("--output", metavar="MODEL", help="file for the model (with --label: model.smm)")
+    command.add_argument("--label", metavar="COLUMN", help="learn from the classes in this column of ITEMS, without pairs")
+    missing = "with --label: refuse empty cells, or make them a level of their own (error)"
+    command.add_argument("--missing", choices=("error", "level"), default="error", action=_Given, help=missing)
+    command.add_argument(
+        "--target", default="distance", metavar="COLUMN", action=_Given, help="measured distances (%(default)s)"
+    )
+    _add_names(command)
+    share = "share of the items that check the model, before it learns from all; 0 for no check (%(default)s)"
+    command.add_argument("--held-out", type=_share, default=0.2, metavar="SHARE", help=share)
+    _add_model(command.add_argument_group("the model (as in DistanceRegressor; with --label, in LargeMarginLearner)"))
+    _add_run(command)
+    _add_cluster(command)
+
+
+def _check_fit(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Which of the two kinds of learning is meant; options of the other kind are wrong usage."""
+    if arguments.label is None:
+        missing = [name for name, given in (("PAIRS", arguments.pairs), ("--output", arguments.output)) if given is None]
+        if missing:
+            command.error(
+                f"the following arguments are required: {', '.join(missing)} (or --label COLUMN to learn from classes)"
+            )
+        if "missing" in arguments.given:
+            command.error("--missing goes with --label only; fill in the empty cells, or drop the rows")
+        return
+    arguments.command = run_fit_labels
+    wrong = [option for name, option in arguments.given.items() if name not in (*LABEL_SETTINGS, "missing")]
+    wrong += [f"--{name}" for name in ("scheduler", "workers") if getattr(arguments, name) is not None]
+    if arguments.pairs is not None:
+        wrong.insert(0, f"PAIRS ({arguments.pairs})")
+    if wrong:
+        command.error(f"--label learns from the classes of one table and takes no {', '.join(wrong)}; leave out one of the two")
+    if arguments.axioms in ("premetric", "none"):
+        command.error(f"--axioms {arguments.axioms} does not go with --label; use semimetric or metric")
+
+
+def _add_model(group: Any) -> None:
+    add = partial(group.add_argument, action=_Given)
+    add("--tables", choices=("full", "warped"), default="full", help="warped: a metric, with fewer weights")
+    add("--n-knots", type=_auto(int), default="auto", metavar="N", help="knots a feature, or auto (auto)")
+    groups = "singles, pairs, auto, or groups of columns joined by commas: --groups lat,lon depth (singles)"
+    add("--groups", nargs="+", default=["singles"], metavar="GROUP", help=groups)
+    directions = "none, pca, even, even:COLUMN,COLUMN, or histogram:FILE with a row of coordinates a bin (none); with --label "
+    directions += "none, pca, lda, nca, discriminant or auto (auto)"
+    add("--directions", default="none", metavar="KIND", help=directions)
+    add("--axioms", choices=("semimetric", "metric", "quasimetric", "premetric", "none"), default="semimetric")
+    add("--loss", choices=("squared", "absolute", "huber"), default="squared")
+    penalties = ("auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso")
+    add("--penalty", choices=penalties, default="auto")
+    add("--alpha", type=_auto(float), default="auto", metavar="A", help="strength of the penalty, or auto (auto)")
+    outside = "beyond the range of the items, go on at the mean slope, or clip"
+    add("--outside", choices=("extend", "clip"), default="extend", help=outside)
+    add("--link", choices=("identity", "sqrt"), default="identity", help="sqrt: learn the squared distance")
+    relative = "divide errors by the distance, or by FLOOR mean distances where that is larger (0.1)"
+    add("--relative", nargs="?", type=float, const=True, default=False, metavar="FLOOR", help=relative)
+
+
+def _add_distance(commands: Any) -> None:
+    about = "print distances between items: all, or those of a table of pairs"
+    command = _add(commands, "distance", run_distance, about, "semimetric distance model.smm items.csv --id name")
+    command.add_argument("model", metavar="MODEL")
+    command.add_argument("items", metavar="ITEMS", help="CSV or Parquet with the features of the model")
+    command.add_argument("other", metavar="OTHER", nargs="?", help="measure from ITEMS to these instead of among ITEMS")
+    command.add_argument("--pairs", metavar="FILE", help="only the pairs of this table")
+    command.add_argument("--output", metavar="FILE", help="write a .csv or .parquet table instead of printing CSV")
+    _add_names(command)
+    command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 is all (1)")
+
+
+def _add_index(commands: Any) -> None:
+    about = "build an index of a table of items, which query searches for nearest neighbours"
+    command = _add(commands, "index", run_index, about, "semimetric index model.smm items.csv --id name -o items.index")
+    command.add_argument("model", metavar="MODEL")
+    command.add_argument("items", metavar="ITEMS", help="CSV or Parquet with the features of the model; all columns are kept")
+    command.add_argument("-o", "--output", required=True, metavar="INDEX", help="folder for the index; a new one or an index")
+    _add_id(command)
+    command.add_argument("--shards", type=_positive, metavar="N", help="a sharded index of N parts (one a worker of a cluster)")
+    command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 is all (1)")
+    _add_cluster(command)
+
+
+def _add_query(commands: Any) -> None:
+    about = "find the nearest items of an index for every row of a table"
+    example = "semimetric query items.index queries.csv -k 5 --id name --where 'price < 20 and colour == \"red\"'"
+    command = _add(commands, "query", run_query, about, example)
+    command.add_argument("index", metavar="INDEX", help="folder that semimetric index wrote")
+    command.add_argument("queries", metavar="QUERIES", help="CSV or Parquet with the features of the model")
+    command.add_argument("-k", type=_positive, default=10, metavar="K", help="neighbours of each query (%(default)s)")
+    _add_id(command)
+    algorithms = ("exact", "approximate", "brute")
+    command.add_argument("--algorithm", choices=algorithms, help="approximate is faster and misses some (exact)")
+    where = (
+        "answer only items of which this holds: comparisons of columns with numbers or quoted text by ==, !=, <, <=, >, >=, "
+        "joined by and; column names with spaces in backticks"
+    )
+    command.add_argument("--where", metavar="CONDITION", help=where)
+    command.add_argument("--output", metavar="FILE", help="write a .csv or .parquet table instead of printing CSV")
+    command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 is all (1)")
+    _add_cluster(command)
+
+
+def _add_neighbors(commands: Any) -> None:
+    about = "print the nearest items of every row of a table, and why they are near"
+    example = "semimetric neighbors model.smm row.csv --items table.csv --label species --explain"
+    command = _add(commands, "neighbors", run_neighbors, about, example)
+    command.add_argument("model", metavar="MODEL_OR_INDEX", help="what semimetric fit or semimetric index wrote")
+    command.add_argument("rows", metavar="ROWS", help="CSV or Parquet with the features of the model")
+    command.add_argument("--items", metavar="TABLE", help="the items to search, for a model; an index has its own")
+    command.add_argument("-k", type=_positive, default=3, metavar="K", help="neighbours of each row (%(default)s)")
+    _add_id(command)
+    command.add_argument("--label", metavar="COLUMN", help="column of the items to print beside their names, such as a class")
+    command.add_argument("--explain", action="store_true", help="the largest terms of each distance")
+
+
+def _add_info(commands: Any) -> None:
+    about = "say what a model is: what it guarantees, its terms and ranges"
+    _add(commands, "info", run_info, about, "semimetric info model.smm").add_argument("model", metavar="MODEL")
+
+
+def _add_plot(commands: Any) -> None:
+    about = "draw a feature's table, the distance around an item, or where a pair's distance comes from"
+    example = "semimetric plot model.smm items.csv --around 0 --features height weight --output around.png"
+    command = _add(commands, "plot", run_plot, about, example)
+    command.add_argument("model", metavar="MODEL")
+    command.add_argument("items", metavar="ITEMS", nargs="?", help="table of items, for --around and --pair")
+    what = command.add_mutually_exclusive_group(required=True)
+    what.add_argument("--term", metavar="NAME", help="heat map of this term; semimetric info lists them")
+    what.add_argument("--around", metavar="ROW", help="distances from this item, over two features or one")
+    what.add_argument("--pair", nargs=2, metavar="ROW", help="terms of the distance between these two items")
+    command.add_argument("--features", nargs="+", metavar="NAME", help="for --around: two, or one for a line (the first two)")
+    _add_id(command)
+    command.add_argument("--output", required=True, metavar="FILE", help="picture, such as plot.png")
+
+
+def _add_id(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--id", metavar="COLUMN", help="column that names the items; by default rows are numbered from 0")
+
+
+def _add_names(command: argparse.ArgumentParser) -> None:
+    _add_id(command)
+    command.add_argument("--left", default="left", metavar="COLUMN", action=_Given, help="first item of a pair (%(default)s)")
+    command.add_argument(
+        "--right", default="right", metavar="COLUMN", action=_Given, help="second item of a pair (%(default)s)"
+    )
+
+
+def _add_run(command: argparse.ArgumentParser, n_jobs: int | None = None) -> None:
+    command.add_argument("--n-jobs", type=int, default=n_jobs, metavar="N", help=f"threads; -1 is all ({n_jobs or 1})")
+    command.add_argument("--random-state", type=int, default=0, metavar="SEED", help="(%(default)s)")
+
+
+def _add_cluster(command: argparse.ArgumentParser) -> None:
+    where = command.add_mutually_exclusive_group()
+    where.add_argument("--scheduler", metavar="ADDRESS", help="work on the Dask cluster of this scheduler")
+    where.add_argument("--workers", type=_positive, metavar="N", help="work in N processes of this machine, by Dask")
+
+
+def _auto(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    def number(text: str) -> Any:
+        return text if text == "auto" else kind(text)
+
+    number.__name__ = f"{kind.__name__} or auto"
+    return number
+
+
+def _count(text: str) -> int:
+    if int(text) < 2:
+        raise argparse.ArgumentTypeError(f"{text} must be at least 2")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} must be at least 1")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    if not 0 <= float(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} must be at least 0 and less than 1")
+    return float(text)

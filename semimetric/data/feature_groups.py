@@ -1,0 +1,150 @@
+"""Groups of features that are modelled jointly, by name, by number or by column."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeAlias
+
+import numpy as np
+
+from .._foundation.errors import InputError
+from .._foundation.validation import check_alpha, check_choice, check_count
+
+__all__ = ["AutoGroups", "Groups", "JointGroups", "automatic", "resolve_groups"]
+
+
+@dataclass(frozen=True)
+class AutoGroups:
+    """The budget of ``groups="auto"``, which finds pairs of features that are worth a joint table beside the single features.
+
+    Parameters
+    ----------
+    max_groups : int or None, default None
+        Pairs at most; None is the number of features, 10 at most.
+    max_columns : int, default 3000
+        Weights at most of all joint tables: a pair with c knots each has (c⁴ - c²) / 2, twice that without symmetry.
+    max_candidates : int, default 1000
+        Pairs that are scored at most. Of more features than that allows those with the largest shares of the distance are
+        paired; the others stay single.
+
+    Raises
+    ------
+    InputError
+        If a number is no whole number of at least 1.
+
+    Examples
+    --------
+    >>> AutoGroups(max_groups=2)
+    AutoGroups(max_groups=2, max_columns=3000, max_candidates=1000)
+    """
+
+    max_groups: int | None = None
+    max_columns: int = 3_000
+    max_candidates: int = 1_000
+
+    def __post_init__(self) -> None:
+        for name in ("max_groups", "max_columns", "max_candidates"):
+            if getattr(self, name) is not None or name != "max_groups":
+                check_count(name, getattr(self, name))
+
+
+@dataclass(frozen=True)
+class JointGroups:
+    """Every feature by itself and, beside these, groups with joint tables: what ``groups="auto"`` comes to.
+
+    Parameters
+    ----------
+    groups : tuple of tuples of int or str
+        Features by number or by name.
+    n_knots : int or None, default None
+        Knots of a feature in such a group; None is as many as it has otherwise.
+    share : float, default 1.0
+        Every penalty counts this much on the joint tables: those called "auto" shrink them towards what is not joint.
+
+    Raises
+    ------
+    InputError
+        If n_knots is less than 2, or share is no number > 0.
+
+    Examples
+    --------
+    >>> resolve_groups(JointGroups(((1, 2),)), 3)
+    ((0,), (1,), (2,), (1, 2))
+    """
+
+    groups: tuple[tuple[int | str, ...], ...]
+    n_knots: int | None = None
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.n_knots is not None:
+            check_count("n_knots", self.n_knots, minimum=2)
+        check_alpha("share", self.share, strict=True)
+
+
+Groups: TypeAlias = str | AutoGroups | JointGroups | Sequence[Sequence[int | str]]
+
+
+def automatic(groups: object) -> AutoGroups | None:
+    """The budget, if groups are to be found."""
+    if isinstance(groups, str) and groups == "auto":
+        return AutoGroups()
+    return groups if isinstance(groups, AutoGroups) else None
+
+
+def resolve_groups(
+    groups: Groups | Iterable[Sequence[int | str]], n_features: int, names: Sequence[str] = (), *, parameter: str = "groups"
+) -> tuple[tuple[int, ...], ...]:
+    """``"singles"``, ``"pairs"`` or given tuples of features, by number or by one of ``names``, checked; ``parameter``
+    is what a caller was given them as.
+
+    Raises
+    ------
+    InputError
+        If a group is empty, is none, repeats a feature or another group, or names a feature that is not there; or if groups
+        are to be found, where nothing is learned from.
+    """
+    if automatic(groups) is not None:
+        raise InputError(
+            f"groups={groups!r} finds pairs of features on held-out comparisons or measured distances, of which there are none "
+            'here; give "singles", "pairs" or tuples of features'
+        )
+    if isinstance(groups, str):
+        check_choice("groups", groups, ("singles", "pairs"))
+        size = 1 if groups == "singles" or n_features == 1 else 2
+        return tuple(combinations(range(n_features), size))
+    if isinstance(groups, JointGroups):
+        groups = (*((f,) for f in range(n_features)), *groups.groups)
+    if not isinstance(groups, Iterable):
+        raise InputError(f"groups={groups!r} is no list of groups; tuples of features are required, or 'singles' or 'pairs'")
+    resolved = tuple(_group(group, names, parameter) for group in groups)  # type: ignore[union-attr]
+    if not resolved:
+        raise InputError(f"{parameter} is empty; name at least one group of features")
+    for group in resolved:
+        if not group or len(set(group)) < len(group):
+            raise InputError(f"group {group} must name at least one feature, and each once")
+        if min(group) < 0 or max(group) >= n_features:
+            raise InputError(f"group {group} names a feature outside 0 to {n_features - 1}; correct {parameter}=")
+    if len({frozenset(g) for g in resolved}) < len(resolved):
+        raise InputError(f"{parameter} repeats a set of features; give each group once")
+    return resolved
+
+
+def _group(group: object, names: Sequence[str], parameter: str) -> tuple[int, ...]:
+    """Numbers of the features of a group."""
+    if isinstance(group, str) or not isinstance(group, Iterable):
+        raise InputError(
+            f"{parameter}= holds {group!r}, which is no group; groups are tuples of features, by number or by column name of a "
+            f"frame: write ({group!r},) for a group of one, or a tuple of several"
+        )
+    return tuple(_feature(f, names, parameter) for f in group)
+
+
+def _feature(feature: object, names: Sequence[str], parameter: str) -> int:
+    if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool):
+        return int(feature)
+    if isinstance(feature, str) and feature in names:
+        return list(names).index(feature)
+    known = ", ".join(map(str, names[:8])) + (", ..." if len(names) > 8 else "")
+    column = f", or one of the columns {known}" if known else ""
+    raise InputError(f"{parameter}= names the feature {feature!r}; a number is required{column}: correct it")

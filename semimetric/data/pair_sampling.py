@@ -1,0 +1,116 @@
+"""Which pairs to learn from, and which to hold out: sampling and splitting, always seeded."""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.neighbors import NearestNeighbors
+
+from .._foundation.errors import InputError
+from .._foundation.types import Floats, Integers, Tuples
+
+__all__ = ["item_disjoint_splits", "sample_pairs"]
+
+_FEW_COMPONENTS = 30
+
+
+def _identities(pairs: Tuples) -> NDArray[np.int64]:
+    """The same number for equal items, in the shape of the index: tuples given as points may repeat an item."""
+    used, inverse = np.unique(pairs.index, return_inverse=True)
+    items = np.nan_to_num(pairs.items[used], nan=np.inf)  # missing values are equal to one another
+    _, same = np.unique(items, axis=0, return_inverse=True)
+    return same.ravel()[inverse.reshape(pairs.index.shape)]
+
+
+def item_disjoint_splits(
+    pairs: Tuples, *, n_splits: int, random_state: int | None, held_out: float = 0.3
+) -> Iterator[tuple[Integers, Integers]]:
+    """Rows to train on and rows to validate on, such that no item is in a pair (or longer tuple) of both.
+
+    Where the pairs fall into many components that share no item, whole components are held out and no pair is lost;
+    otherwise a share of the items is held out, and pairs with one item on each side are left out.
+
+    Parameters
+    ----------
+    pairs : Tuples
+    n_splits : int
+    random_state : int or None
+    held_out : float
+        Share of the components or items that validate.
+
+    Raises
+    ------
+    InputError
+        If a split leaves fewer than two pairs on one side.
+    """
+    identity = _identities(pairs)
+    n_items = int(identity.max()) + 1
+    edges = np.concatenate([identity[:, [0, k]] for k in range(1, identity.shape[1])])
+    graph = sparse.coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(n_items, n_items))
+    n_components, component = connected_components(graph, directed=False)
+    unit = component if n_components >= _FEW_COMPONENTS else np.arange(n_items)
+    rng = np.random.default_rng(random_state)
+    for _ in range(n_splits):
+        n_units = int(unit.max()) + 1
+        out = np.zeros(n_units, dtype=bool)
+        out[rng.permutation(n_units)[: max(1, round(held_out * n_units))]] = True
+        sides = out[unit][identity].sum(axis=1)
+        train, test = np.flatnonzero(sides == 0), np.flatnonzero(sides == identity.shape[1])
+        if min(len(train), len(test)) < 2:
+            raise InputError(
+                f"{len(pairs)} pairs over {n_items} different items are too few to hold some out (a split left "
+                f'{len(train)} and {len(test)}); give more pairs, or set n_knots= and alpha= instead of "auto"'
+            )
+        yield train, test
+
+
+def sample_pairs(
+    items: Floats, n_pairs: int, *, near: float = 0.25, n_neighbors: int = 30, random_state: int | None = None
+) -> Integers:
+    """Distinct pairs of different rows, shape (n_pairs, 2): random ones, and near ones, so that small distances are learned
+    too. All pairs, if there are no more than n_pairs.
+
+    Parameters
+    ----------
+    items : ndarray of shape (n_items, n_features)
+    n_pairs : int
+    near : float
+        Share of the pairs drawn from the ``n_neighbors`` nearest in Euclidean distance of standardised features.
+    random_state : int or None
+    """
+    n = len(items)
+    if n < 2:
+        raise InputError("at least two items are required to draw pairs")
+    rng = np.random.default_rng(random_state)
+    n_all, seen = n * (n - 1) // 2, set[tuple[int, int]]()
+    while missing := min(n_pairs, n_all) - len(seen):
+        n_near = round(near * missing)
+        drawn = [_near_pairs(items, n_near, n_neighbors, rng), rng.integers(0, n, (2 * (missing - n_near) + 16, 2))]
+        if seen and n_all <= 4 * n_pairs:  # the last ones are hard to hit
+            drawn.append(rng.permutation(list(combinations(range(n), 2))))
+        _add_pairs(seen, np.concatenate(drawn), n_pairs)
+        near /= 2  # the near ones may be drawn all
+    pairs = np.array(sorted(seen), dtype=np.int64).reshape(-1, 2)
+    return rng.permuted(rng.permutation(pairs), axis=1)
+
+
+def _add_pairs(seen: set[tuple[int, int]], drawn: Integers, n_pairs: int) -> None:
+    for i, j in drawn.tolist():
+        if i != j and len(seen) < n_pairs:
+            seen.add((min(i, j), max(i, j)))
+
+
+def _near_pairs(items: Floats, n: int, n_neighbors: int, rng: np.random.Generator) -> Integers:
+    if not n:
+        return np.empty((0, 2), np.int64)
+    spread = items.std(axis=0)
+    scaled = items[:, spread > 0] / spread[spread > 0]
+    if not scaled.shape[1]:
+        return np.empty((0, 2), np.int64)
+    k = min(n_neighbors, len(items) - 1)
+    neighbours = NearestNeighbors(n_neighbors=k + 1).fit(scaled).kneighbors(return_distance=False, X=scaled)
+    left = rng.integers(0, len(items), n)
+    return np.column_stack([left, neighbours[left, rng.integers(1, k + 1, n)]]).astype(np.int64)

@@ -1,0 +1,136 @@
+"""Known distances that join a learned one as columns of their own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._foundation.errors import InputError, StorageError
+from .._foundation.threads import blocks
+from .._foundation.types import Floats, Value, freeze
+from ..data.schema import Schema
+from .callables import DistanceFunction
+
+__all__ = ["BaseDistance", "base_functions"]
+
+_CALLS = 1 << 16  # pairs a call
+
+
+@dataclass(frozen=True, eq=False)
+class BaseDistance(Value):
+    """A known distance D that joins the sum as ``weight D^power``, weight >= 0.
+
+    Parameters
+    ----------
+    function : DistanceFunction
+    weight : float
+    name : str
+    probe : ndarray of shape (k, 2, n_features)
+    values : ndarray of shape (k,)
+        D on the probe: stored with a model, so that the callable that is given again at load can be checked.
+    power : int
+        2 for the square-root link, else 1.
+    """
+
+    function: DistanceFunction
+    weight: float
+    name: str
+    probe: Floats
+    values: Floats
+    power: int = 1
+
+    def __post_init__(self) -> None:
+        freeze(self, "probe", "values")
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether D(y, x) is D(x, y) on the probe, or the weight is 0."""
+        return self._gives(self.probe[:, 1], self.probe[:, 0], self.values)
+
+    @cached_property
+    def zero_on_diagonal(self) -> bool:
+        """Whether D(x, x) is 0 for the items of the probe, or the weight is 0."""
+        items = self.probe.reshape(-1, self.probe.shape[2])
+        return self._gives(items, items, np.zeros(len(items)))
+
+    def _gives(self, x: Floats, y: Floats, want: Floats) -> bool:
+        if self.weight == 0:
+            return True
+        try:
+            return bool(np.allclose(self.function(x, y), want, rtol=1e-9, atol=1e-12))
+        except Exception:  # a user's code that refuses the question has not shown it
+            return False
+
+    def paired(self, x: Floats, y: Floats) -> Floats:
+        """The term of the rows of x and the same rows of y, shape (n,).
+
+        Raises
+        ------
+        InputError
+            If the callable gives another number of values, or one that is no finite number >= 0: the error shows the vectors.
+        """
+        values = self.function(x, y)
+        if values.shape != (len(x),):
+            raise InputError(
+                f"base distance {self.name!r} returned shape {values.shape} for {len(x)} pairs; one number a pair is "
+                "required: correct the function"
+            )
+        bad = np.flatnonzero(~((values >= 0) & (values < np.inf)))
+        if len(bad):
+            left, right = (np.array2string(v[bad[0]], precision=6, threshold=8) for v in (x, y))
+            raise InputError(
+                f"base distance {self.name!r} returned {values[bad[0]]} for {left} and {right}; a finite number >= 0 is "
+                "required: correct the function, or leave such items out"
+            )
+        return self.weight * values**self.power
+
+    def add_pairwise(self, x: Floats, y: Floats, out: Floats) -> None:
+        """out[i, j] += the term of x_i and y_j, a block of rows at a time."""
+        for block in blocks(len(x), max(1, _CALLS // max(len(y), 1))):
+            part = x[block]
+            out[block] += self.paired(np.repeat(part, len(y), axis=0), np.tile(y, (len(part), 1))).reshape(len(part), len(y))
+
+    def state(self) -> dict[str, Any]:
+        """What JSON can hold of it."""
+        return {"name": self.name, "weight": self.weight, "batch": self.function.batch, "power": self.power}
+
+    @classmethod
+    def read(
+        cls, state: Mapping[str, Any], function: Any, probe: Floats, values: Floats, schema: Schema | None = None
+    ) -> "BaseDistance":
+        """The base distance of `state`, with its callable given again; it sees what ``schema`` decodes.
+
+        Raises
+        ------
+        StorageError
+            If the callable does not give the stored values.
+        """
+        if not callable(function):
+            raise StorageError(f"base distance {state['name']!r} must be callable, not {function!r}; give the function itself")
+        wrapped = DistanceFunction(function, state["batch"], schema=schema)
+        got = wrapped(probe[:, 0], probe[:, 1])
+        if got.shape != values.shape or not np.allclose(got, values, rtol=1e-9, atol=1e-12):
+            raise StorageError(
+                f"the callable given for {state['name']!r} does not give the values that it gave when the model was saved; "
+                "give the same function, of the same version"
+            )
+        return cls(wrapped, state["weight"], state["name"], probe, values, state["power"])
+
+
+def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> tuple[DistanceFunction, ...]:
+    """What ``base_distances=`` means: functions that were tried on a few of the items, and see what ``schema`` decodes.
+
+    Raises
+    ------
+    InputError
+        If it is no sequence of callables, or one of them fails.
+    """
+    if callable(given) or not isinstance(given, Sequence):
+        raise InputError(f"base_distances={given!r} must be a sequence of callables; give a list, such as [{_called(given)}]")
+    return tuple(DistanceFunction.detect(f, items, name=f"base_distances[{k}]", schema=schema) for k, f in enumerate(given))
+
+
+def _called(function: Any) -> str:
+    return getattr(function, "__name__", "function")

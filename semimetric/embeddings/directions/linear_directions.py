@@ -1,0 +1,321 @@
+"""Directions: features appended to the raw ones before the grid (THEORY, section 2).
+
+    features(x) = [x, M x],          M of shape (n_directions, n_features)
+    features(x) = [x, M phi(x)],     phi the cells of a grid that x has risen through: directions that bend at its knots
+
+They let sums over single features see combinations of features, and keep every axiom as long as the raw features stay.
+Anything fitted with a linear map ``components_`` serves: `EvenDirections`, `HistogramFeatures`, scikit-learn's PCA.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm, qmc
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.decomposition import PCA
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats, Value, freeze
+from ..._foundation.validation import check_items
+from ..._kernels.linear import linear_map
+from ...data.grid import Grid
+from ..pairs.monotone_scales import WarpedEmbedding
+
+__all__ = ["Directions", "EvenDirections", "LinearFeatures", "fit_directions", "half_sphere"]
+
+
+@dataclass(frozen=True, eq=False)
+class Directions(Value):
+    """A fitted map and the names of its features; its matrix is read-only.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_directions, n_features), or (n_directions, cells of all features) with ``bends``
+    names : tuple of str
+    bends : tuple of ndarray
+        Knots of every raw feature, for directions that are linear in every cell and constant outside.
+    """
+
+    matrix: Floats
+    names: tuple[str, ...]
+    bends: tuple[Floats, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze(self, "matrix")
+        object.__setattr__(self, "bends", tuple(map(_read_only, self.bends)))
+
+    @cached_property
+    def _scales(self) -> WarpedEmbedding | None:
+        return WarpedEmbedding(Grid(self.bends)) if self.bends else None
+
+    @property
+    def n_features(self) -> int:
+        """Number of raw features."""
+        return len(self.bends) or self.matrix.shape[1]
+
+    def same_as(self, other: "Directions") -> bool:
+        """Whether the map is the same to the bit, whatever its names."""
+        bends = len(self.bends) == len(other.bends) and all(map(np.array_equal, self.bends, other.bends))
+        return bends and np.array_equal(self.matrix, other.matrix)
+
+    def append(self, X: Floats) -> Floats:
+        """[X, X Mᵀ], shape (n, n_features + n_directions); a row has the same bits whatever the other rows are."""
+        if X.shape != (len(X), self.n_features):
+            raise InputError(f"X has shape {X.shape}; (n_items, {self.n_features}) is required")
+        mapped, gone = np.empty((len(X), len(self.matrix))), np.isnan(X)
+        given = np.where(gone, 0.0, X) if gone.any() else X
+        cells = given if self._scales is None else self._scales.thermometer(given)
+        linear_map(np.ascontiguousarray(cells), np.array(self.matrix.T, order="C"), mapped)
+        if given is not X:  # a direction is missing where a feature that it uses is
+            mapped[gone @ self.uses.T] = np.nan
+        return np.hstack([X, mapped])
+
+    @cached_property
+    def uses(self) -> NDArray[np.bool_]:
+        """Whether each direction depends on each raw feature, shape (n_directions, n_features)."""
+        if not self.bends:
+            return self.matrix != 0
+        starts = np.concatenate([[0], np.cumsum([len(k) - 1 for k in self.bends])])
+        parts = [(self.matrix[:, a:b] != 0).any(axis=1) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        return np.column_stack(parts)
+
+
+def _read_only(array: Floats) -> Floats:
+    copy = np.array(array, dtype=np.float64)
+    copy.setflags(write=False)
+    return copy
+
+
+def fit_directions(
+    directions: Any,
+    X: Floats,
+    *,
+    names: Sequence[str],
+    random_state: int | None = None,
+    usable: NDArray[np.bool_] | None = None,
+) -> Directions | None:
+    """What ``directions=`` means for the items X.
+
+    Parameters
+    ----------
+    directions : None, "pca", array of shape (n_directions, n_features), transformer, list of transformers, or Directions
+        A transformer is cloned and fitted unless it is fitted already; its ``components_`` is the map.
+    X : ndarray of shape (n_items, n_features)
+    names : sequence of str
+        Names of the raw features.
+    random_state : int or None
+        For the PCA.
+    usable : ndarray of bool of shape (n_features,) or None
+        The features that directions may combine, all by default; others have the coefficient 0. Transformers are fitted on
+        these alone, and on the rows where none of them is missing.
+
+    Raises
+    ------
+    InputError
+        If the map uses another feature than it may, has the wrong shape, holds no finite numbers, or has an all-zero
+        direction, or a transformer that is not fitted needs labels.
+    """
+    if directions is None:
+        return None
+    if isinstance(directions, Directions):
+        return directions if usable is None else _of_numbers(directions, usable, names)
+    if usable is not None and not (usable.all() and np.isfinite(X).all()):
+        return _fitted_among(directions, X, usable, names, random_state)
+    if isinstance(directions, str):
+        if directions != "pca":
+            raise InputError(
+                f'directions={directions!r} is not known here; use None, "pca", an array (n_directions, n_features), or a '
+                'transformer with components_. "lda" and "nca" need class labels: fit them yourself and give the array'
+            )
+        directions = PCA(random_state=random_state)
+    if isinstance(directions, (list, tuple)) and directions and all(hasattr(d, "fit") for d in directions):
+        parts = [fit_directions(d, X, names=names, random_state=random_state) for d in directions]
+        merged = tuple(f"{k}:{name}" for k, part in enumerate(parts) if part for name in part.names)
+        return Directions(np.vstack([part.matrix for part in parts if part]), merged)
+    if not hasattr(directions, "fit"):
+        return _checked(_matrix(directions, X.shape[1]), None, X.shape[1])
+    transformer = _fitted(directions, X, names)
+    if not hasattr(transformer, "components_"):
+        raise InputError(f"{type(transformer).__name__} has no components_; directions= needs a linear map")
+    labels = [str(name) for name in transformer.get_feature_names_out()]
+    return _checked(np.asarray(transformer.components_, dtype=np.float64), labels, X.shape[1])
+
+
+def _fitted_among(
+    directions: Any, X: Floats, usable: NDArray[np.bool_], names: Sequence[str], random_state: int | None
+) -> Directions | None:
+    """`fit_directions` on the usable features; an array, and `EvenDirections` of named features, say all coefficients."""
+    if isinstance(directions, (list, tuple)) and directions and all(hasattr(d, "fit") for d in directions):
+        parts = [_fitted_among(d, X, usable, names, random_state) for d in directions]
+        merged = tuple(f"{k}:{name}" for k, part in enumerate(parts) if part for name in part.names)
+        return Directions(np.vstack([part.matrix for part in parts if part]), merged)
+    named = isinstance(directions, EvenDirections) and directions.features is not None
+    if named or not (isinstance(directions, str) or hasattr(directions, "fit")):
+        found = fit_directions(directions, np.zeros((1, X.shape[1])), names=names)
+        return None if found is None else _of_numbers(found, usable, names)
+    rows = X[:, usable][np.isfinite(X[:, usable]).all(axis=1)]
+    if not rows.size:
+        raise InputError(
+            f"directions={directions!r} have no items to be fitted on: {int(usable.sum())} features are numbers, and no item "
+            "has all of them; give an array, or leave directions out"
+        )
+    part = fit_directions(
+        directions, rows, names=[n for n, use in zip(names, usable, strict=True) if use], random_state=random_state
+    )
+    assert part is not None  # only None gives None
+    matrix = np.zeros((len(part.matrix), X.shape[1]))
+    matrix[:, usable] = part.matrix
+    return Directions(matrix, part.names)
+
+
+def _of_numbers(found: Directions, usable: NDArray[np.bool_], names: Sequence[str]) -> Directions:
+    """The directions, if they use only what they may."""
+    if found.n_features != len(usable):
+        raise InputError(
+            f"directions= are of {found.n_features} features, but there are {len(usable)}; give those of the items"
+        )
+    wrong = np.flatnonzero(found.uses.any(axis=0) & ~usable)
+    if len(wrong):
+        name = names[int(wrong[0])]
+        raise InputError(f"directions= use {name!r}, which is no number; directions combine numbers: leave it out")
+    return found
+
+
+def _fitted(transformer: Any, X: Floats, names: Sequence[str]) -> Any:
+    if hasattr(transformer, "components_"):
+        return transformer
+    fresh = clone(transformer)
+    if isinstance(fresh, EvenDirections):
+        return fresh.fit_named(X, names)
+    try:
+        return fresh.fit(X)
+    except TypeError as error:
+        raise InputError(
+            f"{type(transformer).__name__} cannot be fitted on the items alone ({error}): fit it yourself, with labels if it "
+            "needs them, and give it fitted or give its components_"
+        ) from error
+
+
+def _matrix(directions: Any, n_features: int) -> Floats:
+    try:
+        return np.array(directions, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"directions cannot be read as numbers of shape (n_directions, {n_features}): give every direction one number a "
+            f"feature ({error})"
+        ) from error
+
+
+def _checked(matrix: Floats, names: Sequence[str] | None, n_features: int) -> Directions:
+    labels = None if names is None else list(names)
+    if matrix.ndim == 2 and labels is not None:  # a raw feature is there already
+        mixed = (matrix != 0).sum(axis=1) != 1
+        matrix, labels = matrix[mixed], [name for name, keep in zip(labels, mixed, strict=True) if keep]
+    if matrix.ndim != 2 or matrix.shape[1] != n_features:
+        raise InputError(f"directions have shape {matrix.shape}; (n_directions, {n_features}) is required")
+    if not np.isfinite(matrix).all() or (np.abs(matrix).max(axis=1, initial=0.0) == 0).any():
+        raise InputError("directions must be finite, and none may be all 0; correct or drop those rows")
+    return Directions(matrix, tuple(labels or (f"direction{k}" for k in range(len(matrix)))))
+
+
+class LinearFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A scikit-learn transformer that is a linear map: ``transform(X) = X components_.T``."""
+
+    components_: Floats
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """X components_.T, shape (n_items, n_directions)."""
+        check_is_fitted(self, "components_")
+        return validate_data(self, X, reset=False, dtype=np.float64) @ self.components_.T
+
+
+class EvenDirections(LinearFeatures):
+    """Directions spread evenly within a set of features: the a-b plane of a colour, coordinates of a place.
+
+    In a plane the angles are k π / n_directions; in three dimensions they are a Fibonacci lattice on the half sphere about
+    the first feature; in more, the points of a low-discrepancy sequence (Sobol, seeded). Directions that are a raw feature
+    are left out: it is there already.
+
+    Parameters
+    ----------
+    features : sequence of int or str, or None
+        The features to combine, by number or by column name; None takes all.
+    n_directions : int, default 8
+        How many half-turns of the circle, or points of the half sphere, are asked for.
+    random_state : int, default 0
+        Seed of the sequence in four or more dimensions.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (at most n_directions, n_features)
+
+    Examples
+    --------
+    >>> EvenDirections(n_directions=4).fit([[0.0, 1.0], [1.0, 0.0]]).components_.round(3)
+    array([[ 0.707,  0.707],
+           [-0.707,  0.707]])
+    """
+
+    def __init__(self, features: Sequence[int | str] | None = None, *, n_directions: int = 8, random_state: int = 0) -> None:
+        self.features = features
+        self.n_directions = n_directions
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None) -> "EvenDirections":
+        """Place the directions; X gives the number and the names of the features, and y is ignored."""
+        checked = validate_data(self, X, dtype=np.float64)
+        default = [f"x{k}" for k in range(checked.shape[1])]
+        return self._spread(checked.shape[1], list(getattr(self, "feature_names_in_", default)))
+
+    def fit_named(self, X: Floats, names: Sequence[str]) -> "EvenDirections":
+        """`fit` for an array whose columns have ``names``."""
+        self.n_features_in_ = check_items(X).shape[1]
+        return self._spread(self.n_features_in_, list(names))
+
+    def _spread(self, n_features: int, names: list[str]) -> "EvenDirections":
+        chosen = [self._column(f, n_features, names) for f in (self.features or range(n_features))]
+        if len(set(chosen)) < max(len(chosen), 2):
+            raise InputError(
+                f"features={self.features!r} of {n_features} feature(s) name {len(set(chosen))} different; at least two are "
+                "required: name others, or leave these directions out"
+            )
+        if not isinstance(self.n_directions, (int, np.integer)) or self.n_directions < 1:
+            raise InputError(f"n_directions={self.n_directions!r} must be an integer >= 1")
+        spread = half_sphere(len(chosen), int(self.n_directions), self.random_state)
+        mixed = spread[(np.abs(spread) > 1e-9).sum(axis=1) > 1]
+        self.components_ = np.zeros((len(mixed), n_features))
+        self.components_[:, chosen] = mixed
+        return self
+
+    def _column(self, feature: int | str, n_features: int, names: list[str]) -> int:
+        if isinstance(feature, str):
+            if feature not in names:
+                raise InputError(f"feature {feature!r} is not among {names}; name a column, or give its number")
+            return names.index(feature)
+        if not 0 <= feature < n_features:
+            raise InputError(f"feature {feature} lies outside 0 to {n_features - 1}; correct features=")
+        return int(feature)
+
+
+def half_sphere(dimension: int, n: int, random_state: int) -> Floats:
+    """Unit vectors (n, dimension), evenly spread, no two opposite."""
+    if dimension == 2:
+        angle = np.pi * np.arange(n) / n
+        return np.column_stack([np.cos(angle), np.sin(angle)])
+    if dimension == 3:  # Fibonacci lattice about the first axis
+        height, angle = 1.0 - (np.arange(n) + 0.5) / n, np.pi * (3.0 - np.sqrt(5.0)) * np.arange(n)
+        radius = np.sqrt(1.0 - height**2)
+        return np.column_stack([height, radius * np.cos(angle), radius * np.sin(angle)])
+    sobol = qmc.Sobol(dimension, rng=np.random.default_rng(random_state))
+    normal = norm.ppf(np.clip(sobol.random_base2(max(int(np.ceil(np.log2(n))), 0))[:n], 1e-9, 1 - 1e-9))
+    unit = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    return unit * np.where(unit[:, :1] < 0, -1.0, 1.0)

@@ -1,0 +1,350 @@
+"""Joint ID embedding of pairs: full tables over groups of features (paper 2, section 3; THEORY, section 2).
+
+    d(x, y) = sum_S w_S · ID([x_S, y_S]; [V_S; V_S])
+
+A group of g features with C grid points has up to C² vertices (a, b) and 2g + 1 non-zeros a pair. Symmetry is a tie of
+the columns (a, b) and (b, a); zero on the diagonal is the absence of the columns (a, a): both hold for all weights.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..._foundation.errors import NotSupportedError
+from ..._foundation.threads import blocks, map_blocks
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice
+from ..._kernels.simplex import Groups, Singles, group_rows_of_pairs, single_rows
+from ..._kernels.tables import add_single_tables
+from ...data.feature_groups import resolve_groups
+from ...data.grid import Grid
+from .base import Items, PairMap, Table, check_columns, check_rows
+from .new_categories import fill_unseen
+from .rows import SparseRows
+from .table_differences import table_differences
+from .vertices import Vertices
+
+__all__ = ["PairEmbedding"]
+
+_SYMMETRIES = ("tie", "swap", "none")
+
+
+class PairEmbedding(PairMap):
+    """Columns of the pair embedding over groups of features.
+
+    Parameters
+    ----------
+    grid : Grid
+    groups : "singles" (default), "pairs" or a sequence of tuples of int
+        Features that are modelled jointly.
+    symmetry : {"tie", "swap", "none"}
+        Tied columns (default); the paper's lexicographic swap within each group, which is *not continuous* for groups
+        of two or more features (at x_0 = y_0 the order flips while the tables differ) and equals the tie for one; or
+        none: d(x, y) and d(y, x) are learned apart.
+    zero_diagonal : bool, default True
+        Leave out the columns (a, a), so that d(x, x) = 0.
+    vertices : sequence of Vertices or None
+        Columns of each group; None takes all (see `restricted` for groups whose tables are too large).
+    unseen_slopes : ndarray of shape (n_features,) or None
+        Weighted L1 that gives a vertex its value where training never was; never silently 0.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        groups: str | Iterable[Sequence[int]] = "singles",
+        *,
+        symmetry: str = "tie",
+        zero_diagonal: bool = True,
+        vertices: Sequence[Vertices] | None = None,
+        unseen_slopes: Floats | None = None,
+    ) -> None:
+        check_choice("symmetry", symmetry, _SYMMETRIES)
+        self.grid = grid
+        self.groups = resolve_groups(groups, grid.n_features)
+        self.singles = all(len(g) == 1 for g in self.groups)
+        self.symmetry = "tie" if symmetry == "swap" and self.singles else symmetry
+        self.zero_diagonal = zero_diagonal
+        self.symmetric = self.symmetry != "none"
+        self.continuous = self.symmetry != "swap"
+        tied = self.symmetry == "tie"
+        self.vertices = tuple(vertices or (Vertices.of(grid, g, tied=tied, zero_diagonal=zero_diagonal) for g in self.groups))
+        self.whole = all(v.whole for v in self.vertices)
+        self.holds_tables = all(v.fits for v in self.vertices)
+        self.unseen_slopes = unseen_slopes
+
+    def touched_by(self, x: Items, i: Integers, j: Integers) -> list[Integers]:
+        """The vertices of every group that the pairs (x[i], x[j]) touch, each once."""
+        check_rows(x, i, x, j, self.grid.n_features)
+        seen: list[list[Integers]] = [[] for _ in self.groups]
+        for block in blocks(len(i), 4096):
+            flat, values = self._vertices(x, i[block], x, j[block])
+            for g, found in enumerate(seen):
+                part = slice(self._slot[g], self._slot[g + 1])
+                found.append(np.unique(flat[:, part][values[:, part] > 0]))
+        return [np.unique(np.concatenate(found)) for found in seen]
+
+    def tied_by_difference(self, features: set[int]) -> "PairEmbedding":
+        """The same groups, those of these single features with columns that depend on the difference of places alone."""
+        vertices = [replace(v, by_difference=len(v.group) == 1 and v.group[0] in features) for v in self.vertices]
+        return self._with(vertices, self.unseen_slopes)
+
+    def restricted(self, touched: Sequence[Integers], slopes: Floats) -> "PairEmbedding":
+        """The same groups, with only the vertices ``touched`` as columns.
+
+        Parameters
+        ----------
+        touched : sequence of ndarray of int
+            Vertices of every group, such as `touched_by` gives.
+        slopes : ndarray of shape (n_features,)
+            An untouched vertex takes the value of the L1 distance with these slopes, as in `prior`.
+        """
+        vertices = [v.restricted(found) for v, found in zip(self.vertices, touched, strict=True)]
+        return self._with(vertices, self._shared(slopes))
+
+    def positions(self, part: "PairEmbedding") -> Integers:
+        """Where the columns of ``part`` are among these: the same groups, with some of the vertices."""
+        found = [np.searchsorted(v.keys, p.keys) for v, p in zip(self.vertices, part.vertices, strict=True)]
+        return np.concatenate([base + f for base, f in zip(self._base, found, strict=False)])
+
+    def expanded(self, w: Floats) -> tuple["PairEmbedding", Floats]:
+        """Every table that can be held made whole, and its weights.
+
+        An untouched vertex takes the value of the prior.
+        """
+        vertices = [replace(v, touched=None, by_difference=False) if v.fits else v for v in self.vertices]
+        whole = self._with(vertices, self.unseen_slopes)
+        parts = []
+        for g, (old, new) in enumerate(zip(self.vertices, vertices, strict=True)):
+            part = w[self._base[g] : self._base[g + 1]]
+            if old.by_difference or not (new.whole and not old.whole):
+                parts.append(part[np.searchsorted(old.keys, old.canonical(new.keys))] if old.by_difference else part)
+                continue
+            full = new.weighted_l1(self.grid, new.keys, self._unseen)
+            full[np.searchsorted(new.keys, old.keys)] = part
+            parts.append(full)
+        return whole, np.concatenate(parts)
+
+    def with_unseen(self, w: Floats) -> Floats:
+        if "categorical" not in self.grid.kinds:
+            return w
+        padded, out = np.append(w, 0.0), w.copy()
+        for g, v in enumerate(self.vertices):
+            if v.held:
+                table = padded[self._lookups[g]].reshape(*v.sizes, *v.sizes)
+                kinds, counts = [self.grid.kinds[f] for f in v.group], [len(self.grid.knots[f]) for f in v.group]
+                out[self._base[g] : self._base[g + 1]] = fill_unseen(table, kinds, counts).ravel()[v.keys]
+        return out
+
+    @property
+    def _unseen(self) -> Floats:
+        return np.zeros(self.grid.n_features) if self.unseen_slopes is None else self.unseen_slopes
+
+    def _with(self, vertices: Sequence[Vertices], unseen_slopes: Floats | None) -> "PairEmbedding":
+        return PairEmbedding(
+            self.grid, self.groups, symmetry=self.symmetry, zero_diagonal=self.zero_diagonal,
+            vertices=vertices, unseen_slopes=unseen_slopes,
+        )  # fmt: skip
+
+    def in_unit(self, unit: float) -> "PairEmbedding":
+        return self if self.unseen_slopes is None else self._with(self.vertices, unit * self.unseen_slopes)
+
+    @property
+    def n_columns(self) -> int:
+        return int(self._base[-1])
+
+    @property
+    def group_of_column(self) -> Integers:
+        return np.repeat(np.arange(len(self.groups)), np.diff(self._base))
+
+    def positive_groups(self, w: Floats) -> NDArray[np.bool_]:
+        positive = super().positive_groups(w)
+        for g, v in enumerate(self.vertices):
+            if not v.whole:  # elsewhere the slopes decide
+                positive[g] &= self.unseen_slopes is not None and bool((self.unseen_slopes[list(v.group)] > 0).all())
+        return positive
+
+    def select(self, keep: Integers, features: Integers) -> "PairEmbedding":
+        number = {int(f): k for k, f in enumerate(features)}
+        groups = [tuple(number[f] for f in self.groups[g]) for g in keep]
+        return PairEmbedding(
+            self.grid.select(features), groups, symmetry=self.symmetry,
+            zero_diagonal=self.zero_diagonal,
+            vertices=[replace(self.vertices[g], group=group) for g, group in zip(keep, groups, strict=True)],
+            unseen_slopes=None if self.unseen_slopes is None else self.unseen_slopes[features],
+        )  # fmt: skip
+
+    @cached_property
+    def _base(self) -> Integers:
+        """First column of every group, and the end."""
+        return np.concatenate([[0], np.cumsum([len(v.keys) for v in self.vertices])])
+
+    @cached_property
+    def _slot(self) -> Integers:
+        return np.concatenate([[0], np.cumsum([2 * len(g) + 1 for g in self.groups])])
+
+    @cached_property
+    def _lookups(self) -> dict[int, NDArray[np.int32]]:
+        """Vertex -> column of the groups whose tables can be held; n_columns on the diagonal, one more where untouched."""
+        if large := [v.group for v in self.vertices if v.whole and not v.fits]:
+            raise NotSupportedError(
+                f"the table of group {large[0]} is too large to be held whole; fit it, so that only touched vertices "
+                "are columns, or use fewer knots"
+            )
+        none = self.n_columns
+        held = ((g, v) for g, v in enumerate(self.vertices) if v.fits)
+        return {g: v.lookup(base=int(self._base[g]), none=none, unseen=none + 1) for g, v in held}
+
+    @cached_property
+    def _singles(self) -> Singles:
+        feature = np.array([g[0] for g in self.groups], dtype=np.int64)
+        size = self.grid.sizes[feature]
+        start = np.concatenate([[0], np.cumsum(size * size)[:-1]])
+        return Singles(feature, size, start, np.concatenate([self._lookups[g] for g in range(len(self.groups))]))
+
+    @cached_property
+    def _axes(self) -> Groups:
+        """Membership by axis: axes 0 to F - 1 are x, axes F to 2F - 1 are y; the stride of x is C times that of y."""
+        n = self.grid.n_features
+        member = [(f, g, s) for g, v in enumerate(self.vertices) for f, s in zip(v.group, v.strides, strict=True)]
+        both = [(f, g, s * self.vertices[g].n_points) for f, g, s in member] + [(n + f, g, s) for f, g, s in member]
+        axis, group, stride = np.array(sorted(both), dtype=np.int64).T
+        return Groups(np.searchsorted(axis, np.arange(2 * n + 1)), group.copy(), stride.copy(), self._slot)
+
+    def locate(self, X: ArrayLike) -> Items:
+        located = self.grid.locate(X)
+        if self.singles:
+            return Items(located, np.empty((len(located.fraction), 0), np.int64))
+        return Items(located, np.argsort(located.fraction, axis=1, kind="stable"))
+
+    def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> SparseRows:
+        check_rows(x, i, y, j, self.grid.n_features)
+        if self.singles and self.whole:
+            columns = np.empty((len(i), int(self._slot[-1])), np.int32)
+            values = np.empty(columns.shape)
+            single_rows(x.located, i, y.located, j, self._singles, columns, values)
+            return SparseRows(columns, values, self._slot)
+        vertices, values = self._vertices(x, i, y, j)
+        return self._resolved(vertices, values)
+
+    def _vertices(self, x: Items, i: Integers, y: Items, j: Integers) -> tuple[Integers, Floats]:
+        """Flat vertices and weights in slots, swapped where the paper's symmetry asks for it."""
+        shape = (len(i), int(self._slot[-1]))
+        vertices, values = np.empty(shape, np.int64), np.empty(shape)
+        order = tuple(
+            items.order if items.order.shape[1] else np.argsort(items.located.fraction, axis=1, kind="stable")
+            for items in (x, y)
+        )
+        group_rows_of_pairs(x.located, i, y.located, j, order, self._axes, vertices, values)
+        if self.symmetry == "swap":
+            self._swap(vertices, _signs(x, i, y, j))
+        return vertices, values
+
+    def _swap(self, vertices: Integers, signs: NDArray[np.int8]) -> None:
+        """Exchange a and b in the groups where x_S is lexicographically smaller than y_S (paper 2, section 3)."""
+        for g, v in enumerate(self.vertices):
+            first = np.zeros(len(signs), np.int8)
+            for f in v.group:
+                first = np.where(first == 0, signs[:, f], first)
+            rows, part = first < 0, slice(self._slot[g], self._slot[g + 1])
+            a, b = np.divmod(vertices[rows, part], v.n_points)
+            vertices[rows, part] = b * v.n_points + a
+
+    def _resolved(self, vertices: Integers, values: Floats) -> SparseRows:
+        """Columns of vertices; unseen ones go to the constant of the row."""
+        columns = np.empty(vertices.shape, np.int32)
+        unseen = np.zeros((len(vertices), len(self.groups)))
+        for g, v in enumerate(self.vertices):
+            part = slice(self._slot[g], self._slot[g + 1])
+            if v.whole:
+                columns[:, part] = self._lookups[g][vertices[:, part]]
+                continue
+            flat = vertices[:, part].ravel()
+            found = v.columns(flat, base=int(self._base[g]), none=self.n_columns, unseen=-1)
+            prior = np.where(found < 0, v.weighted_l1(self.grid, flat, self._unseen), 0.0)
+            unseen[:, g] = (values[:, part] * prior.reshape(-1, part.stop - part.start)).sum(axis=1)
+            columns[:, part] = np.where(found < 0, self.n_columns, found).reshape(len(vertices), -1)
+        return SparseRows(columns, values, self._slot, None if self.whole else unseen)
+
+    def contributions(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
+        check_columns(w, self.n_columns)
+        return self.rows(x, i, y, j).group_sums(w)
+
+    def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
+        check_columns(w, self.n_columns)
+        check_rows(x, np.arange(0), y, np.arange(0), self.grid.n_features)
+        out = np.zeros((len(x), len(y)))
+        fill = self._tabulated(x, y, w, out) if self.singles and self.whole else self._by_rows(x, y, w, out)
+        map_blocks(fill, len(x), size=16, n_jobs=n_jobs)
+        return out
+
+    def _tabulated(self, x: Items, y: Items, w: Floats, out: Floats):  # noqa: ANN202 - a closure over the block
+        small = np.uint8 if self.grid.sizes.max() <= 256 else np.uint16
+        code, fraction = y.located.lower.T.astype(small), np.ascontiguousarray(y.located.fraction.T)
+        tables = np.append(w, 0.0)[self._singles.lookup]
+
+        def fill(block: slice) -> None:
+            for part in blocks(len(y), 4096):
+                rows, local = (
+                    np.arange(block.start, block.stop),
+                    np.zeros((block.stop - block.start, part.stop - part.start)),
+                )
+                add_single_tables(x.located, rows, code[:, part], fraction[:, part], self._singles, tables, local)
+                out[block, part] = local
+            # a sum of tiny differences of large tables may round to just below 0
+            np.maximum(out[block], 0.0, out=out[block]) if (w >= 0).all() else None
+
+        return fill
+
+    def _by_rows(self, x: Items, y: Items, w: Floats, out: Floats):  # noqa: ANN202
+        def fill(block: slice) -> None:
+            for i in range(block.start, block.stop):
+                for part in blocks(len(y), 2048):
+                    j = np.arange(part.start, part.stop)
+                    out[i, part] = self.rows(x, np.full(len(j), i), y, j).matvec(w)
+
+        return fill
+
+    def tables(self, w: Floats) -> list[Table]:
+        if not self.whole:
+            raise NotSupportedError("a group holds only touched vertices, so its table is too large to be shown whole")
+        padded = np.append(w, 0.0)
+        return [
+            Table(v.group, tuple(self.grid.vertices(f) for f in v.group), padded[self._lookups[g]].reshape(v.n_points, -1))
+            for g, v in enumerate(self.vertices)
+        ]
+
+    def vertex_columns(self) -> list[Integers]:
+        """Of every group the column of (a, b), shape (C, C); n_columns where there is none. Tables must be whole and held."""
+        return [self._lookups[g].reshape(v.n_points, -1).astype(np.int64) for g, v in enumerate(self.vertices)]
+
+    def _shared(self, slopes: Floats) -> Floats:
+        """Slopes divided among the groups that hold the feature."""
+        members = np.bincount([f for g in self.groups for f in g], minlength=self.grid.n_features)
+        return slopes / np.maximum(members, 1)
+
+    def prior(self, slopes: Floats) -> Floats:
+        shared = self._shared(slopes)
+        return np.concatenate([v.weighted_l1(self.grid, v.keys, shared) for v in self.vertices])
+
+    def differences(self, kind: str) -> sparse.csr_array:
+        if not self.holds_tables:
+            raise NotSupportedError("a difference penalty needs tables that can be held; use a ridge towards the prior")
+        tables = [(self._lookups[g], v.sizes, [self.grid.knots[f] for f in v.group]) for g, v in enumerate(self.vertices)]
+        kinds = [[self.grid.kinds[f] for f in v.group] for v in self.vertices]
+        parts = [
+            table_differences(*table, kind=kind, n_columns=self.n_columns, kinds=k)
+            for table, k in zip(tables, kinds, strict=True)
+        ]
+        scale = np.sqrt(0.5) if self.symmetry == "tie" else 1.0  # a tied block and its mirror image are one
+        return sparse.csr_array(sparse.vstack(parts, format="csr") * scale)
+
+
+def _signs(x: Items, i: Integers, y: Items, j: Integers) -> NDArray[np.int8]:
+    """Sign of x - y on the grid, feature by feature."""
+    cells = np.sign(x.located.lower[i].astype(np.int64) - y.located.lower[j])
+    return np.where(cells != 0, cells, np.sign(x.located.fraction[i] - y.located.fraction[j])).astype(np.int8)

@@ -1,0 +1,128 @@
+"""Monotone scales where they can be, tables elsewhere: warped L1 on numbers, a learned table of each other feature.
+
+    d(x, y) = sum over numbers |phi_f(x_f) - phi_f(y_f)| + sum over others w_f · ID([x_f, y_f])
+
+Categories, angles and numbers that may be missing have no monotone scale. The first sum obeys the triangle inequality, the
+second need not.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..._foundation.errors import NotSupportedError
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ...data.grid import Grid
+from .base import Items, PairMap, Table, check_columns, check_rows
+from .full_tables import PairEmbedding
+from .monotone_scales import WarpedEmbedding
+from .rows import SparseRows
+
+__all__ = ["MixedEmbedding", "scales_of"]
+
+
+class _Part(NamedTuple):
+    """A map, and its weights."""
+
+    embedding: PairMap
+    weights: Floats
+
+
+def scales_of(grid: Grid, groups: Sequence[tuple[int, ...]]) -> PairMap:
+    """The map of ``tables="warped"``: scales, tables, or both, by the kinds of the features.
+
+    Raises
+    ------
+    NotSupportedError
+        If a group has more than one feature, or a feature too many categories to hold its table.
+    """
+    if any(len(g) != 1 for g in groups):
+        return WarpedEmbedding(grid, groups)  # which says why not
+    warped = [g for g in groups if grid.extends[g[0]] and not grid.missing[g[0]]]
+    others = [g for g in groups if g not in warped]
+    if not others:
+        return WarpedEmbedding(grid, warped)
+    tables = PairEmbedding(grid, others)
+    if not tables.holds_tables:
+        large = max(others, key=lambda g: grid.sizes[g[0]])[0]
+        raise NotSupportedError(
+            f'feature {large} has {grid.sizes[large]} levels, and tables="warped" holds its whole table; use tables="full", '
+            "which keeps the vertices that pairs touch, or merge rare categories"
+        )
+    return MixedEmbedding(WarpedEmbedding(grid, warped), tables) if warped else tables
+
+
+class MixedEmbedding(PairMap):
+    """Columns of a `WarpedEmbedding`, then those of a `PairEmbedding` of one-feature groups, on the same grid.
+
+    Parameters
+    ----------
+    scales : WarpedEmbedding
+    tables : PairEmbedding
+    """
+
+    symmetric = zero_diagonal = True
+
+    def __init__(self, scales: WarpedEmbedding, tables: PairEmbedding) -> None:
+        self.scales = scales
+        self.side_tables = tables
+        self.grid = scales.grid
+        self.groups = (*scales.groups, *tables.groups)
+
+    @property
+    def n_columns(self) -> int:
+        return self.scales.n_columns + self.side_tables.n_columns
+
+    @property
+    def group_of_column(self) -> Integers:
+        return np.concatenate([self.scales.group_of_column, len(self.scales.groups) + self.side_tables.group_of_column])
+
+    def _parts(self, w: Floats) -> list[_Part]:
+        check_columns(w, self.n_columns)
+        n = self.scales.n_columns
+        return [_Part(self.scales, w[:n]), _Part(self.side_tables, w[n:])]
+
+    def select(self, keep: Integers, features: Integers) -> PairMap:
+        first = len(self.scales.groups)
+        mine, theirs = [g for g in keep if g < first], [g - first for g in keep if g >= first]
+        scales = self.scales.select(np.array(mine, dtype=np.int64), features)
+        if not theirs:
+            return scales
+        tables = self.side_tables.select(np.array(theirs, dtype=np.int64), features)
+        return MixedEmbedding(scales, tables) if mine else tables
+
+    def locate(self, X: ArrayLike) -> Items:
+        return self.scales.locate(X)
+
+    def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> SparseRows:
+        check_rows(x, i, y, j, self.grid.n_features)
+        dense, found = self.scales.rows(x, i, y, j).values, self.side_tables.rows(x, i, y, j)
+        n = self.scales.n_columns
+        own = np.broadcast_to(np.arange(n, dtype=np.int32), dense.shape)
+        columns, values = np.hstack([own, found.columns + np.int32(n)]), np.hstack([dense, found.values])
+        cells = np.bincount(self.scales.group_of_column, minlength=len(self.scales.groups))
+        return SparseRows(columns, values, np.concatenate([[0], np.cumsum(cells), n + found.slot[1:]]))
+
+    def paired(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
+        return sum((e.paired(x, i, y, j, part) for e, part in self._parts(w)), np.zeros(len(i)))
+
+    def contributions(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
+        return np.hstack([e.contributions(x, i, y, j, part) for e, part in self._parts(w)])
+
+    def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
+        return sum((e.pairwise(x, y, part, n_jobs=n_jobs) for e, part in self._parts(w)), np.zeros((len(x), len(y))))
+
+    def tables(self, w: Floats) -> list[Table]:
+        return [table for e, part in self._parts(w) for table in e.tables(part)]
+
+    def prior(self, slopes: Floats) -> Floats:
+        return np.concatenate([self.scales.prior(slopes), self.side_tables.prior(slopes)])
+
+    def differences(self, kind: str) -> sparse.csr_array:
+        parts = [self.scales.differences(kind), self.side_tables.differences(kind)]
+        return sparse.csr_array(sparse.block_diag(parts, format="csr"))
+
+    def with_unseen(self, w: Floats) -> Floats:
+        return np.concatenate([e.with_unseen(part) for e, part in self._parts(w)])

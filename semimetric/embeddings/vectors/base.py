@@ -1,0 +1,263 @@
+"""What every embedding of single vectors promises: to scikit-learn, and to machines that never store it.
+
+    f(x) = <w, phi(x)>,   phi(x) a row of n_columns_ numbers, most of them 0
+
+A map writes its rows into CSR buffers, block by block: `transform` keeps all of them, a machine one block at a time. Maps with
+a *ladder* write the sparse rows psi of which phi = D^{-T} psi is the dense form (paper 1, eq. 7).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..._foundation.errors import InputError
+from ..._foundation.threads import blocks, map_blocks
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice
+
+__all__ = ["Chunk", "DenseMap", "FeatureMap", "Ladder", "Term", "check_columns_fit", "dense_rows", "distinct_labels"]
+
+MISSING = ("error", "zeros", "indicator")
+_BLOCK = 1 << 18  # non-zeros that a thread writes at a time
+_INT32 = np.iinfo(np.int32).max
+
+
+class Chunk(NamedTuple):
+    """CSR buffers: row r has the columns ``indices[indptr[r]:indptr[r + 1]]``, and the values at the same places of ``data``.
+
+    ``indptr`` is int64 of shape (rows + 1,); ``indices`` int32 or int64, and ``data`` float32 or float64, have room for
+    ``room`` entries a row.
+    """
+
+    indptr: Integers
+    indices: np.ndarray
+    data: np.ndarray
+
+
+class Ladder(NamedTuple):
+    """phi = D_order^{-T} psi within each block of columns ``starts[b]:starts[b + 1]``, D_1 the differences of paper 1."""
+
+    order: int
+    starts: Integers
+
+
+class Term(NamedTuple):
+    """A summand of f: the features that it depends on, and its columns ``start:stop``."""
+
+    features: tuple[int, ...]
+    start: int
+    stop: int
+
+
+class FeatureMap(TransformerMixin, BaseEstimator, ABC):
+    """Embedding of vectors as a scikit-learn transformer.
+
+    A map has the parameters ``missing`` ("error"; "zeros": a missing value adds nothing; "indicator": it has a column of its
+    own), ``dtype`` (float64 or float32, of the output), ``sparse_output`` and ``n_jobs`` (threads), where they make sense.
+
+    Attributes
+    ----------
+    n_columns_ : int
+        Width of phi.
+    terms_ : tuple of Term
+        The summands of f, in the order of their columns.
+    """
+
+    missing: str = "error"
+    dtype: Any = np.float64
+    sparse_output: bool = True
+    zero_preserving: bool = False
+    n_jobs: int | None = None
+    n_columns_: int
+    terms_: tuple[Term, ...]
+
+    @abstractmethod
+    def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
+        """Set ``n_columns_``, ``terms_`` and what `write` needs; refuse parameters first."""
+
+    @property
+    @abstractmethod
+    def most_nonzeros(self) -> int:
+        """Entries that a row can have: what buffers must have room for."""
+
+    def room(self, items: Floats | sparse.csr_array) -> Integers:
+        """Entries that each of the encoded ``items`` can have, shape (n_items,); at most `most_nonzeros`."""
+        return np.full(items.shape[0], self.most_nonzeros, np.int64)
+
+    @abstractmethod
+    def write(self, items: Floats, out: Chunk) -> None:
+        """Write the rows of ``items`` (B, n_features), C-contiguous, encoded: columns sorted, without explicit zeros."""
+
+    @property
+    def ladder(self) -> Ladder | None:
+        """How the written rows become phi; None where they are phi."""
+        return None
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the columns; ``feature_names`` names the features."""
+        raise NotImplementedError
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features: those of the frame of the fit, or x0, x1, ..."""
+        known = getattr(self, "feature_names_in_", None)
+        return [f"x{k}" for k in range(self.n_features_in_)] if known is None else [str(name) for name in known]
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Place what the map needs, such as knots.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_items, n_features)
+            Finite; NaN only where ``missing`` is not "error"; sparse only with ``zero_preserving=True``.
+        y : array-like of shape (n_items,) or None
+            Used by maps that say so.
+
+        Raises
+        ------
+        InputError
+        """
+        self._check_output()
+        self._fit(self.encode(X, reset=True), y)
+        return self
+
+    def _check_output(self) -> None:
+        """Refuse what no map can write."""
+        check_choice("missing", self.missing, MISSING)
+        if self.dtype is None or np.dtype(self.dtype) not in (np.float32, np.float64):
+            raise InputError(f"dtype={self.dtype!r}: float32 or float64 is required")
+
+    def transform(self, X: ArrayLike) -> Any:
+        """phi of every row: CSR of shape (n_items, n_columns_), or an array with ``sparse_output=False``.
+
+        Indices are int32 where they fit and int64 else; every row is sorted, without explicit zeros.
+        """
+        matrix = self._matrix(self.encode(X))
+        return matrix if self.sparse_output else matrix.toarray()
+
+    def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
+        """X checked, as float64: what `dense_rows` takes blocks of for `write`.
+
+        Raises
+        ------
+        InputError
+            If X is sparse and the map does not keep zeros.
+        """
+        if not reset:
+            check_is_fitted(self, "n_columns_")
+        if sparse.issparse(X) and not self.zero_preserving:
+            raise InputError(
+                f"X is sparse, but {type(self).__name__} maps 0 to something; give X.toarray(), or use "
+                "zero_preserving=True where the map has it, so that zeros add nothing"
+            )
+        finite = True if self.missing == "error" else "allow-nan"
+        return validate_data(
+            self, X, reset=reset, dtype=np.float64, order="C", accept_sparse="csr", ensure_all_finite=finite
+        )  # fmt: skip
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
+        """Names of the columns, with the values of the knots in them, such as ``x0@5.1*x1@3.3``."""
+        check_is_fitted(self, "n_columns_")
+        self._check_names(input_features)
+        return np.array(list(self.names), dtype=object)
+
+    def _check_names(self, given: ArrayLike | None) -> None:
+        if given is None:
+            return
+        names = np.asarray(given, dtype=object)
+        if len(names) != self.n_features_in_:
+            raise InputError(f"input_features should have length equal to number of features ({self.n_features_in_})")
+        if hasattr(self, "feature_names_in_") and list(names) != list(self.feature_names_in_):
+            raise InputError("input_features is not equal to feature_names_in_")
+
+    def _matrix(self, items: Floats | sparse.csr_array) -> sparse.csr_array:
+        """All rows: every thread writes its blocks into their places, and gaps are closed at the end."""
+        n = items.shape[0]
+        room = np.concatenate([[0], np.cumsum(self.room(items))])
+        most = int(room[-1])
+        index = np.int32 if max(self.n_columns_, most) <= _INT32 else np.int64
+        indices, data = np.empty(most, index), np.empty(most, self.dtype)
+        size = max(_BLOCK * n // max(most, 1), 1)
+
+        def fill(rows: slice) -> Integers:
+            place = slice(room[rows.start], room[rows.stop])
+            part = Chunk(np.zeros(rows.stop - rows.start + 1, np.int64), indices[place], data[place])
+            self.write(dense_rows(items, rows), part)
+            return part.indptr
+
+        ends = map_blocks(fill, n, size=size, n_jobs=self.n_jobs)
+        starts = np.cumsum([0, *(end[-1] for end in ends)])
+        for rows, start, stop in zip(blocks(n, size), starts[:-1], starts[1:], strict=True):
+            first = int(room[rows.start])
+            if first != start:
+                for array in (indices, data):
+                    array[start:stop] = array[first : first + stop - start]
+        indices.resize(int(starts[-1]), refcheck=False)
+        data.resize(int(starts[-1]), refcheck=False)
+        indptr = np.concatenate([[0], *(end[1:] + start for end, start in zip(ends, starts[:-1], strict=True))]).astype(index)
+        return sparse.csr_array((data, indices, indptr), shape=(n, self.n_columns_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.sparse = self.zero_preserving
+        return tags
+
+
+class DenseMap(FeatureMap):
+    """A map whose rows are full: `values` gives them, `transform` returns an array."""
+
+    sparse_output = False
+
+    @abstractmethod
+    def values(self, items: Floats) -> Floats:
+        """phi of encoded rows, shape (B, n_columns_), float64."""
+
+    @property
+    def most_nonzeros(self) -> int:
+        return self.n_columns_
+
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """phi of every row, shape (n_items, n_columns_)."""
+        items = self.encode(X)
+        out = np.empty((items.shape[0], self.n_columns_), self.dtype)
+
+        def fill(rows: slice) -> None:
+            out[rows] = self.values(dense_rows(items, rows))
+
+        map_blocks(fill, len(out), size=max(_BLOCK // max(self.n_columns_, 1), 1), n_jobs=self.n_jobs)
+        return out
+
+    def write(self, items: Floats, out: Chunk) -> None:
+        n = len(items) * self.n_columns_
+        out.indptr[:] = np.arange(len(items) + 1) * self.n_columns_
+        out.indices[:n].reshape(len(items), -1)[:] = np.arange(self.n_columns_)
+        out.data[:n] = self.values(items).ravel()
+
+
+def dense_rows(items: Floats | sparse.csr_array, rows: slice | Integers) -> Floats:
+    """The rows ``rows`` of encoded items, C-contiguous float64, as `FeatureMap.write` wants them."""
+    part = items[rows]
+    return part.toarray() if isinstance(part, sparse.sparray | sparse.spmatrix) else np.ascontiguousarray(part)
+
+
+def check_columns_fit(n_columns: int, what: str) -> int:
+    """Refuse more columns than an int64 can number; ``what`` says where they come from."""
+    if n_columns > np.iinfo(np.int64).max:
+        raise InputError(f"{what} makes {n_columns} columns; at most 2**63 - 1 can be numbered: use fewer knots or features")
+    return n_columns
+
+
+def distinct_labels(values: Floats) -> list[str]:
+    """Increasing numbers in as few digits, from 3 on, as tell them apart; with their places where none do."""
+    for digits in range(3, 18):
+        labels = [f"{value:.{digits}g}" for value in values]
+        if len(set(labels)) == len(labels):
+            return labels
+    return [f"{label}#{k}" for k, label in enumerate(labels)]

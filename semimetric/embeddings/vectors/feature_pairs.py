@@ -1,0 +1,65 @@
+"""Which pairs of features have terms: all, those of a list, neighbours on a chain or a grid, or the best of a ranking."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ..._foundation.errors import InputError
+from ..._foundation.types import Integers
+from ..._foundation.validation import check_choice, check_count
+from ...data.feature_groups import resolve_groups
+
+__all__ = ["check_pairs", "listed_pairs", "neighbours"]
+
+_CHOICES = ("all", "chain", "grid", "best")
+
+
+def check_pairs(pairs: object, n_features: int, *, reach: int, shape: Sequence[int] | None, n_pairs: int | None) -> None:
+    """Refuse parameters of pairs that cannot be meant together."""
+    kind = pairs if isinstance(pairs, str) else None
+    if kind is not None:
+        check_choice("pairs", kind, _CHOICES)
+    check_count("reach", reach)
+    if (kind == "grid") != (shape is not None):
+        raise InputError(f"pairs={pairs!r} and shape={shape!r}: shape belongs to pairs='grid', and is required there")
+    if shape is not None and math.prod(check_count("shape", side) for side in shape) != n_features:
+        raise InputError(f"shape={shape!r} has {math.prod(shape)} places for {n_features} features; one each is required")
+    if (kind == "best") != (n_pairs is not None):
+        raise InputError(f"pairs={pairs!r} and n_pairs={n_pairs!r}: n_pairs belongs to pairs='best', and is required there")
+    most = math.comb(n_features, 2)
+    if n_pairs is not None and check_count("n_pairs", n_pairs) > most:
+        raise InputError(
+            f"n_pairs={n_pairs}, but there are {most} pairs of {n_features} feature(s); give at most that, or pairs='all'"
+        )
+
+
+def listed_pairs(pairs: Iterable[Sequence[int | str]], n_features: int, names: Sequence[str]) -> Integers:
+    """Pairs given by numbers or names: (n_pairs, 2), each ascending, sorted.
+
+    Raises
+    ------
+    InputError
+        If one is not of two different features that are there, or is given twice.
+    """
+    groups = resolve_groups(pairs, n_features, names, parameter="pairs")
+    wrong = [group for group in groups if len(group) != 2]
+    if wrong:
+        raise InputError(
+            f"pairs holds {wrong[0]}, of {len(wrong[0])} features; two each are required: see IDEmbedding for more"
+        )
+    return np.array(sorted(tuple(sorted(group)) for group in groups), np.int64)
+
+
+def neighbours(shape: Sequence[int], reach: int) -> Integers:
+    """Pairs of features at most ``reach`` steps apart along every axis of ``shape``, the last axis running fastest."""
+    places = np.stack(np.unravel_index(np.arange(math.prod(shape)), tuple(shape)))
+    found = []
+    for step in np.ndindex(*(2 * reach + 1 for _ in shape)):
+        moved = places + (np.array(step) - reach)[:, None]
+        inside = ((moved >= 0) & (moved < np.array(shape)[:, None])).all(axis=0)
+        first = np.flatnonzero(inside)
+        second = np.ravel_multi_index(tuple(moved[:, inside]), tuple(shape))
+        found.append(np.stack([first, second], axis=1)[first < second])
+    pairs = np.concatenate(found)
+    return pairs[np.lexsort(pairs.T[::-1])]

@@ -1,0 +1,61 @@
+"""From where to where the values of a feature run."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import DTypeLike
+from scipy import sparse
+
+from ..._foundation.errors import InputError
+from ..._foundation.types import Floats
+
+__all__ = ["check_reach", "feature_ranges"]
+
+_SLACK = 16.0  # weights are this many cells at most, whatever the degree
+
+
+def feature_ranges(items: Floats, names: Sequence[str]) -> tuple[Floats, Floats]:
+    """Least and greatest value of every feature, NaN where all are missing.
+
+    Raises
+    ------
+    InputError
+        If the difference of the two overflows.
+    """
+    low, high = np.fmin.reduce(items, axis=0), np.fmax.reduce(items, axis=0)
+    with np.errstate(over="ignore"):
+        wide = np.isinf(high - low)
+    if wide.any():
+        f = int(np.flatnonzero(wide)[0])
+        raise InputError(f"feature {names[f]!r} runs from {low[f]:g} to {high[f]:g}, which overflows: give it in larger units")
+    return low, high
+
+
+def check_reach(items: Floats | sparse.csr_array, knots: Sequence[Floats], names: Sequence[str], dtype: DTypeLike) -> None:
+    """Refuse values so many cells beyond the outer knots that ``extrapolation="linear"`` overflows.
+
+    Raises
+    ------
+    InputError
+    """
+    if not items.shape[0]:
+        return
+    least, most = (_reduced(items, name) for name in ("min", "max"))
+    for f, k in enumerate(knots):
+        if len(k) < 2 or not (least[f] < k[0] or most[f] > k[-1]):
+            continue
+        with np.errstate(over="ignore"):
+            cells = max((k[0] - least[f]) / (k[1] - k[0]), (most[f] - k[-1]) / (k[-1] - k[-2]))
+        if cells > np.finfo(dtype).max / _SLACK:
+            value = least[f] if least[f] < k[0] and k[0] - least[f] >= most[f] - k[-1] else most[f]
+            raise InputError(
+                f"feature {names[f]!r} has the value {value:g}, too far from its knots, {k[0]:g} to {k[-1]:g}, for "
+                f"extrapolation='linear' in {np.dtype(dtype)}: use 'clip', or drop those rows"
+            )
+
+
+def _reduced(items: Floats | sparse.csr_array, name: str) -> Floats:
+    """Least or greatest value of every feature but for NaN."""
+    if isinstance(items, np.ndarray):
+        return getattr(np, f"f{name}").reduce(items, axis=0)
+    return np.asarray(getattr(items, f"nan{name}")(axis=0).toarray()).ravel()

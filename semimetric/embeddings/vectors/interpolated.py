@@ -1,0 +1,187 @@
+"""Joint embeddings of groups of features on the simplices of grid cells: ID of single vectors (paper 2, section 2).
+
+ID(x; S) = [ID(x_{S_1}) ... ID(x_{S_g})],   ID of one group: at most |S| + 1 vertices, with barycentric weights
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..._foundation.threads import map_blocks
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_count
+from ..._kernels.simplex import Groups
+from ..._kernels.vectors import Axes, Tables, write_groups
+from ...data.feature_groups import resolve_groups
+from .base import Chunk, Term, check_columns_fit, dense_rows
+from .knot_map import KnotMap
+
+__all__ = ["IDEmbedding"]
+
+_ROWS = 4096  # whose vertices are gathered at a time
+
+
+class IDEmbedding(KnotMap):
+    """Groups of features as the vertices of the simplices that hold them: f continuous, any function of a group at its grid.
+
+    Sort the fractions of a group's features in their cells, 0 <= t_1 <= ... <= t_n <= 1; the vertices lead from the upper
+    corner of the cell to the lower, one feature stepping down at a time, with the weights (paper 2, Alg. 1)
+
+        t_1, t_2 - t_1, ..., 1 - t_n
+
+    So the weight of a column is the value of the group's summand at that grid point. Fractions are sorted once for all groups;
+    the time of a row is n log(n c) and the sizes of the groups, its entries at most their sizes and 1.
+
+    Parameters
+    ----------
+    n_knots, knots, shared_knots, dtype, sparse_output, n_jobs, random_state
+        As in `PL1Embedding`.
+    groups : {"pairs", "singles", "all"} or list of tuples
+        All pairs; single features; one group of all features; or tuples of numbers or column names. The last feature of a group
+        runs fastest. Groups of one and two are PL1 and the pair terms of PL2.
+    most_vertices : int
+        A group whose grid has more vertices has columns only for those that the rows of the fit touch (with `partial_fit`,
+        of the sample); at others, met by `transform`, there is no column, and the entry is left out: its weight counts as 0.
+    extrapolation : {"clip", "error"}
+    missing : {"error", "zeros", "indicator"}
+        With "zeros" a group with a missing value has no entry; with "indicator" missing is a level of its own on the feature's
+        axis of the grid.
+
+    Attributes
+    ----------
+    grid_ : Grid
+    groups_ : tuple of tuple of int
+    vertices_ : tuple of (ndarray of int64 or None)
+        Of each group the numbers of the vertices that are columns; None: all.
+    n_columns_ : int
+    terms_ : tuple of Term
+
+    Raises
+    ------
+    InputError
+        From `fit`: as `PL1Embedding`; groups that repeat, are empty or name what is not there; more than 2**63 - 1 vertices.
+
+    Examples
+    --------
+    >>> from semimetric import IDEmbedding
+    >>> embedding = IDEmbedding(knots=[[0.0, 1.0]] * 3, groups="all", sparse_output=False).fit([[0.0] * 3, [1.0] * 3])
+    >>> row = embedding.transform([[0.5, 0.25, 0.75]])[0]
+    >>> embedding.get_feature_names_out()[row > 0]
+    array(['x0@0*x1@0*x2@0', 'x0@0*x1@0*x2@1', 'x0@1*x1@0*x2@1',
+           'x0@1*x1@1*x2@1'], dtype=object)
+    >>> row[row > 0]
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+
+    _extrapolations = ("clip", "error")
+
+    def __init__(
+        self,
+        n_knots: int | Sequence[int] = 8,
+        *,
+        knots: str | Sequence[ArrayLike] = "kmeans",
+        groups: str | Iterable[Sequence[int | str]] = "pairs",
+        most_vertices: int = 1 << 20,
+        shared_knots: bool = False,
+        extrapolation: str = "clip",
+        missing: str = "error",
+        dtype: Any = np.float64,
+        sparse_output: bool = True,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.n_knots = n_knots
+        self.knots = knots
+        self.groups = groups
+        self.most_vertices = most_vertices
+        self.shared_knots = shared_knots
+        self.extrapolation = extrapolation
+        self.missing = missing
+        self.dtype = dtype
+        self.sparse_output = sparse_output
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check(self, y: ArrayLike | None) -> None:
+        super()._check(y)
+        check_count("most_vertices", self.most_vertices)
+        n, whole = self.n_features_in_, isinstance(self.groups, str) and self.groups == "all"
+        self.groups_ = resolve_groups([tuple(range(n))] if whole else self.groups, n, self.feature_names)
+
+    def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
+        self._located = axes = self._axes()
+        sizes = [math.prod(int(axes.width[f]) for f in group) for group in self.groups_]
+        for group, size in zip(self.groups_, sizes, strict=True):
+            check_columns_fit(size, f"the grid of the group {group}")
+        self.vertices_ = tuple(
+            self._touched(items, group) if size > self.most_vertices else None
+            for group, size in zip(self.groups_, sizes, strict=True)
+        )
+        widths = [size if v is None else len(v) for size, v in zip(sizes, self.vertices_, strict=True)]
+        self.n_columns_ = check_columns_fit(sum(widths), f"n_knots={self.n_knots!r} with these groups")
+        self._stops = np.cumsum(widths)
+        self._steps = _steps(axes, self.groups_)
+        self._tables = _tables(np.cumsum([0, *widths[:-1]]), self.vertices_)
+
+    def _touched(self, items: Floats | sparse.csr_array, group: tuple[int, ...]) -> Integers:
+        """Vertices of a group where rows have weight, sorted."""
+        steps, tables = _steps(self._located, (group,)), _tables(np.zeros(1, np.int64), (None,))
+
+        def find(rows: slice) -> Integers:
+            room = (rows.stop - rows.start) * (len(group) + 1)
+            part = Chunk(np.zeros(rows.stop - rows.start + 1, np.int64), np.empty(room, np.int64), np.empty(room))
+            write_groups(dense_rows(items, rows), self._located, steps, tables, part)
+            return np.unique(part.indices[: part.indptr[-1]])
+
+        return np.unique(np.concatenate(map_blocks(find, items.shape[0], size=_ROWS, n_jobs=self.n_jobs)))
+
+    @property
+    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]
+        """One summand a group, made anew at each reading."""
+        starts = [0, *self._stops[:-1].tolist()]
+        return tuple(Term(*term) for term in zip(self.groups_, starts, self._stops.tolist(), strict=True))
+
+    @property
+    def most_nonzeros(self) -> int:
+        return sum(len(group) + 1 for group in self.groups_)
+
+    def write(self, items: Floats, out: Chunk) -> None:
+        write_groups(items, self._located, self._steps, self._tables, out)
+
+    @property
+    def names(self) -> list[str]:
+        labels = self._vertex_labels()
+        return [
+            name
+            for group, vertices in zip(self.groups_, self.vertices_, strict=True)
+            for name in _vertex_names([labels[f] for f in group], vertices)
+        ]
+
+
+def _vertex_names(labels: list[list[str]], vertices: Integers | None) -> list[str]:
+    if vertices is None:
+        return ["*".join(parts) for parts in product(*labels)]
+    places = np.unravel_index(vertices, [len(part) for part in labels])
+    return ["*".join(part[k] for part, k in zip(labels, row, strict=True)) for row in zip(*places, strict=True)]
+
+
+def _steps(axes: Axes, groups: tuple[tuple[int, ...], ...]) -> Groups:
+    """Which groups every feature steps in, and how far."""
+    rows = [
+        (f, g, math.prod(int(axes.width[other]) for other in group[k + 1 :]))
+        for g, group in enumerate(groups)
+        for k, f in enumerate(group)
+    ]
+    axis, group, stride = np.array(sorted(rows), dtype=np.int64).T
+    slot = np.cumsum([0, *(len(members) + 1 for members in groups)])
+    return Groups(np.searchsorted(axis, np.arange(len(axes.width) + 1)), group.copy(), stride.copy(), slot)
+
+
+def _tables(base: Integers, vertices: tuple[Integers | None, ...]) -> Tables:
+    keys = [np.empty(0, np.int64) if v is None else v for v in vertices]
+    touched = np.array([v is not None for v in vertices])
+    return Tables(base, touched, np.cumsum([0, *map(len, keys)]), np.concatenate(keys))

@@ -1,0 +1,178 @@
+"""Maps on knots: where the knots come from, by a fit or from a stream, and how vertices become columns."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.metaestimators import available_if
+
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice
+from ..._kernels.vectors import Axes
+from ...data.grid import Grid
+from .base import FeatureMap, distinct_labels
+from .feature_ranges import check_reach
+from .knot_placement import check_placement, place_vectors
+from .reservoir import Reservoir
+
+__all__ = ["KnotMap"]
+
+
+def _streams(embedding: Any) -> bool:
+    if embedding._supervised:
+        raise AttributeError("what y chooses cannot come from a stream; use fit, or give knots and pairs as lists")
+    return True
+
+
+class KnotMap(FeatureMap):
+    """A map whose features have knots: `_lay_out` makes its columns from ``grid_``.
+
+    Attributes
+    ----------
+    grid_ : Grid
+        The knots of every feature, ``grid_.knots``, and whether it has a level for missing values.
+    reservoir_ : Reservoir
+        After `partial_fit`: the rows that knots are placed from.
+    """
+
+    n_knots: int | Sequence[int]
+    knots: str | Sequence[ArrayLike]
+    extrapolation: str = "clip"
+    shared_knots: bool = False
+    random_state: int | None = 0
+    _extrapolations: tuple[str, ...] = ("clip", "linear", "error")
+    grid_: Grid
+    reservoir_: Reservoir
+
+    def _check(self, y: ArrayLike | None) -> None:
+        """Refuse parameters, before any work."""
+        check_choice("extrapolation", self.extrapolation, self._extrapolations)
+        check_placement(self.knots, self.n_features_in_, self.shared_knots)
+        if self._supervised and y is None:
+            raise InputError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: knots='tree' and "
+                "pairs='best' choose by labels or numbers"
+            )
+
+    @abstractmethod
+    def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
+        """Set ``n_columns_`` and what `write` needs; ``items`` and ``y`` are those of the fit, or the reservoir's."""
+
+    @property
+    def _supervised(self) -> bool:
+        """Whether the fit needs y."""
+        return isinstance(self.knots, str) and self.knots == "tree"
+
+    def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
+        self._check(y)
+        self.__dict__.pop("reservoir_", None)
+        labels = None if y is None or not self._supervised else self._labels(y, items.shape[0])
+        items = self._kept(items)
+        self._place(Reservoir(self.random_state).add(items), items, labels)
+
+    @available_if(_streams)
+    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
+        """Place the knots from all rows seen so far: of a seeded sample of at most 100,000, and their minimum and maximum.
+
+        Blocks one by one give exactly the map that `fit` gives on all rows at once, for an int ``random_state``. Knots move, so
+        a model of the columns has to be learned anew. After `fit`, which keeps no rows, it begins anew. What y chooses, knots
+        of a tree and the best pairs, cannot come from a stream: there is no `partial_fit` then.
+
+        Raises
+        ------
+        InputError
+            As `fit`.
+        """
+        self._check_output()
+        first = not hasattr(self, "reservoir_")
+        items = FeatureMap.encode(self, X, reset=first)
+        self._check(y)
+        reservoir = Reservoir(self.random_state) if first else self.reservoir_
+        self._place(reservoir.add(self._kept(items)), reservoir.rows, None)
+        self.reservoir_ = reservoir
+        return self
+
+    def _place(self, sample: Reservoir, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
+        if sample.seen < 2:
+            raise InputError("X has 1 sample; at least 2 are required to place knots: give more rows")
+        chosen = None if y is None else y[sample.number]
+        names = self.feature_names
+        knots = place_vectors(self.knots, self.n_knots, sample, chosen, names=names, shared=self.shared_knots)
+        if self.zero_preserving:
+            knots = [np.union1d(k, [0.0]) for k in knots] if isinstance(self.knots, str) else _with_zero(knots)
+        self.grid_ = Grid(knots, missing=[self.missing == "indicator"] * len(knots))
+        self._lay_out(items, y)
+
+    def _kept(self, items: Floats | sparse.csr_array) -> Floats | sparse.csr_array:
+        """What knots are placed from: without zeros where these add nothing."""
+        if not self.zero_preserving:
+            return items
+        packed = sparse.csr_array(items, copy=True)
+        packed.sum_duplicates()
+        packed.eliminate_zeros()
+        return packed
+
+    def _labels(self, y: ArrayLike, n: int) -> np.ndarray:
+        labels = np.asarray(y)
+        if labels.shape != (n,):
+            raise InputError(f"y has shape {labels.shape} for {n} rows; one label or number a row is required")
+        return labels
+
+    def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
+        """X checked, as float64; refused outside of the knots where ``extrapolation="error"``, or where "linear" overflows."""
+        items = super().encode(X, reset=reset)
+        if self.extrapolation == "error" and not reset:
+            self._refuse_outside(items)
+        if self.extrapolation == "linear" and not reset:
+            check_reach(items, self.grid_.knots, self.feature_names, self.dtype)
+        return items
+
+    def _refuse_outside(self, items: Floats | sparse.csr_array) -> None:
+        low, high = self.grid_.low, self.grid_.high
+        if isinstance(items, np.ndarray):
+            values, feature = items, np.broadcast_to(np.arange(items.shape[1]), items.shape)
+        else:
+            values, feature = items.data, items.indices
+        outside = (values < low[feature]) | (values > high[feature])
+        if outside.any():
+            value, f = values[outside][0], feature[outside][0]
+            raise InputError(
+                f"feature {self.feature_names[f]!r} has the value {value:g}; values from {low[f]:g} to {high[f]:g}, the outer "
+                "knots, are required with extrapolation='error': use 'clip' or 'linear', or drop those rows"
+            )
+
+    def _axes(self) -> Axes:
+        """The features as kernels see them, their columns one after another."""
+        grid = self.grid_
+        holes = [np.searchsorted(k, 0.0) if self.zero_preserving else -1 for k in grid.knots]
+        hole = np.array(holes, dtype=np.int64)
+        width = grid.sizes - (hole >= 0)
+        level = np.where(grid.missing, width - 1, -1)
+        return Axes(grid.flat, grid.starts, hole, level, width, np.cumsum(width) - width)
+
+    def _vertex_labels(self) -> list[list[str]]:
+        """``x0@5.1`` for every place of every feature."""
+        labels = []
+        for name, knots, missing in zip(self.feature_names, self.grid_.knots, self.grid_.missing, strict=True):
+            kept = [text for text, k in zip(distinct_labels(knots), knots, strict=True) if k != 0 or not self.zero_preserving]
+            labels.append([f"{name}@{text}" for text in kept + ["missing"] * missing])
+        return labels
+
+    def _active(self, items: Floats | sparse.csr_array) -> Integers:
+        """How many features of every row may have entries."""
+        if not self.zero_preserving:
+            return np.full(items.shape[0], items.shape[1])
+        return np.count_nonzero(items, axis=1) if isinstance(items, np.ndarray) else np.diff(items.indptr).astype(np.int64)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._supervised
+        return tags
+
+
+def _with_zero(knots: list[Floats]) -> list[Floats]:
+    """Given knots, which must be in order before 0 joins them."""
+    return [np.union1d(k, [0.0]) for k in Grid(knots).knots]

@@ -1,0 +1,233 @@
+"""Orthogonal bases with orthogonal derivatives: Fourier and Hermite (paper 1, section 3.1 and Table 1)."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats
+from ..._foundation.validation import check_choice, check_count
+from .base import DenseMap, Term
+from .feature_ranges import feature_ranges
+
+__all__ = ["FourierEmbedding", "HermiteEmbedding"]
+
+
+class _OrthogonalMap(DenseMap):
+    """Features scaled and clipped, then the same few functions of each."""
+
+    degree: int
+    penalty_order: int
+
+    def _fit(self, items: Floats, y: ArrayLike | None) -> None:
+        check_count("degree", self.degree)
+        check_choice("penalty_order", self.penalty_order, (1, 2))
+        self._check()
+        self.low_, self.high_ = feature_ranges(items, self.feature_names)
+        self.varies_ = self.low_ < self.high_
+        self._centre, self._unit = self._scale(items)
+        self._own = len(self._labels()) + (self.missing == "indicator")
+        self.n_columns_ = self._own * items.shape[1]
+        self.terms_ = tuple(Term((f,), self._own * f, self._own * (f + 1)) for f in range(items.shape[1]))
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Refuse the other parameters."""
+
+    @abstractmethod
+    def _labels(self) -> list[str]:
+        """Names of the functions."""
+
+    @abstractmethod
+    def _basis(self, z: Floats) -> Floats:
+        """The functions at the scaled values, shape (*z.shape, number of functions)."""
+
+    def _scale(self, items: Floats) -> tuple[Floats, Floats]:
+        """Eq. 16: centre and unit that take the range of every feature to [-1, 1]."""
+        return 0.5 * self.low_ + 0.5 * self.high_, np.where(self.varies_, 0.5 * (self.high_ - self.low_), 1.0)
+
+    def values(self, items: Floats) -> Floats:
+        inside = np.clip(items, self.low_, self.high_)
+        known = self.varies_ & ~np.isnan(items)
+        z = np.where(known, (inside - self._centre) / self._unit, 0.0)
+        out = np.zeros((*items.shape, self._own))
+        basis = self._basis(z)
+        out[:, :, : basis.shape[2]] = np.where(known[:, :, None], basis, 0.0)
+        if self.missing == "indicator":
+            out[:, :, -1] = np.isnan(items)
+        return out.reshape(len(items), -1)
+
+    @property
+    def names(self) -> list[str]:
+        labels = [*self._labels(), *["missing"] * (self.missing == "indicator")]
+        return [f"{name}~{label}" for name in self.feature_names for label in labels]
+
+
+class FourierEmbedding(_OrthogonalMap):
+    """Smooth additive functions: sines and cosines of every feature, the fast ones penalised.
+
+        phi(x_n) = (cos(k pi z) / k^d, sin(k pi z) / k^d)   for k = 1, ..., degree,   d = penalty_order
+
+    with z the feature, its range taken to [-span, span] (eq. 16 for span = 1). The squared norm of the weights is the integral
+    of the squared derivative of order d of f over a period, up to pi^(2d) (paper 1, Table 1).
+
+    Parameters
+    ----------
+    degree : int, default 4
+        Highest frequency.
+    penalty_order : {1, 2}, default 1
+        Order d of the derivative.
+    span : float in (0, 1] or "half", default 1.0
+        With 1, the paper's, the least and the greatest value of a feature are the same point, as f has period 2: right for
+        angles and hours, but nothing that rises from end to end is fitted. A smaller number leaves a gap between the ends;
+        "half" takes the range to [0, 1] and has the cosines alone, which are complete there.
+    missing : {"error", "zeros", "indicator"}, default "error"
+        NaN is refused, adds nothing, or has a column of its own.
+    dtype : float64 or float32, default float64
+    n_jobs : int or None, default None
+        Threads.
+
+    Attributes
+    ----------
+    low_, high_ : ndarray of shape (n_features,)
+        Ranges of the fit; values outside are clipped (libspline does not).
+    varies_ : ndarray of shape (n_features,), bool
+        Whether a feature has more than one value; all columns of one that has not are 0.
+    n_columns_ : int
+    terms_ : tuple of Term
+
+    Examples
+    --------
+    >>> from semimetric import FourierEmbedding
+    >>> embedding = FourierEmbedding(degree=2).fit([[0.0], [12.0]])
+    >>> embedding.transform([[6.0], [9.0]]).round(3)
+    array([[ 1. ,  0. ,  0.5,  0. ],
+           [ 0. ,  1. , -0.5,  0. ]])
+    >>> embedding.get_feature_names_out().tolist()
+    ['x0~cos1', 'x0~sin1', 'x0~cos2', 'x0~sin2']
+    """
+
+    def __init__(
+        self,
+        degree: int = 4,
+        *,
+        penalty_order: int = 1,
+        span: float | str = 1.0,
+        missing: str = "error",
+        dtype: Any = np.float64,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.degree = degree
+        self.penalty_order = penalty_order
+        self.span = span
+        self.missing = missing
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+
+    def _check(self) -> None:
+        number = isinstance(self.span, (int, float, np.integer, np.floating)) and not isinstance(self.span, bool)
+        if not (self.span == "half" if isinstance(self.span, str) else number and 0 < self.span <= 1):
+            raise InputError(
+                f"span={self.span!r}: a number in (0, 1], the part of the period for the range, or 'half' is required"
+            )
+
+    def _labels(self) -> list[str]:
+        kinds = ("cos",) if self.span == "half" else ("cos", "sin")
+        return [f"{kind}{k}" for k in range(1, self.degree + 1) for kind in kinds]
+
+    def _basis(self, z: Floats) -> Floats:
+        k = np.arange(1.0, self.degree + 1)
+        if isinstance(self.span, str):
+            return np.cos(np.pi * (0.5 * z + 0.5)[..., None] * k) / k**self.penalty_order
+        angle = np.pi * self.span * z[..., None] * k
+        pairs = np.stack([np.cos(angle), np.sin(angle)], axis=-1) / (k**self.penalty_order)[:, None]
+        return pairs.reshape(*z.shape, -1)
+
+
+class HermiteEmbedding(_OrthogonalMap):
+    """Additive polynomials: Hermite polynomials of every feature, the wavy ones penalised.
+
+        phi_k = H_k(z) / sqrt(k k!)              for penalty_order 1
+        phi_k = H_k(z) / sqrt(k (k - 1) k!)      for penalty_order 2;  phi_1 = z
+
+    for k = 1, ..., degree, with the probabilists' H_k. The squared norm of the weights is the mean of f'(z)^2, or of
+    f''(z)^2 and the squared slope, over a standard normal z (paper 1, Table 1).
+
+    Parameters
+    ----------
+    degree : int, default 4
+        Of the polynomials.
+    penalty_order : {1, 2}, default 1
+        Order of the derivative that is penalised.
+    scale : {"minmax", "standard"}, default "minmax"
+        z is the feature with its range taken to [-1, 1] (eq. 16), or with mean 0 and variance 1, as Table 1 has it.
+    missing : {"error", "zeros", "indicator"}, default "error"
+        NaN is refused, adds nothing, or has a column of its own.
+    dtype : float64 or float32, default float64
+    n_jobs : int or None, default None
+        Threads.
+
+    Attributes
+    ----------
+    low_, high_ : ndarray of shape (n_features,)
+        Ranges of the fit; values outside are clipped, as polynomials grow fast.
+    varies_ : ndarray of shape (n_features,), bool
+        Whether a feature has more than one value; all columns of one that has not are 0.
+    n_columns_ : int
+    terms_ : tuple of Term
+
+    Examples
+    --------
+    >>> from semimetric import HermiteEmbedding
+    >>> embedding = HermiteEmbedding(degree=2).fit([[0.0], [2.0]])
+    >>> embedding.transform([[0.0], [1.0], [2.0]])
+    array([[-1. ,  0. ],
+           [ 0. , -0.5],
+           [ 1. ,  0. ]])
+    >>> embedding.get_feature_names_out().tolist()
+    ['x0~H1', 'x0~H2']
+    """
+
+    def __init__(
+        self,
+        degree: int = 4,
+        *,
+        penalty_order: int = 1,
+        scale: str = "minmax",
+        missing: str = "error",
+        dtype: Any = np.float64,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.degree = degree
+        self.penalty_order = penalty_order
+        self.scale = scale
+        self.missing = missing
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+
+    def _check(self) -> None:
+        check_choice("scale", self.scale, ("minmax", "standard"))
+
+    def _labels(self) -> list[str]:
+        return [f"H{k}" for k in range(1, self.degree + 1)]
+
+    def _scale(self, items: Floats) -> tuple[Floats, Floats]:
+        centre, unit = super()._scale(items)
+        if self.scale == "minmax":
+            return centre, unit
+        z = (items[:, self.varies_] - centre[self.varies_]) / unit[self.varies_]  # in [-1, 1], whose squares do not overflow
+        mean, spread = centre.copy(), unit.copy()
+        mean[self.varies_] += unit[self.varies_] * np.nanmean(z, axis=0)
+        spread[self.varies_] *= np.nanstd(z, axis=0)
+        return mean, spread
+
+    def _basis(self, z: Floats) -> Floats:
+        """h_k = H_k / sqrt(k!), from h_{k+1} = (z h_k - sqrt(k) h_{k-1}) / sqrt(k + 1): factorials overflow."""
+        h = np.empty((self.degree + 1, *z.shape))
+        h[0], h[1] = 1.0, z
+        for k in range(1, self.degree):
+            h[k + 1] = (z * h[k] - np.sqrt(k) * h[k - 1]) / np.sqrt(k + 1)
+        orders = np.arange(1.0, self.degree + 1)
+        weight = np.sqrt(orders if self.penalty_order == 1 else np.maximum(orders * (orders - 1), 1.0))
+        return np.moveaxis(h[1:], 0, -1) / weight

@@ -1,0 +1,304 @@
+"""Piecewise-linear embeddings of single features and of pairs of features (paper 0, section 3).
+
+    PL1  f(x) = sum_n f_n(x_n)                                f_n linear between the knots of feature n
+    PL2  f(x) = sum_n f_n(x_n) + sum_{n,l} f_{n,l}(x_n, x_l)  f_{n,l} linear on the two triangles of every cell of the grid
+
+Example: knots (0, 1, 4) write 2.5 as half of vertex 1 and half of vertex 2.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._kernels.vectors import Axes, Partners, write_pairs, write_singles
+from .base import Chunk, Term, check_columns_fit, dense_rows
+from .feature_pairs import check_pairs, listed_pairs, neighbours
+from .knot_map import KnotMap
+from .pair_ranking import MOST_ROWS, best_pairs
+
+__all__ = ["PL1Embedding", "PL2Embedding"]
+
+
+class PL1Embedding(KnotMap):
+    """Every feature as its two nearest knots: f(x) = sum_n f_n(x_n), f_n continuous and linear between knots.
+
+    With t the fraction of x_n between its knots v_d and v_{d+1}, column (n, d) is 1 - t and column (n, d + 1) is t; the
+    others are 0 (paper 0, Alg. 1). So the weight of a column is the value of f_n at that knot.
+
+    Parameters
+    ----------
+    n_knots : int or one int a feature, each >= 2
+        The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
+    knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature
+        Minimum, maximum and k-means centres (the paper's); quantiles; equal steps; the thresholds of a decision tree of
+        n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing numbers.
+    extrapolation : {"clip", "linear", "error"}
+        Values outside of the knots are those at the nearest (the paper's); or go on with the slope of the outer cell; or are
+        refused.
+    missing : {"error", "zeros", "indicator"}
+        What NaN is: refused; without any entry; or a column of its own in every feature, also where the fit has seen none.
+    zero_preserving : bool
+        Whether 0 adds nothing: it is one knot more of every feature, and has no column (paper 0, section 3.1). The others are
+        placed from the values that are not 0. X may be sparse, and the rows have entries for its non-zeros only.
+    shared_knots : bool
+        Whether all values of all features make one set of knots, so that features are on the same scale.
+    dtype : {float64, float32}
+    sparse_output : bool
+    n_jobs : int or None
+        Threads; 1 by default.
+    random_state : int or None
+        Draws the sample of 100,000 rows that knots are placed from where there are more.
+
+    Attributes
+    ----------
+    grid_ : Grid
+    n_columns_ : int
+    terms_ : tuple of Term
+
+    Raises
+    ------
+    InputError
+        From `fit`: parameters that are none of these, one row only, knots that do not increase, or more knots than 65,535.
+
+    Examples
+    --------
+    >>> from semimetric import PL1Embedding
+    >>> embedding = PL1Embedding(knots=[[0.0, 1.0, 4.0]], sparse_output=False).fit([[0.0], [4.0]])
+    >>> embedding.transform([[2.5], [-7.0]])
+    array([[0. , 0.5, 0.5],
+           [1. , 0. , 0. ]])
+    >>> embedding.get_feature_names_out()
+    array(['x0@0', 'x0@1', 'x0@4'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        n_knots: int | Sequence[int] = 8,
+        *,
+        knots: str | Sequence[ArrayLike] = "kmeans",
+        extrapolation: str = "clip",
+        missing: str = "error",
+        zero_preserving: bool = False,
+        shared_knots: bool = False,
+        dtype: Any = np.float64,
+        sparse_output: bool = True,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.n_knots = n_knots
+        self.knots = knots
+        self.extrapolation = extrapolation
+        self.missing = missing
+        self.zero_preserving = zero_preserving
+        self.shared_knots = shared_knots
+        self.dtype = dtype
+        self.sparse_output = sparse_output
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
+        self._located = self._axes()
+        self.n_columns_ = int(self._located.width.sum())
+
+    @property
+    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]
+        """One summand a feature that has columns, made anew at each reading."""
+        return _single_terms(self._located)
+
+    @property
+    def most_nonzeros(self) -> int:
+        return 2 * self.n_features_in_
+
+    def room(self, items: Floats | sparse.csr_array) -> Integers:
+        return 2 * self._active(items)
+
+    def write(self, items: Floats, out: Chunk) -> None:
+        write_singles(items, self._located, self.extrapolation == "linear", out)
+
+    @property
+    def names(self) -> list[str]:
+        return [label for part in self._vertex_labels() for label in part]
+
+
+class PL2Embedding(KnotMap):
+    """Every feature, and every pair of features, on the knots of PL1: continuous, and linear on triangles.
+
+    With s, t the fractions of x_n, x_l in their cells, the columns of the pair (n, l) are (paper 0, Alg. 2)
+
+        1 - max(s, t)  at (lower, lower)
+        |s - t|        at (upper, lower) if t < s, else at (lower, upper)
+        min(s, t)      at (upper, upper)
+
+    and 0 elsewhere, the second feature running fastest. So f_{n,l} has at a grid point the weight of its column; it has kinks
+    on the lines of the grid and on the diagonals of its cells, which run from bottom left to top right. A feature's terms are
+    combinations of those of its pairs; they are kept as in the paper, for what a penalty makes of them.
+
+    Parameters
+    ----------
+    n_knots, knots, missing, dtype, sparse_output, n_jobs, random_state
+        As in `PL1Embedding`. A missing value is a row of its own in the grids of its pairs, with "indicator"; a pair with one
+        has no entry, with "zeros".
+    pairs : {"all", "chain", "grid", "best"} or list of pairs
+        All; those at most ``reach`` features apart; at most ``reach`` steps apart along every axis of a grid of features
+        (PL2-K, paper 0, section 5.2); the ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names. A pair is
+        ordered by feature, and so are pairs.
+    n_pairs : int or None
+        Required with ``pairs="best"``. Pairs are ranked as FAST ranks them (Lou et al., 2013, "Accurate intelligible models
+        with pairwise interactions"): a least-squares fit of tables of single features is subtracted from y (from indicators of
+        the classes), and a pair gains what its table of 8 by 8 quantile bins explains of the rest, less what noise would.
+    reach : int >= 1
+    shape : tuple of int or None
+        Axes of the features with ``pairs="grid"``, such as (rows, columns); the last runs fastest.
+    shared_knots : bool
+        Whether all features have the same knots: with those |x_n - x_l|, max and min are in the span (paper 0, section 3).
+    zero_preserving : bool
+        As in `PL1Embedding`: grid points with a coordinate 0 have no columns, so a pair has entries only where both values are
+        not 0, and time and room go with the pairs of those. With an intercept the functions are the same: what a table says
+        where a value is 0 are functions of single features and a constant. Where many values are 0, as in indicators of
+        categories, that is the better choice of dense X too: on covtype_75k rows have a tenth of the entries, and the direction
+        of the mean row, along which machines learn slowly, 11 instead of 71 % of their squared length.
+    extrapolation : {"clip", "linear", "error"}
+        With "linear" the terms of single features go on; pairs are clipped, for the formula of a triangle, continued outside,
+        would jump between cells.
+
+    Attributes
+    ----------
+    grid_ : Grid
+    pairs_ : ndarray of shape (n_pairs, 2)
+    n_columns_ : int
+    terms_ : tuple of Term
+
+    Raises
+    ------
+    InputError
+        From `fit`: as `PL1Embedding`; pairs out of range, repeated or not of two features; more than 2**63 - 1 columns.
+
+    Examples
+    --------
+    >>> from semimetric import PL2Embedding
+    >>> embedding = PL2Embedding(knots=[[0.0, 1.0], [0.0, 1.0]], sparse_output=False).fit([[0.0, 0.0], [1.0, 1.0]])
+    >>> embedding.get_feature_names_out()[4:]
+    array(['x0@0*x1@0', 'x0@0*x1@1', 'x0@1*x1@0', 'x0@1*x1@1'], dtype=object)
+    >>> embedding.transform([[0.25, 0.75]])[:, 4:]
+    array([[0.25, 0.5 , 0.  , 0.25]])
+    """
+
+    def __init__(
+        self,
+        n_knots: int | Sequence[int] = 8,
+        *,
+        knots: str | Sequence[ArrayLike] = "kmeans",
+        pairs: str | Iterable[Sequence[int | str]] = "all",
+        n_pairs: int | None = None,
+        reach: int = 1,
+        shape: Sequence[int] | None = None,
+        shared_knots: bool = False,
+        extrapolation: str = "clip",
+        missing: str = "error",
+        zero_preserving: bool = False,
+        dtype: Any = np.float64,
+        sparse_output: bool = True,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.n_knots = n_knots
+        self.knots = knots
+        self.pairs = pairs
+        self.n_pairs = n_pairs
+        self.reach = reach
+        self.shape = shape
+        self.shared_knots = shared_knots
+        self.extrapolation = extrapolation
+        self.missing = missing
+        self.zero_preserving = zero_preserving
+        self.dtype = dtype
+        self.sparse_output = sparse_output
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check(self, y: ArrayLike | None) -> None:
+        super()._check(y)
+        n = self.n_features_in_
+        check_pairs(self.pairs, n, reach=self.reach, shape=self.shape, n_pairs=self.n_pairs)
+        self._listed = None if isinstance(self.pairs, str) else listed_pairs(self.pairs, n, self.feature_names)
+
+    @property
+    def _supervised(self) -> bool:
+        return super()._supervised or isinstance(self.pairs, str) and self.pairs == "best"
+
+    def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
+        self._located = axes = self._axes()
+        if isinstance(self.pairs, str) and self.pairs != "all":
+            self._listed = self._chosen(items, y)
+        width = [int(w) for w in axes.width]
+        if self._listed is None:
+            columns = (sum(width) ** 2 - sum(w * w for w in width)) // 2
+        else:
+            columns = sum(width[a] * width[b] for a, b in self._listed.tolist())
+        self.n_columns_ = check_columns_fit(sum(width) + columns, f"n_knots={self.n_knots!r} with pairs")
+        self._partners = _all_partners(axes) if self._listed is None else _partners(axes, self._listed)
+
+    def _chosen(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> Integers:
+        """Neighbours, or the best pairs for y on at most `MOST_ROWS` rows."""
+        if y is None or self.n_pairs is None:
+            return neighbours((self.n_features_in_,) if self.shape is None else self.shape, self.reach)
+        rows = np.arange(len(y))
+        if len(y) > MOST_ROWS:
+            rows = np.sort(check_random_state(self.random_state).choice(len(y), MOST_ROWS, replace=False))
+        return best_pairs(dense_rows(items, rows), y[rows], self.n_pairs, n_jobs=self.n_jobs)
+
+    @property
+    def pairs_(self) -> Integers:
+        """The pairs of features that have terms, in the order of their columns."""
+        return np.stack(np.triu_indices(self.n_features_in_, 1), axis=1) if self._listed is None else self._listed
+
+    @property
+    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]
+        """One summand a feature, then one a pair, where they have columns; made anew at each reading."""
+        axes, pairs = self._located, self.pairs_
+        size = axes.width[pairs[:, 0]] * axes.width[pairs[:, 1]]
+        stop = axes.width.sum() + np.cumsum(size)
+        rows = zip(pairs.tolist(), (stop - size).tolist(), stop.tolist(), strict=True)
+        return _single_terms(axes) + tuple(Term((a, b), i, j) for (a, b), i, j in rows if i < j)
+
+    @property
+    def most_nonzeros(self) -> int:
+        n = self.n_features_in_
+        return 2 * n + 3 * (n * (n - 1) // 2 if self._listed is None else len(self._listed))
+
+    def room(self, items: Floats | sparse.csr_array) -> Integers:
+        active = self._active(items)
+        return np.minimum(2 * active + 3 * (active * (active - 1) // 2), self.most_nonzeros)
+
+    def write(self, items: Floats, out: Chunk) -> None:
+        write_pairs(items, self._located, self.extrapolation == "linear", self._partners, out)
+
+    @property
+    def names(self) -> list[str]:
+        labels = self._vertex_labels()
+        singles = [label for part in labels for label in part]
+        return singles + [f"{a}*{b}" for f, other in self.pairs_.tolist() for a in labels[f] for b in labels[other]]
+
+
+def _single_terms(axes: Axes) -> tuple[Term, ...]:
+    rows = enumerate(zip(axes.column.tolist(), axes.width.tolist(), strict=True))
+    return tuple(Term((f,), start, start + width) for f, (start, width) in rows if width)
+
+
+def _all_partners(axes: Axes) -> Partners:
+    """All pairs in closed form: before (f, l) come those of features below f, and the (f, k), f < k < l."""
+    width = axes.width
+    before = np.cumsum(width) - width
+    blocks = width * (width.sum() - before - width)
+    start = width.sum() + np.cumsum(blocks) - blocks - width * (before + width)
+    return Partners(np.empty(0, np.int64), before, start)
+
+
+def _partners(axes: Axes, pairs: Integers) -> Partners:
+    size = axes.width[pairs[:, 0]] * axes.width[pairs[:, 1]]
+    first = np.searchsorted(pairs[:, 0], np.arange(len(axes.width) + 1))
+    return Partners(first, np.ascontiguousarray(pairs[:, 1]), axes.width.sum() + np.cumsum(size) - size)

@@ -1,0 +1,259 @@
+"""B-splines of every feature, and the penalties of their differences as embeddings (paper 1, sections 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_choice, check_count
+from ..._kernels.splines import Splines, spline_rows
+from .base import Chunk, FeatureMap, Ladder, Term, check_columns_fit, distinct_labels
+from .difference_penalties import climbed
+from .feature_ranges import check_reach, feature_ranges
+
+__all__ = ["BSplineEmbedding"]
+
+_STRATEGIES = ("uniform", "quantile")
+
+
+class BSplineEmbedding(FeatureMap):
+    """Smooth additive functions: B-splines of every feature, with penalised differences.
+
+        f(x) = sum_n w_n' phi(x_n),   phi = D^{-T} psi,   psi_i(x_n) = c B_i(x_n),   |w|^2 = |D v|^2 for f = sum_n v_n' psi
+
+    B_0, ..., B_{n_bins + degree - 1} are the B-splines of the degree on n_bins cells, c = sqrt(1/n_bins). A linear machine on
+    phi penalises the differences of order ``penalty_order`` of the coefficients v of neighbouring B-splines: D_0 = 1, D_1, and
+    D_2 = D_1^2 (paper 1, section 3, with its first rows, which penalise the first coefficients too: so the result depends on
+    the direction of a feature). With order 1 it is close to a machine with the min kernel (eq. 12, its constant corrected):
+
+        <phi(x), phi(y)> = min(x, y) + (degree + 1) / (2 n_bins)   where |x - y| >= degree / n_bins
+
+    for features scaled to [0, 1], each its own term of the sum.
+
+    Parameters
+    ----------
+    n_bins : int, default 10
+        Cells between the least and the greatest value of a feature.
+    degree : {1, 2, 3}, default 1
+        Of the B-splines: linear, quadratic or cubic pieces.
+    penalty_order : {0, 1, 2}, default 1
+        With 0 rows are sparse, degree + 1 entries a feature; else `transform` is dense up to the place of the value, and
+        machines that take psi and the ladder instead stay sparse.
+    knots : "uniform", "quantile", array of shape (n_knots,), or one such array a feature, default "uniform"
+        Ends of the cells; arrays are in place of ``n_bins``. Of equal quantiles one is kept. The paper has uniform knots. On
+        others D_1 still penalises steps from knot to knot (the min kernel, after a feature is mapped so that its knots are
+        evenly spaced), but D_2 no longer vanishes on straight lines, so it requires knots at equal distances.
+    norm : {"kernel", "unity"}, default "kernel"
+        c = sqrt(1/n_bins), so that C means the same for every n_bins and as for the min kernel, or c = 1, a partition of
+        unity. libspline has the root of the cell's width instead, so that features in larger units weigh more.
+    extrapolation : {"clip", "linear", "error"}, default "clip"
+        Values outside the knots are moved to the nearest (as in the paper); f goes on along its tangent; or they are refused
+        at `transform`.
+    missing : {"error", "zeros", "indicator"}, default "error"
+        NaN is refused, adds nothing, or has a column of its own for every feature, so that it may be seen first at `transform`.
+    dtype : float64 or float32, default float64
+    sparse_output : bool, default True
+    n_jobs : int or None, default None
+        Threads.
+
+    Attributes
+    ----------
+    knots_ : tuple of ndarray
+        Of every feature, increasing. A constant feature has one, and a single column; one without values none of either.
+    centres_ : tuple of ndarray
+        Middle of the support of the B-spline of each column.
+    n_columns_ : int
+    terms_ : tuple of Term
+        The columns of each feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import BSplineEmbedding
+    >>> X = np.array([[0.0], [0.25], [1.0]])
+    >>> BSplineEmbedding(n_bins=2, penalty_order=0, norm="unity").fit_transform(X).toarray()
+    array([[1. , 0. , 0. ],
+           [0.5, 0.5, 0. ],
+           [0. , 0. , 1. ]])
+    >>> embedding = BSplineEmbedding(n_bins=2, norm="unity").fit(X)
+    >>> embedding.transform(X).toarray()
+    array([[1. , 0. , 0. ],
+           [1. , 0.5, 0. ],
+           [1. , 1. , 1. ]])
+    >>> embedding.get_feature_names_out().tolist()
+    ['x0~0', 'x0~0.5', 'x0~1']
+    """
+
+    _splines: Splines
+    _starts: Integers
+
+    def __init__(
+        self,
+        n_bins: int = 10,
+        *,
+        degree: int = 1,
+        penalty_order: int = 1,
+        knots: str | ArrayLike | Sequence[ArrayLike] = "uniform",
+        norm: str = "kernel",
+        extrapolation: str = "clip",
+        missing: str = "error",
+        dtype: Any = np.float64,
+        sparse_output: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_bins = n_bins
+        self.degree = degree
+        self.penalty_order = penalty_order
+        self.knots = knots
+        self.norm = norm
+        self.extrapolation = extrapolation
+        self.missing = missing
+        self.dtype = dtype
+        self.sparse_output = sparse_output
+        self.n_jobs = n_jobs
+
+    def _fit(self, items: Floats, y: ArrayLike | None) -> None:
+        check_choice("degree", self.degree, (1, 2, 3))
+        check_columns_fit((check_count("n_bins", self.n_bins) + self.degree) * items.shape[1], f"n_bins={self.n_bins}")
+        check_choice("penalty_order", self.penalty_order, (0, 1, 2))
+        check_choice("norm", self.norm, ("kernel", "unity"))
+        check_choice("extrapolation", self.extrapolation, ("clip", "linear", "error"))
+        if isinstance(self.knots, str):
+            check_choice("knots", self.knots, _STRATEGIES)
+            low, high = feature_ranges(items, self.feature_names)
+            self.knots_ = tuple(self._placed(column, a, b) for column, a, b in zip(items.T, low, high, strict=True))
+        else:
+            self.knots_ = self._given()
+        self._check_steps()
+        self._lay_out()
+
+    def _placed(self, column: Floats, low: float, high: float) -> Floats:
+        if not low < high:
+            return np.full(int(low == high), low)  # of missing values alone: none
+        if self.knots == "quantile":
+            return np.unique(np.nanquantile(column, np.linspace(0.0, 1.0, self.n_bins + 1)))
+        return np.linspace(low, high, self.n_bins + 1)
+
+    def _given(self) -> tuple[Floats, ...]:
+        """The knots that a user gave, one array a feature."""
+        given: Any = self.knots
+        if not isinstance(given, Sequence | np.ndarray):
+            raise InputError(f"knots={given!r}: one of {_STRATEGIES}, an array, or one array a feature is required")
+        shared = all(np.ndim(part) == 0 for part in given)
+        arrays = [np.asarray(part, dtype=np.float64) for part in ([given] * self.n_features_in_ if shared else given)]
+        if len(arrays) != self.n_features_in_:
+            raise InputError(
+                f"knots has {len(arrays)} arrays for {self.n_features_in_} features: give one array for all, or one a feature"
+            )
+        for name, array in zip(self.feature_names, arrays, strict=True):
+            if array.ndim != 1 or len(array) < 2 or not np.isfinite(array).all() or (np.diff(array) <= 0).any():
+                raise InputError(
+                    f"knots of feature {name!r} are {array!r}: at least two finite numbers, each greater than the one before, "
+                    "are required"
+                )
+        return tuple(arrays)
+
+    def _check_steps(self) -> None:
+        """Whether the cells of every feature are equal, up to rounding of the knots; if not, order 2 means nothing."""
+        self._equal = isinstance(self.knots, str) and self.knots == "uniform" or all(map(_evenly_spaced, self.knots_))
+        if self.penalty_order == 2 and not self._equal:
+            raise NotSupportedError(
+                "penalty_order=2 with knots at unequal distances: second differences vanish on straight lines only where knots "
+                'are evenly spaced; use knots="uniform", or penalty_order=1'
+            )
+
+    def _lay_out(self) -> None:
+        """Columns: those of a feature's B-splines, then the one of its missing values."""
+        bins = np.array([len(knots) - 1 for knots in self.knots_], dtype=np.int64)
+        widths = np.where(bins > 0, bins + self.degree, bins + 1)
+        marks = np.full(len(bins), int(self.missing == "indicator"))
+        stops = np.cumsum(widths + marks)
+        first = stops - widths - marks
+        self.n_columns_ = int(stops[-1])
+        self.terms_ = tuple(Term((f,), int(a), int(b)) for f, (a, b) in enumerate(zip(first, stops, strict=True)))
+        self._starts = np.unique(np.concatenate([[0], first, first + widths, stops])).astype(np.int64)
+        self._most = int(np.maximum(np.minimum(widths, self.degree + 1), marks).sum())
+        factor = np.sqrt(1.0 / np.maximum(bins, 1)) if self.norm == "kernel" else np.ones(len(bins))
+        low = np.array([knots[0] if len(knots) else 0.0 for knots in self.knots_])
+        width = np.array([np.ptp(knots) if len(knots) > 1 else 1.0 for knots in self.knots_])
+        extended = [_extended(knots, self.degree) for knots in self.knots_]
+        self.centres_ = tuple(_centres(knots, self.degree) for knots in extended)
+        flat = np.concatenate([np.empty(0), *([] if self._equal else extended)])
+        offset = np.cumsum([0, *([0 if self._equal else len(knots) for knots in extended])])
+        missing = np.where(marks, first + widths, -1)
+        self._splines = Splines(low, width, bins, first, missing, factor, flat, offset)
+
+    @property
+    def most_nonzeros(self) -> int:
+        return self._most
+
+    @property
+    def ladder(self) -> Ladder | None:
+        return Ladder(self.penalty_order, self._starts) if self.penalty_order else None
+
+    @property
+    def names(self) -> list[str]:
+        found = []
+        for name, centres in zip(self.feature_names, self.centres_, strict=True):
+            labels = [*distinct_labels(centres), *["missing"] * (self.missing == "indicator")]
+            found += [f"{name}~{label}" for label in labels]
+        return found
+
+    def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
+        """X checked, as float64.
+
+        Raises
+        ------
+        InputError
+            Where ``extrapolation="error"`` and a value lies outside the knots, or so far that "linear" overflows.
+        """
+        items = super().encode(X, reset=reset)
+        if self.extrapolation == "error" and not reset:
+            self._check_inside(items)
+        if self.extrapolation == "linear" and not reset:
+            check_reach(items, self.knots_, self.feature_names, self.dtype)
+        return items
+
+    def _check_inside(self, items: Any) -> None:
+        for f, knots in enumerate(self.knots_):
+            outside = (items[:, f] < knots[0]) | (items[:, f] > knots[-1]) if len(knots) else ~np.isnan(items[:, f])
+            if outside.any():
+                row = int(np.flatnonzero(outside)[0])
+                among = f"between {knots[0]:g} and {knots[-1]:g}" if len(knots) else "missing, as all of the fit"
+                raise InputError(
+                    f"X[{row}] has {self.feature_names[f]} = {items[row, f]:g}, but with extrapolation='error' it must be "
+                    f"{among}; drop the row, or use extrapolation='clip' or 'linear'"
+                )
+
+    def write(self, items: Floats, out: Chunk) -> None:
+        spline_rows(items, self._splines, self.degree, self.extrapolation == "linear", out)
+
+    def _matrix(self, items: Floats | sparse.csr_array) -> sparse.csr_array:
+        psi = super()._matrix(items)
+        return psi if self.ladder is None else climbed(psi, self.ladder, n_jobs=self.n_jobs)
+
+
+def _extended(knots: Floats, degree: int) -> Floats:
+    """The knots and ``degree`` more on either side, at the distance of the outermost two."""
+    if len(knots) < 2:
+        return knots
+    beyond = np.arange(1, degree + 1)
+    return np.concatenate(
+        [knots[0] - beyond[::-1] * (knots[1] - knots[0]), knots, knots[-1] + beyond * (knots[-1] - knots[-2])]
+    )
+
+
+def _centres(extended: Floats, degree: int) -> Floats:
+    return 0.5 * (extended[: -degree - 1] + extended[degree + 1 :]) if len(extended) > 1 else extended
+
+
+def _evenly_spaced(knots: Floats) -> bool:
+    if len(knots) < 3:
+        return True
+    rounding = 8 * np.finfo(np.float64).eps * np.abs(knots).max()
+    return np.allclose(np.diff(knots), np.ptp(knots) / (len(knots) - 1), rtol=1e-9, atol=rounding)

@@ -1,0 +1,157 @@
+"""What the learners from comparisons share: parameters, checks, "auto" and the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._foundation.threads import one_blas_thread
+from .._foundation.types import ArrayLike, Comparisons, Floats, Tuples
+from .._foundation.validation import check_choice, check_weights
+from ..data.feature_groups import Groups
+from ..data.schema import Names
+from ..distances.out_of_range import warn_outside
+from ..distances.semimetric import Semimetric
+from ..learning.comparisons.fit import fit_margins, prepared
+from ..learning.comparisons.selection import MarginChoices, decide_margins
+from ..learning.comparisons.tuple_data import Compared, Evidence
+from ..learning.groups.folds import ComparedTuples
+from ..learning.groups.selection import GroupChoices, choose_groups, without_joint
+from ..learning.recipe import Recipe
+from ..learning.structure import check_varied
+from ..programs.constraints import Shape
+from ..programs.losses import Loss, resolve_loss
+from ..programs.penalties import Penalty
+from ..solvers.base import Solution, Solver
+from .base import LearnedDistance
+
+__all__ = ["ComparisonLearner", "TupleLearner"]
+
+T = TypeVar("T", bound=Tuples)
+
+_PARAMETERS = (
+    "knots", "groups", "tables", "axioms", "delta", "outside", "penalty", "solver", "categorical_features", "periodic",
+    "missing", "constraints", "n_jobs", "random_state", "verbose",
+)  # fmt: skip
+
+
+class TupleLearner(LearnedDistance):
+    """A learner from tuples; see `PairLearner` for the parameters."""
+
+    def __init__(
+        self,
+        *,
+        n_knots: int | Sequence[int] | str = "auto",
+        knots: str | Sequence[ArrayLike] = "quantile",
+        groups: Groups = "singles",
+        directions: Any = "auto",
+        tables: str = "warped",
+        axioms: str = "semimetric",
+        delta: float = 1e-6,
+        outside: str = "extend",
+        loss: str | Loss = "squared_hinge",
+        penalty: str | Penalty | Sequence[Penalty] | None = "auto",
+        alpha: float | str = "auto",
+        solver: str | Solver = "auto",
+        categorical_features: str | Sequence[int | str] | None = "auto",
+        periodic: Mapping[int | str, float] | None = None,
+        missing: str = "error",
+        constraints: Sequence[Shape] = (),
+        preprocessor: ArrayLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_knots = n_knots
+        self.knots = knots
+        self.groups = groups
+        self.directions = directions
+        self.tables = tables
+        self.axioms = axioms
+        self.delta = delta
+        self.outside = outside
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.solver = solver
+        self.categorical_features = categorical_features
+        self.periodic = periodic
+        self.missing = missing
+        self.constraints = constraints
+        self.preprocessor = preprocessor
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _recipe(self) -> Recipe:
+        check_choice("axioms", self.axioms, ("semimetric", "metric", "quasimetric"))
+        given = {name: getattr(self, name) for name in _PARAMETERS} | self._numbers()
+        directions = None if isinstance(self.directions, str) and self.directions == "auto" else self.directions
+        return Recipe(**given, directions=directions, loss=resolve_loss(self.loss, margins=True)).checked()
+
+    def _read(self, tuples: ArrayLike, kind: type[T]) -> tuple[T, Names]:
+        """Tuples to learn from, and the schema or the names of their features."""
+        schema = self._schema_of_tuples(tuples, kind)
+        checked = self._tuples(tuples, kind, schema=schema)
+        names = self._names(self.preprocessor if self.preprocessor is not None else tuples, checked.items.shape[1])
+        return checked, schema or names
+
+    def _learn(self, recipe: Recipe, evidence: Evidence, names: Names) -> None:
+        """Decide, fit and record."""
+        check_varied(evidence.tuples.used)
+        with one_blas_thread():
+            knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
+            singles, self.choices_ = decide_margins(
+                without_joint(recipe), evidence, names, knots=knots, alpha=alpha,
+                directions=isinstance(self.directions, str) and self.directions == "auto",
+            )  # fmt: skip
+            self.recipe_, self.group_choices_ = choose_groups(
+                recipe.groups, singles, ComparedTuples(evidence, names), knots=knots
+            )  # fmt: skip
+            semimetric, solution, extra = fit_margins(prepared(self.recipe_, evidence, names), evidence, names)
+        self.n_features_in_ = evidence.tuples.items.shape[1]
+        self._keep(extra)
+        self._record(semimetric, solution)
+
+    def _take(self, recipe: Recipe, n_features: int, semimetric: Semimetric, solution: Solution, extra: Floats) -> None:
+        """Keep what was learned from parts, nothing being left to choose."""
+        self.recipe_, self.choices_, self.group_choices_ = recipe, MarginChoices(), GroupChoices()
+        self.n_features_in_ = n_features
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        self._keep(extra)
+        self._record(semimetric, solution)
+
+    def _keep(self, extra: Floats) -> None:
+        """Keep the values of the extra columns."""
+
+
+class ComparisonLearner(TupleLearner):
+    """A learner from tuples that say d(near pair) < d(far pair)."""
+
+    _kind: type[Comparisons]
+
+    def _fit(self, tuples: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        recipe = self._recipe()
+        checked, names = self._read(tuples, self._kind)
+        weight = check_weights(sample_weight, len(checked))
+        used = weight > 0
+        self._learn(recipe, Compared(checked.take(used), weight[used]), names)
+
+    def decision_function(self, tuples: ArrayLike) -> Floats:
+        """d(far pair) - d(near pair), shape (n_tuples,): > 0 where the order is as the tuple says."""
+        checked = self._known(tuples, self._kind)
+        warn_outside(self.semimetric_, checked.used)
+        far, near = (
+            self.semimetric_.paired_by_index(checked.items, p.index, n_jobs=self.n_jobs) for p in (checked.far, checked.near)
+        )
+        return far - near
+
+    def predict(self, tuples: ArrayLike) -> Floats:
+        """+1 where the near pair is closer than the far one, else -1; shape (n_tuples,)."""
+        return np.where(self.decision_function(tuples) > 0, 1, -1)
+
+    def _accuracy(self, right: NDArray[np.bool_], sample_weight: ArrayLike | None) -> float:
+        return float(check_weights(sample_weight, len(right)) @ right)

@@ -1,0 +1,263 @@
+"""Classes and values by the votes of nearest neighbours under a distance that is learned first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from .._foundation.errors import InputError
+from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.validation import check_count
+from ..data.pair_sampling import sample_pairs
+from ..distances.explanations import Explanation
+from ..distances.semimetric import Semimetric
+from ..neighbors.index import NeighborIndex
+from ..neighbors.voting import nearness, shares
+from .large_margin_learner import LargeMarginLearner
+from .regressor import DistanceRegressor
+
+__all__ = ["SemimetricClassifier", "SemimetricRegressor"]
+
+
+class NeighborVotes(BaseEstimator):
+    """Neighbours under a learned distance: the parameters, the index and the explanations that both estimators share."""
+
+    learner: Any
+    n_neighbors: int
+    weights: str
+    algorithm: str
+    n_jobs: int | None
+    learner_: Any
+    index_: NeighborIndex
+
+    def _index(self, X: ArrayLike, targets: Any) -> None:
+        d = self.learner_.semimetric_
+        self.index_ = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
+        self._targets, self._items = targets, d.schema.encode(X)
+        self.n_features_in_ = d.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(self.learner_, "feature_names_in_"):
+            self.feature_names_in_ = self.learner_.feature_names_in_
+
+    def _check(self) -> None:
+        check_count("n_neighbors", self.n_neighbors)
+        nearness(np.ones((1, 1)), self.weights)
+
+    @property
+    def semimetric_(self) -> Semimetric:
+        """The learned distance."""
+        check_is_fitted(self, "index_")
+        return self.learner_.semimetric_
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """Number of items that vote."""
+        return self.index_.n_samples_fit_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "index_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = getattr(self.learner, "missing", "error") == "level"
+        return tags
+
+    def kneighbors(self, X: ArrayLike, n_neighbors: int | None = None) -> tuple[Floats, Integers]:
+        """Distances and rows of the nearest items that were fitted, both of shape (n_queries, k)."""
+        check_is_fitted(self, "index_")
+        k = self.n_neighbors if n_neighbors is None else check_count("n_neighbors", n_neighbors)
+        return self.index_.kneighbors(X, min(k, self.n_samples_fit_))
+
+    def explain_neighbors(self, x: ArrayLike, n_neighbors: int | None = None) -> Explanation:
+        """Why these are the neighbours of x: what every term of the distance adds.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or a table of one row
+        n_neighbors : int or None
+            `n_neighbors` of the estimator by default.
+
+        Returns
+        -------
+        Explanation
+            Printed, a line a neighbour.
+        """
+        check_is_fitted(self, "index_")
+        d = self.semimetric_
+        row: Any = x if hasattr(x, "columns") else d.schema.rows(_in_order(x, d))
+        if len(row) != 1:
+            raise InputError(f"x holds {len(row)} rows; one is explained at a time: give a vector, or a table of one row")
+        distances, indices = self.kneighbors(row, n_neighbors)
+        parts = d.contributions(row, d.schema.decode(self._items[indices[0]]))
+        return Explanation(indices[0], self._targets[indices[0]], distances[0], d.terms, parts)
+
+
+def _in_order(x: Any, d: Semimetric) -> Any:
+    """One vector; a series of pandas by the names of its entries."""
+    if np.ndim(x) == 0:
+        raise InputError(f"x={x!r} is no vector; one value for each of the {d.n_features} features is required")
+    if not hasattr(x, "to_frame") or not all(isinstance(name, str) for name in getattr(x, "index", ())):
+        return x
+    names = list(x.index)
+    if sorted(names) != sorted(d.feature_names):
+        raise InputError(f"x has the entries {names}, but {list(d.feature_names)} are required; select those")
+    return np.array([x[name] for name in d.feature_names], dtype=None if d.schema.plain else object)
+
+
+class SemimetricClassifier(ClassifierMixin, NeighborVotes):
+    """k nearest neighbours under a distance learned from the classes: fit learns, indexes, and predict counts votes.
+
+    Parameters
+    ----------
+    learner : estimator or None, default None
+        With ``fit(X, y)`` and ``semimetric_``; None is a `LargeMarginLearner` with its default settings. Parameters of a given
+        one are reached as ``learner__alpha`` and so on.
+    n_neighbors : int, default 3
+    weights : {"uniform", "distance"}, default "uniform"
+        Votes count alike, or by 1 / distance; neighbours at distance 0 then vote alone.
+    algorithm : {"exact", "approximate", "brute"}, default "exact"
+        As in `NeighborIndex`.
+    n_jobs : int or None, default None
+        Threads of the search.
+
+    Attributes
+    ----------
+    learner_ : estimator
+        The fitted learner.
+    semimetric_ : Semimetric
+    index_ : NeighborIndex
+    classes_ : ndarray
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = LargeMarginLearner(n_knots=6, alpha=1e-2, directions=None, tables="warped")
+    >>> model = SemimetricClassifier(learner).fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        learner: Any = None,
+        *,
+        n_neighbors: int = 3,
+        weights: str = "uniform",
+        algorithm: str = "exact",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.learner = learner
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> SemimetricClassifier:
+        """Learn the distance from X (n_items, n_features) and the classes y, and index the items.
+
+        Raises
+        ------
+        InputError
+            If the data cannot be used; NotSupportedError if parameters of the learner do not go together.
+        """
+        self._check()
+        if y is None:
+            raise InputError("requires y to be passed, but the target y is None; give a class for every item")
+        self.learner_ = clone(LargeMarginLearner() if self.learner is None else self.learner).fit(X, y)
+        labels = column_or_1d(y)
+        check_classification_targets(labels)
+        self.classes_, self._codes = np.unique(labels, return_inverse=True)
+        self._index(X, labels)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Share of the votes that each class gets, shape (n_queries, n_classes)."""
+        distances, indices = self.kneighbors(X)
+        return shares(self._codes[indices], len(self.classes_), nearness(distances, self.weights))
+
+    def predict(self, X: ArrayLike) -> Any:
+        """The class with the most votes; of several, the first in ``classes_``."""
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[chosen]
+
+
+class SemimetricRegressor(RegressorMixin, NeighborVotes):
+    """k nearest neighbours under a distance learned from abs(y_i - y_j): near are items with like values.
+
+    Parameters
+    ----------
+    learner : DistanceRegressor or None, default None
+        Learns from pairs and distances; None is ``DistanceRegressor()``. Its ``preprocessor`` is set to the items.
+    n_neighbors : int, default 5
+    weights : {"uniform", "distance"}, default "distance"
+    n_pairs : int, default 20000
+        Pairs of items drawn to learn from, a quarter of them near ones.
+    algorithm : {"exact", "approximate", "brute"}, default "exact"
+    n_jobs : int or None, default None
+    random_state : int or None, default 0
+        Of the pairs.
+
+    Attributes
+    ----------
+    learner_ : DistanceRegressor
+    semimetric_ : Semimetric
+    index_ : NeighborIndex
+    n_features_in_ : int
+    """
+
+    def __init__(
+        self,
+        learner: Any = None,
+        *,
+        n_neighbors: int = 5,
+        weights: str = "distance",
+        n_pairs: int = 20_000,
+        algorithm: str = "exact",
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.learner = learner
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.n_pairs = n_pairs
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> SemimetricRegressor:
+        """Learn the distance from X (n_items, n_features) and the values y, and index the items.
+
+        Raises
+        ------
+        InputError
+            If the data cannot be used, or all values are the same.
+        """
+        self._check()
+        check_count("n_pairs", self.n_pairs)
+        if y is None:
+            raise InputError("requires y to be passed, but the target y is None; give a value for every item")
+        learner = clone(DistanceRegressor() if self.learner is None else self.learner)
+        items, schema = learner._encoded(X, min_items=2)
+        features = items if schema.plain else schema.coordinates(items)
+        values = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
+        if len(values) != len(features) or not np.isfinite(values).all():
+            raise InputError(f"y has {len(values)} values for {len(features)} items; one finite number for each is required")
+        if np.ptp(values) == 0:
+            raise InputError("all values in y are the same, so no distance follows from them; give values that differ")
+        pairs = sample_pairs(features, self.n_pairs, random_state=self.random_state)
+        learner.set_params(preprocessor=X)
+        self.learner_ = learner.fit(pairs, np.abs(values[pairs[:, 0]] - values[pairs[:, 1]]))
+        self._index(X, values)
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Mean of the neighbours' values, each by its vote, shape (n_queries,)."""
+        distances, indices = self.kneighbors(X)
+        vote = nearness(distances, self.weights)
+        return (vote * self._targets[indices]).sum(axis=1) / vote.sum(axis=1)

@@ -1,0 +1,135 @@
+"""From learned weights to the distance in the user's units: what is left out, and how it goes on outside its knots."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from .._foundation.errors import warn
+from .._foundation.threads import blocks
+from .._foundation.types import Floats, Integers, Pairs
+from ..distances.base_distances import BaseDistance
+from ..distances.callables import DistanceFunction
+from ..distances.semimetric import Semimetric
+from ..embeddings.directions.linear_directions import Directions
+from ..embeddings.pairs.base import PairMap
+from .guarantees import metric_weights, proved
+from .recipe import Recipe
+from .structure import Structure, Task
+
+__all__ = ["beyond", "count_beyond", "distance", "warn_beyond"]
+
+_PROBES = 8
+_BLOCK = 1 << 16
+
+
+def beyond(recipe: Recipe, structure: Structure, pairs: Pairs) -> Integers:
+    """How many items of the pairs lie beyond the knots of each feature; said, if they were to be extended there."""
+    used = pairs.used
+    counts = count_beyond(structure, used)
+    warn_beyond(recipe, structure, counts, len(used))
+    return counts
+
+
+def count_beyond(structure: Structure, used: Floats) -> Integers:
+    """How many of the items lie beyond the knots of each feature."""
+    grid = structure.embedding.grid
+    allowed, counts = 1e-9 * (grid.high - grid.low), np.zeros(grid.n_features, dtype=np.int64)
+    for block in blocks(len(used), _BLOCK):
+        items = structure.directions.append(used[block]) if structure.directions else used[block]
+        counts += (np.abs(grid.excess(items)) > allowed).sum(axis=0)
+    return counts
+
+
+def warn_beyond(recipe: Recipe, structure: Structure, counts: Integers, n_items: int) -> None:
+    """Say which features have items beyond their knots, if they were to be extended there."""
+    if counts.any() and recipe.outside == "extend":
+        names = structure.names + (structure.directions.names if structure.directions else ())
+        shown = ", ".join(f"{names[f]}: {counts[f]}" for f in np.flatnonzero(counts)[:5])
+        more = f" and {np.count_nonzero(counts) - 5} features more" if np.count_nonzero(counts) > 5 else ""
+        warn(
+            f"of {n_items} items some lie beyond the knots ({shown}{more}) and are learned as if at the end; outside its "
+            "knots such a feature is clipped, not extended. Give knots that cover the items"
+        )  # fmt: skip
+
+
+def distance(
+    recipe: Recipe, structure: Structure, task: Task, weights: Floats, delta: float, counts: Integers | None = None,
+    *, compact: bool = True,
+) -> Semimetric:  # fmt: skip
+    """The distance in the user's units, if ``compact`` without directions and their groups whose weights are all 0.
+
+    ``counts`` are those of `beyond`: where they are not 0, the feature is clipped.
+    """
+    n = structure.embedding.n_columns
+    whole, w = structure.embedding.expanded(weights[:n])
+    w = whole.with_unseen(w)
+    if recipe.asks_triangle:
+        w = metric_weights(whole, w)
+    epsilon = _outside_slopes(recipe, whole, w, structure.n_raw, delta)
+    if counts is not None:
+        epsilon = np.where(counts > 0, _least_slopes(whole, structure.n_raw, delta), epsilon)
+    embedding, w, directions, features = (_compact if compact else _all)(replace(structure, embedding=whole), w)
+    unit, power = task.unit, 2 if recipe.link == "sqrt" else 1
+    probe = task.pairs.take(np.arange(min(_PROBES, len(task.pairs))))
+    points = probe.items[probe.index]
+    bases = tuple(
+        BaseDistance(f, float(u), _name(f), points, f(points[:, 0], points[:, 1]), power)
+        for f, u in zip(structure.bases, weights[n:], strict=True)
+    )
+    slopes = epsilon[features] * unit
+    parts = (slopes, structure.names, directions, bases, recipe.link, structure.schema)
+    return proved(recipe, Semimetric(embedding.in_unit(unit), w * unit, *parts))
+
+
+def _least_slopes(embedding: PairMap, n_raw: int, delta: float) -> Floats:
+    """delta a range for raw features, 0 for directions, and where nothing lies outside."""
+    grid = embedding.grid
+    span = np.where(grid.high > grid.low, grid.high - grid.low, 1.0)
+    return np.where((np.arange(len(span)) < n_raw) & grid.extends, delta / span, 0.0)
+
+
+def _outside_slopes(recipe: Recipe, embedding: PairMap, w: Floats, n_raw: int, delta: float) -> Floats:
+    """Slope outside the range of every feature: delta a range, or the mean slope of the distance across its range.
+
+    The mean slope is that between the two ends of the feature, all other features at their low end, or of an average category:
+    one that was not in the fit.
+    """
+    least = _least_slopes(embedding, n_raw, delta)
+    if recipe.outside == "clip":
+        return least
+    grid, n = embedding.grid, len(least)
+    across = np.tile(np.where(np.array(grid.kinds) == "categorical", grid.high, grid.low), (n + 1, 1))
+    across[np.arange(n), np.arange(n)] = grid.high
+    items, rows = embedding.locate(across), np.arange(n)
+    values = embedding.paired(items, rows, items, np.full(n, n), w)
+    slopes = values / np.where(grid.high > grid.low, grid.high - grid.low, 1.0)
+    return np.maximum(np.where(grid.extends, slopes, 0.0), least)
+
+
+def _name(function: DistanceFunction) -> str:
+    return getattr(function.function, "__name__", type(function.function).__name__)
+
+
+def _all(structure: Structure, w: Floats) -> tuple[PairMap, Floats, Directions | None, Integers]:
+    """Everything, in the form of `_compact`."""
+    return structure.embedding, w, structure.directions, np.arange(structure.embedding.grid.n_features)
+
+
+def _compact(structure: Structure, w: Floats) -> tuple[PairMap, Floats, Directions | None, Integers]:
+    """Leave out groups of directions that have no weight, and directions that no group uses; and the features kept.
+
+    Not under the swap: groups of one feature left alone would be numbered as tied.
+    """
+    embedding, n_raw = structure.embedding, structure.n_raw
+    used = np.bincount(embedding.group_of_column, weights=w != 0, minlength=len(embedding.groups)) > 0
+    raw = np.array([any(f < n_raw for f in g) for g in embedding.groups])
+    keep = np.flatnonzero(used | raw)
+    if structure.directions is None or len(keep) == len(embedding.groups) or not embedding.continuous:
+        return _all(structure, w)
+    wanted = sorted({f for g in keep for f in embedding.groups[g]} | set(range(n_raw)))
+    rows = np.array([f - n_raw for f in wanted if f >= n_raw], dtype=np.int64)
+    old = structure.directions
+    directions = Directions(old.matrix[rows], tuple(old.names[r] for r in rows), old.bends) if len(rows) else None
+    kept = np.isin(embedding.group_of_column, keep)
+    features = np.array(wanted)
+    return embedding.select(keep, features), w[kept], directions, features

@@ -1,0 +1,255 @@
+"""Which features are modelled jointly, ``groups="auto"``: pairs worth a joint table beside the single features.
+
+All pairs of n features cost n² c⁴ weights; few of them matter. From the model of single features on, the pair that the score
+test of `group_screening` ranks first at the current model is added, and the model is fitted again, until the budget is spent
+or the loss held out falls by no more than one standard error, paired by fold. The ranking is done anew in each fold,
+from what it trains on, so a pair that only chance has put first is judged as what it is. What is taken in the end are as many
+pairs as the folds found worth it, ranked on everything.
+
+A penalty given by name counts less on joint tables than on the others, which it shrinks towards what is not joint: each step
+tries two shares, and the last stage more. Where ``n_knots`` is "auto", features of a joint table have 4 knots while
+pairs are compared; then numbers of 3, 4 and 6 are. A step costs two fits and the scores of all candidates, some milliseconds
+each, in every fold.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from ..._foundation.errors import InputError, SemimetricWarning
+from ...data.feature_groups import AutoGroups, JointGroups, automatic
+from ...data.grid import Grid
+from ..recipe import Recipe
+from ..regression.selection import Candidate, simplest
+from .folds import Source
+from .interaction_scores import Fitted, coarse_grid, joint_columns, paired_features, scores
+
+__all__ = ["GroupChoice", "GroupChoices", "choose_groups", "without_joint"]
+
+_MOST_GROUPS = 10
+_JOINT_KNOTS = 4
+_SIZES = (3, 4, 6)
+_SHARES, _FINER = (1e-1, 1e-3), (1.0, 1e-1, 1e-2, 1e-3, 1e-4)  # of the penalty, on joint tables
+_SHORTLIST = 40  # pairs that are scored again after the first step
+
+
+@dataclass(frozen=True)
+class GroupChoice(Candidate):
+    """Pairs beside the single features, judged on what each fold holds out.
+
+    Of joint features ``n_knots`` are the knots, None for as many as others have, and ``alpha`` is the strength.
+    """
+
+    pairs: tuple[tuple[int, ...], ...] = ()
+    share: float = 1.0
+
+
+class GroupChoices(tuple[GroupChoice, ...]):
+    """What ``groups="auto"`` compared, step by step; printed, a line a step.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the features.
+    """
+
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, steps: Sequence[GroupChoice], names: Sequence[str]) -> "GroupChoices":
+        """Steps whose features have these names."""
+        found = cls(steps)
+        found.names = tuple(names)
+        return found
+
+    @property
+    def chosen(self) -> GroupChoice:
+        """The last step that was better than the one before."""
+        best = self[0]
+        for step in self[1:]:
+            if not step.better_than(best):
+                break
+            best = step
+        return best
+
+    def __repr__(self) -> str:
+        if not self:
+            return "GroupChoices: nothing was left to choose"
+        lines = [f"held-out loss, mean of {len(self[0].losses)} splits; * the choice"]
+        for step in self:
+            added = " * ".join(self.names[f] for f in step.pairs[-1]) if step.pairs else "single features"
+            lines.append(f"{'+ ' if step.pairs else ''}{added}: {step.loss:.4g}{' *' if step is self.chosen else ''}")
+        return "\n".join(lines)
+
+
+def without_joint(recipe: Recipe) -> Recipe:
+    """The recipe of single features, if groups are to be found."""
+    return replace(recipe, groups="singles") if automatic(recipe.groups) else recipe
+
+
+def choose_groups(
+    groups: Any, recipe: Recipe, source: Source, *, knots: bool
+) -> tuple[Recipe, GroupChoices]:  # fmt: skip
+    """The recipe with pairs beside its single features, if ``groups`` are to be found, and what was compared.
+
+    Parameters
+    ----------
+    groups : as in `Recipe`
+        As asked for.
+    recipe : Recipe
+        Of single features, everything else decided.
+    source : Source
+    knots : bool
+        Whether the numbers of knots of joint features are to be chosen.
+
+    Raises
+    ------
+    InputError
+        If the budget is less than one pair needs, or there is too little to hold some out.
+    """
+    budget = automatic(groups)
+    if budget is None or len(source.schema.features) < 2:
+        return recipe, GroupChoices()
+    knots = knots and isinstance(recipe.knots, str)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
+        search = _Search.begin(budget, replace(recipe, verbose=False), source, _JOINT_KNOTS if knots else None)
+        steps = search.run(verbose=recipe.verbose)
+        best = GroupChoices.of(steps, source.schema.names)
+        pairs = best.chosen.pairs
+        return (replace(recipe, groups=search.refined(pairs)) if pairs else recipe), best
+
+
+@dataclass(eq=False)
+class _Course:
+    """The pairs that one part has led to, and those that are left."""
+
+    part: Any
+    held: Any
+    fitted: Fitted
+    left: list[tuple[int, int]]
+    pairs: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(eq=False)
+class _Search:
+    """Pairs added step by step: on everything, the first course, and in every fold."""
+
+    budget: AutoGroups
+    recipe: Recipe
+    source: Source
+    n_knots: int | None
+    coarse: Grid
+    joint: Grid
+    share: float
+    courses: list[_Course]
+
+    @classmethod
+    def begin(cls, budget: AutoGroups, recipe: Recipe, source: Source, n_knots: int | None) -> "_Search":
+        """The model of single features, of everything and of every fold."""
+        parts = [(source.whole(recipe), None), *source.splits(recipe)]
+        fits = [source.fitted(recipe, *both) for both in parts]
+        model = fits[0].structure
+        coarse = coarse_grid(recipe, model, source.items)
+        joint = coarse if n_knots else model.embedding.grid.select(np.arange(model.n_raw))
+        search = cls(budget, recipe, source, n_knots, coarse, joint, 1.0, [])
+        tied = {g[0] for g, v in zip(model.embedding.groups, getattr(model.embedding, "vertices", ()), strict=False)
+                if v.by_difference}  # fmt: skip
+        usable = [f for f in range(model.n_raw) if joint.varies[f] and f not in tied]
+        for both, fitted in zip(parts, fits, strict=True):
+            search.courses.append(_Course(*both, fitted, paired_features(fitted, usable, budget.max_candidates)))
+        search._check(usable)
+        return search
+
+    def _check(self, usable: Sequence[int]) -> None:
+        """Refuse a budget of weights in which no pair fits."""
+        least = min((self._columns(pair) for pair in combinations(usable, 2)), default=0)
+        if least > self.budget.max_columns:
+            raise InputError(
+                f"max_columns={self.budget.max_columns} is less than the {least} weights of the smallest joint table; give "
+                'at least that, fewer knots, or n_knots="auto", which takes few where features are joint'
+            )
+
+    def _columns(self, *pairs: Sequence[int], grid: Grid | None = None) -> int:
+        """Weights of joint tables."""
+        tied = self.recipe.symmetry_of_columns == "tie"
+        return sum(joint_columns(self.joint if grid is None else grid, pair, tied=tied) for pair in pairs)
+
+    def run(self, *, verbose: bool) -> list[GroupChoice]:
+        """The steps, the last of which may have been in vain."""
+        most = self.budget.max_groups or min(_MOST_GROUPS, len(self.source.schema.features))
+        steps = [self._choice()]
+        with tqdm(total=most, desc="groups", disable=not verbose) as bar:
+            while len(steps) <= most and self._extend(self.courses[0]):
+                for fold in self.courses[1:]:
+                    self._extend(fold)
+                self._refit()
+                steps.append(self._choice())
+                bar.set_postfix(loss=steps[-1].loss)
+                bar.update()
+                if not steps[-1].better_than(steps[-2]):
+                    break
+        return steps
+
+    def _choice(self) -> GroupChoice:
+        losses = tuple(fold.fitted.loss for fold in self.courses[1:])
+        return GroupChoice(
+            self.n_knots, self.share * self.recipe.alpha, losses, self.courses[0].pairs, self.share
+        )  # fmt: skip
+
+    def _extend(self, course: _Course) -> bool:
+        """Add the pair that is scored best, if one is scored above 0 and the budget has room for it."""
+        room = self.budget.max_columns - self._columns(*course.pairs)
+        left = [pair for pair in course.left if self._columns(pair) <= room]
+        if not left:
+            return False
+        found = scores(course.fitted, self.recipe, self.coarse, left)
+        order = np.argsort(-found, kind="stable")
+        if not found[order[0]] > 0:
+            return False
+        course.pairs = (*course.pairs, left[order[0]])
+        course.left = [left[k] for k in order[1 : _SHORTLIST + 1]]
+        return True
+
+    @property
+    def _scaled(self) -> bool:
+        """Whether the penalty is given by name, so that joint tables may have a share of it."""
+        return isinstance(self.recipe.penalty, str)
+
+    def _refit(self) -> None:
+        """All courses with their pairs, at the share of the penalty under which the folds lose least."""
+        first, *folds = self.courses
+        tried = {share: [self._fitted(fold, share) for fold in folds] for share in (_SHARES if self._scaled else (1.0,))}
+        self.share = min(tried, key=lambda share: float(np.mean([fit.loss for fit in tried[share]])))
+        for fold, fit in zip(folds, tried[self.share], strict=True):
+            fold.fitted = fit
+        first.fitted = self._fitted(first, self.share)
+
+    def _fitted(self, course: _Course, share: float) -> Fitted:
+        recipe = replace(self.recipe, groups=JointGroups(course.pairs, self.n_knots, share))
+        return self.source.fitted(recipe, course.part, course.held)
+
+    def refined(self, pairs: tuple[tuple[int, ...], ...]) -> JointGroups:
+        """Knots of joint features, then the share of the penalty, for these pairs: the simplest within one standard error."""
+        most = min(self.budget.max_columns, self.source.most_columns)
+        sizes = [k for k in _SIZES if k == _JOINT_KNOTS or self._columns(*pairs, grid=self._coarse(k)) <= most]
+        best = GroupChoice(None, 0.0, ())
+        if self.n_knots:
+            best = simplest([self._judged(pairs, k, self.share) for k in sizes])
+        shares = _FINER if self._scaled else (1.0,)
+        best = simplest([self._judged(pairs, best.n_knots, share) for share in shares])
+        return JointGroups(pairs, best.n_knots, best.share)
+
+    def _judged(self, pairs: tuple[tuple[int, ...], ...], n_knots: int | None, share: float) -> GroupChoice:
+        """The same pairs in every fold."""
+        trial = replace(self.recipe, groups=JointGroups(pairs, n_knots, share))
+        losses = [self.source.fitted(trial, fold.part, fold.held).loss for fold in self.courses[1:]]
+        return GroupChoice(n_knots, share * trial.alpha, tuple(losses), pairs, share)
+
+    def _coarse(self, n_knots: int) -> Grid:
+        return coarse_grid(self.recipe, self.courses[0].fitted.structure, self.source.items, n_knots)

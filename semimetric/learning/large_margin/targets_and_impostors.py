@@ -1,0 +1,160 @@
+"""Targets and impostors: the nearest items of the own class, and of the others, under the current weights."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._foundation.threads import blocks
+from ..._foundation.types import Floats, Integers
+from ..._kernels.simplex import Located
+from ...embeddings.pairs.base import Items, PairMap
+from ...neighbors.index import NeighborIndex
+
+__all__ = ["Found", "Neighbourhoods", "located_rows", "search", "search_index"]
+
+_ENTRIES = 1 << 22  # distances held at once
+
+
+class Found(NamedTuple):
+    """Neighbours of every item; -1 where there are no more.
+
+    Attributes
+    ----------
+    near : ndarray of shape (n, n_targets), int64
+        Rows of the nearest items of the own class.
+    far : ndarray of shape (n, n_impostors), int64
+        Rows of the nearest items of other classes.
+    near_distances : ndarray of shape (n, n_targets)
+    """
+
+    near: Integers
+    far: Integers
+    near_distances: Floats
+
+    @property
+    def pairs(self) -> tuple[Integers, Integers]:
+        """Left and right items of all pairs, the near ones first."""
+        sides = [_flat(self.near), self.impostors]
+        return np.concatenate([s[0] for s in sides]), np.concatenate([s[1] for s in sides])
+
+    @property
+    def impostors(self) -> tuple[Integers, Integers]:
+        """Left and right items of the far pairs."""
+        return _flat(self.far)
+
+    def rows(self) -> tuple[Integers, Integers]:
+        """For every triplet, the number of its near and of its far pair among `pairs`."""
+        near, far = (np.full(side.shape, -1, dtype=np.int64) for side in (self.near, self.far))
+        near[self.near >= 0] = np.arange((self.near >= 0).sum())
+        far[self.far >= 0] = (self.near >= 0).sum() + np.arange((self.far >= 0).sum())
+        both = np.broadcast_arrays(near[:, :, None], far[:, None, :])
+        keep = (both[0] >= 0) & (both[1] >= 0)
+        return both[0][keep], both[1][keep]
+
+    def triplets(self) -> Integers:
+        """(item, target, impostor), in the order of `rows`, shape (n_triplets, 3)."""
+        anchor = np.arange(len(self.near))[:, None, None]
+        parts = np.broadcast_arrays(anchor, self.near[:, :, None], self.far[:, None, :])
+        keep = (parts[1] >= 0) & (parts[2] >= 0)
+        return np.column_stack([part[keep] for part in parts])
+
+
+def _flat(side: Integers) -> tuple[Integers, Integers]:
+    i, k = np.nonzero(side >= 0)
+    return i.astype(np.int64), side[i, k]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """Located items and their classes."""
+
+    embedding: PairMap
+    located: Items
+    labels: Integers
+    n_jobs: int | None = None
+
+    @cached_property
+    def members(self) -> list[Integers]:
+        """Rows of every class."""
+        return [np.flatnonzero(self.labels == c) for c in np.unique(self.labels)]
+
+
+def located_rows(located: Items, rows: Integers) -> Items:
+    """Some of the items."""
+    return Items(Located(*(part[rows] for part in located.located)), located.order[rows])
+
+
+def search(hoods: Neighbourhoods, weights: Floats, n_targets: int, n_impostors: int) -> Found:
+    """Exact neighbours by distances of all items to one another, class by class, in blocks."""
+    n = len(hoods.labels)
+    near, far = np.full((n, n_targets), -1, np.int64), np.full((n, n_impostors), -1, np.int64)
+    distances = np.full((n, n_targets), np.inf)
+    for own in hoods.members:
+        others = np.setdiff1d(np.arange(n), own, assume_unique=True)
+        for block in blocks(len(own), max(_ENTRIES // n, 1)):
+            rows = own[block]
+            d = _pairwise(hoods, weights, rows, own)
+            d[np.arange(len(rows)), np.arange(block.start, block.start + len(rows))] = np.inf
+            _keep(d, own, rows, near, distances)
+            if len(others):
+                _keep(_pairwise(hoods, weights, rows, others), others, rows, far, None)
+    return Found(near, far, distances)
+
+
+def search_index(index: NeighborIndex, raw: Any, rows: Integers, labels: Integers, n_targets: int, n_impostors: int) -> Found:
+    """`search` for some of many items, by an exact index of all of them with a filter for every class.
+
+    Parameters
+    ----------
+    index : NeighborIndex
+        Of all items; their ids are 0, 1, ...
+    raw : array-like of shape (n, n_features)
+        The items whose neighbours are asked for, as the index takes them.
+    rows : ndarray of shape (n,)
+        Their ids.
+    labels : ndarray of shape (n_items,)
+        Of all items.
+    n_targets, n_impostors : int
+    """
+    n = len(rows)
+    near, far = np.full((n, n_targets), -1, np.int64), np.full((n, n_impostors), -1, np.int64)
+    distances = np.full((n, n_targets), np.inf)
+    for c in np.unique(labels[rows]):
+        mask, own = labels == c, np.flatnonzero(labels[rows] == c)
+        members = int(mask.sum())
+        k = min(n_targets, members - 1)
+        if k:
+            at, ids = index.kneighbors(raw[own], k + 1, where=mask)
+            keep = _but_itself(ids, rows[own])
+            near[own, :k], distances[own, :k] = ids[keep].reshape(-1, k), at[keep].reshape(-1, k)
+        k = min(n_impostors, len(labels) - members)
+        if k:
+            far[own, :k] = index.kneighbors(raw[own], k, where=~mask)[1]
+    return Found(near, far, distances)
+
+
+def _but_itself(rows: Integers, own: Integers) -> NDArray[np.bool_]:
+    """All neighbours but the item, or but the last where many at distance 0 have crowded it out."""
+    itself = rows == own[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    return ~itself
+
+
+def _pairwise(hoods: Neighbourhoods, weights: Floats, rows: Integers, columns: Integers) -> Floats:
+    x, y = located_rows(hoods.located, rows), located_rows(hoods.located, columns)
+    return hoods.embedding.pairwise(x, y, weights, n_jobs=hoods.n_jobs)
+
+
+def _keep(d: Floats, candidates: Integers, rows: Integers, out: Integers, distances: Floats | None) -> None:
+    """The nearest finite candidates of every row, in the order of their distances and then of their rows."""
+    k = min(out.shape[1], d.shape[1])
+    part = np.sort(np.argpartition(d, k - 1, axis=1)[:, :k], axis=1)
+    values = np.take_along_axis(d, part, axis=1)
+    order = np.argsort(values, axis=1, kind="stable")
+    part, values = np.take_along_axis(part, order, axis=1), np.take_along_axis(values, order, axis=1)
+    out[rows, :k] = np.where(np.isfinite(values), candidates[part], -1)
+    if distances is not None:
+        distances[rows, :k] = values

@@ -1,0 +1,165 @@
+"""How to learn: the parameters of an estimator as one checked value."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.types import ArrayLike
+from .._foundation.validation import check_alpha, check_choice, check_n_jobs
+from ..data.feature_groups import Groups, JointGroups, automatic
+from ..embeddings.pairs.base import PairMap
+from ..programs.constraints import Bounded, Shape
+from ..programs.losses import Loss, resolve_loss
+from ..programs.penalties import Lasso, Penalty, Ridge, Roughness, Shift
+from ..solvers.auto import resolve_solver
+from ..solvers.base import Solver
+
+__all__ = ["Recipe"]
+
+_AXIOMS = ("semimetric", "metric", "quasimetric", "premetric", None)
+_TENSOR = 300.0  # of alpha: pairs tell little about the corners of a table, much about its band
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to learn: the parameters of an estimator, with everything that was ``"auto"`` decided."""
+
+    n_knots: int | Sequence[int] = 8
+    knots: str | Sequence[ArrayLike] = "quantile"
+    groups: Groups = "singles"
+    directions: Any = None
+    tables: str = "full"
+    axioms: str | None = "semimetric"
+    symmetry: str = "tie"
+    delta: float = 1e-6
+    outside: str = "extend"
+    link: str = "identity"
+    loss: str | Loss = "squared"
+    relative: bool | float = False
+    penalty: str | Penalty | Sequence[Penalty] | None = "auto"
+    alpha: float = 1e-3
+    solver: str | Solver = "auto"
+    base_distances: Sequence[Callable[..., Any]] = ()
+    categorical_features: str | Sequence[int | str] | None = "auto"
+    periodic: Mapping[int | str, float] | None = None
+    missing: str = "error"
+    constraints: Sequence[Shape] = ()
+    n_jobs: int | None = None
+    random_state: int | None = None
+    verbose: bool = False
+
+    def checked(self) -> "Recipe":
+        """The recipe, if its parts are known and go together.
+
+        Raises
+        ------
+        InputError, NotSupportedError
+        """
+        check_choice("axioms", self.axioms, _AXIOMS)
+        check_choice("tables", self.tables, ("full", "warped"))
+        check_choice("symmetry", self.symmetry, ("tie", "swap"))
+        check_choice("outside", self.outside, ("extend", "clip"))
+        check_choice("link", self.link, ("identity", "sqrt"))
+        check_choice("missing", self.missing, ("error", "level"))
+        check_n_jobs(self.n_jobs)
+        check_alpha("delta", self.delta)
+        check_alpha("alpha", self.alpha)
+        if self.relative is not True and self.relative is not False:
+            check_alpha("relative", self.relative, strict=True)
+        if self.asks_triangle and len(self.base_distances):
+            raise NotSupportedError(
+                f"axioms={self.axioms!r} cannot be claimed with base_distances=, of which nothing is known; leave them out, or "
+                'use axioms="semimetric"'
+            )
+        self._check_constraints()
+        if self.tables == "warped" and self.axioms not in ("semimetric", "metric"):
+            raise NotSupportedError(f'tables="warped" is a metric by construction; axioms={self.axioms!r} needs tables="full"')
+        if self.tables == "warped" and automatic(self.groups):
+            raise NotSupportedError(
+                f'groups={self.groups!r} finds pairs for joint tables, and tables="warped" has one scale a feature; '
+                'use groups="singles", or tables="full"'
+            )
+        if self.link == "sqrt" and self.axioms is None:
+            raise NotSupportedError(
+                'link="sqrt" learns the squared distance, which has no sign, and axioms=None allows it below 0, where it has '
+                'no root; use axioms="premetric", or link="identity"'
+            )
+        resolve_loss(self.loss)
+        resolve_solver(self.solver)
+        self.penalties()
+        return self
+
+    def _check_constraints(self) -> None:
+        """Refuse what is no shape, and shapes that cannot be guaranteed with the other parameters."""
+        given = self.constraints
+        if not isinstance(given, (list, tuple)) or not all(isinstance(shape, Shape) for shape in given):
+            raise InputError(
+                f"constraints={given!r} is no list of shapes; a sequence of Monotone, Bounded and the like is required: write "
+                "[Monotone(), ...], or () for none"
+            )
+        if not len(self.constraints):
+            return
+        if len(self.base_distances) or self.axioms is None:
+            raise NotSupportedError(
+                "constraints= need weights >= 0 and tables that are the whole distance; leave out base_distances=, and use "
+                'axioms="premetric" or stronger'
+            )
+        if self.outside != "clip" and any(isinstance(shape, Bounded) for shape in self.constraints):
+            raise NotSupportedError('Bounded cannot hold where slopes go on outside the knots; use outside="clip"')
+
+    def penalties(self, embedding: PairMap | None = None) -> tuple[Penalty, ...]:
+        """The penalty terms; "auto" leaves out differences where the embedding cannot hold its tables."""
+        if self.penalty is None:
+            return ()
+        if isinstance(self.penalty, Penalty):
+            return (self.penalty,)
+        if isinstance(self.penalty, str):
+            return _named_penalty(self.penalty, self.alpha, embedding is None or embedding.holds_tables)
+        terms = tuple(self.penalty)
+        if not all(isinstance(t, Penalty) for t in terms):
+            raise InputError(f"penalty={self.penalty!r} must be a name, a Penalty, a sequence of them, or None")
+        return terms
+
+    @property
+    def joint(self) -> JointGroups:
+        """Knots and share of the penalty of groups of several features."""
+        return self.groups if isinstance(self.groups, JointGroups) else JointGroups(())
+
+    @property
+    def asks_triangle(self) -> bool:
+        """Whether the triangle inequality is to hold."""
+        return self.axioms in ("metric", "quasimetric")
+
+    @property
+    def without_triangle(self) -> str | None:
+        """The axioms of the same columns without the triangle inequality: for fits that only compare settings."""
+        return {"metric": "semimetric", "quasimetric": "premetric"}.get(str(self.axioms), self.axioms)
+
+    @property
+    def asks_of_features(self) -> bool:
+        """Whether something is asked of raw features that directions would void."""
+        return any(shape.of_features for shape in self.constraints)
+
+    @property
+    def asks_rows(self) -> bool:
+        """Whether weights are tied to one another: tables are then held whole."""
+        return self.asks_triangle or len(self.constraints) > 0
+
+    @property
+    def symmetry_of_columns(self) -> str:
+        """Symmetry of the pair embedding."""
+        return self.symmetry if self.axioms in ("semimetric", "metric") else "none"
+
+
+def _named_penalty(name: str, alpha: float, differences: bool) -> tuple[Penalty, ...]:
+    names: dict[str, tuple[Penalty, ...]] = {
+        "auto": (Ridge(alpha), Shift(alpha), Roughness(_TENSOR * alpha)) if differences else (Ridge(alpha),),
+        "ridge": (Ridge(alpha),),
+        "ridge-zero": (Ridge(alpha, towards="zero"),),
+        "roughness": (Roughness(alpha, order=1), Ridge(1e-3 * alpha)),
+        "roughness-2": (Roughness(alpha, order=2), Ridge(1e-3 * alpha)),
+        "lasso": (Lasso(alpha),),
+    }
+    check_choice("penalty", name, tuple(names))
+    return names[name]

@@ -1,0 +1,16 @@
+"""Classifiers and regressors that are linear on an embedding, or linear in pieces.
+
+It stands on `_foundation`, `_kernels`, `embeddings` and `linear_models.training`.
+"""
+
+from .classifier import EmbeddedLinearClassifier
+from .regressor import EmbeddedLinearRegressor
+from .shape_functions import Shapes, curve, surface
+
+__all__ = [
+    "EmbeddedLinearClassifier",
+    "EmbeddedLinearRegressor",
+    "Shapes",
+    "curve",
+    "surface",
+]

@@ -1,0 +1,318 @@
+"""Support vector machines on an embedding that is never stored (paper 0, section 3.2; paper 1, section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from .._foundation.errors import InputError, NotSupportedError, warn
+from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.validation import check_choice
+from .._kernels.descent import Problem
+from ..embeddings.vectors.base import FeatureMap
+from .base import EmbeddedLinear, weighted
+from .training.calibration import calibrate, probabilities
+from .training.problems import classes_problem
+
+__all__ = ["EmbeddedLinearClassifier"]
+
+
+class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
+    """Linear support vector machine on an embedding that is computed row by row and never stored.
+
+    ``min_W |W|² / 2 + C sum_i s_i loss(y_i, W phi(x_i))`` with the weight of the intercept inside W, as in LIBLINEAR: the
+    optimum of scikit-learn's ``LinearSVC(intercept_scaling=intercept_scaling)`` on the stored embedding (paper 0, section 3.2;
+    paper 1, section 5). Memory is the weights, a dual variable for every row and class (solver "dual"), and the rows that are
+    embedded at a time (`block_size`).
+
+    Parameters
+    ----------
+    embedding : FeatureMap, "linear" or None, default None
+        What embeds the rows. None is `PL1Embedding()`, every feature as its two nearest of at most 8 knots; "linear" is the
+        features themselves, the control. One that is not fitted is cloned and fitted on X, y; a fitted one is used as it is.
+    C : float, default 1.0
+        Weight of the losses. What is large depends on the rows: where C |phi|² is far above 10, margins are nearly hard and
+        passes are many. Long rows want a small C: PL2's on the 54 features of covtype_75k have |phi|² = 1,300, those of
+        ``PL2Embedding(zero_preserving=True)``, the same functions, 46.
+    loss : {"squared_hinge", "hinge"}, default "squared_hinge"
+        ``max(0, 1 - y f)²`` or ``max(0, 1 - y f)``.
+    multi_class : {"ovr", "crammer_singer"}, default "ovr"
+        One class against the rest, all in the same passes; or ``max(0, 1 + max_{m != y} f_m - f_y)``, which needs
+        ``loss="hinge"``.
+    solver : {"dual", "pegasos"}, default "dual"
+        Dual coordinate descent, to a certified gap; or Pegasos, which keeps no variable a row.
+    fit_intercept : bool, default True
+    intercept_scaling : float, default 1.0
+        Value of the column whose weight, penalised like the others, makes the intercept (B of paper 1).
+    tol : float, default 1e-4
+        Relative duality gap at which "dual" stops.
+    max_iter : int or None, default None
+        Most passes over the rows: None is 1,000 for "dual"; 20 for "pegasos", which takes them all.
+    class_weight : dict, "balanced" or None, default None
+        Factors of C. One against the rest, the rest has the factor 1, as in `LinearSVC`.
+    warm_start : bool, default False
+        Start from the dual variables (or the weights, "pegasos") of the fit before; they are kept for that. Weights of another
+        objective, such as another C, count as one pass.
+    calibration : {None, "logistic", "isotonic"}, default None
+        `predict_proba` from scores held out in five folds, each class against the rest, divided by their sum. Costs five more
+        fits. `predict` stays with the largest score.
+    block_size : int or None, default None
+        Rows that are embedded at a time: fewer need less memory, and more passes. None is as many as an eighth of the bytes of
+        X holds, 128 KiB at least and 32 MiB at most.
+    n_jobs : int or None, default None
+        Threads of `decision_function` and `predict`.
+    random_state : int, RandomState or None, default 0
+        Orders the rows.
+    verbose : bool, default False
+        Progress bars.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    embedding_ : FeatureMap
+        Fitted.
+    coef_ : ndarray of shape (n_classes, n_columns), or (1, n_columns) of two classes
+        Weights of phi, what ``embedding_.transform`` gives.
+    intercept_ : ndarray of shape (n_classes,) or (1,)
+    n_iter_ : int
+        Passes.
+    duality_gap_ : float
+        ``(P - D) / P``, P the objective at ``coef_`` and D a value of its dual, so the optimum is at least ``(1 - gap) P``; of
+        classes against the rest the largest. Loose for "pegasos"; NaN after `partial_fit`.
+    status_ : {"solved", "max_iter", "done", "interrupted"}
+        Why learning stopped: within ``tol``, at ``max_iter``, after all passes of "pegasos", by Ctrl-C.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((300, 2))
+    >>> y = abs(X[:, 0] - 0.5) + abs(X[:, 1] - 0.5) < 0.4
+    >>> machine = EmbeddedLinearClassifier(C=100).fit(X, y)
+    >>> bool(machine.score(X, y) > 0.95), bool(machine.duality_gap_ <= 1e-4)
+    (True, True)
+    """
+
+    _losses = ("squared_hinge", "hinge")
+
+    def __init__(
+        self,
+        embedding: FeatureMap | str | None = None,
+        *,
+        C: float = 1.0,
+        loss: str = "squared_hinge",
+        multi_class: str = "ovr",
+        solver: str = "dual",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        warm_start: bool = False,
+        calibration: str | None = None,
+        block_size: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.embedding = embedding
+        self.C = C
+        self.loss = loss
+        self.multi_class = multi_class
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.calibration = calibration
+        self.block_size = block_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn; Ctrl-C stops, warns, and keeps the weights so far, without calibration.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_items, n_features)
+            What the embedding takes.
+        y : array-like of shape (n_items,)
+            Classes, at least two.
+        sample_weight : array-like of shape (n_items,) or None
+            Factors of C; rows of weight 0 are as good as absent.
+
+        Raises
+        ------
+        InputError
+            If the data or a parameter cannot be used; NotSupportedError if parameters do not go together.
+        """
+        self._check()
+        labels = self._labels(X, y)
+        validate_data(self, X, skip_check_array=True)
+        X, labels, weight = weighted(X, labels, sample_weight)
+        classes, codes = np.unique(labels, return_inverse=True)
+        if len(classes) < 2:
+            raise InputError(
+                f"y has one class only, {classes.tolist()[0]!r}; a classifier requires two: give rows of another class"
+            )
+        problem = self._problem(codes, weight, self._factors(classes, labels, weight))
+        del codes
+        self._embed(X, labels)
+        self.classes_ = classes
+        self._learn(X, problem, self._n_columns)
+        self.__dict__.pop("_calibrator", None)
+        if self.calibration is not None:
+            self._calibrate(X, labels, weight)
+        return self
+
+    def _calibrate(self, X: ArrayLike, labels: np.ndarray, weight: Floats | None) -> None:
+        calibrator = None
+        if self.status_ != "interrupted":
+            plain = clone(self).set_params(calibration=None, warm_start=False, verbose=False)
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            with suppress(KeyboardInterrupt):  # between two passes
+                calibrator = calibrate(plain, X, labels, weight, str(self.calibration), seed)
+        if calibrator is None:
+            warn("interrupted before calibration was done: there are scores but no probabilities; call fit again for them")
+        else:
+            self._calibrator = calibrator
+
+    @available_if(lambda self: self.calibration is None)
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """One stochastic step (Pegasos) on every row of a block, from the weights as they are, those of `fit` too.
+
+        The first block fits the embedding, unless a fitted one was given. The steps shrink as one over the square root of the
+        rows seen, in units of the first block, so the first block should not be a single row.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        classes : array-like or None
+            All classes there will be; required in the first call.
+
+        Raises
+        ------
+        InputError
+            If y has a class that is not among them; NotSupportedError with ``class_weight="balanced"``; there is no
+            `partial_fit` with ``calibration=``, which needs all rows.
+        """
+        self._check()
+        if self.class_weight == "balanced":
+            raise NotSupportedError(
+                "partial_fit sees one block, but class_weight='balanced' needs all rows; give class_weight as a dict"
+            )
+        labels, fresh = self._labels(X, y), not hasattr(self, "_state")
+        known = self._known(classes, fresh)
+        if len(unseen := np.setdiff1d(labels, known)):
+            raise InputError(
+                f"y has the class {unseen.tolist()[0]!r}, but the classes are {known.tolist()}; name all in the first call"
+            )
+        validate_data(self, X, reset=fresh, skip_check_array=True)
+        X, labels, weight = weighted(X, labels, sample_weight)
+        problem = self._problem(np.searchsorted(known, labels), weight, self._factors(known, known, None))
+        if fresh:
+            self._embed(X, labels)
+        self.classes_ = known
+        self._learn_more(X, problem, self._n_columns)
+        return self
+
+    def _known(self, classes: ArrayLike | None, fresh: bool) -> np.ndarray:
+        if not fresh:
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise InputError(
+                    f"classes={np.unique(classes).tolist()} differ from those of the first call, {self.classes_.tolist()}; "
+                    "give the same or none"
+                )
+            return self.classes_
+        if classes is None:
+            raise InputError(
+                "classes=None in the first call of partial_fit: all classes are required; give classes=np.unique(y)"
+            )
+        known = np.unique(classes)
+        if len(known) < 2:
+            raise InputError(f"classes={known.tolist()}: at least two are required; name those of later blocks too")
+        return known
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Scores W phi(x) + b, shape (n_items, n_classes), or (n_items,) of the second of two classes."""
+        f = self._scores(X)
+        if len(self.classes_) > 2:
+            return f
+        return f[:, 0] if f.shape[1] == 1 else f[:, 1] - f[:, 0]
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """The class with the largest score, shape (n_items,)."""
+        f = self.decision_function(X)
+        return self.classes_[(f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)]
+
+    @available_if(lambda self: self.calibration is not None)
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Calibrated probabilities, shape (n_items, n_classes); needs ``calibration=``."""
+        check_is_fitted(self, "_state")
+        check_is_fitted(self, "_calibrator", msg="%(name)s has scores but no probabilities: fit was interrupted; call it again")
+        return probabilities(self._calibrator, self.decision_function(X))
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of phi, shape (n_classes, n_columns), or (1, n_columns) of two classes."""
+        return self._one_of_two(self._coefficients()[0])
+
+    @property
+    def intercept_(self) -> Floats:
+        """Shape (n_classes,), or (1,) of two classes."""
+        return self._one_of_two(self._coefficients()[1])
+
+    def _one_of_two(self, table: Floats) -> Floats:
+        return table[1:] - table[:1] if len(table) == 2 else table
+
+    def _check(self) -> None:
+        super()._check()
+        check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer"))
+        check_choice("calibration", self.calibration, (None, "logistic", "isotonic"))
+        if self._joint and self._squared:
+            raise NotSupportedError(
+                f'multi_class="crammer_singer" is a hinge over the classes, but loss={self.loss!r}; give loss="hinge"'
+            )
+
+    @property
+    def _joint(self) -> bool:
+        return self.multi_class == "crammer_singer"
+
+    @property
+    def _n_columns(self) -> int:
+        return 1 if len(self.classes_) == 2 and not self._joint else len(self.classes_)
+
+    def _labels(self, X: ArrayLike, y: ArrayLike) -> np.ndarray:
+        if y is None:
+            raise InputError("requires y to be passed, but the target y is None; give one class a row")
+        check_classification_targets(y)
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        if not len(labels):
+            raise InputError("X has 0 rows; at least one of every class is required: give rows")
+        return labels
+
+    def _factors(self, classes: np.ndarray, labels: np.ndarray, weight: Floats | None) -> Floats:
+        """C times the weight of every class, and C."""
+        options = {} if weight is None else {"sample_weight": weight}
+        factors = compute_class_weight(self.class_weight, classes=classes, y=labels, **options)
+        if not (np.isfinite(factors) & (factors >= 0)).all():
+            raise InputError(f"class_weight={self.class_weight!r}: finite factors >= 0 are required; correct or drop them")
+        return self.C * np.append(factors, 1.0)
+
+    def _problem(self, codes: Integers, weight: Floats | None, factors: Floats) -> Problem:
+        return classes_problem(codes, weight, factors, squared=self._squared, joint=self._joint)

@@ -1,0 +1,295 @@
+"""Piecewise-linear classifiers whose number of pieces follows from the data: a Dirichlet process of planes (paper 3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..._foundation.errors import ConvergenceWarning, InputError, warn
+from ..._foundation.types import ArrayLike, Floats
+from ..._foundation.validation import check_alpha, check_choice, check_count
+from ..._kernels.mixture import Points
+from ...distances.semimetric import Semimetric
+from .boundary_points import Boundary, check_classes, check_semimetric
+from .gibbs_chains import Run, Schedule, run_chains
+from .mixture_em import climb, fit_planes
+from .mixture_prior import Units, WPrior, base_measure, check_w_prior
+from .piecewise_boundary import Pieces, with_machines
+from .support_pairs import Places, find_support_pairs, settle
+
+__all__ = ["DPLMClassifier"]
+
+_SETTLED = 1.1  # R-hat
+
+
+def _has_probabilities(model: DPLMClassifier) -> bool:
+    return model.local == "plane" and len(getattr(model, "classes_", (0, 1))) == 2
+
+
+class DPLMClassifier(ClassifierMixin, BaseEstimator):
+    """Classes separated by pieces of planes, as many as the data ask for (Gai & Zhang 2010).
+
+    Boundary points x and directions v (`BoundaryPoints`) are a Dirichlet process mixture of planes, equations 11 to 22,
+    each with a centre mu and a normal w, |w|^2 the precision across it:
+
+        x ~ N(mu, (lambda I + w w')^-1)        v ~ N(0, ((r + t) w'w I - t w w')^-1)
+
+    Gibbs sampling by Neal's algorithm 8 votes on the number of planes; the best state with that many is refined by EM. An item
+    is classified by the plane of its nearest boundary point (equation 24). More than two classes: one against the rest.
+
+    The paper leaves open what follows; the parameters say which reading is taken. Its gamma densities are read as shape and
+    rate, and equation 23, a sum of densities, as the sum of their logarithms.
+
+    Parameters
+    ----------
+    alpha : float, default 0.1
+        Concentration of the Dirichlet process, > 0: the larger, the more pieces before data are seen.
+    n_components : int or None, default None
+        A given number of pieces, at most one for each boundary point, by EM; None samples it.
+    local : {"svm", "plane"}, default "svm"
+        A piece separates by a linear support vector machine on its training items (by its plane, if they are of one class), or
+        by its plane. The paper has both; where classes overlap the machine is far better, as planes follow every item.
+    C : float, default 10.0
+        Of these machines, for items in units of their largest deviation from the mean.
+    w_prior : float, "precision" or "covariance", default 1000.0
+        Variance of w in the prior, equation 26, times the mean variance sigma^2 of the boundary points. The equation prints
+        ``"covariance"``, sigma^2 itself, so the answer depends on the unit of the features; ``"precision"`` is 1 / sigma^2, the
+        number 1, which holds |w| near 1 / sigma, planes as thick as the whole boundary. 1000 is vague, as the paper wants its
+        prior, and gives the six pieces of its horseshoe whatever alpha is; but a vague prior makes pieces dear, so that few
+        items get one: ``"precision"`` gives them more.
+    counted : bool, default False
+        Whether a boundary point counts once for every item that leads to it, in the likelihood and in the urn, its copies
+        sharing a component; or once. Counted points rarely change their component, and chains hardly mix.
+    prior_points : {"boundary", "items"}, default "boundary"
+        What x^m is in equations 25 to 27, whose mean and covariance set the prior.
+    n_sweeps : int, default 10000
+        Sweeps of each chain.
+    burn_in : int or None, default None
+        Sweeps left out, None a tenth. Those from there to the middle vote on the number of components.
+    n_auxiliary : int, default 3
+        Candidates for a new component in algorithm 8: more cost time, and mix better.
+    n_chains : int, default 2
+        They start with different numbers of components, and vote together.
+    refine : bool, default True
+        Whether EM refines the best state of the chains, unless it would empty a component.
+    semimetric : Semimetric or None, default None
+        As in `BoundaryPoints`.
+    n_jobs : int or None, default None
+        Threads.
+    random_state : int or None, default 0
+    verbose : bool, default False
+        Show the progress of the chains.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    pieces_ : list of Pieces
+        Boundary points, their components, centres and normals of the planes; one for two classes, else one a class.
+    n_components_ : int, or ndarray of shape (n_classes,)
+    posterior_n_components_ : ndarray, or list of them
+        Frequency of 0, 1, 2, ... components among the states that vote (Fig. 5).
+    trace_ : ndarray of shape (n_chains, n_sweeps, 3), or list of them
+        Log joint density, components, and the share of points that moved, of every sweep; with ``n_components`` the objective
+        of EM before every M-step.
+    r_hat_ : float, or ndarray
+        Gelman and Rubin's split R-hat of the log joint after the burn-in; a `ConvergenceWarning` tells where it is above 1.1.
+    n_features_in_ : int
+
+    Raises
+    ------
+    InputError
+        If there are not two classes at least, or a parameter is out of its range.
+    KeyboardInterrupt
+        After Ctrl-C, with the attributes set from the sweeps so far.
+
+    Examples
+    --------
+    >>> from semimetric.datasets import make_horseshoe
+    >>> X, y = make_horseshoe()
+    >>> model = DPLMClassifier(alpha=1.0, n_sweeps=2000, random_state=0).fit(X, y)
+    >>> model.n_components_, bool(model.score(X, y) > 0.97)
+    (6, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.1,
+        n_components: int | None = None,
+        local: str = "svm",
+        C: float = 10.0,
+        w_prior: WPrior = 1000.0,
+        counted: bool = False,
+        prior_points: str = "boundary",
+        n_sweeps: int = 10_000,
+        burn_in: int | None = None,
+        n_auxiliary: int = 3,
+        n_chains: int = 2,
+        refine: bool = True,
+        semimetric: Semimetric | None = None,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.n_components = n_components
+        self.local = local
+        self.C = C
+        self.w_prior = w_prior
+        self.counted = counted
+        self.prior_points = prior_points
+        self.n_sweeps = n_sweeps
+        self.burn_in = burn_in
+        self.n_auxiliary = n_auxiliary
+        self.n_chains = n_chains
+        self.refine = refine
+        self.semimetric = semimetric
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> DPLMClassifier:
+        """Find the pieces between the classes y (n_items,) of X (n_items, n_features)."""
+        self._check()
+        items, classes, codes = check_classes(self, X, y)
+        check_semimetric(self.semimetric, items.shape[1])
+        places = settle(items, codes, len(classes))
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        found: list[tuple[Pieces, Run | Floats]] = []
+        for code in range(len(classes)) if len(classes) > 2 else (1,):
+            stopped = any(isinstance(run, Run) and run.interrupted for _, run in found)
+            found.append(self._fit_one(items, codes == code, _against(places, code), rng, stopped))
+        self._record(classes, found)
+        return self
+
+    def _check(self) -> None:
+        check_alpha("alpha", self.alpha, strict=True)
+        check_alpha("C", self.C, strict=True)
+        check_choice("local", self.local, ("svm", "plane"))
+        check_choice("prior_points", self.prior_points, ("boundary", "items"))
+        check_w_prior(self.w_prior)
+        for name in ("n_sweeps", "n_auxiliary", "n_chains"):
+            check_count(name, getattr(self, name))
+        if self.n_components is not None:
+            check_count("n_components", self.n_components)
+        if self._burn_in >= self.n_sweeps:
+            raise InputError(
+                f"burn_in={self.burn_in!r} and n_sweeps={self.n_sweeps!r}: sweeps must be left behind the burn-in; "
+                "raise n_sweeps"
+            )
+
+    @property
+    def _burn_in(self) -> int:
+        return self.n_sweeps // 10 if self.burn_in is None else check_count("burn_in", self.burn_in, minimum=0)
+
+    def _fit_one(
+        self, items: Floats, positive: Any, places: Places, rng: np.random.Generator, stopped: bool
+    ) -> tuple[Pieces, Run | Floats]:
+        """One class against the rest; ``stopped``: after Ctrl-C chains are not run any more."""
+        boundary = Boundary.of(places, find_support_pairs(places, semimetric=self.semimetric, n_jobs=self.n_jobs))
+        m, d = boundary.points.shape
+        units = Units.of(boundary.points if self.prior_points == "boundary" else items, boundary.directions)
+        prior = base_measure(d, units.sigma, self.w_prior)
+        weight = boundary.counts if self.counted else np.ones(m)
+        points = units.points(boundary.points, boundary.directions, weight.astype(np.float64))
+        run: Run | Floats
+        if self.n_components is None:
+            planes, labels, run = self._sample(points, prior, rng, 0 if stopped else self.n_sweeps)
+        elif self.n_components > m:
+            raise InputError(
+                f"n_components={self.n_components} is more than there are boundary points, {m}; give fewer, or None"
+            )
+        else:
+            planes, labels, run = fit_planes(points, self.n_components, prior, rng)
+        pieces = Pieces.of(boundary, planes, labels, units)
+        return (with_machines(pieces, items, positive, self.C) if self.local == "svm" else pieces), run
+
+    def _sample(self, points: Points, prior: Any, rng: np.random.Generator, n_sweeps: int) -> tuple[Any, Any, Run]:
+        """The state that the chains settle on, refined."""
+        schedule = Schedule(float(self.alpha), n_sweeps, self._burn_in, self.n_chains, self.n_auxiliary)
+        run = run_chains(points, prior, schedule, rng=rng, n_jobs=self.n_jobs, verbose=self.verbose)
+        if not self.refine:
+            return run.planes, run.labels, run
+        size = len(run.planes.lam)
+        share = np.bincount(run.labels, weights=points.weight, minlength=size) / points.weight.sum()
+        planes = replace(run.planes, **{k: getattr(run.planes, k).copy() for k in ("mu", "w", "lam", "r", "t")})
+        labels = climb(points, planes, share, prior)[0]
+        return (planes, labels, run) if len(np.unique(labels)) == size else (run.planes, run.labels, run)
+
+    def _record(self, classes: Any, found: list[tuple[Pieces, Run | Floats]]) -> None:
+        """Keep what was found; Ctrl-C goes on to whoever called."""
+        self.classes_, self.pieces_ = classes, [pieces for pieces, _ in found]
+        runs = [run for _, run in found]
+        sampled = [run for run in runs if isinstance(run, Run)]
+        for name in ("posterior_n_components_", "r_hat_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        counts = [pieces.n_components for pieces in self.pieces_]
+        traces = [run.trace if isinstance(run, Run) else run for run in runs]
+        one = len(runs) == 1
+        self.n_components_ = counts[0] if one else np.array(counts)
+        self.trace_ = traces[0] if one else traces
+        if sampled:
+            self.posterior_n_components_ = sampled[0].frequencies if one else [run.frequencies for run in sampled]
+            self.r_hat_ = sampled[0].r_hat if one else np.array([run.r_hat for run in sampled])
+            if any(run.interrupted for run in sampled):
+                raise KeyboardInterrupt
+            self._say_whether_settled(max(run.r_hat for run in sampled))
+
+    def _say_whether_settled(self, r_hat: float) -> None:
+        if not r_hat <= _SETTLED:
+            warn(
+                f"the chains have not settled: the split R-hat of their log joint density is {r_hat:.2f}, at most {_SETTLED} "
+                f"is required; look at trace_, and raise n_sweeps={self.n_sweeps} or n_auxiliary={self.n_auxiliary}",
+                ConvergenceWarning,
+            )
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Signed distance to the plane of each item's piece, > 0 on the side of the second class.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,), or (n_queries, n_classes): every class against the rest.
+        """
+        items = self._items(X)
+        values = [pieces.decision(items) for pieces in self.pieces_]
+        return values[0] if len(values) == 1 else np.column_stack(values)
+
+    def predict(self, X: ArrayLike) -> Any:
+        """The class of each item, shape (n_queries,)."""
+        values = self.decision_function(X)
+        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Probabilities of the two classes by the thickness of the item's piece; for two classes and ``local="plane"`` only.
+
+            P(second class | x) = Phi(sqrt(lambda + w'w) <w, x - mu> / |w|)
+
+        is how likely a boundary point of the piece (equation 15) lies behind x. It tells how sure the place of the boundary
+        is, and nothing of items on its wrong side: where classes overlap, calibrate.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, 2)
+        """
+        items = self._items(X)
+        positive = self.pieces_[0].probability(items)
+        return np.column_stack([1 - positive, positive])
+
+    def _items(self, X: ArrayLike) -> Floats:
+        check_is_fitted(self, "pieces_")
+        return validate_data(self, X, dtype=np.float64, order="C", reset=False)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "pieces_")
+
+
+def _against(places: Places, code: int) -> Places:
+    """The class ``code`` against the rest."""
+    return replace(places, codes=(places.codes == code).astype(np.int64))

@@ -1,0 +1,157 @@
+"""Linear regression on an embedding that is never stored (paper 0, section 3.2; paper 1, section 5)."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from .._foundation.errors import InputError
+from .._foundation.types import ArrayLike, Floats
+from .._foundation.validation import check_alpha
+from .._kernels.descent import Problem
+from ..embeddings.vectors.base import FeatureMap
+from .base import EmbeddedLinear, weighted
+from .training.problems import values_problem
+
+__all__ = ["EmbeddedLinearRegressor"]
+
+
+class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
+    """Linear regression with an epsilon-insensitive loss on an embedding that is computed row by row and never stored.
+
+    ``min_w |w|² / 2 + C sum_i s_i max(0, |y_i - w · phi(x_i)| - epsilon)^p``, p = 1 or 2, the weight of the intercept inside w:
+    the optimum of scikit-learn's ``LinearSVR`` on the stored embedding; with epsilon = 0 and p = 2 ridge regression of strength
+    1 / (2 C) (paper 1, section 5; Ho & Lin 2012).
+
+    Parameters
+    ----------
+    embedding : FeatureMap, "linear" or None, default None
+        What embeds the rows, as in `EmbeddedLinearClassifier`.
+    epsilon : float, default 0.0
+        Residuals up to it cost nothing, in units of y.
+    C : float, default 1.0
+    loss : {"squared_epsilon_insensitive", "epsilon_insensitive"}, default "squared_epsilon_insensitive"
+    solver, fit_intercept, intercept_scaling, tol, max_iter, warm_start, n_jobs, random_state, verbose
+        As in `EmbeddedLinearClassifier`.
+
+    Attributes
+    ----------
+    embedding_ : FeatureMap
+    coef_ : ndarray of shape (n_columns,)
+    intercept_ : ndarray of shape (1,)
+    n_iter_ : int
+    duality_gap_ : float
+        ``(P - D) / P``, as in `EmbeddedLinearClassifier`.
+    status_ : str
+        As in `EmbeddedLinearClassifier`.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 1, 200)[:, None]
+    >>> machine = EmbeddedLinearRegressor(C=10, loss="squared_epsilon_insensitive").fit(X, np.sin(6 * X[:, 0]))
+    >>> bool(machine.score(X, np.sin(6 * X[:, 0])) > 0.99)
+    True
+    """
+
+    _losses = ("squared_epsilon_insensitive", "epsilon_insensitive")
+
+    def __init__(
+        self,
+        embedding: FeatureMap | str | None = None,
+        *,
+        epsilon: float = 0.0,
+        C: float = 1.0,
+        loss: str = "squared_epsilon_insensitive",
+        solver: str = "dual",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        warm_start: bool = False,
+        block_size: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.embedding = embedding
+        self.epsilon = epsilon
+        self.C = C
+        self.loss = loss
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.block_size = block_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn; Ctrl-C stops, warns, and keeps the weights so far.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_items, n_features)
+            What the embedding takes.
+        y : array-like of shape (n_items,)
+            Finite.
+        sample_weight : array-like of shape (n_items,) or None
+            Factors of C; rows of weight 0 are as good as absent.
+
+        Raises
+        ------
+        InputError
+        """
+        self._check()
+        values = self._values(X, y)
+        validate_data(self, X, skip_check_array=True)
+        X, values, weight = weighted(X, values, sample_weight)
+        self._embed(X, values)
+        self._learn(X, self._problem(values, weight), 1)
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """One stochastic step on every row of a block, as `EmbeddedLinearClassifier.partial_fit`."""
+        self._check()
+        values, fresh = self._values(X, y), not hasattr(self, "_state")
+        validate_data(self, X, reset=fresh, skip_check_array=True)
+        X, values, weight = weighted(X, values, sample_weight)
+        if fresh:
+            self._embed(X, values)
+        self._learn_more(X, self._problem(values, weight), 1)
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """w · phi(x) + b, shape (n_items,)."""
+        return self._scores(X)[:, 0]
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of phi, shape (n_columns,)."""
+        return self._coefficients()[0][0]
+
+    @property
+    def intercept_(self) -> Floats:
+        """Shape (1,)."""
+        return self._coefficients()[1]
+
+    def _check(self) -> None:
+        super()._check()
+        check_alpha("epsilon", self.epsilon)
+
+    def _values(self, X: ArrayLike, y: ArrayLike) -> Floats:
+        if y is None:
+            raise InputError("requires y to be passed, but the target y is None; give one value a row")
+        values = check_array(column_or_1d(y, warn=True), dtype=np.float64, ensure_2d=False, input_name="y")
+        check_consistent_length(X, values)
+        return values
+
+    def _problem(self, values: Floats, weight: Floats | None) -> Problem:
+        return values_problem(values, weight, self.C, epsilon=self.epsilon, squared=self._squared)

@@ -1,0 +1,196 @@
+"""A scan over 4-bit codes: FAISS sums a query's table over every item in SIMD (THEORY, section 4).
+
+FAISS rounds tables to 8 bits by itself, with a scale and an error of its own. Here it is handed whole numbers from 0 to 255
+that already round *down*, whose largest is exactly 255: there is nothing left to round, the sums that come back are exact
+integers, and
+
+    integer sum / step + base <= bound of the item
+
+needs no error term. What remains of the conditions of THEORY: at most 256 columns; a table that is constant has no scale and
+is not scanned; items that are worst in every column are not returned, so fewer answers than asked prove nothing.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from .._foundation.types import Floats, Integers
+from .cells import CODES
+
+__all__ = ["Named", "Scan", "Whole", "kmeans", "whole_numbers"]
+
+_TOP = 255.0
+_ROUNDING = 1e-6  # of a step: what float64 may have lost in the table
+
+
+class Whole(NamedTuple):
+    """Tables as whole numbers: (B, M, 16) float32, and what an integer sum means: sum / step + base."""
+
+    tables: NDArray[np.float32]
+    step: Floats
+    base: Floats
+
+    @property
+    def flat(self) -> NDArray[np.bool_]:
+        """Queries whose tables are constant: every item has the same bound."""
+        return np.isinf(self.step)
+
+    def of(self, queries: NDArray) -> "Whole":
+        """Some of the queries."""
+        return Whole(self.tables[queries], self.step[queries], self.base[queries])
+
+    def bounds(self, sums: NDArray) -> Floats:
+        """Bounds of integer sums (B, R)."""
+        return sums / self.step[:, None] + self.base[:, None]
+
+
+class Named(NamedTuple):
+    """Items that a scan names: sums and rows (B, R), increasing, -1 fills up; the least sum of all others (B,), or NaN."""
+
+    sums: NDArray[np.float32]
+    rows: Integers
+    next_sum: Floats
+
+
+def whole_numbers(tables: Floats) -> Whole:
+    """Round tables (B, M, 16) down to 0..255, the largest of each query exactly 255; empty cells (inf) become 255."""
+    least = tables.min(axis=2, keepdims=True)
+    rise = tables - least
+    span = np.where(np.isinf(rise), 0.0, rise).max(axis=(1, 2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        step = (_TOP + 2 * _ROUNDING) / span
+        whole = np.floor(rise * step[:, None, None] - _ROUNDING)
+    np.clip(np.nan_to_num(whole, nan=0.0, posinf=_TOP), 0.0, _TOP, out=whole)
+    return Whole(whole.astype(np.float32), step, least.sum(axis=(1, 2)))
+
+
+class Scan:
+    """Codes of a set of items, in FAISS's layout.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n, ceil(M / 2)), uint8
+        Two columns a byte, the even one in the low bits.
+    n_columns : int
+        M <= 256.
+    lists : ndarray of shape (n,) or None
+        The list of each item; None is one list.
+    """
+
+    def __init__(self, codes: NDArray[np.uint8], n_columns: int, lists: Integers | None = None) -> None:
+        faiss = _faiss()
+        self.n_columns, self.n = n_columns, len(codes)
+        self.n_lists = 1 if lists is None else int(lists.max()) + 1
+        width = CODES * n_columns
+        self._quantizer = faiss.IndexFlatIP(width)  # lists are chosen by us; a range search asks it, and visits all
+        self._quantizer.add(np.zeros((self.n_lists, width), np.float32))
+        plain = faiss.IndexIVFPQ(self._quantizer, width, self.n_lists, n_columns, 4, faiss.METRIC_INNER_PRODUCT)
+        plain.by_residual, plain.is_trained = False, True
+        one_hot = np.tile(np.eye(CODES, dtype=np.float32), (n_columns, 1))
+        faiss.copy_array_to_vector(one_hot.ravel(), plain.pq.centroids)
+        for number, rows in enumerate(_members(lists, len(codes), self.n_lists)):
+            part = np.ascontiguousarray(codes if lists is None else codes[rows])
+            if len(rows):
+                plain.invlists.add_entries(number, len(rows), faiss.swig_ptr(rows), faiss.swig_ptr(part))
+        plain.ntotal = len(codes)
+        self._index = faiss.IndexIVFPQFastScan(plain)
+
+    def nearest(
+        self, whole: Whole, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float32], Integers]:
+        """The ``count`` smallest sums of every query, increasing, and their rows; rows of -1 fill up.
+
+        Parameters
+        ----------
+        whole : Whole
+        count : int
+        lists : ndarray of shape (B, p) or None
+            The lists to visit, -1 for none; all by default.
+        keep : ndarray of bool of shape (n,) or None
+            The items that may be answered.
+        """
+        faiss = _faiss()
+        queries, visited = self._queries(whole), self._visited(len(whole.tables), lists)
+        found, rows = np.empty((len(queries), count), np.float32), np.empty((len(queries), count), np.int64)
+        arrays = [faiss.swig_ptr(a) for a in (visited, np.zeros(visited.shape, np.float32), found, rows)]
+        with _threads(1):  # the wrapper search_preassigned takes no parameters
+            self._index.search_preassigned_c(
+                len(queries), faiss.swig_ptr(queries), count, *arrays, False, self._parameters(visited.shape[1], keep)
+            )
+        return -found, rows
+
+    def within(
+        self, whole: Whole, q: int, limit: float, keep: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.float32], Integers] | None:
+        """Sums and rows of all items whose sum is <= ``limit`` for query ``q``, in any order; None if that may be all."""
+        one = whole.of(np.array([q]))
+        limit = np.floor(limit)
+        if not limit < one.tables.max(axis=2).sum():  # the worst sum: FAISS would not return such items
+            return None
+        if limit < 0:
+            return np.empty(0, np.float32), np.empty(0, np.int64)
+        with _threads(1):
+            _, found, rows = self._index.range_search(
+                self._queries(one), -float(limit) - 1.0, params=self._parameters(self.n_lists, keep)
+            )
+        return -found, rows
+
+    def _queries(self, whole: Whole) -> NDArray[np.float32]:
+        return np.ascontiguousarray(-whole.tables.reshape(len(whole.tables), -1))
+
+    def _visited(self, n_queries: int, lists: Integers | None) -> Integers:
+        every = np.arange(self.n_lists) if lists is None else lists
+        return np.ascontiguousarray(np.broadcast_to(every, (n_queries, every.shape[-1])), dtype=np.int64)
+
+    def _parameters(self, n_probe: int, keep: NDArray[np.bool_] | None) -> object:
+        faiss = _faiss()
+        if keep is None:
+            return faiss.SearchParametersIVF(nprobe=n_probe)
+        bits = np.packbits(keep, bitorder="little")
+        parameters = faiss.SearchParametersIVF(nprobe=n_probe, sel=faiss.IDSelectorBitmap(bits))
+        parameters.bits = bits  # FAISS keeps a pointer only
+        return parameters
+
+
+def kmeans(
+    X: NDArray[np.float32], rows: Integers, n: int, *, n_jobs: int | None, seed: int
+) -> tuple[NDArray[np.float32], Integers]:
+    """Centres of the rows ``rows`` of X that some row of X is nearest to, at most n, and the nearest of each row of X."""
+    faiss = _faiss()
+    with _threads(effective_n_jobs(n_jobs)):
+        model = faiss.Kmeans(X.shape[1], min(n, len(rows)), niter=8, seed=seed, min_points_per_centroid=1)
+        model.train(X[rows])
+        nearest = model.index.search(X, 1)[1][:, 0]
+    used, member = np.unique(nearest, return_inverse=True)
+    return model.centroids[used], member.astype(np.int64)
+
+
+def _faiss() -> Any:
+    """FAISS, imported when it is first needed; its annotations do not fit what it accepts."""
+    return import_module("faiss")
+
+
+def _members(lists: Integers | None, n: int, n_lists: int) -> Iterator[Integers]:
+    """Rows of each list, increasing."""
+    if lists is None:
+        yield np.arange(n, dtype=np.int64)
+        return
+    order = np.argsort(lists, kind="stable").astype(np.int64)
+    yield from np.split(order, np.searchsorted(lists[order], np.arange(1, n_lists)))
+
+
+@contextmanager
+def _threads(n: int) -> Iterator[None]:
+    """FAISS on ``n`` threads; one in a search, where blocks of queries are what runs in parallel."""
+    faiss = _faiss()
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(n)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)

@@ -1,0 +1,208 @@
+"""Shards: ordinary saved indexes in one folder, and one verified file that says which belong together.
+
+    shards.smm     digests of the distance and of every shard's index.smm, which names the shard's arrays by their digests
+    shard-TOKEN/   a saved `NeighborIndex`
+
+A shard is never changed: what takes its place is written beside it under another name, then ``shards.smm`` is renamed over the
+old one, then folders that it does not name are deleted. A process killed at any moment leaves the last consistent whole.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from ..._foundation.errors import InputError, SemimetricError, StorageError
+from ..._foundation.storage import State, file_digest, read_state, write_state
+from ...distances.semimetric import Semimetric
+from ..index import NeighborIndex
+from ..storage import FILE as INDEX
+
+__all__ = [
+    "FILE",
+    "Place",
+    "Shard",
+    "check_root",
+    "close",
+    "distance_digest",
+    "places_of",
+    "read_shards",
+    "save_shard",
+    "sweep",
+    "switch",
+]
+
+FILE = "shards.smm"
+_KIND, _PREFIX = "ShardedIndex", "shard-"
+_OPENED = 1024  # shards that a process keeps open; their items are mapped
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Name of its folder, digest of its index file, number of items, and whether ids are integers ("i") or text ("U")."""
+
+    name: str
+    digest: str
+    n: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a shard is, and the digest of its distance (empty for an index alone): small, so that it can be sent anywhere."""
+
+    root: str
+    shard: Shard
+    distance: str
+    base_distances: tuple[Any, ...] = ()
+    mmap: bool = True
+
+    def open(self) -> NeighborIndex:
+        """The shard, verified; opened once a process.
+
+        Raises
+        ------
+        StorageError
+            If it is missing, foreign, altered, or under another distance; the message names the shard.
+        """
+        index = _OPEN.get(self)
+        if index is None:
+            index = _opened(self)
+        with _LOCK:
+            _OPEN.pop(self, None)
+            _OPEN[self] = index  # the last one used comes last
+            while len(_OPEN) > _OPENED:
+                del _OPEN[next(iter(_OPEN))]
+        return index
+
+
+def places_of(folder: str | os.PathLike[str], *, base_distances: Sequence[Any] = (), mmap: bool = True) -> list[Place]:
+    """Places of the shards of a folder; of a saved `NeighborIndex`, its own.
+
+    Raises
+    ------
+    StorageError
+        If the folder is neither.
+    """
+    root, how = Path(folder).resolve(), (tuple(base_distances), mmap)
+    if (root / FILE).is_file() or not (root / INDEX).is_file():
+        distance, shards = read_shards(root)
+        return [Place(str(root), shard, distance, *how) for shard in shards]
+    alone = Shard(".", file_digest(root / INDEX), -1, "i")
+    index = Place(str(root), alone, "", *how).open()
+    return [Place(str(root), replace(alone, n=index.n_samples_fit_), "", *how)]
+
+
+_OPEN: dict[Place, NeighborIndex] = {}
+_LOCK = Lock()
+
+
+def close(root: str) -> None:
+    """Let go of the shards of a folder that is to be deleted: files that stay mapped keep their room on the disc."""
+    with _LOCK:
+        for place in [p for p in _OPEN if p.root == root]:
+            del _OPEN[place]
+
+
+def _opened(place: Place) -> NeighborIndex:
+    folder, shard = Path(place.root) / place.shard.name, place.shard
+    if not (folder / INDEX).is_file():
+        raise StorageError(f"shard {shard.name} of {place.root} is missing; restore its folder, or build the index again")
+    if file_digest(folder / INDEX) != shard.digest:
+        raise StorageError(
+            f"shard {shard.name} of {place.root} is not the one that {FILE} names: it is foreign, or was saved by itself; "
+            "restore it, or build the index again"
+        )
+    try:
+        index = NeighborIndex._load(folder, mmap=place.mmap, base_distances=place.base_distances)
+    except SemimetricError as error:
+        raise type(error)(f"shard {shard.name}: {error}") from error
+    if place.distance and distance_digest(index.semimetric) != place.distance:
+        raise StorageError(
+            f"shard {shard.name} of {place.root} is from another distance than the others; build it again under theirs"
+        )
+    return index
+
+
+def distance_digest(semimetric: Semimetric) -> str:
+    """SHA-256 of what a distance is made of."""
+    state = semimetric.to_state()
+    total = hashlib.sha256(json.dumps(state.values, sort_keys=True).encode())
+    for name in sorted(state.arrays):
+        array = np.ascontiguousarray(state.arrays[name])
+        total.update(f"{name} {array.dtype} {array.shape}".encode())
+        total.update(array.tobytes())
+    return total.hexdigest()
+
+
+def check_root(folder: str | os.PathLike[str]) -> Path:
+    """The folder, made if it is not there.
+
+    Raises
+    ------
+    StorageError
+        If something else is there, or there is no folder to make it in.
+    """
+    root = Path(folder).resolve()
+    ours = root.is_dir() and all(p.name == FILE or p.name.startswith((_PREFIX, f".{FILE}.")) for p in root.iterdir())
+    if root.exists() and not (root / FILE).is_file() and not ours:
+        raise StorageError(f"{root} is there and is no sharded index; give another folder")
+    if not root.parent.is_dir():
+        raise StorageError(f"cannot write {root}: the folder {root.parent} does not exist; create it first")
+    root.mkdir(exist_ok=True)
+    return root
+
+
+def save_shard(root: str | os.PathLike[str], index: NeighborIndex, old: str | None = None) -> Shard:
+    """Save an index as a new shard; arrays of the shard ``old`` that it keeps are linked, not copied."""
+    if not Path(root).is_dir():
+        raise InputError(f"there is no folder {root} here; a sharded index needs storage that every machine sees")
+    name = _PREFIX + uuid.uuid4().hex
+    folder = Path(root) / name
+    if old is not None:
+        (folder / "arrays").mkdir(parents=True)
+        for path in (Path(root) / old / "arrays").iterdir():
+            try:
+                os.link(path, folder / "arrays" / path.name)
+            except OSError:  # storage without links: save writes what is not there
+                break
+    index.save(folder)
+    return Shard(name, file_digest(folder / INDEX), index.n_samples_fit_, index.segments_[0].ids.dtype.kind)
+
+
+def switch(root: Path, distance: str, shards: Sequence[Shard]) -> None:
+    """Let ``shards`` be the index from now on, and delete what it does not name."""
+    write_state(root / FILE, State(_KIND, {"distance": distance, "shards": [asdict(s) for s in shards]}))
+    sweep(root, shards)
+
+
+def sweep(root: Path, shards: Sequence[Shard]) -> None:
+    """Delete folders of shards that are not among these."""
+    named = {s.name for s in shards}
+    for path in root.glob(f"{_PREFIX}*"):
+        if path.name not in named:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def read_shards(folder: str | os.PathLike[str]) -> tuple[str, list[Shard]]:
+    """Digest of the distance, and the shards.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such folder.
+    StorageError
+        If it is no sharded index, or its file was altered.
+    """
+    state = read_state(Path(folder) / FILE)
+    if state.kind != _KIND:
+        raise StorageError(f"{Path(folder) / FILE} holds a {state.kind}, not a sharded index; restore it")
+    return state.values["distance"], [Shard(**values) for values in state.values["shards"]]

@@ -1,0 +1,95 @@
+"""Searching shards where they can be opened: every block of queries goes to every shard, and answers are merged here."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..._foundation.errors import InputError
+from ..._foundation.types import ArrayLike, Floats
+from ..._foundation.validation import check_choice, check_count
+from ...data.parts.engine import Engine
+from ...data.parts.row_parts import slices
+from ..results import Neighbors, as_graph, merged
+from ..segment import Search
+from .shard_files import Place
+
+__all__ = ["graph", "nearest", "within"]
+
+_FEW = 64  # queries that are worth a call
+
+
+def nearest(
+    engine: Engine,
+    places: Sequence[Place],
+    X: ArrayLike,
+    k: int,
+    *,
+    algorithm: str | None = None,
+    n_candidates: int | None = None,
+) -> Neighbors:
+    """The k nearest of all items for every row of X, as one index would answer."""
+    index = places[0].open()
+    queries, there = index._items(X), sum(place.shard.n for place in places)
+    algorithm = index.algorithm if algorithm is None else algorithm
+    check_choice("algorithm", algorithm, ("exact", "approximate", "brute"))
+    if check_count("n_neighbors", k) > there:
+        raise InputError(f"n_neighbors={k}, but there are {there} items to answer; ask for fewer")
+    candidates = max(100, 10 * k) if n_candidates is None else max(check_count("n_candidates", n_candidates), k)
+    search = Search(k, algorithm, candidates, index.n_probe)
+    found = []
+    for answers in _answers(engine, places, queries, _shard_nearest, search):
+        best = merged(answers, k)
+        found.append(best._replace(distances=index._oriented.linked(best.distances)))
+    return Neighbors(*(np.concatenate(part) for part in zip(*found, strict=True)))
+
+
+def within(engine: Engine, places: Sequence[Place], X: ArrayLike, radius: float) -> list[tuple[Floats, NDArray]]:
+    """Distances and ids of all items within ``radius`` of every row of X, nearest first."""
+    index, out = places[0].open(), []
+    number = isinstance(radius, (int, float, np.number)) and np.isfinite(radius)
+    if not number or radius < index._oriented.least:
+        raise InputError(f"radius={radius!r}: a finite number is required, >= 0 for distances that are")
+    for answers in _answers(engine, places, index._items(X), _shard_within, radius):
+        for parts in zip(*answers, strict=True):
+            distances, ids = (np.concatenate(column) for column in zip(*parts, strict=True))
+            order = np.lexsort((ids, distances))
+            out.append((distances[order], ids[order]))
+    return out
+
+
+def graph(engine: Engine, places: Sequence[Place], X: ArrayLike, k: int, mode: str, **options: Any) -> sparse.csr_matrix:
+    """`nearest` as a sparse matrix; columns are in the order of the ids, shard after shard."""
+    check_choice("mode", mode, ("connectivity", "distance"))
+    found = nearest(engine, places, X, k, **options)
+    ids = np.concatenate(list(engine.each(_shard_ids, list(places))))
+    return as_graph(found.distances if mode == "distance" else np.ones(found.ids.shape), found.ids, ids)
+
+
+def _answers(engine: Engine, places: Sequence[Place], queries: NDArray, function: Any, what: Any) -> list[list[Any]]:
+    """Answers of every shard to every block of queries; blocks are as few as keep all workers busy."""
+    wanted = -(-2 * engine.width // len(places))
+    blocks = slices(len(queries), max(-(-len(queries) // wanted), _FEW))
+    tasks = [(place, queries[block]) for block in blocks for place in places]
+    near = [b if len(places) == 1 else 0 for b in range(len(blocks)) for _ in places]  # an index alone is opened by all
+    found = list(engine.each_near(function, tasks, near, what))
+    return [found[b * len(places) : (b + 1) * len(places)] for b in range(len(blocks))]
+
+
+def _shard_nearest(task: tuple[Place, NDArray], search: Search) -> Neighbors:
+    """Sums before the link, so that ties are those of one index."""
+    place, queries = task
+    index = place.open()
+    search = search._replace(k=min(search.k, place.shard.n))
+    return index._collection(None).sums(queries, search, n_jobs=None, verbose=False)
+
+
+def _shard_within(task: tuple[Place, NDArray], radius: float) -> list[tuple[Floats, NDArray]]:
+    place, queries = task
+    return place.open()._collection(None).within(queries, radius, n_jobs=None, verbose=False)
+
+
+def _shard_ids(place: Place) -> NDArray:
+    return place.open().ids_

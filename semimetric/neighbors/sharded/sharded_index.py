@@ -1,0 +1,339 @@
+"""`ShardedIndex`: a folder of saved indexes that is searched as one.
+
+Every shard certifies its own nearest, so the nearest of their answers are those of all items: what is exact stays exact.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._foundation.errors import InputError, SemimetricError
+from ..._foundation.types import ArrayLike
+from ..._foundation.validation import check_count
+from ...data.parts.engine import Engine, Here
+from ...data.parts.readers import item_rows
+from ...data.parts.row_parts import Rows, parse_memory, slices
+from ...distances.semimetric import Semimetric
+from ..ids import check_ids, next_ids
+from ..index import NeighborIndex
+from .shard_files import Place, Shard, check_root, distance_digest, read_shards, save_shard, sweep, switch
+
+__all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined", "shard_size"]
+
+
+@dataclass(frozen=True, eq=False)
+class ItemPart:
+    """Items of one shard: pieces that are rows to be read, or what was read; their ids, or the number of the first.
+
+    ``n`` is how many they are, NaN where only reading tells.
+    """
+
+    name: str
+    pieces: tuple[Any, ...]
+    ids: Any
+    n: float = np.nan
+
+    def read(self) -> tuple[Any, Any]:
+        """The items and their ids (None where they are numbered)."""
+        read = [p.read() if isinstance(p, Rows) else p for p in self.pieces]
+        if not sum(map(len, read)):
+            raise InputError("it is empty; every shard needs at least one item: leave it out, or repartition")
+        X = np.concatenate([np.asarray(p) for p in read]) if len(read) > 1 else read[0]
+        ids = self.ids
+        if isinstance(ids, str):  # a column of the tables
+            if not all(ids in getattr(p, "columns", ()) for p in read):
+                raise InputError(f"it has no column {ids!r} for ids; name another, or add it")
+            ids = np.concatenate([np.asarray(p[ids]) for p in read])
+            X = np.concatenate([np.asarray(p.drop(columns=self.ids), dtype=np.float64) for p in read])
+        elif isinstance(ids, tuple):
+            ids = np.concatenate([p.read() if isinstance(p, Rows) else np.asarray(p) for p in ids])
+        return X, ids
+
+
+class ShardedIndex:
+    """Nearest neighbours among the items of many saved indexes under one `Semimetric`; answers are those of one index.
+
+    Parameters
+    ----------
+    folder : path-like
+        What `build` wrote; `semimetric.load` opens it too.
+    base_distances : sequence of callables
+        Those that the distance was fitted with.
+    mmap : bool, default True
+        Map the items into memory, so that they need not fit.
+    n_jobs : int or None
+        Threads of queries.
+
+    Raises
+    ------
+    StorageError
+        If a shard is missing, foreign, altered, or from another distance; the message names it.
+
+    Attributes
+    ----------
+    shards : tuple of Shard
+        Names, digests and numbers of items.
+    semimetric : Semimetric
+    n_samples_fit_ : int
+    ids_ : ndarray
+        Shard after shard.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from semimetric import DistanceRegressor
+    >>> X = np.random.default_rng(0).random((100, 2))
+    >>> pairs = np.random.default_rng(1).integers(0, 100, (500, 2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=X)
+    >>> d = model.fit(pairs, np.abs(X[pairs[:, 0]] - X[pairs[:, 1]]).sum(axis=1)).semimetric_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     index = ShardedIndex.build(folder, d, X, n_shards=3)
+    ...     index.kneighbors(X[:2], n_neighbors=1)[1].ravel()
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        base_distances: Sequence[Any] = (),
+        mmap: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.folder = Path(folder).resolve()
+        self._how = (tuple(base_distances), mmap)
+        self.n_jobs = n_jobs
+        self._open()
+
+    def _open(self) -> None:
+        """Open what the folder says now."""
+        self._distance, shards = read_shards(self.folder)
+        self.shards = tuple(shards)
+        self._whole: NeighborIndex = joined(self.places).set_params(n_jobs=self.n_jobs)
+
+    @property
+    def places(self) -> list[Place]:
+        """Where the shards are."""
+        return [Place(str(self.folder), shard, self._distance, *self._how) for shard in self.shards]
+
+    @classmethod
+    def build(
+        cls,
+        folder: str | os.PathLike[str],
+        semimetric: Semimetric,
+        X: Any,
+        *,
+        ids: ArrayLike | str | None = None,
+        n_shards: int | None = None,
+        memory_limit: str | int = "1 GiB",
+        base_distances: Sequence[Any] = (),
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Index the rows of X, shard after shard; items need not fit into memory.
+
+        Parameters
+        ----------
+        folder : path-like
+            New, or a sharded index, which stays whole until the new one is.
+        semimetric : Semimetric
+        X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+        ids : array-like of shape (n,), name of a column of Parquet, or None
+            Distinct 64-bit integers or strings; row numbers by default.
+        n_shards : int or None
+            None makes as few as ``memory_limit`` allows.
+        memory_limit : str or int
+        base_distances : as in the class
+        n_jobs : int or None
+
+        Raises
+        ------
+        InputError
+            If items of a part cannot be used, or ids repeat, within a shard or across shards.
+        """
+        room = shard_size(semimetric.n_features, parse_memory(memory_limit))
+        rows = item_rows(X, room)
+        n = sum(map(len, rows))
+        if n_shards is not None:
+            rows = item_rows(X, max(-(-n // check_count("n_shards", n_shards)), 1))
+        parts = parts_of(rows, ids)
+        build_shards(Here(), folder, semimetric, parts, n_jobs=n_jobs)
+        return cls(folder, base_distances=base_distances, n_jobs=n_jobs)
+
+    @property
+    def semimetric(self) -> Semimetric:
+        """The distance of all shards."""
+        return self._whole.semimetric
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """Number of items."""
+        return self._whole.n_samples_fit_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return self._whole.n_features_in_
+
+    @property
+    def ids_(self) -> NDArray:
+        """Ids of the items, shard after shard."""
+        return self._whole.ids_
+
+    def kneighbors(self, X: ArrayLike | None = None, n_neighbors: int = 5, return_distance: bool = True, **options: Any) -> Any:
+        """As `NeighborIndex.kneighbors`."""
+        return self._whole.kneighbors(X, n_neighbors, return_distance, **options)
+
+    def radius_neighbors(
+        self, X: ArrayLike | None = None, radius: float = 1.0, return_distance: bool = True, **options: Any
+    ) -> Any:
+        """As `NeighborIndex.radius_neighbors`."""
+        return self._whole.radius_neighbors(X, radius, return_distance, **options)
+
+    def kneighbors_graph(
+        self, X: ArrayLike | None = None, n_neighbors: int = 5, mode: str = "connectivity", **options: Any
+    ) -> Any:
+        """As `NeighborIndex.kneighbors_graph`; columns are in the order of `ids_`."""
+        return self._whole.kneighbors_graph(X, n_neighbors, mode, **options)
+
+    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:
+        """Add the rows of X to the smallest shard; see `NeighborIndex.add`."""
+        there = self.ids_
+        given = check_ids(next_ids(there, len(X)) if ids is None else ids, len(X), there.dtype.kind)  # type: ignore[arg-type]
+        if np.isin(given, there).any():
+            raise InputError(f"id {given[np.isin(given, there)][0]} is in the index already; remove it first, or give another")
+        smallest = min(range(len(self.shards)), key=lambda k: self.shards[k].n)
+        return self._changed({smallest: self._copy(smallest).add(X, given)})
+
+    def remove(self, ids: ArrayLike) -> Self:
+        """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
+        gone = np.unique(check_ids(ids, None, self.ids_.dtype.kind, unique=False))
+        if missing := np.setdiff1d(gone, self.ids_).tolist():
+            raise InputError(f"id {missing[0]} is not in the index; nothing was removed: drop it from ids")
+        changed = {}
+        for k, place in enumerate(self.places):
+            here = gone[np.isin(gone, place.open().ids_)]
+            if len(here):
+                changed[k] = self._copy(k).remove(here)
+        return self._changed(changed)
+
+    def rebalance(self, n_shards: int | None = None, *, engine: Engine | None = None) -> Self:
+        """Divide the items evenly among ``n_shards`` new shards (as many as there are by default), then switch to these."""
+        n = check_count("n_shards", len(self.shards) if n_shards is None else n_shards)
+        places = self.places
+        counts = [place.shard.n for place in places]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        tasks = []
+        for s in slices(int(starts[-1]), -(-int(starts[-1]) // n)):
+            lows, highs = np.maximum(s.start - starts[:-1], 0), np.minimum(s.stop - starts[:-1], counts)
+            tasks.append([(p, int(a), int(b)) for p, a, b in zip(places, lows, highs, strict=True) if a < b])
+        shards = list((engine or Here()).each(_divided_shard, tasks, str(self.folder)))
+        switch(self.folder, self._distance, shards)
+        self._open()
+        return self
+
+    def _copy(self, k: int) -> NeighborIndex:
+        """A shard that can be changed: the opened one stays as it is saved."""
+        index = self.places[k].open()
+        copy = index.with_semimetric(index.semimetric)
+        copy.segments_ = list(index.segments_)
+        return copy
+
+    def _changed(self, indexes: dict[int, NeighborIndex]) -> Self:
+        """Save what was changed beside the old shards, and switch; a shard without items is left out, if another has some."""
+        new = list(self.shards)
+        for k, index in indexes.items():
+            new[k] = save_shard(self.folder, index, self.shards[k].name)
+        switch(self.folder, self._distance, [s for s in new if s.n] or new[:1])
+        self._open()
+        return self
+
+
+def shard_size(n_features: int, limit: int) -> int:
+    """Items a shard, so that building it takes ``limit`` bytes."""
+    return max(limit // (40 * n_features + 200), 1)
+
+
+def joined(places: Sequence[Place], semimetric: Semimetric | None = None) -> NeighborIndex:
+    """All shards as one index, under another distance of the same cells if one is given; codes are read once a process."""
+    opened = [place.open() for place in places]
+    whole = opened[0].with_semimetric(opened[0].semimetric if semimetric is None else semimetric)
+    segments = [segment for index in opened for segment in index.segments_]
+    if semimetric is not None:
+        _ = [segment.scan for segment in segments if segment.searchable]  # of the opened shards: the next distance shares it
+        segments = [segment.under(whole._oriented) for segment in segments]
+    whole.segments_ = segments
+    return whole
+
+
+def parts_of(rows: Sequence[Rows], ids: Any) -> list[ItemPart]:
+    """One part for each rows, with its ids."""
+    starts = np.cumsum([0, *map(len, rows)]).tolist()
+    if ids is None or isinstance(ids, str):
+        return [ItemPart(r.name, (r,), start if ids is None else ids) for r, start in zip(rows, starts, strict=False)]
+    given = check_ids(ids, starts[-1], unique=False)
+    return [ItemPart(r.name, (r,), (given[a:b],)) for r, a, b in zip(rows, starts[:-1], starts[1:], strict=True)]
+
+
+def build_shards(
+    engine: Engine,
+    folder: str | os.PathLike[str],
+    semimetric: Semimetric,
+    parts: Sequence[ItemPart],
+    *,
+    n_jobs: int | None = None,
+) -> list[Shard]:
+    """Build a shard of every part, check that ids are distinct across them, and make them the index in ``folder``."""
+    root = check_root(folder)
+    old = read_shards(root)[1] if (root / "shards.smm").is_file() else []
+    try:
+        built = list(engine.each(_built_shard, list(parts), str(root), semimetric, n_jobs))
+        shards = [shard for shard, _ in built]
+        _check_distinct([part.name for part in parts], built)
+        switch(root, distance_digest(semimetric), shards)
+    except BaseException:
+        sweep(root, old)
+        raise
+    return shards
+
+
+def _built_shard(part: ItemPart, root: str, semimetric: Semimetric, n_jobs: int | None) -> tuple[Shard, NDArray | None]:
+    """The saved shard, and its ids if they were given."""
+    try:
+        X, ids = part.read()
+        numbered = np.arange(part.ids, part.ids + len(X)) if ids is None or isinstance(ids, int) else ids
+        index = NeighborIndex(semimetric, n_jobs=n_jobs).fit(X, ids=numbered)
+    except (SemimetricError, ValueError) as error:
+        raise InputError(f"{part.name}: {error}") from error
+    shard = save_shard(root, index)
+    return shard, None if isinstance(part.ids, int) else index.ids_
+
+
+def _check_distinct(names: Sequence[str], built: Sequence[tuple[Shard, NDArray | None]]) -> None:
+    if any(ids is None for _, ids in built):  # numbered on from shard to shard
+        return
+    kinds = [shard.kind for shard, _ in built]
+    if len(set(kinds)) > 1:
+        other = next(k for k, kind in enumerate(kinds) if kind != kinds[0])
+        raise InputError(f"ids of {names[0]} and of {names[other]} are of different kinds; integers or strings in all: convert")
+    ids = np.concatenate([part for _, part in built])  # type: ignore[misc]
+    order = np.argsort(ids, kind="stable")
+    same = np.flatnonzero(ids[order][1:] == ids[order][:-1])
+    if len(same):
+        owner = np.repeat(np.arange(len(built)), [s.n for s, _ in built])
+        a, b = owner[order[same[0]]], owner[order[same[0] + 1]]
+        raise InputError(f"id {ids[order[same[0]]]} is in {names[a]} and in {names[b]}; ids must be distinct: give others")
+
+
+def _divided_shard(task: list[tuple[Place, int, int]], root: str) -> Shard:
+    """A new shard of some rows of old ones."""
+    indexes = [place.open() for place, _, _ in task]
+    X = np.concatenate([index._queries(None)[a:b] for index, (_, a, b) in zip(indexes, task, strict=True)])
+    ids = np.concatenate([index.ids_[a:b] for index, (_, a, b) in zip(indexes, task, strict=True)])
+    first = indexes[0]
+    new = type(first)(**first.get_params(deep=False)).fit(X, ids=ids)
+    return save_shard(root, new)

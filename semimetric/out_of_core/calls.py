@@ -1,0 +1,178 @@
+"""More data than memory, on one machine: mapped arrays and Parquet files in blocks, under a memory limit that is given.
+
+    fit(model, "pairs.parquet", "distance", memory_limit="2 GiB")
+
+The limit is for what blocks and sums take, besides what the process holds already. For several machines there are the same
+calls with a Dask client first, in `semimetric.distributed`; both do the same work in the same order.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._foundation.errors import InputError
+from .._foundation.threads import one_blas_thread
+from .._foundation.types import Floats
+from ..data.parts.engine import Here
+from ..data.parts.labelled_parts import labelled_parts, loaded
+from ..data.parts.readers import item_rows, tuple_parts, width_of
+from ..data.parts.row_parts import parse_memory
+from ..distances.semimetric import Semimetric
+from ..estimators.base import LearnedDistance
+from ..estimators.large_margin_learner import LargeMarginLearner
+from ..neighbors.sharded.shard_files import places_of
+from ..neighbors.sharded.shard_search import nearest
+from .fit_labelled import check_learns_labels, fit_labelled, item_bytes
+from .fit_tuples import asked_of, check_learns, fit_parts, said
+from .pairwise_files import write_pairwise
+
+__all__ = ["fit", "kneighbors", "pairwise", "transform"]
+
+M = TypeVar("M", bound=LearnedDistance)
+
+
+def fit(
+    model: M,
+    pairs: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    memory_limit: str | int = "1 GiB",
+    scratch: str | os.PathLike[str] | None = None,
+) -> M:
+    """Learn from pairs, triplets, quadruplets or labelled items that need not fit into memory; ``model`` is fitted, returned.
+
+    A first pass finds the range of the items and the sample of them that knots are placed among, the same as ``fit`` takes,
+    and checks everything. Least squares then needs one more, which adds up second moments. Other losses are learned by the
+    solver that ``fit`` takes, or by `FirstOrder` if that is given: what it needs, products with the rows and second moments,
+    takes a pass each. `LargeMarginLearner` searches a `ShardedIndex` for targets and impostors.
+
+    Parameters
+    ----------
+    model : DistanceRegressor, PairLearner, TripletLearner, QuadrupletLearner or LargeMarginLearner
+        With numbers for ``n_knots`` and ``alpha``, and ``directions`` (``tables`` too) that are not found by comparing. The
+        ``preprocessor`` may be mapped, or the path of a .npy file.
+    pairs : array of shape (n, size, n_features), or path; for LargeMarginLearner of shape (n, n_features)
+        Such an array, or row numbers (n, size) of the ``preprocessor``: in memory, mapped, or as the path of a .npy file; or
+        the path of a Parquet file or a folder of them, with columns ``left.NAME`` and ``right.NAME`` of every feature (of
+        triplets ``i``, ``j``, ``l``; of quadruplets ``a``, ``b``, ``c``, ``e``), or ``left`` and ``right`` that hold row
+        numbers. Labelled items have a column a feature.
+    y : array of shape (n,), path of a .npy file, or name of a column
+        As the learner's ``fit`` takes it: none of triplets.
+    sample_weight : as y, or None
+    memory_limit : str or int
+        Bytes, or text such as "2 GiB". Numbers a triplet come on top: some 2.5 kB a labelled item, with 18 triplets each.
+    scratch : path-like or None
+        Folder for the index of labelled items while they are learned from; that of the system by default.
+
+    Raises
+    ------
+    NotSupportedError
+        If the model cannot be learned from blocks.
+    InputError
+        If a block cannot be used, naming it, or the limit is too small for the second moments.
+
+    Examples
+    --------
+    >>> from semimetric import DistanceRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> pairs = rng.random((500, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = fit(DistanceRegressor(n_knots=3, alpha=1e-6), pairs, y, memory_limit="100 kB")
+    >>> bool(model.score(pairs, y) > 0.999)
+    True
+    """
+    limit = parse_memory(memory_limit)
+    if isinstance(model, LargeMarginLearner):
+        check_learns_labels(model)
+        parts, table = labelled_parts(pairs, y, sample_weight, max(limit // 2 // item_bytes(model, width_of(pairs)), 1))
+        with one_blas_thread():
+            return fit_labelled(
+                Here(limit), model, parts, table, loaded(y), loaded(sample_weight), limit=limit, scratch=scratch
+            )
+    check_learns(model)
+    asked = asked_of(model)
+    tuples, common = tuple_parts(pairs, said(asked, y), sample_weight, model.preprocessor, asked, limit=limit)
+    with one_blas_thread():
+        return fit_parts(Here(limit), model, tuples, common)
+
+
+def transform(embedding: Any, X: Any, *, memory_limit: str | int = "1 GiB") -> Iterator[Any]:
+    """What ``embedding.transform`` makes of blocks of X, one after the other.
+
+    Parameters
+    ----------
+    embedding : fitted transformer, such as an embedding, or a distance or learner with ``tables="warped"``
+    X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+    memory_limit : str or int
+
+    Yields
+    ------
+    ndarray or sparse matrix
+        The rows of a block.
+    """
+    for rows in item_rows(X, _item_size(width_of(X), parse_memory(memory_limit))):
+        try:
+            yield embedding.transform(rows.read())
+        except ValueError as error:
+            raise InputError(f"{rows.name}: {error}") from error
+
+
+def pairwise(d: Semimetric, X: Any, Y: Any = None, *, to: Any, memory_limit: str | int = "1 GiB") -> Path:
+    """Distances of all rows of X to all rows of Y (of X if None), shape (n, m), in a new file: `Semimetric.pairwise`.
+
+    Parameters
+    ----------
+    d : Semimetric
+    X, Y : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+    to : path-like
+        NAME.zarr, one array; or NAME.parquet, a folder of files, a part of the rows each. There is all of it, or nothing.
+    memory_limit : str or int
+
+    Raises
+    ------
+    InputError
+        If rows of a block cannot be used, naming it, or ``to`` is there.
+    """
+    size = max(int((parse_memory(memory_limit) / 2 / 8) ** 0.5), 1)
+    sides = [None if side is None else [(r.name, r) for r in item_rows(side, size, even=False)] for side in (X, Y)]
+    return write_pairwise(Here(), d, sides[0] or [], sides[1], to)
+
+
+def kneighbors(
+    folder: Any,
+    X: Any,
+    n_neighbors: int = 5,
+    *,
+    algorithm: str | None = None,
+    n_candidates: int | None = None,
+    memory_limit: str | int = "1 GiB",
+) -> tuple[Floats, NDArray]:
+    """Distances and ids (n, k) of the nearest items of a saved index, sharded or not, for many queries.
+
+    Parameters
+    ----------
+    folder : path-like
+        What `NeighborIndex.save` or `ShardedIndex.build` wrote; its items are mapped.
+    X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
+    n_neighbors : int
+    algorithm, n_candidates : as in `NeighborIndex.kneighbors`
+    memory_limit : str or int
+        For queries; answers are in memory.
+    """
+    places, found = places_of(folder), []
+    for rows in item_rows(X, _item_size(width_of(X), parse_memory(memory_limit))):
+        try:
+            found.append(nearest(Here(), places, rows.read(), n_neighbors, algorithm=algorithm, n_candidates=n_candidates))
+        except ValueError as error:
+            raise InputError(f"{rows.name}: {error}") from error
+    return np.concatenate([f.distances for f in found]), np.concatenate([f.ids for f in found])
+
+
+def _item_size(n_features: int, limit: int) -> int:
+    """Items a block: several copies, and what search makes of each."""
+    return max(limit // (100 * n_features + 1000), 1)

@@ -1,0 +1,148 @@
+"""The design matrix A of pairs that are read part by part: weights go out to the parts, sums of their products come back.
+
+What has one entry a pair (targets, dual weights) stays with the solver; a product with A sends n_columns numbers to every
+part and one a pair back, one with Aᵀ the other way round.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .._foundation.errors import InputError
+from .._foundation.types import Floats
+from ..data.parts.engine import Engine
+from ..data.parts.row_parts import told_memory
+from ..data.parts.tuple_parts import TuplePart, TupleTable, read_tuples
+from ..learning.recipe import Recipe
+from ..learning.structure import Structure, make_task
+from ..programs.design_matrix import Design, Moments
+
+__all__ = ["PartDesign", "PartRows", "check_room", "rows_of_part"]
+
+
+def check_room(engine: Engine, n: int, n_parts: int) -> None:
+    """Refuse second moments of ``n`` weights that the limit has no room for: those of a part, and sums along the tree."""
+    held = n_parts.bit_length() + 3
+    taken = 8 * n * n * held
+    if engine.limit is not None and taken > engine.limit // 2:
+        raise InputError(
+            f"second moments of {n} weights, {held} times, take {told_memory(taken)}; half of memory_limit, "
+            f"{told_memory(engine.limit / 2)}, must hold them: raise it, use fewer knots or groups, or FirstOrder()"
+        )
+
+
+class PartRows(NamedTuple):
+    """Rows of one part, its targets and its weights."""
+
+    design: Design
+    target: Floats
+    weight: Floats
+
+
+def rows_of_part(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> PartRows:
+    """Rows of the structure's embedding, kept as a matrix where that is small."""
+    block = read_tuples(part, table)
+    task = make_task(recipe, structure, block.pairs, block.y, block.weight, unit=unit)
+    design = task.design(structure, structure.embedding, recipe.n_jobs)
+    return PartRows(design.held(), task.scaled, task.weight)
+
+
+def _matvec(rows: PartRows, w: Floats) -> Floats:
+    return rows.design.matvec(w)
+
+
+def _rmatvec(task: tuple[PartRows, Floats]) -> Floats:
+    rows, r = task
+    return rows.design.rmatvec(r)
+
+
+def _moments(task: tuple[PartRows, Floats, Floats]) -> Moments:
+    rows, y, weights = task
+    return rows.design.moments(y, weights)
+
+
+def _csr(rows: PartRows) -> sparse.csr_array:
+    return rows.design.csr()
+
+
+def _nonnegative(rows: PartRows) -> bool:
+    return rows.design.nonnegative
+
+
+def _absolute(rows: PartRows) -> PartRows:
+    return rows._replace(design=rows.design.absolute)
+
+
+@dataclass(frozen=True, eq=False)
+class PartDesign(Design):
+    """A of shape (m, n), its rows in parts of ``sizes`` rows.
+
+    Parameters
+    ----------
+    engine : Engine
+    parts : sequence
+        What stands for the `PartRows` of each part.
+    sizes : tuple of int
+    n_columns : int
+    """
+
+    engine: Engine
+    parts: Sequence[Any]
+    sizes: tuple[int, ...]
+    n_columns: int
+
+    @property
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+        """(m, n)."""
+        return sum(self.sizes), self.n_columns
+
+    def _divided(self, *arrays: Floats) -> list[tuple[Any, ...]]:
+        """Each part with its entries of the arrays."""
+        pieces = (np.split(a, np.cumsum(self.sizes)[:-1]) for a in arrays)
+        return list(zip(self.parts, *pieces, strict=True))
+
+    def matvec(self, w: Floats) -> Floats:
+        """A w, part after part."""
+        return np.concatenate(list(self.engine.each(_matvec, self.parts, w)))
+
+    def rmatvec(self, r: Floats) -> Floats:
+        """Aᵀ r, added up along the tree of parts."""
+        return self.engine.total(_rmatvec, add, self._divided(r))
+
+    def moments(self, y: Floats, weights: Floats) -> Moments:
+        """Second moments, added up along the tree of parts.
+
+        Raises
+        ------
+        InputError
+            If the engine's limit has no room for them.
+        """
+        check_room(self.engine, self.n_columns, len(self.sizes))
+        return self.engine.total(_moments, add, self._divided(y, weights))
+
+    def csr(self) -> sparse.csr_array:
+        """All rows as one matrix."""
+        return sparse.csr_array(sparse.vstack(list(self.engine.each(_csr, self.parts)), format="csr"))
+
+    @cached_property
+    def nonnegative(self) -> bool:  # type: ignore[override]
+        """Whether that holds in every part."""
+        return all(self.engine.each(_nonnegative, self.parts))
+
+    @cached_property
+    def absolute(self) -> Design:  # type: ignore[override]
+        """Of every part."""
+        return (
+            self
+            if self.nonnegative
+            else PartDesign(self.engine, self.engine.kept(_absolute, self.parts), self.sizes, self.n_columns)
+        )
+
+    def held(self) -> Design:
+        """The same: parts are held where they are, if at all."""
+        return self

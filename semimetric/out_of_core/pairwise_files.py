@@ -1,0 +1,109 @@
+"""All distances between two sets of items, tile by tile into one file: Zarr, or a folder of Parquet files of rows.
+
+A tile below the diagonal of a symmetric distance is the transpose of the one above it, as in `Semimetric.pairwise`: the same
+bits. What is written is renamed to its name at the end, so that there is all of it or nothing.
+"""
+
+import os
+import shutil
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._foundation.errors import InputError, SemimetricError
+from .._foundation.optional_imports import optional
+from .._foundation.types import Floats
+from ..data.parts.engine import Engine
+from ..data.parts.row_parts import Rows
+from ..distances.semimetric import Semimetric
+
+__all__ = ["check_target", "write_pairwise"]
+
+Side = Sequence[tuple[str, Any]]  # names of parts, and their rows
+
+_SUFFIXES = (".zarr", ".parquet")
+
+
+def check_target(to: str | os.PathLike[str]) -> Path:
+    """A name ending in .zarr or .parquet that is free, in a folder that is there."""
+    target = Path(to).resolve()
+    if target.suffix not in _SUFFIXES:
+        raise InputError(f"to={str(to)!r} must end in .zarr or .parquet; give such a name")
+    if target.exists():
+        raise InputError(f"{target} is there already; delete it, or give another name")
+    if not target.parent.is_dir():
+        raise InputError(f"there is no folder {target.parent} for {target.name}; make it first")
+    return target
+
+
+def write_pairwise(engine: Engine, d: Semimetric, left: Side, right: Side | None, to: str | os.PathLike[str]) -> Path:
+    """Distances of all rows of ``left`` to all of ``right`` (of ``left`` if None), in a new file."""
+    target = check_target(to)
+    begun = target.parent / f".{target.name}.{uuid.uuid4().hex}.part"
+    across = left if right is None else right
+    counts, others = ([*engine.each(_count, list(side), d)] for side in (left, across))
+    mirrored = right is None and d.embedding.symmetric and not d.base_distances
+    tasks = [(k, *part, [rows for _, rows in across]) for k, part in enumerate(left)]
+    try:
+        if target.suffix == ".zarr":
+            if len({*counts[:-1]} | {max(counts)}) > 1:  # two workers must not write to one chunk
+                raise InputError(
+                    f"parts of the rows have {min(counts)} to {max(counts)} rows, and Zarr needs one length; rechunk, or write "
+                    ".parquet"
+                )
+            chunks = (counts[0], max(others))
+            optional("zarr").open_array(str(begun), mode="w", shape=(sum(counts), sum(others)), chunks=chunks, dtype="f8")
+        else:
+            begun.mkdir()
+        for _ in engine.each(_write_rows, tasks, d, str(begun), target.suffix, (counts, others), mirrored):
+            pass
+        os.replace(begun, target)
+    except BaseException:
+        shutil.rmtree(begun, ignore_errors=True)
+        raise
+    return target
+
+
+def _read(name: str, rows: Any, d: Semimetric) -> Floats:
+    """Items, encoded."""
+    table = rows.read() if isinstance(rows, Rows) else rows
+    try:
+        if hasattr(table, "columns"):
+            table = table[list(d.feature_names)]
+        if not len(table):
+            raise InputError("it is empty; every part needs some rows: leave it out, or repartition")
+        return d.schema.encode(table)
+    except (SemimetricError, ValueError, KeyError) as error:
+        raise InputError(f"{name}: {error}") from error
+
+
+def _count(part: tuple[str, Any], d: Semimetric) -> int:
+    """Rows of a part, checked: what cannot be used is said before anything is written."""
+    return len(_read(*part, d))
+
+
+def _write_rows(
+    task: tuple[int, str, Any, list[Any]], d: Semimetric, path: str, suffix: str, counts: tuple[list[int], ...], mirrored: bool
+) -> None:
+    """Distances of one part of the rows to all columns."""
+    i, name, rows, across = task
+    x, stripe = _read(name, rows, d), []
+    first, starts = sum(counts[0][:i]), np.cumsum([0, *counts[1]]).tolist()
+    for j, other in enumerate(across):
+        tile = _tile(d, x, None if mirrored and i == j else _read(name, other, d), mirrored and j < i)
+        if suffix == ".zarr":
+            array = optional("zarr").open_array(path, mode="r+")
+            array[first : first + len(x), starts[j] : starts[j + 1]] = tile
+        else:
+            stripe.append(tile)
+    if stripe:
+        values, pandas = np.hstack(stripe), optional("pandas")
+        frame = pandas.DataFrame(values, columns=[str(k) for k in range(values.shape[1])])
+        frame.to_parquet(Path(path) / f"part-{i:06d}.parquet")
+
+
+def _tile(d: Semimetric, x: Floats, y: Floats | None, below: bool) -> Floats:
+    return d.pairwise(x, y) if y is None or not below else d.pairwise(y, x).T

@@ -1,0 +1,162 @@
+"""Pictures of boundaries in the plane and of how many pieces they have (paper 3, Figs 2 to 5); they need the extra ``plots``.
+
+Each takes ``ax=None`` and returns the Axes, as all of `semimetric.plotting` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._foundation.errors import InputError
+from .._foundation.types import ArrayLike, Floats
+from .._foundation.validation import check_items
+from ..linear_models.pieces.boundary_points import BoundaryPoints
+from ..linear_models.pieces.dplm import DPLMClassifier
+from ..linear_models.pieces.piecewise_boundary import Pieces
+from .axes import axes_of, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_boundary_points", "plot_n_components", "plot_pieces"]
+
+_POSITIVE, _NEGATIVE, _INK, _YELLOW = "#1f5f8b", "#d9622b", "#222222", "#f2c14e"
+_STEPS = 301
+
+
+def plot_boundary_points(
+    found: BoundaryPoints, X: ArrayLike, y: ArrayLike, ax: Axes | None = None, *, edges: bool = False
+) -> Axes:
+    """The items of two features, the support points among them in full colour, and the boundary points (Figs 2 and 3).
+
+    Parameters
+    ----------
+    found : BoundaryPoints
+        Fitted on X and y.
+    X : array-like of shape (n_items, 2)
+    y : array-like of shape (n_items,)
+    ax : matplotlib Axes or None
+    edges : bool, default False
+        Draw the edge points of all items in place of the boundary points.
+
+    Raises
+    ------
+    InputError
+        If the items have not two features, or are not those of the fit.
+    """
+    check_is_fitted(found, "boundary_points_")
+    items, axes = _in_the_plane(X), axes_of(ax)
+    if len(items) != len(found.boundary_of_):
+        raise InputError(f"X has {len(items)} items, the fit had {len(found.boundary_of_)}; give the items of the fit")
+    _draw_items(axes, items, np.asarray(y) == found.classes_[1], alpha=0.25)
+    support = items[found.support_]
+    _draw_items(axes, support, (np.asarray(y) == found.classes_[1])[found.support_], alpha=1.0)
+    points, name = (found.edge_points_, "edge points") if edges else (found.boundary_points_, "boundary points")
+    axes.plot(*points.T, "s", color=_YELLOW, mec=_INK, mew=0.5, ms=4, label=f"{len(points)} {name}")
+    axes.set(aspect="equal", title=f"{len(support)} of {len(items)} items are support points")
+    axes.legend(fontsize=8, frameon=False, loc="upper right")
+    return axes
+
+
+def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
+    """Boundary points in the colours of their pieces, and the surface that the pieces make (Figs 1 and 4).
+
+    Parameters
+    ----------
+    model : DPLMClassifier
+        Fitted on two features and two classes.
+    X : array-like of shape (n_items, 2) or None
+        Items to draw.
+    y : array-like of shape (n_items,) or None
+        Their classes.
+    ax : matplotlib Axes or None
+
+    Raises
+    ------
+    InputError
+        If the model has more than two classes, or not two features.
+    """
+    pieces, axes = _one(model), axes_of(ax)
+    points = _in_the_plane(pieces.boundary_points)
+    items = points if X is None else _in_the_plane(X)
+    if X is not None:
+        positive = np.ones(len(items), bool) if y is None else np.asarray(y) == model.classes_[1]
+        _draw_items(axes, items, positive, alpha=0.25)
+    _draw_surface(axes, pieces, np.concatenate([items, points]))
+    for j in range(pieces.n_components):
+        axes.plot(*points[pieces.components == j].T, "s", color=f"C{j % 10}", mec=_INK, mew=0.4, ms=5)
+    n = pieces.n_components
+    axes.set(aspect="equal", title=f"{n} piece{'s' if n > 1 else ''} through {len(points)} boundary points")
+    return axes
+
+
+def plot_n_components(models: DPLMClassifier | Sequence[DPLMClassifier], ax: Axes | None = None) -> Axes:
+    """Posterior of the number of pieces as bars, one colour for each model (Fig. 5).
+
+    Parameters
+    ----------
+    models : DPLMClassifier, or a sequence of them
+        Fitted on two classes without ``n_components``.
+    ax : matplotlib Axes or None
+
+    Raises
+    ------
+    InputError
+        If a model has no such posterior.
+    """
+    several = [models] if isinstance(models, DPLMClassifier) else list(models)
+    shares = [_posterior(model) for model in several]
+    axes, width = axes_of(ax), 0.8 / len(several)
+    for k, (model, share) in enumerate(zip(several, shares, strict=True)):
+        places = np.flatnonzero(share > 0)
+        at = places + (k - (len(several) - 1) / 2) * width
+        axes.bar(at, share[places], width=width, color=f"C{k % 10}", label=f"alpha = {model.alpha:g}")
+    used = np.flatnonzero(sum(np.pad(s, (0, max(map(len, shares)) - len(s))) for s in shares))
+    axes.set_xticks(np.arange(used.min(), used.max() + 1))
+    axes.set(xlabel="pieces", ylabel="share of the sampled states", title="How many pieces the data ask for")
+    plain(axes)
+    axes.legend(fontsize=8, frameon=False)
+    return axes
+
+
+def _posterior(model: DPLMClassifier) -> Floats:
+    share = getattr(model, "posterior_n_components_", None)
+    if not isinstance(share, np.ndarray):
+        raise InputError(
+            f"{model!r} has no posterior of one number of pieces; give a DPLMClassifier that is fitted on two classes, with "
+            "n_components=None"
+        )
+    return share
+
+
+def _one(model: DPLMClassifier) -> Pieces:
+    check_is_fitted(model, "pieces_")
+    if len(model.pieces_) > 1:
+        raise InputError(f"the model has {len(model.classes_)} classes, two are required; fit one against the rest, (y == one)")
+    return model.pieces_[0]
+
+
+def _in_the_plane(X: ArrayLike) -> Floats:
+    return check_items(X, n_features=2)
+
+
+def _draw_items(axes: Any, items: Floats, positive: Any, *, alpha: float) -> None:
+    axes.plot(*items[positive].T, "^", color=_POSITIVE, alpha=alpha, ms=4, mew=0)
+    axes.plot(*items[~positive].T, "o", color=_NEGATIVE, alpha=alpha, ms=4, mew=0)
+
+
+def _draw_surface(axes: Any, pieces: Pieces, items: Floats) -> None:
+    """The zeros of the decision within each piece's own region."""
+    low, high = items.min(axis=0), items.max(axis=0)
+    margin = 0.03 * (high - low).max()
+    x, y = (np.linspace(a - margin, b + margin, _STEPS) for a, b in zip(low, high, strict=True))
+    places = np.stack(np.meshgrid(x, y), axis=2).reshape(-1, 2)
+    piece = pieces.of_items(places).reshape(_STEPS, _STEPS)
+    for j in range(pieces.n_components):
+        height = ((places - pieces.centres[j]) @ pieces.normals[j]).reshape(_STEPS, _STEPS)
+        if (height[piece == j] > 0).any() and (height[piece == j] <= 0).any():
+            axes.contour(x, y, np.where(piece == j, height, np.nan), levels=[0.0], colors=f"C{j % 10}", linewidths=2)

@@ -1,0 +1,298 @@
+"""Pictures of a learned distance; they need the extra ``plots``. Each takes ``ax=None`` and returns the Axes.
+
+A one-feature table is linear on triangles between its knots, so it is drawn on just these triangles: the picture is the
+distance itself, and its kinks are where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.optional_imports import optional
+from .._foundation.types import ArrayLike, Floats
+from ..distances.semimetric import Semimetric
+from ..embeddings.pairs.base import Table
+from ..estimators.base import LearnedDistance
+from .axes import axes_of, plain, triangles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Learned: TypeAlias = Semimetric | LearnedDistance
+
+__all__ = ["plot_around", "plot_contributions", "plot_predicted", "plot_table"]
+
+_COLOURS = "YlGnBu"
+_INK, _BLUE, _ORANGE, _GREY = "#222222", "#1f5f8b", "#d9622b", "#b5b5b5"
+_STEPS = 121
+_MANY = 5_000
+_LONG = 32  # characters of a term in a picture
+_CELLS = 60  # a side of a heat map, at least
+_CLOSE = 0.07  # knots nearer than this share of the range go without a number
+
+
+def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
+    """One feature's table as a heat map with its contours; ticks are the knots, or the categories.
+
+    Parameters
+    ----------
+    d : Semimetric, or a learner that is fitted
+    term : str or int
+        Name of a one-feature term, or its place in ``d.terms``.
+    ax : matplotlib Axes or None
+
+    Raises
+    ------
+    InputError
+        If there is no such table, or the feature was constant.
+    NotSupportedError
+        If the term is a group of several features.
+    """
+    d = _distance(d)
+    name, table = _find_table(d, term)
+    axes = axes_of(ax)
+    knots = table.knots[0]
+    if d.embedding.grid.kinds[table.features[0]] == "categorical" or np.isnan(knots).any():
+        return _draw_levels(d, name, table, axes)
+    places, values = _refined(knots, table.values)
+    x, y = (side.ravel() for side in np.meshgrid(places, places, indexing="ij"))
+    mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(len(places), len(places)))
+    image = axes.tripcolor(mesh, values.ravel(), shading="gouraud", cmap=_COLOURS, rasterized=True)
+    if np.ptp(values) > 0:
+        axes.tricontour(mesh, values.ravel(), levels=7, colors=_INK, linewidths=0.5, alpha=0.45)
+    _label_knots(axes, knots)
+    axes.set(xlabel=f"{name} of x", ylabel=f"{name} of y", aspect="equal", title=f"What {name} adds to the distance")
+    axes.figure.colorbar(image, ax=axes, label=_value_label(d), shrink=0.85)
+    return axes
+
+
+def plot_around(
+    d: Learned, x: ArrayLike, features: Sequence[str | int], X: ArrayLike | None = None, ax: Axes | None = None
+) -> Axes:
+    """d(x, .) over two features, or one, all others held at their values in x.
+
+    Parameters
+    ----------
+    d : Semimetric, or a learner that is fitted
+    x : array-like of shape (n_features,)
+    features : two or one of str or int
+        Names or numbers of raw features that are no categories; one gives a line.
+    X : array-like of shape (n_items, n_features) or None
+        Items to draw; they also set the range. Without them it is the range of the training items.
+    ax : matplotlib Axes or None
+    """
+    d = _distance(d)
+    point = d.schema.encode(d.schema.rows(x), name="x")[0]
+    chosen = _numbers(d, features)
+    items = None if X is None else d.schema.encode(X)
+    spans, axes = [_span(d, f, point, items) for f in chosen], axes_of(ax)
+    if len(chosen) == 1:
+        return _draw_line(d, point, chosen[0], spans[0], items, axes)
+    (first, second), drawn = chosen, _around(d, point, chosen, np.meshgrid(*spans)).reshape(_STEPS, _STEPS)
+    image = axes.contourf(*spans, drawn, levels=14, cmap=_COLOURS)
+    axes.contour(*spans, drawn, levels=image.levels, colors=_INK, linewidths=0.4, alpha=0.4)
+    if items is not None:
+        axes.plot(items[:, first], items[:, second], ".", color=_INK, alpha=0.25, ms=3, mew=0)
+    axes.plot(*point[[first, second]], "o", color=_ORANGE, ms=9, mec="white", mew=1.5)
+    axes.set(xlabel=d.feature_names[first], ylabel=d.feature_names[second], title="Distance from the marked point")
+    axes.set(xlim=spans[0][[0, -1]], ylim=spans[1][[0, -1]])
+    axes.figure.colorbar(image, ax=axes, label="distance", shrink=0.85)
+    return axes
+
+
+def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axes:
+    """Predicted against true distances, with the line on which they agree.
+
+    Parameters
+    ----------
+    true, predicted : array-like of shape (n_pairs,)
+    ax : matplotlib Axes or None
+    """
+    t, p = (np.asarray(side, dtype=np.float64) for side in (true, predicted))
+    if t.ndim != 1 or t.shape != p.shape or not len(t):
+        raise InputError(
+            f"true has shape {t.shape} and predicted {p.shape}; two arrays (n_pairs,) of the same length are required"
+        )
+    axes, top = axes_of(ax), 1.04 * float(max(t.max(), p.max()))
+    low = min(0.0, float(min(t.min(), p.min())))
+    if len(t) > _MANY:
+        axes.hexbin(t, p, gridsize=70, bins="log", cmap="Blues", mincnt=1, linewidths=0)
+    else:
+        axes.plot(t, p, "o", color=_BLUE, alpha=0.35, ms=4, mew=0, rasterized=True)
+    axes.plot([low, top], [low, top], color=_ORANGE, lw=1.2)
+    axes.set(xlabel="true distance", ylabel="predicted distance", aspect="equal", xlim=(low, top), ylim=(low, top))
+    axes.text(0.04, 0.96, _agreement(t, p), transform=axes.transAxes, va="top", color=_INK)
+    return plain(axes)
+
+
+def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: Axes | None = None, *, most: int = 12) -> Axes:
+    """The terms of the distance of one pair as bars, the largest first; they sum to the distance before the link.
+
+    Parameters
+    ----------
+    d : Semimetric, or a learner that is fitted
+    x, y : array-like of shape (n_features,)
+    ax : matplotlib Axes or None
+    most : int, default 12
+        Terms to show by name; the sum of the others is the last bar.
+    """
+    d = _distance(d)
+    if most < 1:
+        raise InputError(f"most={most!r} must be at least 1")
+    if np.ndim(x) != 1 or np.ndim(y) != 1:
+        raise InputError(f"x has shape {np.shape(x)} and y {np.shape(y)}; one pair of vectors ({d.n_features},) is required")
+    names, values = _largest(d, d.contributions(x, y), most)
+    axes, total = axes_of(ax), float(values.sum())
+    colours = [_GREY if name.endswith(" other terms") else _BLUE for name in names]
+    axes.barh(range(len(names)), values, color=colours, height=0.7)
+    axes.set_yticks(range(len(names)), [_short(name) for name in names])
+    for row, value in enumerate(values):
+        axes.annotate(f"{value:.3g}", (value, row), (3, 0), textcoords="offset points", va="center", fontsize=8, color=_INK)
+    axes.invert_yaxis()
+    axes.margins(x=0.12)
+    root = f", its root {total**0.5:.3g}" if d.link == "sqrt" else ""
+    axes.set(xlabel=_value_label(d), title=f"Where the distance comes from: sum {total:.3g}{root}")
+    axes.tick_params(axis="y", length=0)
+    return plain(axes)
+
+
+def _distance(d: Learned) -> Semimetric:
+    found = getattr(d, "semimetric_", d)
+    if not isinstance(found, Semimetric):
+        raise InputError(f"d={d!r} is no Semimetric; give model.semimetric_ of a model that is fitted")
+    return found
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONG else f"{name[: _LONG - 1]}…"
+
+
+def _value_label(d: Semimetric) -> str:
+    return "part of the squared distance" if d.link == "sqrt" else "part of the distance"
+
+
+def _find_table(d: Semimetric, term: str | int) -> tuple[str, Table]:
+    tables = d.tables()
+    if isinstance(term, (int, np.integer)) and 0 <= term < len(tables):
+        term = d.terms[term]
+    if term not in tables:
+        names = list(tables)
+        shown = ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
+        raise InputError(f"there is no table {term!r}; give one of: {shown}")
+    table = tables[str(term)]
+    if len(table.features) > 1:
+        raise NotSupportedError(
+            f"{term!r} joins {len(table.features)} features, too many for a heat map; draw the distance around a point "
+            "over two of them with plot_around"
+        )
+    if len(table.knots[0]) < 2:
+        raise InputError(f"{term!r} was constant in training and adds nothing to the distance; draw another term")
+    return str(term), table
+
+
+def _draw_levels(d: Semimetric, name: str, table: Table, axes: Any) -> Any:
+    """A table between categories, or one with a level for missing values, as it is: a field for every two."""
+    (feature,), levels = table.features, [f"{knot:.3g}" for knot in table.knots[0]]
+    if feature < d.n_features and d.schema.kinds[feature] == "categorical":
+        levels = [*map(str, d.schema.features[feature].categories), "(other)"]
+    levels = [*levels[: d.embedding.grid.counts[feature]], *["(missing)"] * d.embedding.grid.missing[feature]]
+    image = axes.imshow(table.values, cmap=_COLOURS, rasterized=True)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks(range(len(levels)), [_short(level) for level in levels])
+    axes.tick_params(axis="x", labelrotation=45)
+    axes.set(xlabel=f"{name} of y", ylabel=f"{name} of x", title=f"What {name} adds to the distance")
+    axes.figure.colorbar(image, ax=axes, label=_value_label(d), shrink=0.85)
+    return axes
+
+
+def _refined(knots: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """The table on equal parts of its cells: linear on the triangles below, so finer triangles change colours only."""
+    parts = max(1, -(-_CELLS // (len(knots) - 1)))
+    position = np.arange((len(knots) - 1) * parts + 1) / parts
+    low = np.minimum(position.astype(np.int64), len(knots) - 2)
+    u, v = np.meshgrid(position - low, position - low, indexing="ij")
+    ll, lu, ul, uu = (values[np.ix_(low + a, low + b)] for a in (0, 1) for b in (0, 1))
+    fine = np.where(u >= v, ll + u * (ul - ll) + v * (uu - ul), ll + v * (lu - ll) + u * (uu - lu))
+    return np.interp(position, np.arange(len(knots)), knots), fine
+
+
+def _label_knots(axes: Any, knots: Floats) -> None:
+    shown = [float(knots[0])]
+    for knot in knots[1:-1]:
+        if min(knot - shown[-1], knots[-1] - knot) >= _CLOSE * np.ptp(knots):
+            shown.append(float(knot))
+    shown.append(float(knots[-1]))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks(shown, [f"{knot:.3g}" for knot in shown])
+        axis.set_ticks(knots, minor=True)
+    axes.tick_params(axis="x", labelrotation=45)
+
+
+def _draw_line(d: Semimetric, point: Floats, feature: int, span: Floats, items: Floats | None, axes: Any) -> Any:
+    """d(point, .) along one feature."""
+    axes.plot(span, _around(d, point, (feature,), [span]), color=_BLUE)
+    if items is not None:
+        axes.plot(items[:, feature], np.zeros(len(items)), "|", color=_INK, alpha=0.4)
+    axes.plot(point[feature], 0.0, "o", color=_ORANGE, ms=9, mec="white", mew=1.5)
+    axes.set(xlabel=d.feature_names[feature], ylabel="distance", title="Distance from the marked point", xlim=span[[0, -1]])
+    return plain(axes)
+
+
+def _numbers(d: Semimetric, features: Sequence[str | int]) -> tuple[int, ...]:
+    if isinstance(features, str) or len(features) not in (1, 2):
+        raise InputError(f"features={features!r} must be one or two names or numbers of features, such as (0, 1)")
+    chosen = [d.feature_names.index(f) if f in d.feature_names else f for f in features]
+    for given, number in zip(features, chosen, strict=True):
+        if not isinstance(number, (int, np.integer)) or not 0 <= number < d.n_features:
+            names = ", ".join(d.feature_names[:8]) + (", ..." if d.n_features > 8 else "")
+            raise InputError(f"there is no feature {given!r}; give a name ({names}) or a number below {d.n_features}")
+    if len(set(chosen)) < len(chosen):
+        raise InputError(f"features={features!r} name the same feature twice; two different ones are required")
+    return tuple(int(number) for number in chosen)
+
+
+def _span(d: Semimetric, feature: int, point: Floats, items: Floats | None) -> Floats:
+    """Values to draw: the range of the items or of the grid, widened to hold the point."""
+    grid = d.embedding.grid
+    if grid.kinds[feature] == "categorical":
+        raise NotSupportedError(
+            f"{d.feature_names[feature]!r} has categories, between which nothing can be drawn; see its table with plot_table"
+        )
+    ends = [grid.low[feature], grid.high[feature]] if items is None else items[:, feature]
+    low, high = np.fmin(np.nanmin(ends), point[feature]), np.fmax(np.nanmax(ends), point[feature])
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, _STEPS)
+
+
+def _around(d: Semimetric, point: Floats, features: Sequence[int], values: Sequence[Floats]) -> Floats:
+    """d(point, .) where the features have the values, one array a feature, all others those of the point."""
+    around = np.tile(point, (values[0].size, 1))
+    for feature, column in zip(features, values, strict=True):
+        around[:, feature] = column.ravel()
+    pairs = np.column_stack([np.zeros(len(around), np.int64), 1 + np.arange(len(around))])
+    return d.paired_by_index(np.vstack([point, around]), pairs)
+
+
+def _agreement(true: Floats, predicted: Floats) -> str:
+    used = true > 0
+    error = np.median(np.abs(predicted - true)[used] / true[used]) if used.any() else np.nan
+    lines = [f"{len(true):,} pairs", f"median error {100 * error:.2g} %"]
+    if len(true) > 1 and np.ptp(true) > 0 and np.ptp(predicted) > 0:
+        lines.append(f"correlation {np.corrcoef(true, predicted)[0, 1]:.4f}")
+    return "\n".join(lines)
+
+
+def _largest(d: Semimetric, values: Floats, most: int) -> tuple[list[str], Floats]:
+    """Names and values of the largest terms that are not 0, then all others as one."""
+    order = np.argsort(-np.abs(values), kind="stable")
+    order = order[: max(int(np.count_nonzero(values)), 1)]
+    names, kept = [d.terms[k] for k in order[:most]], values[order[:most]]
+    if len(order) > most:
+        names.append(f"{len(order) - most} other terms")
+        kept = np.append(kept, values[order[most:]].sum())
+    return names, kept

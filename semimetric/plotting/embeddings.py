@@ -1,0 +1,101 @@
+"""Pictures of embeddings of single vectors: basis functions and kernels; they need the extra ``plots``.
+
+Each takes ``ax=None`` and returns the Axes, as all of `semimetric.plotting` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._foundation.errors import InputError
+from .._foundation.optional_imports import optional
+from .._foundation.types import ArrayLike, Floats
+from ..embeddings.vectors.base import FeatureMap
+from .axes import axes_of, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_basis", "plot_kernel"]
+
+_STEPS = 401
+_COLOURS = "viridis"
+
+
+def plot_basis(embedding: FeatureMap, X: ArrayLike, feature: str | int = 0, ax: Axes | None = None) -> Axes:
+    """The columns of an embedding as functions of one feature (paper 1, Fig. 1), over the range that it has in X.
+
+    All other features stay at their medians in X. A line is a column that the feature moves; its colour is its place.
+
+    Parameters
+    ----------
+    embedding : BSplineEmbedding, FourierEmbedding, ... that is fitted
+    X : array-like of shape (n_items, n_features)
+    feature : str or int, default 0
+        Name or number.
+    ax : matplotlib Axes or None
+    """
+    if not isinstance(embedding, FeatureMap):
+        raise InputError(f"embedding={embedding!r} is no embedding of single vectors; give one such as BSplineEmbedding")
+    check_is_fitted(embedding, "n_columns_")
+    number = _number(embedding, feature)
+    span, columns = _columns_along(embedding, np.asarray(X, dtype=np.float64), number)
+    axes = axes_of(ax)
+    colours = optional("matplotlib").colormaps[_COLOURS](np.linspace(0.0, 0.9, columns.shape[1]))
+    for column, colour in zip(columns.T, colours, strict=True):
+        axes.plot(span, column, color=colour, lw=1.2)
+    axes.set(xlabel=embedding.feature_names[number], ylabel="column", title=f"{columns.shape[1]} basis functions")
+    plain(axes)
+    return axes
+
+
+def plot_kernel(
+    kernel: Callable[[Floats, Floats], Floats], ax: Axes | None = None, *, low: float = 0.0, high: float = 1.0
+) -> Axes:
+    """A kernel of one feature as an image (paper 1, Fig. 2).
+
+    Parameters
+    ----------
+    kernel : callable
+        Of X (n, 1) and Y (m, 1), to an array (n, m): `min_kernel`, `spline_kernel`, or the difference of two.
+    ax : matplotlib Axes or None
+    low, high : float, default 0 and 1
+        The range of x and y.
+    """
+    if not callable(kernel) or not low < high:
+        raise InputError(f"kernel={kernel!r} on [{low!r}, {high!r}]: a callable of X and Y, and low < high, are required")
+    places = np.linspace(low, high, _STEPS)[:, None]
+    axes = axes_of(ax)
+    image = axes.imshow(kernel(places, places), origin="lower", extent=(low, high, low, high), cmap=_COLOURS)
+    axes.figure.colorbar(image, ax=axes, shrink=0.85)
+    axes.set(xlabel="y", ylabel="x")
+    return axes
+
+
+def _number(embedding: FeatureMap, feature: str | int) -> int:
+    names = embedding.feature_names
+    number = names.index(feature) if isinstance(feature, str) and feature in names else feature
+    if not isinstance(number, (int, np.integer)) or not 0 <= number < len(names):
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        raise InputError(f"there is no feature {feature!r}; give a name ({shown}) or a number below {len(names)}")
+    return int(number)
+
+
+def _columns_along(embedding: FeatureMap, items: Floats, number: int) -> tuple[Floats, Floats]:
+    """Places, and the columns (place, column) that are not 0 on all of them, of the terms with the feature."""
+    if items.ndim != 2 or items.shape[1] != embedding.n_features_in_ or np.isnan(items[:, number]).all():
+        raise InputError(
+            f"X has shape {items.shape}: rows of {embedding.n_features_in_} features with known values are required"
+        )
+    span = np.linspace(np.nanmin(items[:, number]), np.nanmax(items[:, number]), _STEPS)
+    line = np.tile(np.nanmedian(items, axis=0), (_STEPS, 1))
+    line[:, number] = span
+    places = [np.arange(term.start, term.stop) for term in embedding.terms_ if number in term.features]
+    phi: Any = embedding.transform(line)
+    columns = phi[:, np.concatenate(places)]
+    columns = columns if isinstance(columns, np.ndarray) else columns.toarray()
+    return span, columns[:, columns.any(axis=0)]

@@ -1,0 +1,101 @@
+"""Pictures of what an additive machine has learned: functions of one feature, of two, and their sum (paper 0, Figs. 2 and 4).
+
+They need the extra ``plots``. Each takes ``ax=None`` and returns the Axes, as all of `semimetric.plotting` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._foundation.errors import InputError
+from .._foundation.optional_imports import optional
+from .._foundation.types import Floats
+from ..linear_models.shape_functions import Shapes
+from .axes import axes_of, plain, triangles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_curve", "plot_surface"]
+
+_BLUE, _GREY = "#1f5f8b", "#b5b5b5"
+_COLOURS = "PuOr_r"
+
+
+def plot_curve(shapes: Shapes, feature: int, ax: Axes | None = None, *, name: str = "", label: str | None = None) -> Axes:
+    """f_n over the range of its feature, with a dot at every knot; draw several classes into the same axes by ``label``.
+
+    Parameters
+    ----------
+    shapes : Shapes
+    feature : int
+    ax : matplotlib Axes or None
+    name : str
+        Of the feature; its number by default.
+    label : str or None
+        Of the curve, for a legend.
+
+    Raises
+    ------
+    InputError
+        If there is no such feature.
+    """
+    if feature not in shapes.curves:
+        raise InputError(f"feature={feature!r} is not known; use one of 0 to {len(shapes.curves) - 1}")
+    axes = axes_of(ax)
+    axes.axhline(0.0, color=_GREY, linewidth=0.8)
+    colour = None if label else _BLUE
+    axes.plot(shapes.knots[feature], shapes.curves[feature], color=colour, marker="o", markersize=3, label=label)
+    axes.set(xlabel=name or f"feature {feature}", ylabel="what it adds to the score")
+    if label:
+        axes.legend(frameon=False)
+    return plain(axes)
+
+
+def plot_surface(
+    shapes: Shapes, pair: Sequence[int], ax: Axes | None = None, *, total: bool = False, names: Sequence[str] = ()
+) -> Axes:
+    """f_{n,l} on the triangles on which it is linear, so the picture is the function itself.
+
+    Parameters
+    ----------
+    shapes : Shapes
+    pair : (int, int)
+    ax : matplotlib Axes or None
+    total : bool, default False
+        Draw f_n + f_l + f_{n,l}: all that the two features add.
+    names : sequence of two str
+        Of the features; their numbers by default.
+
+    Raises
+    ------
+    InputError
+        If there is no such table.
+    """
+    first, second = (int(f) for f in pair)
+    if (first, second) not in shapes.tables:
+        known = ", ".join(map(str, list(shapes.tables)[:8]))
+        raise InputError(f"pair={tuple(pair)!r} has no table; use one of {known}{', ...' if len(shapes.tables) > 8 else ''}")
+    values = shapes.tables[first, second]
+    if total:
+        values = values + shapes.curves[first][:, None] + shapes.curves[second]
+    axes = axes_of(ax)
+    x, y = (side.ravel() for side in np.meshgrid(shapes.knots[first], shapes.knots[second], indexing="ij"))
+    mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(*values.shape))
+    image = _shaded(axes, mesh, values)
+    named = tuple(names) or (f"feature {first}", f"feature {second}")
+    title = f"{named[0]} and {named[1]}, all that they add" if total else f"{named[0]} with {named[1]}"
+    axes.set(xlabel=named[0], ylabel=named[1], title=title)
+    axes.figure.colorbar(image, ax=axes, label="added to the score")
+    return axes
+
+
+def _shaded(axes: Any, mesh: Any, values: Floats) -> Any:
+    """Colours that are white at 0."""
+    most = float(np.abs(values).max()) or 1.0
+    return axes.tripcolor(
+        mesh, values.ravel(), shading="gouraud", cmap=_COLOURS, vmin=-most, vmax=most, rasterized=True
+    )  # fmt: skip

@@ -1,0 +1,90 @@
+"""Rows of comparisons: A = A_near - A_far, for d_near + margin <= d_far (Weinberger & Saul 2009; THEORY, section 3).
+
+With y = -margin the residual A w - y is margin + d_near - d_far: what a comparison lacks.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from .._foundation.errors import InputError
+from .._foundation.types import Comparisons, Floats, Integers
+from ..embeddings.directions.linear_directions import Directions
+from ..embeddings.pairs.base import PairMap
+from ..embeddings.pairs.rows import Rows
+from .design_matrix import Design, PairDesign, RowsDesign
+
+__all__ = ["DifferenceDesign"]
+
+
+@dataclass(frozen=True, eq=False)
+class DifferenceDesign(RowsDesign):
+    """Rows A_near + sign A_far over the same items, made block by block as they are needed.
+
+    Parameters
+    ----------
+    near, far : PairDesign
+        Of as many pairs, with the same embedding.
+    sign : float, default -1
+    scale : ndarray of shape (m,) or None
+        Row multipliers.
+
+    Raises
+    ------
+    InputError
+        If ``near`` and ``far`` differ in their number of pairs or columns, or have multipliers of their own.
+    """
+
+    near: PairDesign
+    far: PairDesign
+    sign: float = -1.0
+    scale: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if self.near.shape != self.far.shape or self.near.scale is not None or self.far.scale is not None:
+            raise InputError(
+                f"near has shape {self.near.shape} and far {self.far.shape}; the same shape is required, and multipliers of "
+                "rows of the difference only: give scale= here"
+            )
+
+    @classmethod
+    def of(
+        cls, embedding: PairMap, tuples: Comparisons, directions: Directions | None = None, n_jobs: int | None = None
+    ) -> "DifferenceDesign":
+        """The rows of triplets or quadruplets; their items are located once."""
+        near = PairDesign(embedding, tuples.near, directions, n_jobs=n_jobs)
+        return cls(near, near.like(tuples.far))
+
+    @property
+    def embedding(self) -> PairMap:  # type: ignore[override]
+        return self.near.embedding
+
+    @property
+    def n_jobs(self) -> int | None:  # type: ignore[override]
+        return self.near.n_jobs
+
+    @cached_property
+    def base(self) -> Floats | None:  # type: ignore[override]
+        if self.near.base is None or self.far.base is None:
+            return None
+        return self.near.base + self.sign * self.far.base
+
+    def __len__(self) -> int:
+        return len(self.near)
+
+    def rows(self, block: slice | Integers) -> Rows:
+        return self.near.rows(block).minus(self.far.rows(block), self.sign)
+
+    def take(self, rows: Integers) -> "DifferenceDesign":
+        """The design of some of the comparisons."""
+        scale = None if self.scale is None else self.scale[rows]
+        return replace(self, near=self.near.take(rows), far=self.far.take(rows), scale=scale)
+
+    @property
+    def nonnegative(self) -> bool:
+        return self.sign >= 0 and self.near.nonnegative and self.far.nonnegative and self.scale is None
+
+    @property
+    def absolute(self) -> Design:
+        """|A_near| + |A_far|."""
+        scale = None if self.scale is None else abs(self.scale)
+        return DifferenceDesign(self.near.absolute, self.far.absolute, abs(self.sign), scale)  # type: ignore[arg-type]

@@ -1,0 +1,127 @@
+import json
+import os
+import zipfile
+
+import numpy as np
+import pytest
+from cases import assert_refused
+
+from semimetric import StorageError
+from semimetric._foundation import storage
+from semimetric._foundation.storage import FORMAT_VERSION, State, read_state, write_state
+
+STATE = State("Thing", {"a": [1, 2.5, None], "b": "ü"}, {"w": np.arange(4.0), "k": np.array([[1], [2]], np.uint16)})
+
+
+@pytest.fixture
+def path(tmp_path):
+    target = tmp_path / "thing.semimetric"
+    write_state(target, STATE)
+    return target
+
+
+def rewrite(path, changes):
+    """The archive again, with some members replaced (None drops them) and nothing else touched."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()} | changes
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            if content is not None:
+                archive.writestr(name, content)
+
+
+def header(path, **changes):
+    with zipfile.ZipFile(path) as archive:
+        return json.dumps(json.loads(archive.read("header.json")) | changes).encode()
+
+
+def test_what_is_written_is_read(path):
+    again = read_state(path)
+    assert (again.kind, again.values) == (STATE.kind, STATE.values)
+    for name, array in STATE.arrays.items():
+        assert (again.arrays[name] == array).all()
+        assert again.arrays[name].dtype == array.dtype
+
+
+def test_the_same_state_gives_the_same_bytes(path, tmp_path):
+    write_state(tmp_path / "again", STATE)
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("killed", ["os.replace", "storage._write_archive", "os.fsync"])
+@pytest.mark.parametrize("reason", [OSError("disk full"), KeyboardInterrupt()])
+def test_a_killed_save_leaves_the_old_file_and_nothing_else(path, monkeypatch, killed, reason):
+    def die(*args):
+        raise reason
+
+    before = path.read_bytes()
+    owner, name = killed.split(".")
+    monkeypatch.setattr({"os": os, "storage": storage}[owner], name, die)
+    with pytest.raises(type(reason)):
+        write_state(path, State("Other", {}))
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(path):
+    path.chmod(0o640)
+    write_state(path, STATE)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_folder_is_no_file(tmp_path):
+    assert_refused(
+        lambda: write_state(tmp_path, State("A", {})), f"{tmp_path}: it is a folder", "name of a file", error=StorageError
+    )
+    assert not list(tmp_path.parent.glob(".*.part"))
+
+
+def test_there_must_be_a_folder(tmp_path):
+    missing = tmp_path / "no" / "model"
+    assert_refused(lambda: write_state(missing, STATE), str(missing), "does not exist", "create it first", error=StorageError)
+    with pytest.raises(FileNotFoundError):
+        read_state(missing)
+
+
+DAMAGE = {
+    "truncated": (lambda p: p.write_bytes(p.read_bytes()[:-40]), "truncated or damaged", "save the model again"),
+    "a flipped bit": (lambda p: p.write_bytes(p.read_bytes().replace(b"PK\1\2", b"PK\1\3")), "damaged", "restore"),
+    "empty": (lambda p: p.write_bytes(b""), "no semimetric file", "restore it"),
+    "text": (lambda p: p.write_text("pairs,distance\n"), "no semimetric file", "restore it"),
+    "another archive": (lambda p: rewrite(p, {"header.json": None}), "not written by semimetric", "check the path"),
+    "another format": (lambda p: rewrite(p, {"header.json": header(p, format="else")}), "has format 'else'", "check the path"),
+    "altered values": (lambda p: rewrite(p, {"state.json": b"{}"}), "was altered", "restore it or save the model again"),
+    "altered class": (lambda p: rewrite(p, {"header.json": header(p, **{"class": "X"})}), "was altered", "restore it"),
+    "missing array": (lambda p: rewrite(p, {"arrays/w.npy": None}), "was altered", "its digest differs"),
+    "added member": (lambda p: rewrite(p, {"arrays/evil.npy": b"x"}), "was altered", "its digest differs"),
+    "newer": (
+        lambda p: rewrite(p, {"header.json": header(p, format_version=FORMAT_VERSION + 1)}),
+        f"has format version {FORMAT_VERSION + 1}", "upgrade semimetric",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_file_that_is_not_as_written_is_refused(path, damage):
+    harm, problem, remedy = DAMAGE[damage]
+    harm(path)
+    assert_refused(lambda: read_state(path), str(path), problem, remedy, error=StorageError)
+
+
+def test_any_cut_and_any_flipped_byte_is_noticed(path):
+    whole = path.read_bytes()
+    for k in range(0, len(whole), 3):
+        for broken in (whole[:k], whole[:k] + bytes([whole[k] ^ 0x20]) + whole[k + 1 :]):
+            path.write_bytes(broken)
+            try:
+                again = read_state(path)
+            except StorageError:
+                continue
+            assert (again.kind, again.values) == (STATE.kind, STATE.values)  # a byte of the archive that means nothing
+            assert all((again.arrays[name] == array).all() for name, array in STATE.arrays.items())
+
+
+def test_objects_are_never_pickled(tmp_path):
+    with pytest.raises(ValueError, match="Object arrays cannot be saved"):
+        write_state(tmp_path / "x", State("Thing", {}, {"w": np.array([{}], dtype=object)}))
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,33 @@
+import threading
+
+import pytest
+
+from semimetric._foundation.threads import blocks, map_blocks
+
+
+@pytest.mark.parametrize(("n", "size"), [(0, 3), (1, 3), (3, 3), (7, 3), (7, 100)])
+def test_blocks_cover_every_row_once(n, size):
+    parts = [list(range(n))[b] for b in blocks(n, size)]
+    assert sum(parts, []) == list(range(n))
+    assert all(0 < len(p) <= size for p in parts)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
+def test_results_keep_their_order(n_jobs):
+    assert map_blocks(lambda b: b.start, 50, size=4, n_jobs=n_jobs) == list(range(0, 50, 4))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_stops_blocks_that_have_not_begun(n_jobs):
+    begun, gate = [], threading.Event()
+
+    def work(block):
+        begun.append(block.start)
+        if block.start == 0:
+            gate.set()
+            raise ZeroDivisionError
+        gate.wait(5)
+
+    with pytest.raises(ZeroDivisionError):
+        map_blocks(work, 10_000, size=1, n_jobs=n_jobs)
+    assert len(begun) < 10_000

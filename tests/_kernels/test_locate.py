@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+import reference
+import strategies as own
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semimetric.data.grid import Grid
+
+
+@given(st.data(), own.grids(max_knots=6))
+def test_agrees_with_algorithm_1(data, grid):
+    X = data.draw(own.points(grid, 4))
+    located = grid.locate(X)
+    for i, x in enumerate(X):
+        for f, knots in enumerate(grid.knots):
+            got = tuple(part[i, f] for part in located)
+            assert got == pytest.approx(reference.locate(x[f], list(knots)), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("value", "want"),
+    [(-9.0, (0, 1, 0.0)), (0.0, (0, 1, 0.0)), (0.5, (0, 1, 0.5)), (1.0, (0, 1, 1.0)), (2.5, (1, 2, 0.5)), (4.0, (1, 2, 1.0)),
+     (9.0, (1, 2, 1.0)), (-0.0, (0, 1, 0.0)), (np.nextafter(1.0, 2.0), (1, 2, pytest.approx(0.0, abs=1e-15)))],
+)  # fmt: skip
+def test_the_upper_knot_is_the_first_that_is_not_smaller(value, want):
+    located = Grid([[0.0, 1.0, 4.0]]).locate([[value]])
+    assert tuple(part[0, 0] for part in located) == want
+
+
+def test_a_constant_feature_has_no_cell():
+    assert [part.tolist() for part in Grid([[2.0]]).locate([[1.0], [2.0], [3.0]])] == [[[0]] * 3, [[0]] * 3, [[0.0]] * 3]
+
+
+def test_no_rows_give_no_rows():
+    assert Grid([[0.0, 1.0]]).locate(np.empty((0, 1))).fraction.shape == (0, 1)

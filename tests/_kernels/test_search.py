@@ -1,0 +1,83 @@
+"""The kernels of the search against the distance itself."""
+
+import numpy as np
+import strategies as our
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from test_neighbors import rough
+
+from semimetric._kernels.search import cell_minima, nearest, values
+from semimetric.neighbors.query_tables import Oriented
+
+NOTHING, NO_RANK = np.empty(0), np.empty(0, np.int64)
+
+
+@given(data=st.data(), seed=st.integers(0, 1000))
+def test_values_are_the_distance(data, seed):
+    grid = data.draw(our.grids())
+    items, queries = data.draw(our.points(grid, 8)), data.draw(our.points(grid, 3))
+    d = rough(grid, seed=seed)
+    oriented = Oriented(d)
+    block, points, out = oriented.profiles(oriented.points(queries)), oriented.points(items), np.empty(8)
+    for b in range(3):
+        values(oriented.scales, block, b, points.positions, np.arange(8), 0.0, out)
+        assert_allclose(out, d.pairwise(queries[b : b + 1], items)[0], rtol=1e-12, atol=1e-12)
+        values(oriented.scales, block, b, block.position, np.arange(3), 0.0, out[:3])
+        assert out[b] == 0  # to the bit
+
+
+@given(data=st.data(), seed=st.integers(0, 1000))
+def test_the_least_value_of_a_cell_is_that_of_a_fine_sample(data, seed):
+    grid = data.draw(our.grids(max_features=1, min_knots=2))
+    queries = data.draw(our.points(grid, 2))
+    oriented = Oriented(rough(grid, seed=seed))
+    block = oriented.profiles(oriented.points(queries))
+    top = grid.sizes[0] - 1
+    ends = np.sort(np.array(data.draw(st.lists(st.floats(-1, top + 1), min_size=2, max_size=2))))
+    out = np.empty((2, 1, 1))
+    cell_minima(oriented.scales, block, np.array([0]), ends[:1, None], ends[1:, None], out)
+    fine = np.linspace(*ends, 2001)[:, None]
+    sampled = np.empty(len(fine))
+    for b in range(2):
+        values(oriented.scales, block, b, fine, np.arange(len(fine)), -np.inf, sampled)
+        assert out[b, 0, 0] <= sampled.min() + 1e-12
+        assert out[b, 0, 0] >= sampled.min() - 20 * (np.diff(ends)[0] + 1e-9) / 2000
+
+
+@given(seed=st.integers(0, 2**31), k=st.integers(1, 12), ranked=st.booleans())
+def test_the_nearest_are_sorted_by_value_then_rank(seed, k, ranked):
+    rng = np.random.default_rng(seed)
+    grid = our.Grid([np.array([0.0, 1.0])] * 2)
+    items = rng.integers(0, 3, (30, 2)) / 2.0  # many ties
+    oriented = Oriented(rough(grid))
+    block, points = oriented.profiles(oriented.points(items[:1])), oriented.points(items)
+    rank = rng.permutation(30) if ranked else NO_RANK
+    kept, found, every = np.full(k, np.inf), np.full(k, -1), np.empty(30)
+    rows = rng.permutation(30)
+    used = nearest(oriented.scales, block, 0, points.positions, rows, NOTHING, NOTHING, 0.0, rank, 0.0, kept, found)
+    values(oriented.scales, block, 0, points.positions, np.arange(30), 0.0, every)
+    order = np.lexsort((rank if ranked else np.arange(30), every))[:k]
+    assert used == 30
+    assert_array_equal(found, order)
+    assert_array_equal(kept, every[order])
+
+
+def test_bounds_that_exceed_the_kth_value_end_the_list():
+    grid = our.Grid([np.array([0.0, 1.0])])
+    oriented = Oriented(rough(grid))
+    items = np.linspace(0, 1, 11)[:, None]
+    block, points = oriented.profiles(oriented.points(items[:1])), oriented.points(items)
+    every = np.empty(11)
+    values(oriented.scales, block, 0, points.positions, np.arange(11), 0.0, every)
+    for slack, want in ((0.0, 4), (1.5 * every[1], 5)):
+        kept, found = np.full(3, np.inf), np.full(3, -1)
+        used = nearest(
+            oriented.scales, block, 0, points.positions, np.arange(11), NOTHING, every - 1e-9, slack, NO_RANK, 0.0, kept, found
+        )  # fmt: skip
+        assert found.tolist() == [0, 1, 2]
+        assert used == want - 1
+    used = nearest(
+        oriented.scales, block, 0, points.positions, np.array([4, -1, 0]), NOTHING, NOTHING, 0.0, NO_RANK, 0.0, kept, found
+    )  # fmt: skip
+    assert used == 1  # a row of -1 ends the list too

@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+from cases import assert_refused
+from sklearn.decomposition import PCA
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+from semimetric import EvenDirections, HistogramFeatures
+from semimetric.embeddings.directions.linear_directions import Directions, fit_directions, half_sphere
+
+NAMES = ("L", "a", "b")
+
+
+@pytest.fixture
+def X(rng):
+    return rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3))
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 4, 6])
+@pytest.mark.parametrize("n", [1, 5, 16])
+def test_directions_are_distinct_unit_vectors_and_no_two_are_opposite(dimension, n):
+    unit = half_sphere(dimension, n, 0)
+    assert unit.shape == (n, dimension)
+    np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1.0)
+    assert (np.abs(unit @ unit.T)[~np.eye(n, dtype=bool)] < 1 - 1e-6).all()
+    np.testing.assert_array_equal(unit, half_sphere(dimension, n, 0))
+
+
+@pytest.mark.parametrize(("features", "chosen"), [((1, 2), [1, 2]), (("a", "b"), [1, 2]), (None, [0, 1, 2])])
+def test_even_directions_combine_the_named_features_only(X, features, chosen):
+    even = EvenDirections(features, n_directions=6).fit_named(X, NAMES)
+    unused = np.setdiff1d(range(3), chosen)
+    assert not even.components_[:, unused].any()
+    assert ((even.components_ != 0).sum(axis=1) > 1).all()  # a raw feature is there already
+    np.testing.assert_allclose(even.transform(X), X @ even.components_.T)
+
+
+DIRECTIONS = {
+    "pca": "pca",
+    "an array": [[1.0, 1.0, 0.0]],
+    "fresh": PCA(2),
+    "even": EvenDirections(("a", "b"), n_directions=3),
+    "a list": [EvenDirections((0, 1), n_directions=3), PCA(1)],
+}
+
+
+@pytest.mark.parametrize("name", DIRECTIONS)
+def test_directions_join_the_raw_features(X, name):
+    fitted = fit_directions(DIRECTIONS[name], X, names=NAMES, random_state=0)
+    features = fitted.append(X)
+    assert len(set(fitted.names)) == len(fitted.names) == len(fitted.matrix)
+    np.testing.assert_array_equal(features[:, :3], X)
+    np.testing.assert_allclose(features[:, 3:], X @ fitted.matrix.T)
+
+
+def test_a_fitted_transformer_is_taken_as_it_is_and_a_fresh_one_is_not_changed(X):
+    fitted, fresh = PCA(2).fit(X[:10]), PCA(2)
+    np.testing.assert_array_equal(fit_directions(fitted, X, names=NAMES).matrix, fitted.components_)
+    fit_directions(fresh, X, names=NAMES)
+    assert not hasattr(fresh, "components_")
+    assert fit_directions(None, X, names=NAMES) is None
+
+
+def test_given_directions_stay_and_a_transformers_copies_of_raw_features_go(X):
+    assert fit_directions([[0.0, 1.0, 0.0]], X, names=NAMES).names == ("direction0",)
+    assert fit_directions(HistogramFeatures([0.0, 1.0, 2.0], bins=True), X, names=NAMES).names == ("slice0<1.5", "mass")
+
+
+BAD = {
+    "name": ("lda", "directions='lda'", "is not known here", "fit them yourself"),
+    "shape": ([[1.0, 2.0]], "shape (1, 2)", "(n_directions, 3) is required"),
+    "ragged": ([[1.0, 0.0], [1.0]], "directions cannot be read", "(n_directions, 3)", "one number a feature"),
+    "needs labels": (NeighborhoodComponentsAnalysis(1), "NeighborhoodComponentsAnalysis", "fit it yourself", "give it fitted"),
+    "zero": ([[0.0, 0.0, 0.0]], "directions", "none may be all 0", "correct or drop"),
+    "nan": ([[np.nan, 1.0, 0.0]], "directions", "must be finite", "correct or drop"),
+    "one feature": (EvenDirections((1,)), "features=(1,)", "at least two", "leave these directions out"),
+    "repeated": (EvenDirections((1, 1)), "features=(1, 1)", "at least two"),
+    "unknown column": (EvenDirections(("a", "c")), "feature 'c' is not among", "name a column"),
+    "outside": (EvenDirections((0, 3)), "feature 3 lies outside 0 to 2", "correct features="),
+    "none asked for": (EvenDirections(n_directions=0), "n_directions=0", "must be an integer >= 1"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_directions_are_refused(X, name):
+    directions, *parts = BAD[name]
+    assert assert_refused(lambda: fit_directions(directions, X, names=NAMES), *parts)
+
+
+def test_a_map_that_is_not_linear_is_refused(X):
+    from sklearn.preprocessing import QuantileTransformer
+
+    assert_refused(
+        lambda: fit_directions(QuantileTransformer(n_quantiles=5), X, names=NAMES), "QuantileTransformer", "needs a linear map"
+    )
+
+
+def test_directions_are_named(X):
+    assert Directions(np.ones((1, 3)), ("sum",)).names == ("sum",)
+    assert fit_directions("pca", X, names=NAMES).names == ("pca0", "pca1", "pca2")

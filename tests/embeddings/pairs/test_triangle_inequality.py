@@ -1,0 +1,122 @@
+"""The triangle inequality on the grid: separation, shortest paths, and what they say of points."""
+
+import numpy as np
+import pytest
+from cases import assert_refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import closure_slow, worst_triple
+
+from semimetric import Grid, NotSupportedError, PairEmbedding, Semimetric
+from semimetric._kernels.triangles import close_table
+from semimetric.embeddings.pairs.scales_and_tables import scales_of
+from semimetric.embeddings.pairs.triangle_inequality import TOLERANCE, Triangles
+
+seeds = st.integers(0, 10_000)
+
+
+def table(seed, n, *, symmetric):
+    rng = np.random.default_rng(seed)
+    t = rng.random((n, n)) ** 3
+    t = (t + t.T) / 2 if symmetric else t
+    np.fill_diagonal(t, 0.0)
+    return t
+
+
+@settings(max_examples=25, deadline=None)
+@given(seeds, st.integers(1, 7), st.booleans())
+def test_the_closure_is_the_largest_metric_below_and_is_stable(seed, n, symmetric):
+    t = table(seed, n, symmetric=symmetric)
+    closed = t.copy()
+    close_table(closed, 64)
+    np.testing.assert_allclose(closed, closure_slow(t), rtol=1e-14)
+    assert (closed <= t).all()
+    assert all(closed[a, c] <= closed[a, b] + closed[b, c] for a in range(n) for b in range(n) for c in range(n))
+    again = closed.copy()
+    assert close_table(again, 64) == 1
+    np.testing.assert_array_equal(again, closed)
+    np.testing.assert_array_equal(closed, closed.T) if symmetric else None
+
+
+EMBEDDINGS = {
+    "singles": lambda grid: PairEmbedding(grid),
+    "pairs": lambda grid: PairEmbedding(grid, "pairs"),
+    "joint": lambda grid: PairEmbedding(grid, [(0, 1, 2)]),
+    "asymmetric": lambda grid: PairEmbedding(grid, [(0, 1), (2,)], symmetry="none"),
+    "ties": lambda grid: PairEmbedding(grid, symmetry="none").tied_by_difference({0}),
+    "mixed": lambda grid: scales_of(grid, [(0,), (1,), (2,)]),
+}
+GRIDS = {
+    "numbers": Grid([[0.0, 1.0, 2.0, 3.0], [0.0, 0.5, 3.0], [0.0, 1.0]]),
+    "kinds": Grid(
+        [[0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.0]],
+        ("numeric", "periodic", "categorical"),
+        (False, True, False),
+    ),
+}
+INSTANCES = [(e, g) for e in EMBEDDINGS for g in GRIDS]
+
+
+def made(embedding, grid, seed=0):
+    e = EMBEDDINGS[embedding](GRIDS[grid])
+    return e, np.random.default_rng(seed).random(e.n_columns) ** 3 + 1e-3
+
+
+@pytest.mark.parametrize(("embedding", "grid"), INSTANCES)
+def test_separation_is_exact(embedding, grid):
+    e, w = made(embedding, grid)
+    triangles = Triangles.of(e)
+    rows, every = triangles.separate(w, 0.0), triangles.rows()
+    if not triangles.tables:
+        assert not every.shape[0]
+        assert triangles.excess(w) == 0.0
+    else:
+        slow = max(0.0, *(worst_triple(t) for t in triangles.values(w)))
+        assert triangles.excess(w) == pytest.approx(slow, abs=1e-15)
+        least = (every @ w).min(initial=0.0)
+        assert (rows @ w).min(initial=0.0) == pytest.approx(least)
+        assert least == pytest.approx(min(-slow, 0.0))
+        assert (rows @ w < 0).all()
+        assert not triangles.separate(w, slow + 1e-12).shape[0]
+
+
+@pytest.mark.parametrize(("embedding", "grid"), [i for i in INSTANCES if i[0] != "ties"])
+def test_closed_weights_keep_every_row(embedding, grid):
+    e, w = made(embedding, grid)
+    triangles = Triangles.of(e)
+    closed = triangles.closed(w)
+    assert (closed <= w).all()
+    assert (triangles.rows() @ closed >= -1e-15).all()
+    assert all(d.holds for d in triangles.worst(closed))
+
+
+@settings(max_examples=20, deadline=None)
+@given(seeds, st.sampled_from(["singles", "pairs", "joint", "asymmetric"]), st.sampled_from(["identity", "sqrt"]))
+def test_a_metric_on_the_grid_is_one_everywhere(seed, embedding, link):
+    """Random, clipped and collinear triples; g = 1, 2, 3, several groups, links and slopes outside."""
+    e, w = made(embedding, "numbers", seed)
+    rng = np.random.default_rng(seed)
+    d = Semimetric(e, Triangles.of(e).closed(w), rng.random(3), ("u", "v", "w"), link=link)
+    assert d.axioms.triangle
+    x, z = rng.uniform(-1.0, 4.0, (2, 2000, 3))
+    t = rng.random((2000, 1))
+    for y in (rng.uniform(-1.0, 4.0, (2000, 3)), (1 - t) * x + t * z, np.where(rng.random((2000, 3)) < 0.5, x, z)):
+        slack = d.paired(x, y) + d.paired(y, z) - d.paired(x, z)
+        assert slack.min() >= -1e-12 * d.paired(x, z).max()
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_a_violated_table_is_not_called_a_metric(grid):
+    e, w = made("joint", grid)
+    d = Semimetric(e, w, np.ones(3), ("u", "v", "w"))
+    assert not d.axioms.triangle
+    assert Triangles.of(e).excess(w) > TOLERANCE
+
+
+def test_what_cannot_be_checked_is_refused():
+    grid = GRIDS["numbers"]
+    for e in (PairEmbedding(grid, "pairs", symmetry="swap"), PairEmbedding(grid, symmetry="none", zero_diagonal=False)):
+        assert_refused(lambda e=e: Triangles.of(e), "triangle inequality", "continuous", 'symmetry="tie"', NotSupportedError)
+    whole = PairEmbedding(grid, "pairs")
+    part = whole.restricted([v.keys[::2] for v in whole.vertices], np.ones(3))
+    assert_refused(lambda: Triangles.of(part), "whole tables", "too large", "fewer knots", NotSupportedError)

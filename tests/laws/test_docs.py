@@ -1,0 +1,53 @@
+"""The README's code runs as it stands, and every command that it shows exists."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import semimetric
+from semimetric.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def test_python_of_the_readme_runs(tmp_path):
+    code = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "semimetric" in done.stdout
+    assert (tmp_path / "clock.smm").exists()
+
+
+def test_midnight_is_near_as_the_readme_says(tmp_path):
+    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0] + "\nprint('NEAR', d([23.5, 10.0], [0.5, 10.0]))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert float(done.stdout.split("NEAR")[1]) < 4.0, done.stdout
+
+
+@pytest.mark.parametrize("command", sorted(set(re.findall(r"^semimetric (\w+)", README, re.MULTILINE))))
+def test_commands_of_the_readme_exist(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    assert command in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"make (\w[\w-]*)", README))))
+def test_make_targets_of_the_readme_exist(target):
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def test_what_parameters_take_is_imported_from_the_root_and_cvxpy_is_not():
+    parts = "Absolute Huber Squared Lasso Ridge Roughness Shift Gram InteriorPoint FirstOrder Reference PairEmbedding"
+    assert set(parts.split()) < set(semimetric.__all__)
+    code = "import sys, semimetric; sys.exit('cvxpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", semimetric.__all__)
+def test_public_names_exist_and_are_documented(name):
+    assert getattr(semimetric, name).__doc__

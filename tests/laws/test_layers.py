@@ -1,0 +1,152 @@
+"""The house rules that keep rooms apart, read off the imports themselves."""
+
+import ast
+import re
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import semimetric
+
+ROOT = Path(semimetric.__file__).parent
+
+# A room imports only rooms that stand before it here. Modules in the root are rooms of their own.
+ROOMS = """
+_foundation _kernels
+data data.parts datasets
+embeddings.pairs embeddings.directions embeddings.vectors embeddings
+distances programs
+neighbors neighbors.sharded solvers persistence
+learning learning.regression learning.comparisons learning.large_margin learning.groups
+linear_models.training linear_models linear_models.pieces
+estimators
+__init__
+out_of_core plotting
+distributed
+cli
+__main__
+""".split()
+
+OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "skimage", "dask", "distributed", "zarr"}
+GRAB_BAGS = {"utils", "util", "core", "common", "helpers", "misc"}
+
+
+def name_of(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
+FACES = {name for name in MODULES if name.endswith("__init__")}  # a face says what its room is for, and exports its names
+every_module = pytest.mark.parametrize("name", MODULES)
+every_room = pytest.mark.parametrize("room", sorted({name.rpartition(".")[0] for name in MODULES} - {""}))
+
+
+def room_of(name):
+    """The folder of a module, with dots; a module in the root is a room of its own."""
+    return name.rpartition(".")[0] or name
+
+
+def relative_imports(name):
+    """(module, names) of every relative import, the module named from the root of the package."""
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = name.split(".")[: -node.level] + (node.module.split(".") if node.module else [])
+            yield ".".join(base), [alias.name for alias in node.names]
+
+
+def imported(name):
+    """Every module of the package that a module imports; a room stands for its face."""
+    for base, names in relative_imports(name):
+        for part in names:
+            inner = f"{base}.{part}" if base else part
+            yield next(m for m in (inner, f"{inner}.__init__", base, f"{base}.__init__") if m in MODULES)
+
+
+def absolute_roots(nodes):
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module.split(".")[0]
+
+
+def test_every_room_has_a_place_in_the_order():
+    assert {room_of(name) for name in MODULES} == set(ROOMS)
+
+
+@every_module
+def test_imports_only_its_own_room_and_rooms_below(name):
+    place = ROOMS.index(room_of(name))
+    above = [other for other in imported(name) if ROOMS.index(room_of(other)) > place]
+    assert not above, f"{name} imports {above}, whose rooms are not below {room_of(name)}"
+
+
+def test_no_circle_of_imports_anywhere():
+    inner = {name: {other for other in imported(name) if other not in FACES} for name in set(MODULES) - FACES}
+    TopologicalSorter(inner).prepare()  # raises CycleError, which names the circle
+
+
+@every_module
+def test_imports_are_relative_and_never_of_the_root(name):
+    assert "semimetric" not in absolute_roots(ast.walk(TREES[name]))
+    assert name == "__init__" or "__init__" not in imported(name)
+
+
+@every_module
+def test_numba_is_imported_by_kernels_only(name):
+    assert "numba" not in absolute_roots(ast.walk(TREES[name])) or name == "_kernels.jit"
+
+
+@every_module
+def test_optional_packages_are_imported_in_functions(name):
+    assert not OPTIONAL & {*absolute_roots(TREES[name].body)}
+
+
+@every_module
+def test_is_named_by_its_content(name):
+    assert name.split(".")[-1].lstrip("_") not in GRAB_BAGS
+
+
+@every_module
+def test_names_what_it_exports_with_strings(name):
+    assigned = [n for n in TREES[name].body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "__all__"]
+    assert assigned or name == "__main__" or (name in FACES and len(TREES[name].body) == 1)
+    assert all(isinstance(e, ast.Constant) and isinstance(e.value, str) for n in assigned for e in n.value.elts)
+
+
+@every_module
+def test_exports_only_what_it_defines_unless_it_is_a_face(name):
+    relative = [n for n in ast.walk(TREES[name]) if isinstance(n, ast.ImportFrom) and n.level]
+    taken = {alias.asname or alias.name for node in relative for alias in node.names}
+    assigned = [n for n in TREES[name].body if isinstance(n, ast.Assign) and getattr(n.targets[0], "id", "") == "__all__"]
+    again = sorted(taken & {e.value for n in assigned for e in n.value.elts})
+    assert name in FACES or "." not in name or not again, f"{name} re-exports {again}: import them where they are defined"
+
+
+def top(room, other):
+    """How a room speaks of another: by its first name, unless both are in one house."""
+    first = other.split(".")[0]
+    return other if first == room.split(".")[0] else first
+
+
+@every_room
+def test_a_room_says_on_which_rooms_it_stands(room):
+    text = ast.get_docstring(TREES[f"{room}.__init__"])
+    first, _, rest = text.partition("\n\n")
+    assert first.endswith(".")
+    assert rest.startswith("It stands on ")
+    if "all other rooms" in rest:
+        return
+    modules = [name for name in MODULES if room_of(name) == room and name not in FACES]
+    below = {top(room, room_of(other)) for name in modules for other in imported(name)} - {room}
+    assert set(re.findall(r"`([\w.]+)`", rest)) == below
+
+
+def test_terms_and_embeddings_do_not_know_solvers():
+    for name in MODULES:
+        if name.startswith(("programs.", "embeddings.", "_kernels.")):
+            assert not [other for other in imported(name) if other.startswith(("solvers", "learning", "estimators"))]
+    for term in ("programs.losses", "programs.penalties"):  # and terms do not know one another
+        assert not [other for other in imported(term) if other.startswith("programs.")]

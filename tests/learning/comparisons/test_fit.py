@@ -1,0 +1,115 @@
+"""The glue of learning from comparisons: evidence, prior, and what does not matter."""
+
+import cases
+import numpy as np
+import pytest
+from cases import assert_refused
+
+from semimetric._foundation.types import Pairs, Quadruplets, Triplets
+from semimetric.learning.comparisons.fit import fit_margins, prepared, prior
+from semimetric.learning.comparisons.tuple_data import Compared, Judged
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.structure import build
+from semimetric.solvers import Status
+
+ITEMS = np.random.default_rng(0).random((60, 3))
+INDEX = np.random.default_rng(1).integers(0, 60, (300, 4))
+SLOPES = np.array([1.0, 4.0, 0.0])
+RECIPE = Recipe(n_knots=3, alpha=1e-3, tables="warped", loss="squared_hinge")
+
+
+def l1(a, b, items=ITEMS):
+    return np.abs(items[a] - items[b]) @ SLOPES
+
+
+def evidence(kind, items=ITEMS):
+    weight = np.full(300, 1 / 300)
+    if kind == "pairs":
+        d = l1(*INDEX[:, :2].T)
+        return Judged(Pairs(items, INDEX[:, :2]), weight, np.where(d < np.median(d), 1.0, -1.0))
+    index = INDEX if kind == "quadruplets" else INDEX[:, [0, 1, 0, 2]]
+    swap = l1(*index[:, :2].T) > l1(*index[:, 2:].T)
+    index = np.where(swap[:, None], index[:, [2, 3, 0, 1]], index)
+    tuples = Quadruplets(items, index) if kind == "quadruplets" else Triplets(items, index[:, [0, 1, 3]])
+    return Compared(tuples, weight)
+
+
+every_kind = pytest.mark.parametrize("kind", ["pairs", "triplets", "quadruplets"])
+
+
+@every_kind
+def test_near_pairs_are_nearer_and_parts_keep_their_own(kind):
+    whole = evidence(kind)
+    (near, s), (far, t) = whole.near, whole.far
+    assert l1(near.left, near.right).mean() < l1(far.left, far.right).mean()
+    assert len(whole.pairs) == len(near) + len(far)
+    part = whole.take(np.arange(50))
+    assert part.weight.sum() == pytest.approx(1.0)
+    assert part.tuples.index.tolist() == whole.tuples.index[:50].tolist()
+    assert s.sum() <= 1 + 1e-12 >= t.sum()
+
+
+@every_kind
+def test_residuals_are_what_the_margin_lacks(kind, rng):
+    whole, structure = evidence(kind), build(RECIPE, ITEMS, ("u", "v", "w"))
+    w = rng.random(structure.embedding.n_columns)
+    design, b = whole.design(structure, structure.embedding, None), 0.7
+
+    def d(pairs):
+        located = structure.embedding.locate(ITEMS)
+        return structure.embedding.paired(located, pairs.left, located, pairs.right, w)
+
+    if kind == "pairs":
+        want = whole.y * (d(whole.tuples) - b)
+        np.testing.assert_allclose(design.matvec(np.append(w, b)), want)
+    else:
+        np.testing.assert_allclose(design.matvec(w), d(whole.near[0]) - d(whole.far[0]), atol=1e-12)
+
+
+@every_kind
+def test_the_prior_finds_the_weighted_l1_distance(kind):
+    found = prior(build(RECIPE, ITEMS, ("u", "v", "w")), evidence(kind), None)
+    slopes = found.base.slopes
+    assert (slopes > 0).all()
+    assert 2 < slopes[1] / slopes[0] < 8
+    assert slopes[2] < 0.3 * slopes[0]
+    assert len(found.extra) == (kind == "pairs")
+
+
+@every_kind
+@pytest.mark.parametrize("unit", [1e-3, 1e4])
+def test_units_of_features_do_not_matter(kind, unit):
+    scale = np.array([unit, 1.0, 1 / unit])
+    one, other = (fit_margins(RECIPE, evidence(kind, X), ("u", "v", "w"))[0] for X in (ITEMS, ITEMS * scale))
+    np.testing.assert_allclose(other.pairwise(ITEMS * scale), one.pairwise(ITEMS), rtol=1e-4, atol=1e-6)
+
+
+@every_kind
+@pytest.mark.parametrize("changes", [{"tables": "full"}, {"loss": "hinge"}, {"loss": "hinge", "penalty": None},
+                                     {"directions": "discriminant"}, {"tables": "full", "groups": "pairs"}])  # fmt: skip
+def test_every_setting_learns_the_order(kind, changes):
+    from dataclasses import replace
+
+    names, said = ("u", "v", "w"), evidence(kind)
+    d, solution, _ = fit_margins(prepared(replace(RECIPE, **changes), said, names), said, names)
+    assert solution.status is Status.SOLVED
+    (near, _), (far, _) = evidence(kind).near, evidence(kind).far
+    close, wide = (d.paired_by_index(ITEMS, p.index) for p in (near, far))
+    n = min(len(close), len(wide))
+    right = close[:n] < wide[:n] if kind != "pairs" else close[:, None] < wide[None]
+    assert right.mean() > 0.95
+    assert d.axioms.name in ("metric", "semimetric")
+
+
+def test_tuples_of_equal_points_hold_nothing():
+    same = np.repeat(np.arange(60)[:, None], 3, axis=1)
+    nothing = Compared(Triplets(ITEMS, same), np.full(60, 1 / 60))
+    structure = build(RECIPE, ITEMS, ("u", "v", "w"))
+    assert_refused(lambda: prior(structure, nothing, None), "60 tuples", "compares equal points", "give tuples that differ")
+
+
+def test_tables_too_large_to_be_held_have_columns_at_touched_vertices_only():
+    recipe = Recipe(**cases.RECIPES["touched"], loss="squared_hinge")
+    d, _, _ = fit_margins(recipe, evidence("triplets"), ("u", "v", "w"))
+    near, far = (d.paired_by_index(ITEMS, p.index) for p in (evidence("triplets").near[0], evidence("triplets").far[0]))
+    assert (near < far).mean() > 0.95

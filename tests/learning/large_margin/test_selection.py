@@ -1,0 +1,80 @@
+"""What "auto" compares, by the kinds of the features."""
+
+import numpy as np
+import pytest
+
+from semimetric import LargeMarginLearner, SemimetricWarning
+from semimetric.learning.large_margin import selection as selection
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    numbers = rng.normal(size=(60, 2)) + y[:, None]
+    codes = np.where(rng.random((60, 2)) < 0.7, y[:, None], rng.integers(0, 3, (60, 2)))
+    return numbers, codes.astype(float), y
+
+
+def compared(X, y, **parameters):
+    model = LargeMarginLearner(n_passes=1, **parameters).fit(X, y)
+    return model, [(c.tables, c.directions, c.n_knots, c.alpha) for c in model.choices_]
+
+
+def test_of_categories_alone_only_the_strength_is_compared(table):
+    _, codes, y = table
+    for missing in ("error", "level"):
+        _, found = compared(codes, y, categorical_features=[0, 1], missing=missing)
+        assert [(tables, directions) for tables, directions, *_ in found] == [("warped", None)] * 2
+        assert [alpha for *_, alpha in found] == [1e-2, 1e-3]
+
+
+def test_held_tables_of_numbers_have_few_knots_and_stronger_penalties(table):
+    numbers, _, y = table
+    X = np.where(np.random.default_rng(1).random(numbers.shape) < 0.2, np.nan, numbers)
+    _, found = compared(X, y, missing="level")
+    assert {n_knots for _, _, n_knots, _ in found} == {8, 5}
+    assert {alpha for *_, alpha in found} == {1e-1, 1e-2, 1e-3}
+    assert {tables for tables, *_ in found} == {"warped"}  # they are full tables already
+
+
+def test_directions_are_for_items_that_have_all_numbers(table):
+    numbers, codes, y = table
+    X = np.hstack([numbers, codes])
+    _, found = compared(X, y, categorical_features=[2, 3], missing="level")
+    assert {directions for _, directions, *_ in found} == {None, "combined"}
+    X[::3, 0] = np.nan
+    _, found = compared(X, y, categorical_features=[2, 3], missing="level")
+    assert {directions for _, directions, *_ in found} == {None}
+
+
+def test_scales_beside_categories_are_compared_as_scales_alone(table):
+    numbers, codes, y = table
+    _, found = compared(np.hstack([numbers, codes]), y, categorical_features=[2, 3])
+    assert {n_knots for tables, _, n_knots, _ in found if tables == "warped"} == {16, 6}
+    assert "full" in {tables for tables, *_ in found}
+
+
+def test_what_is_given_is_not_compared(table):
+    numbers, _, y = table
+    X = np.where(np.random.default_rng(1).random(numbers.shape) < 0.2, np.nan, numbers)
+    model, found = compared(X, y, missing="level", n_knots=4, alpha=0.5)
+    assert {(n_knots, alpha) for _, _, n_knots, alpha in found} == {(4, 0.5)}
+    assert (model.recipe_.n_knots, model.recipe_.alpha) == (4, 0.5)
+
+
+def test_wide_tables_have_few_knots_and_wider_ones_are_not_compared(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 12)) + y[:, None]
+    monkeypatch.setitem(selection._MOST_COLUMNS, "warped", 30)
+    _, found = compared(X, y)
+    assert {n_knots for tables, _, n_knots, _ in found if tables == "warped"} == {3}
+    monkeypatch.setitem(selection._MOST_COLUMNS, "warped", 5)
+    monkeypatch.setitem(selection._MOST_COLUMNS, "full", 5)
+    with pytest.warns(SemimetricWarning, match="nothing was compared"):
+        model, found = compared(X, y)
+    assert not found
+    assert (model.recipe_.n_knots, model.recipe_.alpha, model.recipe_.tables) == (2, 1e-2, "warped")

@@ -1,0 +1,88 @@
+import pickle
+
+import cases
+import numpy as np
+import pytest
+from cases import assert_refused
+
+from semimetric import DistanceRegressor
+from semimetric._foundation.types import Pairs
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.regression import selection
+from semimetric.learning.regression.selection import Choice, Choices, decide
+
+ITEMS, INDEX, Y = cases.sample(n_items=60, n_pairs=400)
+WEIGHT = np.full(len(Y), 1 / len(Y))
+
+
+def chosen(recipe=None, *, knots=True, alpha=True, y=Y):
+    return decide(
+        recipe or Recipe(), auto_knots=knots, auto_alpha=alpha, pairs=Pairs(ITEMS, INDEX), y=y, weight=WEIGHT,
+        names=("u", "v", "w"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("knots", "alpha"), [(True, True), (True, False), (False, True)])
+def test_what_is_chosen_is_near_the_best_on_held_out_pairs(knots, alpha):
+    recipe, choices = chosen(knots=knots, alpha=alpha)
+    losses = {(c.n_knots, c.alpha): c.loss for c in choices}
+    assert losses[recipe.n_knots, recipe.alpha] <= 2 * min(losses.values()) < max(losses.values())
+    assert (len({c.n_knots for c in choices}) > 1) == knots
+    assert (len({c.alpha for c in choices}) > 1) == alpha
+    assert all(isinstance(c, Choice) and np.isfinite(c.loss) and c.loss >= 0 for c in choices)
+
+
+@pytest.mark.parametrize("options", [{"knots": [[0.0, 1.0]] * 3}, {"penalty": None}])
+def test_what_is_given_is_not_chosen(options):
+    recipe, choices = chosen(Recipe(**options), knots="penalty" not in options, alpha="penalty" in options)
+    assert (recipe, choices) == (Recipe(**options), ())
+
+
+@pytest.mark.parametrize("tables", ["full", "warped"])
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_auto_predicts_unseen_items_better_than_the_mean(tables, loss):
+    model = DistanceRegressor(tables=tables, loss=loss, preprocessor=ITEMS).fit(INDEX, Y)
+    assert model.choices_
+    fresh = np.random.default_rng(5).random((300, 2, 3))
+    again = DistanceRegressor(**model.recipe_.__dict__).fit(ITEMS[INDEX], Y)
+    assert again.score(fresh, cases.warped_sum(fresh[:, 0], fresh[:, 1])) > 0.9
+
+
+def test_choices_are_seeded():
+    assert chosen(Recipe(random_state=1)) == chosen(Recipe(random_state=1))
+    assert chosen(Recipe(random_state=1))[1] != chosen(Recipe(random_state=2))[1]
+
+
+def test_candidates_with_too_many_weights_are_left_out(monkeypatch):
+    monkeypatch.setattr(selection, "_MOST_COLUMNS", 30)
+    recipe, _ = chosen(alpha=False)
+    assert 3 * recipe.n_knots * (recipe.n_knots - 1) / 2 <= 30
+    monkeypatch.setattr(selection, "_MOST_COLUMNS", 1)
+    assert_refused(chosen, "every number of knots", "more than 1 weights", "set n_knots= and alpha=")
+
+
+def test_large_data_are_sampled(monkeypatch):
+    monkeypatch.setattr(selection, "_MOST_PAIRS", 150)
+    recipe, choices = chosen()
+    assert len(choices) > 1
+    assert recipe.alpha in {c.alpha for c in choices}
+
+
+def test_choices_print_as_a_table_with_a_star_at_the_choice():
+    def choice(n_knots, alpha, *losses):
+        return Choice(n_knots, alpha, losses)
+
+    choices = Choices([choice(3, 0.1, 2.0, 2.1), choice(3, 1.0, 2.0, 2.1), choice(4, 0.1, 1.0, 1.0), choice(4, 1.0, 1.1, 0.9)])
+    assert repr(choices).splitlines() == [
+        "held-out loss, mean of 2 splits; * the simplest within one standard error of the best",
+        "n_knots \\ alpha   0.1      1 ",
+        "              3  2.05   2.05 ",
+        "              4     1      1*",
+        "alpha=1.0 is an end of what was tried; give alpha= to go beyond",
+        "n_knots=4 is an end of what was tried; give n_knots= to go beyond",
+    ]
+    assert "nothing" in repr(Choices())
+    recipe, found = chosen()
+    assert (found.chosen.n_knots, found.chosen.alpha) == (recipe.n_knots, recipe.alpha)
+    assert repr(found).count("*") == 2
+    assert pickle.loads(pickle.dumps(found)) == found

@@ -1,0 +1,116 @@
+"""Functions of additive machines, and their parts made unique."""
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from cases import assert_refused
+from hypothesis import given, settings
+from sklearn.exceptions import NotFittedError
+from sklearn.svm import LinearSVC
+
+from semimetric import IDEmbedding, NotSupportedError, PL1Embedding, PL2Embedding
+from semimetric.linear_models.shape_functions import Shapes, curve, surface
+
+
+def data(seed=0, n=80, n_features=3):
+    return np.random.default_rng(seed).random((n, n_features))
+
+
+def machine(embedding, X, seed=1):
+    return np.random.default_rng(seed).normal(size=embedding.fit(X).n_columns_)
+
+
+def twin(shapes, x):
+    """f(x), cell by cell."""
+    total = shapes.intercept + sum(np.interp(x[f], shapes.knots[f], v) for f, v in shapes.curves.items())
+    for (a, b), table in shapes.tables.items():
+        (i, s), (j, t) = (_cell(shapes.knots[f], x[f]) for f in (a, b))
+        corner, opposite = table[i, j], table[i + 1, j + 1]
+        middle = table[i + 1, j] if t < s else table[i, j + 1]
+        total += (1 - max(s, t)) * corner + abs(s - t) * middle + min(s, t) * opposite
+    return total
+
+
+def _cell(knots, value):
+    i = min(max(int(np.searchsorted(knots, value, side="right")) - 1, 0), len(knots) - 2)
+    return i, float(np.clip((value - knots[i]) / (knots[i + 1] - knots[i]), 0, 1))
+
+
+@pytest.mark.parametrize("embedding", [PL1Embedding(n_knots=5), PL2Embedding(n_knots=4), PL2Embedding(pairs=[(0, 2)])])
+def test_the_functions_add_up_to_the_score(embedding):
+    X = data()
+    w = machine(embedding, X)
+    shapes = Shapes.of(embedding, w, 0.5)
+    score = embedding.transform(X) @ w + 0.5
+    assert np.allclose([twin(shapes, x) for x in X], score, atol=1e-12)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 5))
+@settings(max_examples=20, deadline=None)
+def test_purified_functions_add_up_to_the_same_and_hold_no_effects_of_one_feature(seed, n_knots):
+    X = data(seed)
+    embedding = PL2Embedding(n_knots=n_knots)
+    shapes = Shapes.of(embedding, machine(embedding, X, seed), -1.0)
+    pure = shapes.purified(X)
+    assert np.allclose([twin(pure, x) for x in X], [twin(shapes, x) for x in X], atol=1e-9)
+    for pair, table in pure.tables.items():
+        mass = shapes._mass(X, pair)
+        assert mass.sum() == pytest.approx(1.0)
+        assert np.abs((mass * table).sum(axis=0)).max() < 1e-10
+        assert np.abs((mass * table).sum(axis=1)).max() < 1e-10
+    for f, values in pure.curves.items():
+        assert abs(shapes._mass(X, (f,)) @ values) < 1e-12
+
+
+def test_an_additive_function_hidden_in_tables_is_found():
+    X = data(3, 300, 2)
+    embedding = PL2Embedding(n_knots=4).fit(X)
+    first, second = embedding.grid_.knots
+    w = np.concatenate([np.zeros(8), (np.sin(first)[:, None] + second**2).ravel()])
+    pure = Shapes.of(embedding, w).purified(X)
+    assert np.abs(pure.tables[0, 1]).max() < 1e-9
+    assert np.ptp(pure.curves[0] - np.sin(first)) < 1e-9
+    assert np.ptp(pure.curves[1] - second**2) < 1e-9
+
+
+def test_knots_that_no_item_is_near_do_not_break_the_split():
+    X = np.array([[0.0, 0.0], [0.1, 0.1], [1.0, 1.0]])
+    embedding = PL2Embedding(knots=[[0.0, 0.5, 0.6, 1.0], [0.0, 0.5, 0.6, 1.0]]).fit(X)
+    pure = Shapes.of(embedding, machine(embedding, X)).purified(X)
+    assert all(np.isfinite(table).all() for table in pure.tables.values())
+
+
+@pytest.mark.parametrize("options", [{"zero_preserving": True}, {"missing": "indicator"}, {"extrapolation": "error"}])
+def test_options_of_the_embedding_keep_the_functions(options):
+    X = data()
+    embedding = PL2Embedding(n_knots=3, **options)
+    w = machine(embedding, X)
+    score = embedding.transform(X) @ w
+    assert np.allclose([twin(Shapes.of(embedding, w), x) for x in X], score, atol=1e-12)
+
+
+def test_curves_and_surfaces_of_a_trained_machine():
+    X = data(5, 200)
+    y = np.abs(X[:, 0] - X[:, 1]) > 0.3
+    embedding = PL2Embedding(n_knots=5).fit(X)
+    w = LinearSVC(C=10).fit(embedding.transform(X), y).coef_[0]
+    shapes = Shapes.of(embedding, w)
+    at = np.linspace(0.1, 0.9, 7)
+    assert np.allclose(curve(embedding, w, 2, at), np.interp(at, shapes.knots[2], shapes.curves[2]))
+    seen = surface(embedding, w, (0, 1), (at, at))
+    assert np.allclose(seen, surface(embedding, w, (1, 0), (at, at)).T)
+    assert seen[0, -1] + seen[-1, 0] > seen[0, 0] + seen[-1, -1]  # far apart is the class True
+
+
+def test_refusals():
+    X = data()
+    embedding = PL2Embedding(n_knots=3)
+    w = machine(embedding, X)
+    assert_refused(lambda: Shapes.of(embedding, w[:-1]), f"({len(w) - 1},)", f"({len(w)},)", "coef_[k]")
+    assert_refused(lambda: curve(embedding, w, 3, [0.0]), "(3,)", "numbers from 0 to 2")
+    assert_refused(lambda: Shapes.of(embedding, w * np.nan), "NaN", "finite weights", "scaled")
+    with pytest.raises(NotFittedError):
+        Shapes.of(PL2Embedding(), w)
+    triples = IDEmbedding(groups=[(0, 1, 2)]).fit(X)
+    with pytest.raises(NotSupportedError, match="curve"):
+        Shapes.of(triples, np.zeros(triples.n_columns_))

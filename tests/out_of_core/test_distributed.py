@@ -1,0 +1,195 @@
+"""The calls with a client: the same parts give the same bits as here."""
+
+import cases
+import numpy as np
+import pytest
+from cases import assert_refused
+
+from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, NotSupportedError, distributed, out_of_core
+from semimetric.data.parts import readers
+from semimetric.out_of_core import dask_engine
+
+dask = pytest.importorskip("dask", reason="Dask comes with the extra distributed")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pd = pytest.importorskip("pandas")
+ITEMS, INDEX, Y = cases.sample()
+POINTS = ITEMS[INDEX]
+CHUNKS = (40, 40, 70)
+
+
+@pytest.fixture(scope="module")
+def client():
+    engine = pytest.importorskip("distributed")
+    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
+        with engine.Client(local) as client:
+            yield client
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(readers, "tuple_size", lambda *_: 40)
+
+
+def arrays():
+    return da.from_array(POINTS, chunks=(CHUNKS, 2, 1)), da.from_array(Y, chunks=50)
+
+
+def frame(points=POINTS, y=Y):
+    sides = {f"{side}.{n}": points[:, s, k] for s, side in enumerate(("left", "right")) for k, n in enumerate("uvw")}
+    return pd.DataFrame(sides | {"d": y})
+
+
+@pytest.mark.parametrize("name", ["singles", "touched", "relative", "pca"])
+def test_the_same_parts_give_the_same_bits(name, client, small):
+    there, here = (DistanceRegressor(**cases.RECIPES[name]) for _ in range(2))
+    distributed.fit(client, there, POINTS, Y)
+    out_of_core.fit(here, POINTS, Y)
+    assert (there.semimetric_.weights == here.semimetric_.weights).all()
+    whole = DistanceRegressor(**cases.RECIPES[name]).fit(POINTS, Y)
+    assert there.solution_.objective == pytest.approx(whole.solution_.objective, rel=1e-9)
+
+
+def test_dask_arrays_and_frames(client):
+    whole = DistanceRegressor(**cases.FAST).fit(POINTS, Y).predict(POINTS)
+    series = dd.from_pandas(frame(), npartitions=3)
+    for pairs, y in (arrays(), (arrays()[0], Y), (series, "d"), (series, series["d"])):
+        model = distributed.fit(client, DistanceRegressor(**cases.FAST), pairs, y)
+        np.testing.assert_allclose(model.predict(POINTS), whole, rtol=1e-9)
+    assert model.semimetric_.feature_names == ("u", "v", "w")
+    rows = da.from_array(INDEX, chunks=60)
+    options = cases.FAST | {"preprocessor": da.from_array(ITEMS, chunks=7)}
+    model = distributed.fit(client, DistanceRegressor(**options), rows, Y)
+    whole = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).fit(INDEX, Y)
+    np.testing.assert_allclose(model.semimetric_.paired(*POINTS.swapaxes(0, 1)), whole.predict(INDEX), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
+def test_other_losses_go_the_same_way_as_here(client):
+    options = cases.FAST | {"loss": "huber", "solver": FirstOrder(max_iter=10)}
+    there = distributed.fit(client, DistanceRegressor(**options), *arrays())
+    here = DistanceRegressor(**options).fit(POINTS, Y)
+    assert there.solution_.objective == pytest.approx(here.solution_.objective, rel=1e-9)
+
+
+def test_bad_parts_are_named(client):
+    def refused(pairs, y, *parts):
+        assert_refused(lambda: distributed.fit(client, DistanceRegressor(**cases.FAST), pairs, y), *parts)
+
+    pairs, y = arrays()
+    spoilt = POINTS.copy()
+    spoilt[45, 0, 1] = np.nan
+    refused(da.from_array(spoilt, chunks=(CHUNKS, 2, 3)), y, "partition 1 of pairs", "'x1'", "finite")
+    refused(pairs, da.where(y == y[100], -1.0, y), "partition 2 of pairs: y[20] is -1", ">= 0")
+    refused(pairs[pairs[:, 0, 0] > 0.5], y, "chunk 0 of pairs has an unknown size", "compute_chunk_sizes()")
+    kept = (np.arange(150) < 40) | (np.arange(150) >= 80)
+    refused(pairs[da.from_array(kept, chunks=(CHUNKS,))].compute_chunk_sizes(), y, "partition 1 of pairs is empty", "rechunk")
+    refused(pairs, y[:-1], "y has shape (149,)", "one entry a pair")
+    refused(pairs[:, :1], y, "(150, 1, 3)", "(n_pairs, 2, n_features)")
+    refused(dd.from_pandas(frame().drop(columns="right.v"), npartitions=2), "d", "right.v is missing", "left.NAME")
+    parts = [dask.delayed(f) for f in (frame()[:50], frame()[50:50], frame()[50:])]
+    refused(dd.from_delayed(parts, meta=frame()[:0], verify_meta=False), "d", "partition 1 of pairs", "empty", "repartition")
+    parts = [dask.delayed(f) for f in (frame()[:50], frame()[50:].astype({"left.u": str}))]
+    refused(dd.from_delayed(parts, meta=frame()[:0], verify_meta=False), "d", "partition 1 of pairs", "numbers")
+    parts = [dask.delayed(f) for f in (frame()[:50], frame()[50:].rename(columns={"left.u": "x"}))]
+    refused(dd.from_delayed(parts, meta=frame()[:0], verify_meta=False), "d", "partition 1 of pairs", "'left.u'")
+
+
+def test_what_is_no_cluster_is_told(client, monkeypatch):
+    model = DistanceRegressor(**cases.FAST)
+    assert_refused(lambda: distributed.fit("tcp://x", model, POINTS, Y), "no Dask client", "distributed.Client", "out_of_core")
+    monkeypatch.setattr(dask_engine, "_PATIENCE", "200ms")
+    assert_refused(lambda: distributed.connect("tcp://127.0.0.1:9"), "no Dask scheduler answers", "127.0.0.1:9", "start one")
+    other = {"tcp://w:1": dask_engine._versions() | {"numpy": "0.1"}}
+    monkeypatch.setattr(type(client), "run", lambda *_, **__: other)
+    call = lambda: distributed.fit(client, model, POINTS, Y)  # noqa: E731
+    assert_refused(call, "worker tcp://w:1 has other versions (numpy 0.1", "the same on both sides", error=NotSupportedError)
+    other["tcp://w:1"] = ModuleNotFoundError("No module named 'semimetric'")
+    assert_refused(call, "worker tcp://w:1 cannot run semimetric", "install", error=NotSupportedError)
+
+
+@pytest.fixture(scope="module")
+def d():
+    return cases.fitted("square root")[0].semimetric_
+
+
+X = np.round(np.random.default_rng(1).random((700, 3)), 2)
+
+
+def test_shards_are_built_and_searched_as_one_index(client, d, tmp_path):
+    shards = distributed.build_index(client, tmp_path / "index", d, da.from_array(X, chunks=(200, 2)))
+    assert [s.n for s in shards] == [200, 200, 200, 100]
+    one, queries = NeighborIndex(d).fit(X), X[:90] + 0.003
+    one.save(tmp_path / "one")
+    for folder in ("index", "one"):
+        found = distributed.kneighbors(client, tmp_path / folder, da.from_array(queries, chunks=20), 7)
+        assert all((a == b).all() for a, b in zip(found, one.kneighbors(queries, 7), strict=True))
+    found = distributed.radius_neighbors(client, tmp_path / "index", queries, 0.3)
+    for (distances, ids), *expected in zip(found, *one.radius_neighbors(queries, 0.3), strict=True):
+        assert (distances == expected[0]).all()
+        assert (ids == expected[1]).all()
+    graph = distributed.kneighbors_graph(client, tmp_path / "index", queries, 4, "distance")
+    assert (graph != one.kneighbors_graph(queries, 4, "distance")).nnz == 0
+    there = distributed.rebalance(client, tmp_path / "index", 2)
+    assert [s.n for s in there.shards] == [350, 350]
+    assert (there.kneighbors(queries, 7)[1] == one.kneighbors(queries, 7)[1]).all()
+    assert_refused(
+        lambda: distributed.kneighbors(client, tmp_path / "index", queries, 701), "n_neighbors=701", "700 items", "fewer"
+    )
+
+
+def test_ids_of_frames_are_a_column(client, d, tmp_path):
+    frame = pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(key=[f"k{k}" for k in range(700)])
+    build = lambda f, **how: distributed.build_index(client, tmp_path / "a", d, dd.from_pandas(f, npartitions=3), **how)  # noqa: E731
+    build(frame, ids="key")
+    assert (distributed.kneighbors(client, tmp_path / "a", X[:5], 1)[1].ravel() == frame.key[:5]).all()
+    assert_refused(lambda: build(frame), "unknown lengths", "no numbers", "ids=")
+    frame.loc[699, "key"] = "k3"
+    assert_refused(
+        lambda: build(frame, ids="key"), "id k3 is in partition 0 of X and in partition 2 of X", "distinct", "others"
+    )
+
+
+def test_embeddings_by_partition(client, d, tmp_path):
+    warped = cases.fitted("warped")[0].semimetric_
+    expected = warped.transform(X)
+    assert (distributed.transform(client, warped, da.from_array(X, chunks=(200, 1))).compute() == expected).all()
+    np.save(tmp_path / "x.npy", X)
+    assert (distributed.transform(client, warped, tmp_path / "x.npy").compute() == expected).all()
+    assert (np.concatenate(list(out_of_core.transform(warped, tmp_path / "x.npy", memory_limit="50 kB"))) == expected).all()
+    bad = np.where(X == X[650, 1], np.nan, X)
+    lazy = distributed.transform(
+        client, warped, da.from_array(np.where(np.arange(700)[:, None] < 600, X, bad), chunks=(200, 3))
+    )
+    assert_refused(lazy.compute, "partition 3 of X", "NaN")
+
+
+@pytest.mark.parametrize("name", ["singles", "premetric", "square root"])
+@pytest.mark.parametrize("suffix", ["zarr", "parquet"])
+def test_pairwise_distances_in_a_file(name, suffix, client, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    d, path = cases.fitted(name)[0].semimetric_, tmp_path / f"d.{suffix}"
+
+    def read():
+        return zarr.open_array(str(path))[:] if suffix == "zarr" else pd.read_parquet(path).to_numpy()
+
+    items = X[:110]
+    distributed.pairwise(client, d, da.from_array(items, chunks=(40, 3)), to=path)
+    assert (read() == d.pairwise(items)).all()
+    assert_refused(lambda: distributed.pairwise(client, d, X, to=path), "is there already", "delete", "another name")
+    path.rename(tmp_path / "away")
+    out_of_core.pairwise(d, items, X[:30], to=path, memory_limit="20 kB")
+    assert (read() == d.pairwise(items, X[:30])).all()
+    path.rename(tmp_path / "away too")
+    bad = items.copy()
+    bad[100, 0] = np.nan
+    assert_refused(lambda: out_of_core.pairwise(d, items, bad, to=path, memory_limit="20 kB"), "rows 70 to 104 of X", "NaN")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["away", "away too"]
+
+
+def test_queries_in_blocks(d, tmp_path):
+    index = NeighborIndex(d).fit(X)
+    index.save(tmp_path / "one")
+    np.save(tmp_path / "x.npy", X)
+    found = out_of_core.kneighbors(tmp_path / "one", tmp_path / "x.npy", 3, memory_limit="100 kB")
+    assert all((a == b).all() for a, b in zip(found, index.kneighbors(X, 3), strict=True))

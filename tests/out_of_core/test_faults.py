@@ -1,0 +1,121 @@
+"""Workers that are killed in the middle of their work: the same answer, and nothing twice, lost or half written."""
+
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+import cases
+import numpy as np
+import pytest
+
+from semimetric import (
+    DistanceRegressor,
+    LargeMarginLearner,
+    NeighborIndex,
+    ShardedIndex,
+    TripletLearner,
+    distributed,
+    out_of_core,
+)
+from semimetric.data.parts import readers
+from semimetric.neighbors.sharded.shard_files import Place, places_of
+from semimetric.neighbors.sharded.shard_search import nearest
+from semimetric.out_of_core import calls, fit_labelled
+from semimetric.out_of_core.dask_engine import Cluster
+
+da = pytest.importorskip("dask.array", reason="Dask comes with the extra distributed")
+engine = pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow
+ITEMS, INDEX, Y = cases.sample()
+POINTS = ITEMS[INDEX]
+X = np.round(np.random.default_rng(1).random((700, 3)), 2)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local:
+        with engine.Client(local) as client:
+            yield client
+
+
+def die_once(marker):
+    """Kill this process, the first time."""
+    try:
+        Path(marker).touch(exist_ok=False)
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def deadly(block, marker=None, last=None):
+    if (block[-1] == last).all():
+        die_once(marker)
+    return block
+
+
+def dying(array, chunks, marker):
+    """A Dask array whose last chunk kills the first worker that makes it."""
+    return da.from_array(array, chunks=chunks).map_blocks(deadly, marker=str(marker), last=array[-1], meta=array[:0])
+
+
+@dataclass(frozen=True)
+class DeadlyPlace(Place):
+    marker: str = ""
+
+    def open(self):
+        die_once(self.marker)
+        return super().open()
+
+
+def test_learning(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(readers, "tuple_size", lambda *_: 30)
+    here = out_of_core.fit(DistanceRegressor(**cases.FAST), POINTS, Y)
+    there = distributed.fit(client, DistanceRegressor(**cases.FAST), dying(POINTS, (30, 2, 3), tmp_path / "m"), Y)
+    assert (tmp_path / "m").exists()
+    assert there.semimetric_.weights.tobytes() == here.semimetric_.weights.tobytes()
+
+
+def test_learning_from_triplets(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(readers, "tuple_size", lambda *_: 30)
+    options, triplets = {"n_knots": 3, "alpha": 1e-2, "directions": None}, np.random.default_rng(0).random((150, 3, 3))
+    here = out_of_core.fit(TripletLearner(**options), triplets)
+    there = distributed.fit(client, TripletLearner(**options), dying(triplets, (30, 3, 3), tmp_path / "m"))
+    assert (tmp_path / "m").exists()
+    assert there.semimetric_.weights.tobytes() == here.semimetric_.weights.tobytes()
+
+
+def test_learning_from_classes(client, tmp_path, monkeypatch):
+    for module in (calls, distributed):
+        monkeypatch.setattr(module, "item_bytes", lambda *_: 3000)
+    monkeypatch.setattr(fit_labelled, "shard_size", lambda *_: 300)
+    options = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 2}
+    y = X[:, 0] + X[:, 1] > 1
+    here = out_of_core.fit(LargeMarginLearner(**options), X, y, memory_limit=1_000_000)
+
+    def deadly(*args, real=fit_labelled.build_places):
+        *others, last = real(*args)
+        return [*others, DeadlyPlace(last.root, last.shard, last.distance, marker=str(tmp_path / "m"))]
+
+    monkeypatch.setattr(fit_labelled, "build_places", deadly)
+    there = LargeMarginLearner(**options)
+    distributed.fit(client, there, X, y, block_size=1_000_000)
+    assert (tmp_path / "m").exists()
+    assert there.semimetric_.weights.tobytes() == here.semimetric_.weights.tobytes()
+    assert [p.n_triplets for p in there.passes_] == [p.n_triplets for p in here.passes_]
+
+
+def test_building_and_asking(client, tmp_path):
+    d, queries = cases.fitted("singles")[0].semimetric_, X[:70] + 0.003
+    one = NeighborIndex(d).fit(X)
+    shards = distributed.build_index(client, tmp_path / "index", d, dying(X, (200, 3), tmp_path / "m"))
+    assert (tmp_path / "m").exists()
+    assert {p.name for p in (tmp_path / "index").iterdir()} == {"shards.smm", *(s.name for s in shards)}
+    assert (np.sort(ShardedIndex(tmp_path / "index").ids_) == np.arange(700)).all()
+    places = places_of(tmp_path / "index")
+    last = places[-1]
+    places[-1] = DeadlyPlace(last.root, last.shard, last.distance, marker=str(tmp_path / "n"))
+    found = nearest(Cluster(client), places, queries, 7)
+    assert (tmp_path / "n").exists()
+    for a, b in zip(found, one.kneighbors(queries, 7), strict=False):
+        assert (a == b).all()

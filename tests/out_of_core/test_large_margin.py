@@ -1,0 +1,59 @@
+"""Items in shards have the neighbours, the sums and the rows of items that are held together."""
+
+import numpy as np
+import pytest
+
+from semimetric.data.parts.engine import Here
+from semimetric.data.parts.labelled_parts import LabelledPart, LabelledTable, survey_items
+from semimetric.learning.large_margin.labelled_data import Classes, Gathered, LargeMargin, Setting, drawn_rows, located_in
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.structure import build
+from semimetric.learning.terms import Baseline
+from semimetric.out_of_core.large_margin import PartCrowd, build_places, stand_in
+
+ITEMS = np.random.default_rng(0).random((90, 3))
+ITEMS[60:64] = ITEMS[3:7]  # some twice, in other parts
+LABELS = np.random.default_rng(1).integers(0, 3, 90)
+LABELS[31] = 3  # alone in its class
+WEIGHT = np.random.default_rng(2).random(90)
+COUNTS = (31, 1, 30, 28)  # the second part has no target
+NAMES = ("u", "v", "w")
+
+
+@pytest.fixture(params=["warped", "full"])
+def both(request, tmp_path):
+    """The items together, in parts, and the setting."""
+    recipe, rule = Recipe(n_knots=4, tables=request.param, alpha=1e-2), LargeMargin(n_targets=2, n_impostors=3)
+    structure, engine, table = build(recipe, ITEMS, NAMES), Here(), LabelledTable(NAMES)
+    ends = np.cumsum(COUNTS)[:-1]
+    parts = [LabelledPart(f"part {k}", x) for k, x in enumerate(np.split(ITEMS, ends))]
+    survey = survey_items(engine, parts, table, COUNTS, np.unique(drawn_rows(90, 50, 0)), 0)
+    d = stand_in(recipe, rule, structure, survey.items)
+    places = build_places(engine, tmp_path / "items", d, parts, table, COUNTS, 40)
+    apart = PartCrowd(engine, places, LABELS.astype(np.uint8), np.split(WEIGHT, ends), survey)
+    together = Gathered(Classes(ITEMS, LABELS, WEIGHT), located_in(structure, ITEMS))
+    return together, apart, Setting(recipe, rule, structure, structure, Baseline(np.ones(3), np.ones(3)))
+
+
+def test_shards_hold_parts_that_follow_one_another(both):
+    assert [p.shard.n for p in both[1].places] == [32, 30, 28]
+
+
+def test_what_learning_asks_is_the_same(both):
+    together, apart, setting = both
+    assert (apart.example == together.example).all()
+    a, b = together.drawn(50, 0), apart.drawn(50, 0)
+    assert (a.items[a.index] == b.items[b.index]).all()
+    w = np.random.default_rng(3).random(setting.embedding.n_columns)
+    here, there = together.neighbours(setting, w), apart.neighbours(setting, w)
+    assert (here.weight == there.weight).all()
+    for x, y in zip(here.sums, there.sums, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9)
+    A, B = here.design(), there.design()
+    r = np.random.default_rng(4).random(A.shape[0])
+    assert A.shape == B.shape
+    np.testing.assert_allclose(A.matvec(w), B.matvec(w), atol=1e-12)
+    np.testing.assert_allclose(A.rmatvec(r), B.rmatvec(r), atol=1e-10)
+    left, right = here.found.impostors
+    np.testing.assert_array_equal(there.impostors(10_000), np.stack([ITEMS[left], ITEMS[right]], axis=1))
+    assert len(there.impostors(20)) == pytest.approx(20, abs=3)

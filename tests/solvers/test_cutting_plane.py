@@ -1,0 +1,132 @@
+"""All rows at once, or only those that matter: what CVXPY gives with every row."""
+
+from dataclasses import replace
+from functools import cache
+
+import cases
+import numpy as np
+import pytest
+from cases import assert_refused
+
+from semimetric import NotSupportedError
+from semimetric.embeddings.pairs.triangle_inequality import Triangles
+from semimetric.learning.guarantees import inside
+from semimetric.programs.constraints import Layout, Monotone
+from semimetric.solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting, Status, choose
+
+SETTINGS = {
+    "singles": {"n_knots": 5},
+    "pairs": {"groups": "pairs", "n_knots": 3},
+    "asymmetric": {"axioms": "premetric", "n_knots": 4},
+    "joint": {"groups": [(0, 1), (2,)], "n_knots": 3},
+}
+# solver: whether it takes every loss, and the relative gap to which it must agree
+SOLVERS = {
+    "interior point": (InteriorPoint(tol=1e-8), True, 1e-6),
+    "splitting": (Splitting(tol=1e-5, max_iter=20_000), False, 1e-5),
+    "first order": (FirstOrder(tol=1e-3, max_iter=50_000), True, 1e-3),
+}
+
+
+@cache
+def metric_program(loss, setting, penalty="mixed"):
+    """A program whose pairs ask for no metric: squares break the triangle inequality."""
+    program = cases.program(cases.PENALTIES[penalty], loss=cases.LOSSES[loss], **SETTINGS[setting])
+    program = replace(program, y=program.y**2)
+    triangles = Triangles.of(program.design.embedding)
+    known = np.maximum(inside(program.design.embedding, program.columns.unit), program.lower)
+    return replace(program, triangles=triangles, inside=known)
+
+
+@cache
+def by_cvxpy(loss, setting):
+    program = metric_program(loss, setting)
+    return program, Reference().solve(program)
+
+
+@pytest.mark.filterwarnings("ignore:Solution.Reference")
+@pytest.mark.parametrize("lazily", [False, True])
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize(
+    ("solver", "loss"), [(s, loss) for s in SOLVERS for loss in cases.LOSSES if SOLVERS[s][1] or loss == "squared"]
+)
+def test_agrees_with_cvxpy_with_every_row(solver, loss, setting, lazily):
+    program, reference = by_cvxpy(loss, setting)
+    inner, _, tolerance = SOLVERS[solver]
+    engine = CuttingPlane(inner, all_rows=0) if lazily else CuttingPlane(inner)
+    if lazily and solver != "interior point":
+        engine = replace(engine, tol=1e-5)
+    solution = engine.solve(program)
+    scale = max(reference.objective, 1e-3)
+    assert program.triangles.excess(solution.weights) <= 1e-14
+    assert (solution.weights >= program.lower - 1e-15).all()
+    assert solution.status is Status.SOLVED
+    assert solution.objective == pytest.approx(program.objective(solution.weights), rel=1e-9)
+    assert solution.objective == pytest.approx(
+        reference.objective, abs=max(10 * tolerance if lazily else tolerance, 1e-6) * scale
+    )
+    assert solution.objective - solution.gap <= reference.objective + 2e-8 * scale
+    assert solution.repair is not None
+    assert 0 <= solution.repair.violation <= 1e-2
+
+
+def test_the_inequality_binds():
+    program = metric_program("squared", "singles")
+    free = Gram().solve(replace(program, triangles=None))
+    assert program.triangles.excess(free.weights) > 1e-3
+    assert CuttingPlane().solve(program).objective > free.objective
+
+
+def test_rows_of_shapes_join():
+    program, reference = by_cvxpy("squared", "singles")
+    e = program.design.embedding
+    rows = Monotone().rows(Layout(e, ("u", "v", "w"), None, e.prior(np.ones(3)), 1.0))
+    both = replace(program, inequalities=rows)
+    solution = CuttingPlane().solve(both)
+    assert rows.excess(solution.weights) <= 1e-14
+    assert program.triangles.excess(solution.weights) <= 1e-14
+    assert solution.objective == pytest.approx(Reference().solve(both).objective, rel=1e-5)
+    assert solution.objective >= reference.objective * (1 - 1e-6)
+
+
+def test_many_columns_go_by_conjugate_gradients(monkeypatch):
+    program, reference = by_cvxpy("squared", "joint")
+    monkeypatch.setattr("semimetric.solvers.splitting._DENSE", 0)
+    solution = CuttingPlane(Splitting(tol=1e-5, max_iter=20_000)).solve(program)
+    assert solution.objective == pytest.approx(reference.objective, rel=1e-4)
+    assert solution.objective - solution.gap <= reference.objective * (1 + 1e-8)
+    assert solution.relative_gap <= 1e-5
+
+
+@pytest.mark.parametrize("engine", [Gram(), Newton()])
+def test_solvers_of_bounds_alone_refuse_rows(engine):
+    program = metric_program("squared", "singles")
+    call = CuttingPlane(engine).solve
+    assert_refused(
+        lambda: call(program), "CuttingPlane cannot", "inequalities between weights", "InteriorPoint", NotSupportedError
+    )
+    assert_refused(lambda: engine.solve(program), "triangle inequality", "", "use CuttingPlane", NotSupportedError)
+
+
+def test_splitting_refuses_other_losses():
+    program = metric_program("absolute", "singles")
+    assert_refused(
+        lambda: CuttingPlane(Splitting()).solve(program),
+        "Absolute is not a squared loss",
+        "",
+        "InteriorPoint",
+        NotSupportedError,
+    )
+
+
+def test_auto_wraps():
+    program = metric_program("squared", "singles")
+    assert choose("auto", program) == (CuttingPlane(), "triangle inequality")
+    assert choose("first_order", program) == (CuttingPlane(FirstOrder()), "given")
+    assert choose("reference", program) == (Reference(), "given")
+
+
+@pytest.mark.parametrize("options", [{"tol": -1.0}, {"all_rows": -1}, {"max_rounds": 0}], ids=str)
+def test_refuses_numbers_with_which_nothing_would_run(options):
+    ((name, value),) = options.items()
+    assert_refused(lambda: CuttingPlane(**options), f"{name}={value}", "")
