@@ -21,10 +21,10 @@ from ._foundation.errors import InputError, SemimetricError
 from ._foundation.optional_imports import optional
 from ._foundation.threads import one_blas_thread
 from ._foundation.types import Floats
-from .data.parts.labelled_parts import LabelledPart, LabelledTable, column_named, features_of, labelled_parts, loaded
+from .data.parts.labelled_parts import LabeledPart, LabeledTable, column_named, features_of, labeled_parts, loaded
 from .data.parts.readers import columns_needed, item_rows, named_in, names_of, rows_of, tuple_parts, width_of
 from .data.parts.row_parts import parse_memory
-from .data.parts.tuple_parts import Asked, TuplePart, TupleTable, tuple_columns
+from .data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable, tuple_columns
 from .distances.semimetric import Semimetric
 from .estimators.base import LearnedDistance
 from .estimators.large_margin_learner import LargeMarginLearner
@@ -110,7 +110,7 @@ def fit(
 def _fit_labelled(engine: Cluster, model: Any, X: Any, y: Any, weight: Any, limit: int, scratch: Any) -> Any:
     """Classes and weights come here: one of each an item."""
     if not _is_dask(X):
-        parts, table = labelled_parts(X, y, weight, max(limit // 2 // item_bytes(model, width_of(X)), 1))
+        parts, table = labeled_parts(X, y, weight, max(limit // 2 // item_bytes(model, width_of(X)), 1))
     else:
         named = [column_named(values) for values in (y, weight)]
         if hasattr(X, "columns"):
@@ -119,8 +119,8 @@ def _fit_labelled(engine: Cluster, model: Any, X: Any, y: Any, weight: Any, limi
             names = tuple(f"x{k}" for k in range(X.shape[1])) if X.ndim == 2 else ()
         chunks = item_parts(X, limit)  # refuses what has other dimensions
         parts, table = (
-            [LabelledPart(p.name, p.pieces[0], None if np.isnan(p.n) else int(p.n)) for p in chunks],
-            LabelledTable(names, *named),
+            [LabeledPart(p.name, p.pieces[0], None if np.isnan(p.n) else int(p.n)) for p in chunks],
+            LabeledTable(names, *named),
         )
     with one_blas_thread():
         return fit_labelled(engine, model, parts, table, loaded(_here(y)), loaded(_here(weight)), limit=limit, scratch=scratch)
@@ -262,7 +262,7 @@ def _here(items: Any) -> Any:
     return items.compute() if _is_dask(items) else items
 
 
-def _dask_parts(tuples: Any, y: Any, weight: Any, items: Any, asked: Asked) -> tuple[list[TuplePart], TupleTable]:
+def _dask_parts(tuples: Any, y: Any, weight: Any, items: Any, asked: TargetSpec) -> tuple[list[TuplePart], TupleTable]:
     """Chunks or partitions as parts."""
     there, called, size = None if items is None else rows_of(items), asked.called, asked.kind.size
     if hasattr(tuples, "columns"):
@@ -321,7 +321,7 @@ def _beside(values: Any, counts: Sequence[int] | None, n: int, name: str, called
     return np.split(np.asarray(values), np.cumsum(counts)[:-1])
 
 
-def _check_columns(columns: Sequence[str], wanted: Sequence[str], asked: Asked) -> None:
+def _check_columns(columns: Sequence[str], wanted: Sequence[str], asked: TargetSpec) -> None:
     missing = [c for c in wanted if c not in columns]
     if missing or not wanted:
         which = f": {missing[0]} is missing" if missing else ""

@@ -21,7 +21,7 @@ from semimetric.embeddings.pairs.scales_and_tables import scales_of
 from semimetric.learning.recipe import Recipe
 from semimetric.learning.structure import build, ends, make_task
 from semimetric.learning.terms import Baseline, baseline, columns_of, make_terms
-from semimetric.programs.comparison_design import DifferenceDesign
+from semimetric.programs.comparison_design import ComparisonDesign
 from semimetric.programs.design_matrix import PairDesign
 from semimetric.programs.losses import Absolute, Hinge, Huber, Squared, SquaredHinge, resolve_loss
 from semimetric.programs.penalties import Lasso, Linear, Ridge, Roughness, Shift
@@ -185,7 +185,7 @@ def margin_program(kind, loss, penalties=(), *, tables="full", seed=0):
     else:
         index = np.where((near + rng.normal(0, 0.3, 70) < far)[:, None], index, index[:, [2, 3, 0, 1]])
         tuples = Quadruplets(items, index) if kind == "quadruplets" else Triplets(items, index[:, :3])
-        design, n_base = DifferenceDesign.of(structure.embedding, tuples), 0
+        design, n_base = ComparisonDesign.of(structure.embedding, tuples), 0
     base = Baseline(np.ones(3) / 3, np.ones(3))
     columns = columns_of(structure.embedding, base, n_base)
     weight = rng.random(70)

@@ -16,7 +16,7 @@ __all__ = [
     "Quadruplets",
     "Triplets",
     "Tuples",
-    "Value",
+    "FrozenValue",
     "distinct",
     "freeze",
 ]
@@ -25,7 +25,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
 
-class Value:
+class FrozenValue:
     """A frozen dataclass with arrays: pickled as the arguments that make it, so that a copy is frozen too."""
 
     def __reduce__(self) -> tuple[Any, ...]:

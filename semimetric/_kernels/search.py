@@ -2,7 +2,7 @@
 
 A value's *position* on a feature is its lower vertex plus its fraction; outside the range it goes on in units of the
 range. For a fixed query, position -> value is piecewise linear, with breakpoints at the knots, at the query's fraction in
-every cell, and at the query itself where it lies outside (THEORY, section 4).
+every cell, and at the query itself where it lies outside (docs/mathematics.md, section 4).
 """
 
 from typing import NamedTuple

@@ -1,4 +1,6 @@
-"""All pairs under tables of single features: tabulate the query once, then two table look-ups a value (THEORY, search).
+"""All pairs under tables of single features: tabulate the query once, then two table look-ups a value.
+
+The theory is in docs/mathematics.md, section 4.
 
 For a fixed x and one feature, y -> w·ID([x, y]) is linear in the fraction t of y on both sides of the fraction s of x:
     t <= s:  [s w(xu, yl) + (1 - s) w(xl, yl)] + t [w(xu, yu) - w(xu, yl)]

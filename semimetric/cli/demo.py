@@ -26,7 +26,7 @@ from ..embeddings.directions.histograms import HistogramFeatures
 from ..estimators.regressor import DistanceRegressor
 from ..plotting.distances import plot_predicted
 
-__all__ = ["DemoResult", "Report", "Sizes", "draw", "run", "write_digits"]
+__all__ = ["DemoResult", "DemoReport", "DemoSizes", "draw", "run", "write_digits"]
 
 _NEIGHBOURS = 10
 _ROWS = 7  # queries in the picture
@@ -34,7 +34,7 @@ _INK, _GREEN, _ORANGE = "#222222", "#2a8c4a", "#d9622b"
 
 
 @dataclass(frozen=True)
-class Sizes:
+class DemoSizes:
     """How much work the demo does; the defaults take about a minute on two cores."""
 
     train_images: int = 1000
@@ -44,7 +44,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Report:
+class DemoReport:
     """What the demo measured. Errors and retrieval are on images that the learner never saw.
 
     ``first_10`` and ``first_20`` are the shares of the true 10 nearest among the learned first 10 and 20; ``reranked`` is
@@ -77,7 +77,7 @@ class DemoResult:
     """
 
     semimetric: Semimetric
-    report: Report
+    report: DemoReport
     digits: DigitHistograms
     queries: Integers
     gallery: Integers
@@ -87,12 +87,12 @@ class DemoResult:
     predicted: Floats
 
 
-def run(sizes: Sizes | None = None, *, n_jobs: int | None = 2, random_state: int = 0, verbose: bool = False) -> DemoResult:
+def run(sizes: DemoSizes | None = None, *, n_jobs: int | None = 2, random_state: int = 0, verbose: bool = False) -> DemoResult:
     """Learn from exact distances between some images; check on pairs of, and searches among, the others.
 
     Parameters
     ----------
-    sizes : Sizes or None
+    sizes : DemoSizes or None
     n_jobs : int or None
         Threads for learning; times are of one thread.
     random_state : int
@@ -105,7 +105,7 @@ def run(sizes: Sizes | None = None, *, n_jobs: int | None = 2, random_state: int
         If POT is missing.
     """
     optional("ot")
-    size, digits, began = sizes or Sizes(), load_digit_histograms(), time.perf_counter()
+    size, digits, began = sizes or DemoSizes(), load_digit_histograms(), time.perf_counter()
     order = np.random.default_rng(random_state).permutation(len(digits.histograms))
     seen, unseen = order[: size.train_images], order[size.train_images :]
     d, fit_seconds = _learn(digits, seen, size.train_pairs, n_jobs, random_state, verbose)
@@ -113,7 +113,7 @@ def run(sizes: Sizes | None = None, *, n_jobs: int | None = 2, random_state: int
     queries, gallery = unseen[: size.queries], unseen[size.queries :]
     learned, learned_seconds = _best_time(lambda: d.pairwise(digits.histograms[queries], digits.histograms[gallery]))
     exact = _all_exact(digits, queries, gallery, verbose)
-    report = Report(
+    report = DemoReport(
         len(seen), size.train_pairs, len(unseen), len(true), len(queries),
         float(np.median(np.abs(predicted - true) / true)), float(np.corrcoef(true, predicted)[0, 1]),
         1e6 * exact_seconds / len(true), 1e6 * learned_seconds / learned.size,

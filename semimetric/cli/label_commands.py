@@ -24,7 +24,7 @@ from ..persistence import load
 from .index_columns import read_columns
 from .mixed_tables import MixedTable, read_features_of, read_mixed
 from .numeric_tables import read_table
-from .pair_commands import Answer, at_terminal, check_folder
+from .pair_commands import CommandResult, at_terminal, check_folder
 
 __all__ = ["LABEL_SETTINGS", "run_fit_labels", "run_neighbors"]
 
@@ -35,7 +35,7 @@ _VOTES = 3
 _LARGEST = 5  # terms of a distance, with --explain
 
 
-def run_fit_labels(arguments: Namespace) -> Answer:
+def run_fit_labels(arguments: Namespace) -> CommandResult:
     """Learn from the classes in one table, and save the model."""
     output = arguments.output or "model.smm"
     check_folder(output)
@@ -52,10 +52,10 @@ def run_fit_labels(arguments: Namespace) -> Answer:
         "tables": recipe.tables, "directions": _named_directions(recipe.directions), "n_knots": recipe.n_knots,
         "alpha": recipe.alpha, "importances": shares, "held_out": check,
     }  # fmt: skip
-    return Answer(values, "\n".join([repr(d), _importances_text(shares), _check_text(check), f"saved as {output}"]))
+    return CommandResult(values, "\n".join([repr(d), _importances_text(shares), _check_text(check), f"saved as {output}"]))
 
 
-def run_neighbors(arguments: Namespace) -> Answer:
+def run_neighbors(arguments: Namespace) -> CommandResult:
     """The nearest items of every row of a table, and why."""
     d, items = _searched(arguments)
     rows = read_features_of(d, arguments.rows, _own_id(arguments))
@@ -69,7 +69,7 @@ def run_neighbors(arguments: Namespace) -> Answer:
     values["distance"] = found.distances.ravel()
     if arguments.explain:
         values["terms"] = _terms(d, rows, items, found)
-    return Answer(values, _neighbors_text(values))
+    return CommandResult(values, _neighbors_text(values))
 
 
 class _Nearest(NamedTuple):
@@ -81,7 +81,7 @@ class _Nearest(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Searched:
+class _SearchTarget:
     """What is searched: a table under a distance, or an index, whose table may be empty if nothing is asked of it."""
 
     d: Semimetric
@@ -165,13 +165,13 @@ def _named_directions(directions: Any) -> str | None:
     return directions if directions is None or isinstance(directions, str) else "given"
 
 
-def _searched(arguments: Namespace) -> tuple[Semimetric, _Searched]:
+def _searched(arguments: Namespace) -> tuple[Semimetric, _SearchTarget]:
     opened = load(arguments.model)
     if isinstance(opened, Semimetric):
         if not arguments.items:
             raise InputError(f"{arguments.model} is a model, which holds no items; give the table to search with --items")
         table = read_features_of(opened, arguments.items, arguments.id, arguments.label)
-        searched, n = _Searched(opened, None, table), len(table.ids)
+        searched, n = _SearchTarget(opened, None, table), len(table.ids)
     elif isinstance(opened, ShardedIndex):
         raise InputError(f"{arguments.model} is a sharded index, and neighbors searches one index; use semimetric query")
     else:
@@ -179,7 +179,7 @@ def _searched(arguments: Namespace) -> tuple[Semimetric, _Searched]:
             raise InputError(f"{arguments.model} is an index, which holds its items; leave --items out")
         asked = arguments.explain or arguments.label
         columns = _kept(opened, arguments.model, arguments.label) if asked else _nothing(arguments.model)
-        searched, n = _Searched(opened.semimetric, opened, columns), opened.n_samples_fit_
+        searched, n = _SearchTarget(opened.semimetric, opened, columns), opened.n_samples_fit_
     if arguments.k > n:
         raise InputError(f"-k {arguments.k} asks for more than the {n} items that there are; ask for fewer")
     return searched.d, searched
@@ -204,7 +204,7 @@ def _own_id(arguments: Namespace) -> str | None:
     return arguments.id if arguments.id in read_table(arguments.rows).columns else None
 
 
-def _terms(d: Semimetric, rows: MixedTable, items: _Searched, found: _Nearest) -> list[list[tuple[str, float]]]:
+def _terms(d: Semimetric, rows: MixedTable, items: _SearchTarget, found: _Nearest) -> list[list[tuple[str, float]]]:
     """The largest terms of every distance, one list a query and neighbour."""
     out = []
     for row, near in enumerate(found.rows):

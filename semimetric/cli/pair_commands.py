@@ -1,4 +1,4 @@
-"""The commands of the command line: each takes parsed arguments, calls the library and returns an `Answer`."""
+"""The commands of the command line: each takes parsed arguments, calls the library and returns an `CommandResult`."""
 
 import shlex
 import sys
@@ -18,7 +18,7 @@ from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers, Pairs
 from ..cli import demo
 from ..data.pair_sampling import item_disjoint_splits
-from ..distances.axiom_report import Report
+from ..distances.axiom_report import AxiomReport
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
 from ..embeddings.directions.histograms import HistogramFeatures
@@ -29,7 +29,7 @@ from ..persistence import load
 from .numeric_tables import ItemTable, read_items, read_pairs, read_target, write_table
 
 __all__ = [
-    "Answer",
+    "CommandResult",
     "at_terminal",
     "called",
     "check_folder",
@@ -47,27 +47,27 @@ _SETTINGS = ("tables", "n_knots", "loss", "penalty", "alpha", "outside", "link",
 
 
 @dataclass(frozen=True)
-class Answer:
+class CommandResult:
     """What a command found out: for machines, and for people."""
 
     values: dict[str, Any]
     text: str
 
 
-def run_demo(arguments: Namespace) -> Answer:
+def run_demo(arguments: Namespace) -> CommandResult:
     """Learn, check and draw the demo; three files."""
     model, picture, table = (f"{arguments.output}{end}" for end in (".smm", ".png", ".csv"))
     check_folder(model)
-    sizes = demo.Sizes(**{field.name: getattr(arguments, field.name) for field in fields(demo.Sizes)})
+    sizes = demo.DemoSizes(**{field.name: getattr(arguments, field.name) for field in fields(demo.DemoSizes)})
     result = demo.run(sizes, n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=at_terminal())
     result.semimetric.save(model)
     demo.draw(result, picture)
     demo.write_digits(result, table)
     files = {"model": model, "picture": picture, "digits": table}
-    return Answer(asdict(result.report) | files, _demo_text(result.report, files))
+    return CommandResult(asdict(result.report) | files, _demo_text(result.report, files))
 
 
-def run_fit(arguments: Namespace) -> Answer:
+def run_fit(arguments: Namespace) -> CommandResult:
     """Learn from a table of items and one of pairs, and save the model."""
     check_folder(arguments.output)
     items = _read_features(arguments.items, arguments.id)
@@ -86,10 +86,10 @@ def run_fit(arguments: Namespace) -> Answer:
         "axioms": d.axioms.name, "solver": str(model.solution_), "n_knots": recipe.n_knots, "alpha": recipe.alpha,
         "held_out": check,
     }  # fmt: skip
-    return Answer(values, f"{d!r}\n{_check_text(check)}\nsaved as {arguments.output}")
+    return CommandResult(values, f"{d!r}\n{_check_text(check)}\nsaved as {arguments.output}")
 
 
-def run_distance(arguments: Namespace) -> Answer:
+def run_distance(arguments: Namespace) -> CommandResult:
     """Distances of listed pairs, or of all; how many items lie outside the range of the fit is said once a table."""
     d = load_model(arguments.model)
     left = read_items(arguments.items, arguments.id)
@@ -112,12 +112,14 @@ def run_distance(arguments: Namespace) -> Answer:
         frame = pandas.DataFrame(distances, columns=[str(name) for name in right.ids])
         frame.insert(0, "item" if "item" not in frame else "item_id", left.ids)
     if not arguments.output:
-        return Answer(values, frame.to_csv(index=False).rstrip("\n"))
+        return CommandResult(values, frame.to_csv(index=False).rstrip("\n"))
     write_table(frame, arguments.output)
-    return Answer({"output": arguments.output, "n": distances.size}, f"{distances.size} distances saved as {arguments.output}")
+    return CommandResult(
+        {"output": arguments.output, "n": distances.size}, f"{distances.size} distances saved as {arguments.output}"
+    )
 
 
-def run_info(arguments: Namespace) -> Answer:
+def run_info(arguments: Namespace) -> CommandResult:
     """What a model is."""
     d = load_model(arguments.model, columns=False)
     proofs = d.certify()
@@ -132,10 +134,10 @@ def run_info(arguments: Namespace) -> Answer:
         "categories": categories,
         "base_distances": [base.name for base in d.base_distances],
     }  # fmt: skip
-    return Answer(values, _info_text(d, proofs, ranges, categories))
+    return CommandResult(values, _info_text(d, proofs, ranges, categories))
 
 
-def run_plot(arguments: Namespace) -> Answer:
+def run_plot(arguments: Namespace) -> CommandResult:
     """One picture of a model."""
     check_folder(arguments.output)
     figure = optional("matplotlib.figure").Figure(figsize=(6.4, 5.2), layout="constrained")
@@ -148,7 +150,7 @@ def run_plot(arguments: Namespace) -> Answer:
         figure.savefig(arguments.output, dpi=150)
     except ValueError as error:
         raise InputError(f"{arguments.output} cannot be drawn ({error}); give a name ending in .png") from error
-    return Answer({"output": arguments.output}, f"saved as {arguments.output}")
+    return CommandResult({"output": arguments.output}, f"saved as {arguments.output}")
 
 
 def _plot_items(d: Semimetric, arguments: Namespace, axes: Any) -> None:
@@ -307,7 +309,7 @@ def _check_text(check: Mapping[str, Any] | None) -> str:
 
 
 def _info_text(
-    d: Semimetric, proofs: Report, ranges: Mapping[str, Sequence[float]], categories: Mapping[str, Sequence[object]]
+    d: Semimetric, proofs: AxiomReport, ranges: Mapping[str, Sequence[float]], categories: Mapping[str, Sequence[object]]
 ) -> str:
     lines = [repr(d), "how that is known", *repr(proofs).split("\n")[1:], "features and the range they were fitted on"]
     lines += _shortened([f"  {name:<20} {low:10.4g} to {high:.4g}" for name, (low, high) in ranges.items()])
@@ -324,7 +326,7 @@ def _shortened(lines: list[str]) -> list[str]:
     return lines if len(lines) <= _MANY else [*lines[:_MANY], f"  ... and {len(lines) - _MANY} more: all with --json"]
 
 
-def _demo_text(r: demo.Report, files: Mapping[str, str]) -> str:
+def _demo_text(r: demo.DemoReport, files: Mapping[str, str]) -> str:
     found = f"{100 * r.first_10:.1f} % in its first 10, {100 * r.first_20:.1f} % in its first 20"
     return f"""\
 The Earth Mover's Distance between images of digits, learned in {r.fit_seconds:.1f} s from {r.train_pairs:,} exact distances

@@ -17,9 +17,9 @@ from threadpoolctl import threadpool_limits
 
 from .._foundation.errors import SemimetricError
 from .._foundation.storage import package_version
-from .demo import Sizes
+from .demo import DemoSizes
 from .label_commands import LABEL_SETTINGS, run_fit_labels, run_neighbors
-from .pair_commands import Answer, run_demo, run_distance, run_fit, run_info, run_plot
+from .pair_commands import CommandResult, run_demo, run_distance, run_fit, run_info, run_plot
 from .search_commands import run_index, run_query
 
 __all__ = ["main"]
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):  # --n-jobs has the threads
             warnings.showwarning = _show_once()  # type: ignore[assignment]
-            answer: Answer = arguments.command(arguments)
+            answer: CommandResult = arguments.command(arguments)
         print(json.dumps(_plain(answer.values), allow_nan=False) if arguments.json else answer.text, flush=True)
     except BrokenPipeError:  # the reader, such as head, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -98,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add(commands: Any, name: str, run: Callable[..., Answer], about: str, example: str) -> argparse.ArgumentParser:
+def _add(commands: Any, name: str, run: Callable[..., CommandResult], about: str, example: str) -> argparse.ArgumentParser:
     """A command with its help, its example and ``--json``."""
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=about, description=f"{about[0].upper()}{about[1:]}.", epilog=f"example:\n  {example}",
@@ -113,7 +113,7 @@ def _add_demo(commands: Any) -> None:
     about = "learn the Earth Mover's Distance between images of digits, in about a minute"
     command = _add(commands, "demo", run_demo, about, "semimetric demo --output digits")
     command.add_argument("--output", default="semimetric-demo", metavar="NAME", help="files are NAME.smm, .png and .csv")
-    sizes = Sizes()
+    sizes = DemoSizes()
     for name, about in (
         ("train_images", "images to learn from"),
         ("train_pairs", "pairs of them whose exact distance is computed"),
@@ -125,7 +125,7 @@ def _add_demo(commands: Any) -> None:
     _add_run(command, n_jobs=2)
 
 
-class _Given(argparse.Action):
+class _StoreGiven(argparse.Action):
     """Store a value, and in ``given`` that it was there."""
 
     def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None) -> None:
@@ -148,9 +148,9 @@ def _add_fit(commands: Any) -> None:
     command.add_argument("--output", metavar="MODEL", help="file for the model (with --label: model.smm)")
     command.add_argument("--label", metavar="COLUMN", help="learn from the classes in this column of ITEMS, without pairs")
     missing = "with --label: refuse empty cells, or make them a level of their own (error)"
-    command.add_argument("--missing", choices=("error", "level"), default="error", action=_Given, help=missing)
+    command.add_argument("--missing", choices=("error", "level"), default="error", action=_StoreGiven, help=missing)
     command.add_argument(
-        "--target", default="distance", metavar="COLUMN", action=_Given, help="measured distances (%(default)s)"
+        "--target", default="distance", metavar="COLUMN", action=_StoreGiven, help="measured distances (%(default)s)"
     )
     _add_names(command)
     share = "share of the items that check the model, before it learns from all; 0 for no check (%(default)s)"
@@ -183,7 +183,7 @@ def _check_fit(command: argparse.ArgumentParser, arguments: argparse.Namespace) 
 
 
 def _add_model(group: Any) -> None:
-    add = partial(group.add_argument, action=_Given)
+    add = partial(group.add_argument, action=_StoreGiven)
     add("--tables", choices=("full", "warped"), default="full", help="warped: a metric, with fewer weights")
     add("--n-knots", type=_auto(int), default="auto", metavar="N", help="knots a feature, or auto (auto)")
     groups = "singles, pairs, auto, or groups of columns joined by commas: --groups lat,lon depth (singles)"
@@ -286,9 +286,11 @@ def _add_id(command: argparse.ArgumentParser) -> None:
 
 def _add_names(command: argparse.ArgumentParser) -> None:
     _add_id(command)
-    command.add_argument("--left", default="left", metavar="COLUMN", action=_Given, help="first item of a pair (%(default)s)")
     command.add_argument(
-        "--right", default="right", metavar="COLUMN", action=_Given, help="second item of a pair (%(default)s)"
+        "--left", default="left", metavar="COLUMN", action=_StoreGiven, help="first item of a pair (%(default)s)"
+    )
+    command.add_argument(
+        "--right", default="right", metavar="COLUMN", action=_StoreGiven, help="second item of a pair (%(default)s)"
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import distributed
 from .._foundation.errors import InputError, StorageError, warn
 from .._foundation.optional_imports import optional
-from ..data.parts.engine import Here
+from ..data.parts.engine import SerialEngine
 from ..data.parts.readers import item_rows
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
@@ -23,13 +23,13 @@ from ..out_of_core.dask_engine import Cluster, cluster_of
 from ..persistence import load
 from .index_columns import columns_of, read_columns, write_columns
 from .numeric_tables import check_table_name, read_items, write_table
-from .pair_commands import Answer, at_terminal, check_folder, check_numbers, load_model
+from .pair_commands import CommandResult, at_terminal, check_folder, check_numbers, load_model
 from .where_conditions import read_conditions, rows_where
 
 __all__ = ["run_index", "run_query"]
 
 
-def run_index(arguments: Namespace) -> Answer:
+def run_index(arguments: Namespace) -> CommandResult:
     """Index a table of items, and keep its columns beside the index."""
     _check_output(arguments.output)
     d = load_model(arguments.model)
@@ -50,17 +50,17 @@ def run_index(arguments: Namespace) -> Answer:
         "index": arguments.output, "n_items": len(X), "bytes_per_item": size, "seconds": seconds, "columns": list(columns),
     }  # fmt: skip
     text = f"{len(X)} items, {size:.0f} bytes a point on disk, indexed in {seconds:.2f} s\nsaved as {arguments.output}"
-    return Answer(values, text)
+    return CommandResult(values, text)
 
 
-def _index_shards(arguments: Namespace, d: Semimetric, X: NDArray, ids: NDArray | None) -> Answer:
+def _index_shards(arguments: Namespace, d: Semimetric, X: NDArray, ids: NDArray | None) -> CommandResult:
     """A sharded index; columns of the items are not kept, since its items may move."""
     begin = time.perf_counter()
     with cluster_of(arguments) as client:
         n = arguments.shards or arguments.workers or max(len(client.nthreads()), 1)
         parts = parts_of(item_rows(X, -(-len(X) // n)), ids)
         shards = build_shards(
-            Here() if client is None else Cluster(client), arguments.output, d, parts, n_jobs=arguments.n_jobs
+            SerialEngine() if client is None else Cluster(client), arguments.output, d, parts, n_jobs=arguments.n_jobs
         )
     seconds = time.perf_counter() - begin
     size = sum(path.stat().st_size for path in Path(arguments.output).rglob("*") if path.is_file()) / len(X)
@@ -68,10 +68,10 @@ def _index_shards(arguments: Namespace, d: Semimetric, X: NDArray, ids: NDArray 
         "index": arguments.output, "n_items": len(X), "n_shards": len(shards), "bytes_per_item": size, "seconds": seconds,
     }  # fmt: skip
     text = f"{len(X)} items in {len(shards)} shards, {size:.0f} bytes a point on disk, indexed in {seconds:.2f} s"
-    return Answer(values, f"{text}\nsaved as {arguments.output}")
+    return CommandResult(values, f"{text}\nsaved as {arguments.output}")
 
 
-def run_query(arguments: Namespace) -> Answer:
+def run_query(arguments: Namespace) -> CommandResult:
     """The nearest items of every row of a table: one row a query and neighbour."""
     if arguments.output:
         check_folder(arguments.output)
@@ -103,10 +103,10 @@ def run_query(arguments: Namespace) -> Answer:
     }  # fmt: skip
     frame = optional("pandas").DataFrame(values)
     if not arguments.output:
-        return Answer(values, frame.to_csv(index=False).rstrip("\n"))
+        return CommandResult(values, frame.to_csv(index=False).rstrip("\n"))
     write_table(frame, arguments.output)
     text = f"{len(frame)} neighbours of {len(X)} queries saved as {arguments.output}"
-    return Answer({"output": arguments.output, "n": len(frame)}, text)
+    return CommandResult({"output": arguments.output, "n": len(frame)}, text)
 
 
 def _asked(index: Any, arguments: Namespace, X: Any, where: NDArray | None) -> tuple[NDArray, NDArray]:

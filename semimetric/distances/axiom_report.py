@@ -1,4 +1,4 @@
-"""What a model guarantees and how that is known; and points that show what it does not (THEORY, section 2)."""
+"""What a model guarantees and how that is known; and points that show what it does not (docs/mathematics.md, section 2)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,14 +11,14 @@ from .._foundation.validation import check_count
 from ..embeddings.pairs.triangle_inequality import TOLERANCE, Detour, Triangles
 from .axioms import Axioms
 
-__all__ = ["Report", "certify"]
+__all__ = ["AxiomReport", "certify"]
 
 _SHOWN = 1e-9  # of the distance: a violation at points that is no rounding
 _SHRINK, _ROUNDS = 0.8, 40
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class AxiomReport:
     """Which axioms hold, how each was proved, and what speaks against the triangle inequality; printed, a line an axiom.
 
     Attributes
@@ -51,7 +51,7 @@ class Report:
         return "\n".join(lines)
 
 
-def certify(d: Any, *, n_starts: int = 64, random_state: int | None = 0) -> Report:
+def certify(d: Any, *, n_starts: int = 64, random_state: int | None = 0) -> AxiomReport:
     """What is proved of d, and, where the triangle inequality is not, a search for points that violate it.
 
     The search begins at grid triples that violate a group's table, the other features equal or anywhere, and at random points,
@@ -71,7 +71,7 @@ def certify(d: Any, *, n_starts: int = 64, random_state: int | None = 0) -> Repo
     if not d.axioms.triangle:
         triple, excess = _search(d, worst, n_starts, np.random.default_rng(random_state))
     verdict = "proved" if d.axioms.triangle else "violated" if excess > 0 else "not proved"
-    return Report(d.axioms, _proofs(d, found, verdict, excess), verdict, found, triple, excess)
+    return AxiomReport(d.axioms, _proofs(d, found, verdict, excess), verdict, found, triple, excess)
 
 
 def _worst(d: Any) -> list[Detour]:

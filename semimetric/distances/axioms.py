@@ -74,7 +74,7 @@ class Axioms:
 
 
 def _on_the_grid(embedding: PairMap, weights: Floats) -> bool:
-    """Whether every table obeys the triangle inequality on its grid points (THEORY, section 2)."""
+    """Whether every table obeys the triangle inequality on its grid points (docs/mathematics.md, section 2)."""
     try:
         triangles = Triangles.of(embedding)
     except NotSupportedError:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._foundation.errors import InputError, StorageError
 from .._foundation.threads import blocks
-from .._foundation.types import Floats, Value, freeze
+from .._foundation.types import Floats, FrozenValue, freeze
 from ..data.schema import Schema
 from .callables import DistanceFunction
 
@@ -19,7 +19,7 @@ _CALLS = 1 << 16  # pairs a call
 
 
 @dataclass(frozen=True, eq=False)
-class BaseDistance(Value):
+class BaseDistance(FrozenValue):
     """A known distance D that joins the sum as ``weight D^power``, weight >= 0.
 
     Parameters

@@ -5,7 +5,7 @@
 S runs over groups of features (raw ones and directions), D_b are base distances, e(x) = x - clip(x) is what lies outside
 the range of the grid, raw features and directions alike, and h is the link: the identity, or the square root; the sum is
 then the squared distance, and base distances enter it squared. The last sum is a continuous pseudometric, so it keeps every
-axiom (THEORY, section 2).
+axiom (docs/mathematics.md, section 2).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .._foundation.errors import InputError, NotSupportedError, StorageError
 from .._foundation.storage import State, write_state
 from .._foundation.threads import map_blocks
-from .._foundation.types import ArrayLike, Floats, Integers, Value, distinct, freeze
+from .._foundation.types import ArrayLike, Floats, FrozenValue, Integers, distinct, freeze
 from .._foundation.validation import check_same_length
 from ..data.grid import schema_of
 from ..data.schema import Schema
@@ -30,7 +30,7 @@ from ..embeddings.directions.linear_directions import Directions
 from ..embeddings.pairs.base import Items, PairMap, Table, mirror
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding, l1_pairwise
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding
-from .axiom_report import Report, certify
+from .axiom_report import AxiomReport, certify
 from .axioms import Axioms
 from .base_distances import BaseDistance
 from .feature_tables import compiled_metric
@@ -50,7 +50,7 @@ class _Points(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Semimetric(Value):
+class Semimetric(FrozenValue):
     """A distance: embedding, weights and what goes with them. Made by a learner or by `semimetric.load`.
 
     Its arrays are read-only copies, so what `axioms` says stays true.
@@ -129,7 +129,7 @@ class Semimetric(Value):
         """What is guaranteed, from the columns and the signs of the weights."""
         return Axioms.of(self.embedding, self.weights, self.epsilon, self.n_features, self.base_distances)
 
-    def certify(self, *, random_state: int | None = 0) -> Report:
+    def certify(self, *, random_state: int | None = 0) -> AxiomReport:
         """How each axiom is proved; where the triangle inequality is not, points that violate it, if a search finds any."""
         return certify(self, random_state=random_state)
 

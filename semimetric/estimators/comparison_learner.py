@@ -17,8 +17,8 @@ from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
 from ..learning.comparisons.fit import fit_margins, prepared
 from ..learning.comparisons.selection import MarginChoices, decide_margins
-from ..learning.comparisons.tuple_data import Compared, Evidence
-from ..learning.groups.folds import ComparedTuples
+from ..learning.comparisons.tuple_data import InMemoryComparisons, OrderedTuples
+from ..learning.groups.folds import ComparisonFolds
 from ..learning.groups.selection import GroupChoices, choose_groups, without_joint
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
@@ -99,7 +99,7 @@ class TupleLearner(LearnedDistance):
         names = self._names(self.preprocessor if self.preprocessor is not None else tuples, checked.items.shape[1])
         return checked, schema or names
 
-    def _learn(self, recipe: Recipe, evidence: Evidence, names: Names) -> None:
+    def _learn(self, recipe: Recipe, evidence: InMemoryComparisons, names: Names) -> None:
         """Decide, fit and record."""
         check_varied(evidence.tuples.used)
         with one_blas_thread():
@@ -109,7 +109,7 @@ class TupleLearner(LearnedDistance):
                 directions=isinstance(self.directions, str) and self.directions == "auto",
             )  # fmt: skip
             self.recipe_, self.group_choices_ = choose_groups(
-                recipe.groups, singles, ComparedTuples(evidence, names), knots=knots
+                recipe.groups, singles, ComparisonFolds(evidence, names), knots=knots
             )  # fmt: skip
             semimetric, solution, extra = fit_margins(prepared(self.recipe_, evidence, names), evidence, names)
         self.n_features_in_ = evidence.tuples.items.shape[1]
@@ -138,7 +138,7 @@ class ComparisonLearner(TupleLearner):
         checked, names = self._read(tuples, self._kind)
         weight = check_weights(sample_weight, len(checked))
         used = weight > 0
-        self._learn(recipe, Compared(checked.take(used), weight[used]), names)
+        self._learn(recipe, OrderedTuples(checked.take(used), weight[used]), names)
 
     def decision_function(self, tuples: ArrayLike) -> Floats:
         """d(far pair) - d(near pair), shape (n_tuples,): > 0 where the order is as the tuple says."""

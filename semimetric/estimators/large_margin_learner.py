@@ -19,10 +19,10 @@ from ..data.feature_groups import Groups
 from ..distances.explanations import importances
 from ..distances.semimetric import Semimetric
 from ..embeddings.directions.from_labels import LABELLED
-from ..learning.groups.folds import Labels
+from ..learning.groups.folds import LabelFolds
 from ..learning.groups.selection import GroupChoices, choose_groups, without_joint
-from ..learning.large_margin.fit import Pass, learn, structure_of
-from ..learning.large_margin.labelled_data import Classes, LargeMargin
+from ..learning.large_margin.fit import LargeMarginPass, learn, structure_of
+from ..learning.large_margin.labelled_data import LabeledDataset, LargeMargin
 from ..learning.large_margin.selection import LargeMarginChoices, decide_large_margin
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
@@ -94,7 +94,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
     semimetric_ : Semimetric
         In units of the margin.
     classes_ : ndarray
-    passes_ : tuple of Pass
+    passes_ : tuple of LargeMarginPass
         Triplets, how many lack their margin, and the objective before and after each pass.
     solution_ : Solution
         Of the last pass.
@@ -199,7 +199,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         with one_blas_thread():
             singles, self.choices_ = decide_large_margin(without_joint(recipe), rule, classes, schema, auto)
             self.recipe_, self.group_choices_ = choose_groups(
-                recipe.groups, singles, Labels(classes, rule, schema), knots="n_knots" in auto
+                recipe.groups, singles, LabelFolds(classes, rule, schema), knots="n_knots" in auto
             )  # fmt: skip
             structure = structure_of(self.recipe_, classes, schema)
             learned = learn(self.recipe_, rule, structure, classes)
@@ -207,14 +207,14 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         return self
 
     def _take(
-        self, recipe: Recipe, semimetric: Semimetric, passes: tuple[Pass, ...], importances: Floats, items: Floats
+        self, recipe: Recipe, semimetric: Semimetric, passes: tuple[LargeMarginPass, ...], importances: Floats, items: Floats
     ) -> None:
         """Keep what was learned from parts, nothing being left to choose; ``items`` are some of the items."""
         self.recipe_, self.choices_, self.group_choices_ = recipe, LargeMarginChoices(), GroupChoices()
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         self._keep(semimetric, passes, importances, items)
 
-    def _keep(self, semimetric: Semimetric, passes: tuple[Pass, ...], importances: Floats, items: Floats) -> None:
+    def _keep(self, semimetric: Semimetric, passes: tuple[LargeMarginPass, ...], importances: Floats, items: Floats) -> None:
         self.n_features_in_, self.passes_ = items.shape[1], passes
         self._first, self.feature_importances_ = items[:1], importances
         self._record(semimetric, passes[-1].solution)
@@ -257,11 +257,11 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
             check_choice("directions", self.directions, ("auto", *LABELLED, "pca", None))
         return Recipe(**given, loss=resolve_loss(self.loss, margins=True)).checked(), frozenset(auto)
 
-    def _labelled(self, items: Floats, y: ArrayLike, sample_weight: ArrayLike | None) -> Classes:
+    def _labelled(self, items: Floats, y: ArrayLike, sample_weight: ArrayLike | None) -> LabeledDataset:
         if y is None:
             raise InputError("requires y to be passed, but the target y is None; give a class for every item")
         used, codes, weight = self._coded(y, len(items), sample_weight)
-        return Classes(np.ascontiguousarray(items[used]), codes, weight[used])
+        return LabeledDataset(np.ascontiguousarray(items[used]), codes, weight[used])
 
     def _coded(self, y: ArrayLike, n_items: int, sample_weight: ArrayLike | None) -> tuple[NDArray[np.bool_], Integers, Floats]:
         """Which of the items count, the classes of these as numbers, and the weights of all; `classes_` is set."""

@@ -1,4 +1,4 @@
-"""Learning a distance from pairs that are judged similar or not (THEORY, section 3)."""
+"""Learning a distance from pairs that are judged similar or not (docs/mathematics.md, section 3)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.types import ArrayLike, Floats, Pairs
 from .._foundation.validation import check_alpha, check_choice, check_judgements, check_weights
-from ..learning.comparisons.tuple_data import Judged
+from ..learning.comparisons.tuple_data import JudgedPairs
 from .comparison_learner import TupleLearner
 
 __all__ = ["PairLearner"]
@@ -118,7 +118,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
         used = weight > 0
         labels = check_judgements(y, len(checked), both=False)[used]
         check_judgements(labels, len(labels))
-        self._learn(recipe, Judged(checked.take(used), weight[used], labels), names)
+        self._learn(recipe, JudgedPairs(checked.take(used), weight[used], labels), names)
         return self
 
     def _keep(self, extra: Floats) -> None:

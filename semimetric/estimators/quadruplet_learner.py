@@ -1,4 +1,4 @@
-"""Learning a distance from quadruplets (THEORY, section 3)."""
+"""Learning a distance from quadruplets (docs/mathematics.md, section 3)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from .._foundation.validation import check_distances, check_weights
 from ..data.feature_groups import Groups
 from ..data.schema import Names, Schema
 from ..distances.semimetric import Semimetric
-from ..learning.groups.folds import Measured
+from ..learning.groups.folds import DistanceFolds
 from ..learning.groups.selection import GroupChoices, choose_groups, without_joint
 from ..learning.recipe import Recipe
 from ..learning.regression.second_moments import Stream, check_streams
@@ -219,7 +219,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         singles, self.choices_ = decide(
             without_joint(recipe), auto_knots=knots, auto_alpha=alpha, pairs=pairs, y=y, weight=weight, names=names
         )  # fmt: skip
-        source = Measured(pairs, y, weight, names)
+        source = DistanceFolds(pairs, y, weight, names)
         self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, source, knots=knots)
         structure = build(self.recipe_, pairs.used, names)
         learned = fit(self.recipe_, structure, make_task(self.recipe_, structure, pairs, y, weight))

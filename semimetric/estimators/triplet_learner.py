@@ -1,4 +1,4 @@
-"""Learning a distance from triplets (THEORY, section 3)."""
+"""Learning a distance from triplets (docs/mathematics.md, section 3)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from .._foundation.types import Floats
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.triangle_inequality import Triangles
-from ..programs.constraints import Layout
+from ..programs.constraints import TableLayout
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
 from .recipe import Recipe
@@ -42,7 +42,7 @@ def constrained(
         return program
     embedding, n = structure.embedding, len(program.lower)
     power = 2 if recipe.link == "sqrt" else 1
-    layout = Layout(embedding, structure.names, structure.directions, unseen, unit, power)
+    layout = TableLayout(embedding, structure.names, structure.directions, unseen, unit, power)
     triangles = Triangles.of(embedding) if recipe.asks_triangle else None
     triangles = None if triangles is None or not triangles.tables else triangles
     shapes = [(type(shape).__name__, _widened(shape.rows(layout), n)) for shape in recipe.constraints]

@@ -1,4 +1,4 @@
-"""A metric from a learned distance that is none: the largest below it, or the nearest (THEORY, section 2)."""
+"""A metric from a learned distance that is none: the largest below it, or the nearest (docs/mathematics.md, section 2)."""
 
 from dataclasses import replace
 

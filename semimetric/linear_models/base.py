@@ -19,7 +19,7 @@ from ..embeddings.vectors.piecewise import PL1Embedding
 from .training.dual_descent import DualDescent
 from .training.embedded_rows import EmbeddedRows, take
 from .training.pegasos import Pegasos
-from .training.train import PASSES, State, learn, learn_more
+from .training.train import PASSES, TrainedState, learn, learn_more
 from .training.weights import coefficients, empty_machine, intercepts, scores
 
 __all__ = ["EmbeddedLinear", "weighted"]
@@ -76,9 +76,11 @@ class EmbeddedLinear(BaseEstimator):
 
     def _learn(self, X: ArrayLike, problem: Problem, n_classes: int) -> None:
         """Run the solver, from what is known with ``warm_start``."""
-        before: State | None = getattr(self, "_state", None) if self.warm_start else None
+        before: TrainedState | None = getattr(self, "_state", None) if self.warm_start else None
         machine = empty_machine(self.embedding_, n_classes, self.intercept_scaling if self.fit_intercept else 0.0)
-        self._state = State(machine) if before is None else before.carried(machine, problem, stochastic=self.solver != "dual")
+        self._state = (
+            TrainedState(machine) if before is None else before.carried(machine, problem, stochastic=self.solver != "dual")
+        )
         random, passes = check_random_state(self.random_state), self.max_iter or PASSES[self.solver]
         dual, pegasos = DualDescent(self.tol, passes, random, self.verbose), Pegasos(passes, random, self.verbose)
         rows = self._rows(X)
@@ -89,7 +91,7 @@ class EmbeddedLinear(BaseEstimator):
     def _learn_more(self, X: ArrayLike, problem: Problem, n_classes: int) -> None:
         if not hasattr(self, "_state"):
             scaling = self.intercept_scaling if self.fit_intercept else 0.0
-            self._state = State(empty_machine(self.embedding_, n_classes, scaling))
+            self._state = TrainedState(empty_machine(self.embedding_, n_classes, scaling))
         rows = self._rows(X)
         order = check_random_state(self.random_state).permutation(len(rows))
         learn_more(rows, problem, self._state, order)

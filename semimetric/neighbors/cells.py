@@ -1,4 +1,6 @@
-"""Filter cells: every item becomes a few 4-bit codes, every query a table of bounds (a VA-file; THEORY, section 4).
+"""Filter cells: every item becomes a few 4-bit codes, every query a table of bounds (a VA-file).
+
+The theory is in docs/mathematics.md, section 4.
 
 A *part* is a one-feature scale or a joint group, cut into at most 16 cells. A *column* of codes holds one part, or several
 whose cells multiply to at most 16 where there are more parts than columns. Cells belong to the items and the grid, not to
@@ -15,9 +17,9 @@ from numpy.typing import NDArray
 from .._foundation.types import Floats, Integers
 from .._kernels.search import Profiles, cell_means, cell_minima, encode
 from .joint_cells import Boxes, barycentric
-from .query_tables import Oriented, Points
+from .query_tables import ItemArrays, QueryView
 
-__all__ = ["CODES", "MOST_COLUMNS", "Cells", "Filter", "Layout", "Warp", "packed_codes"]
+__all__ = ["CODES", "MOST_COLUMNS", "Cells", "Filter", "CellLayout", "Warp", "packed_codes"]
 
 CODES = 16
 MOST_COLUMNS = 256  # 8-bit entries then add up within 16 bits
@@ -28,7 +30,7 @@ _TYPICAL = np.array([1 / 6, 1 / 2, 5 / 6])
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class CellLayout:
     """Where cells end, and which part lies in which column.
 
     Attributes
@@ -63,7 +65,7 @@ class Layout:
         return np.arange(CODES) // self.step[:, None] % self.count[:, None]
 
     @classmethod
-    def fit(cls, oriented: Oriented, X: NDArray, random_state: int | None) -> "Layout":
+    def fit(cls, oriented: QueryView, X: NDArray, random_state: int | None) -> "CellLayout":
         """Cells that follow the items X and the steepness of the tables."""
         rng = np.random.default_rng(random_state)
         rows = np.arange(len(X)) if len(X) <= _SAMPLE else np.sort(rng.choice(len(X), _SAMPLE, replace=False))
@@ -104,7 +106,7 @@ class Warp(NamedTuple):
         return float(self.sample.std())
 
     @classmethod
-    def of(cls, oriented: Oriented, positions: Floats, e: int, rng: np.random.Generator) -> "Warp":
+    def of(cls, oriented: QueryView, positions: Floats, e: int, rng: np.random.Generator) -> "Warp":
         """Mean steepness of the table over queries like the sample, and the slope outside the range."""
         scales = oriented.scales
         size, start = int(scales.size[e]), int(scales.start[e])
@@ -135,7 +137,7 @@ class Cells:
 
     Attributes
     ----------
-    layout : Layout
+    layout : CellLayout
     low, high : ndarray of shape (n_scales, 16)
         The range of positions in each cell; low > high where a cell is empty.
     typical : ndarray of shape (n_scales, 16, 3)
@@ -144,14 +146,14 @@ class Cells:
         Of each joint group, the mean barycentric coordinates of the items in each box.
     """
 
-    layout: Layout
+    layout: CellLayout
     low: Floats
     high: Floats
     typical: Floats
     shares: list[Floats]
 
     @classmethod
-    def of(cls, layout: Layout, oriented: Oriented, items: Points) -> tuple["Cells", NDArray[np.uint8]]:
+    def of(cls, layout: CellLayout, oriented: QueryView, items: ItemArrays) -> tuple["Cells", NDArray[np.uint8]]:
         """Cells of ``items``, and their codes, packed two a byte."""
         empty = np.full((len(layout.edges), CODES), np.inf)
         low, high, parts = empty, -empty, np.zeros((len(items), len(layout.column)), np.uint8)
@@ -167,7 +169,7 @@ class Cells:
         return cells, _packed_parts(layout, parts)
 
 
-def _typical(parts: NDArray[np.uint8], items: Points, low: Floats, high: Floats) -> Floats:
+def _typical(parts: NDArray[np.uint8], items: ItemArrays, low: Floats, high: Floats) -> Floats:
     """Three quantiles of a sample of the items in each cell; a cell that the sample misses takes its range."""
     rows = np.linspace(0, len(items) - 1, min(len(items), _SAMPLE)).astype(np.int64)
     out = np.zeros((*low.shape, len(_TYPICAL)))
@@ -180,7 +182,7 @@ def _typical(parts: NDArray[np.uint8], items: Points, low: Floats, high: Floats)
     return out
 
 
-def packed_codes(layout: Layout, positions: Floats) -> NDArray[np.uint8]:
+def packed_codes(layout: CellLayout, positions: Floats) -> NDArray[np.uint8]:
     """Codes of vectors that are no items, given by their positions; joint groups are in their first box."""
     empty = np.full((len(layout.edges), CODES), np.inf)
     parts = np.zeros((len(positions), len(layout.column)), np.uint8)
@@ -188,7 +190,7 @@ def packed_codes(layout: Layout, positions: Floats) -> NDArray[np.uint8]:
     return _packed_parts(layout, parts)
 
 
-def _packed_parts(layout: Layout, parts: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _packed_parts(layout: CellLayout, parts: NDArray[np.uint8]) -> NDArray[np.uint8]:
     columns = np.zeros((len(parts), layout.n_columns + layout.n_columns % 2), np.uint8)
     for part, column, step in zip(parts.T, layout.column, layout.step, strict=True):
         columns[:, column] += (part * step).astype(np.uint8)
@@ -200,7 +202,7 @@ class Filter:
     """Cells under a distance: tables of bounds and of typical values for queries; infinite where a cell is empty."""
 
     cells: Cells
-    oriented: Oriented
+    oriented: QueryView
 
     @cached_property
     def _joint_tables(self) -> list[tuple[Floats, Floats]]:
@@ -221,14 +223,14 @@ class Filter:
         least = [w[embedding.group_of_column == g].min(initial=0.0) for g, v in enumerate(embedding.vertices) if not v.held]
         return float(sum(least))
 
-    def minima(self, block: Profiles, queries: Points) -> Floats:
+    def minima(self, block: Profiles, queries: ItemArrays) -> Floats:
         """Lower bounds of what every code adds to the sum, shape (B, n_columns, 16)."""
         layout = self.cells.layout
         least = np.empty((len(queries), len(layout.edges), CODES))
         cell_minima(self.oriented.scales, block, layout.entries, self.cells.low, self.cells.high, least)
         return self._columns(least, queries, 0)
 
-    def means(self, block: Profiles, queries: Points) -> Floats:
+    def means(self, block: Profiles, queries: ItemArrays) -> Floats:
         """Typical values of what every code adds to the sum, shape (B, n_columns, 16)."""
         layout = self.cells.layout
         mean = np.empty((len(queries), len(layout.edges), CODES))
@@ -236,7 +238,7 @@ class Filter:
         mean[:, self.cells.low > self.cells.high] = np.inf
         return self._columns(mean, queries, 1)
 
-    def _columns(self, scales: Floats, queries: Points, which: int) -> Floats:
+    def _columns(self, scales: Floats, queries: ItemArrays, which: int) -> Floats:
         """Parts added up into the columns that hold them."""
         layout = self.cells.layout
         if not layout.boxes and len(scales[0]) == layout.n_columns:

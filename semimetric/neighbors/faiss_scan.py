@@ -1,4 +1,4 @@
-"""A scan over 4-bit codes: FAISS sums a query's table over every item in SIMD (THEORY, section 4).
+"""A scan over 4-bit codes: FAISS sums a query's table over every item in SIMD (docs/mathematics.md, section 4).
 
 FAISS rounds tables to 8 bits by itself, with a scale and an error of its own. Here it is handed whole numbers from 0 to 255
 that already round *down*, whose largest is exactly 255: there is nothing left to round, the sums that come back are exact
@@ -6,8 +6,8 @@ integers, and
 
     integer sum / step + base <= bound of the item
 
-needs no error term. What remains of the conditions of THEORY: at most 256 columns; a table that is constant has no scale and
-is not scanned; items that are worst in every column are not returned, so fewer answers than asked prove nothing.
+needs no error term. What remains of the conditions of docs/mathematics.md: at most 256 columns; a table that is constant has
+no scale and is not scanned; items that are worst in every column are not returned, so fewer answers than asked prove nothing.
 """
 
 from collections.abc import Iterator
@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from .._foundation.types import Floats, Integers
 from .cells import CODES
 
-__all__ = ["Named", "Scan", "Whole", "kmeans", "whole_numbers"]
+__all__ = ["ScanCandidates", "Scan", "IntegerTables", "kmeans", "whole_numbers"]
 
 _TOP = 255.0
 _ROUNDING = 1e-6  # of a step: what float64 may have lost in the table
 
 
-class Whole(NamedTuple):
+class IntegerTables(NamedTuple):
     """Tables as whole numbers: (B, M, 16) float32, and what an integer sum means: sum / step + base."""
 
     tables: NDArray[np.float32]
@@ -40,16 +40,16 @@ class Whole(NamedTuple):
         """Queries whose tables are constant: every item has the same bound."""
         return np.isinf(self.step)
 
-    def of(self, queries: NDArray) -> "Whole":
+    def of(self, queries: NDArray) -> "IntegerTables":
         """Some of the queries."""
-        return Whole(self.tables[queries], self.step[queries], self.base[queries])
+        return IntegerTables(self.tables[queries], self.step[queries], self.base[queries])
 
     def bounds(self, sums: NDArray) -> Floats:
         """Bounds of integer sums (B, R)."""
         return sums / self.step[:, None] + self.base[:, None]
 
 
-class Named(NamedTuple):
+class ScanCandidates(NamedTuple):
     """Items that a scan names: sums and rows (B, R), increasing, -1 fills up; the least sum of all others (B,), or NaN."""
 
     sums: NDArray[np.float32]
@@ -57,7 +57,7 @@ class Named(NamedTuple):
     next_sum: Floats
 
 
-def whole_numbers(tables: Floats) -> Whole:
+def whole_numbers(tables: Floats) -> IntegerTables:
     """Round tables (B, M, 16) down to 0..255, the largest of each query exactly 255; empty cells (inf) become 255."""
     least = tables.min(axis=2, keepdims=True)
     rise = tables - least
@@ -66,7 +66,7 @@ def whole_numbers(tables: Floats) -> Whole:
         step = (_TOP + 2 * _ROUNDING) / span
         whole = np.floor(rise * step[:, None, None] - _ROUNDING)
     np.clip(np.nan_to_num(whole, nan=0.0, posinf=_TOP), 0.0, _TOP, out=whole)
-    return Whole(whole.astype(np.float32), step, least.sum(axis=(1, 2)))
+    return IntegerTables(whole.astype(np.float32), step, least.sum(axis=(1, 2)))
 
 
 class Scan:
@@ -101,13 +101,13 @@ class Scan:
         self._index = faiss.IndexIVFPQFastScan(plain)
 
     def nearest(
-        self, whole: Whole, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
+        self, whole: IntegerTables, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.float32], Integers]:
         """The ``count`` smallest sums of every query, increasing, and their rows; rows of -1 fill up.
 
         Parameters
         ----------
-        whole : Whole
+        whole : IntegerTables
         count : int
         lists : ndarray of shape (B, p) or None
             The lists to visit, -1 for none; all by default.
@@ -125,7 +125,7 @@ class Scan:
         return -found, rows
 
     def within(
-        self, whole: Whole, q: int, limit: float, keep: NDArray[np.bool_] | None = None
+        self, whole: IntegerTables, q: int, limit: float, keep: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.float32], Integers] | None:
         """Sums and rows of all items whose sum is <= ``limit`` for query ``q``, in any order; None if that may be all."""
         one = whole.of(np.array([q]))
@@ -140,7 +140,7 @@ class Scan:
             )
         return -found, rows
 
-    def _queries(self, whole: Whole) -> NDArray[np.float32]:
+    def _queries(self, whole: IntegerTables) -> NDArray[np.float32]:
         return np.ascontiguousarray(-whole.tables.reshape(len(whole.tables), -1))
 
     def _visited(self, n_queries: int, lists: Integers | None) -> Integers:

@@ -1,4 +1,7 @@
-"""`NeighborIndex`: nearest neighbours under a learned distance, with proof (THEORY, section 4; paper 2, section 3)."""
+"""`NeighborIndex`: nearest neighbours under a learned distance, with proof.
+
+The theory is in docs/mathematics.md, section 4 and in paper 2, section 3.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -13,11 +16,11 @@ from .._foundation.errors import InputError
 from .._foundation.types import ArrayLike
 from .._foundation.validation import check_choice, check_count, check_shape
 from ..distances.semimetric import Semimetric
-from .cells import Layout
+from .cells import CellLayout
 from .ids import check_ids, masks_of, next_ids
-from .query_tables import Oriented
+from .query_tables import QueryView
 from .results import Collection, Neighbors, Recall, as_graph, nothing, without_own
-from .segment import Search, Segment
+from .segment import SearchRequest, Segment
 from .storage import StoredIndex
 from .updates import with_items, without_items
 
@@ -128,8 +131,8 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         _check_distance(self.semimetric)
         items = self._items(X, reset=True)
         given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
-        self._oriented = Oriented(self.semimetric, self.side)
-        self.layout_ = Layout.fit(self._oriented, items, self.random_state)
+        self._oriented = QueryView(self.semimetric, self.side)
+        self.layout_ = CellLayout.fit(self._oriented, items, self.random_state)
         self.segments_ = [Segment.build(self._oriented, self.layout_, given, items, **self._how)]
         return self
 
@@ -183,7 +186,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         check_is_fitted(self)
         _check_distance(semimetric)
         other = type(self)(**(self.get_params(deep=False) | {"semimetric": semimetric}))
-        oriented = Oriented(semimetric, self.side)
+        oriented = QueryView(semimetric, self.side)
         if not oriented.same_cells(self._oriented):
             raise InputError("the distance has another grid, other groups or directions; fit a new NeighborIndex with it")
         other._oriented, other.layout_, other.n_features_in_ = oriented, self.layout_, self.n_features_in_
@@ -323,7 +326,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         wanted = min((candidates if self.rerank is not None else k) + itself, items.n_eligible)
         if not wanted:
             return nothing(len(queries), self.segments_[0].ids.dtype)
-        search = Search(wanted, algorithm, candidates + itself, check_count("n_probe", self.n_probe))
+        search = SearchRequest(wanted, algorithm, candidates + itself, check_count("n_probe", self.n_probe))
         found = items.nearest(queries, search, n_jobs=self.n_jobs, verbose=self.verbose)
         if own is not None:
             found = without_own(found, own)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.types import Integers
-from .cells import Layout, Warp, packed_codes
+from .cells import CellLayout, Warp, packed_codes
 from .faiss_scan import kmeans
-from .query_tables import Oriented, Points
+from .query_tables import ItemArrays, QueryView
 
 __all__ = ["Lists", "list_count"]
 
@@ -21,7 +21,7 @@ _FROM = 200_000  # items from which lists pay
 _POINTS = 48  # of the sample, for a centroid
 
 
-def list_count(n: int, oriented: Oriented) -> int:
+def list_count(n: int, oriented: QueryView) -> int:
     """About sqrt(n) lists; 1 where they do not pay, or where no part stands on a single feature."""
     return 1 if n < _FROM or not oriented.n_tables else round(n**0.5)
 
@@ -34,7 +34,7 @@ class Lists(NamedTuple):
 
     @classmethod
     def fit(
-        cls, oriented: Oriented, layout: Layout, items: Points, n_lists: int, *, n_jobs: int | None, seed: int | None
+        cls, oriented: QueryView, layout: CellLayout, items: ItemArrays, n_lists: int, *, n_jobs: int | None, seed: int | None
     ) -> "Lists":
         """Divide ``items`` into about ``n_lists`` lists."""
         rng = np.random.default_rng(seed)

@@ -1,7 +1,7 @@
 """A distance as a query sees it: one-feature tables that are tabulated once a query, and the rest.
 
 d(q, y) before the link = sum_f t_f(q_f, y_f) + epsilon_f |e_f(q) - e_f(y)|     (one-feature parts: `Profiles`)
-+ sum over joint groups + sum over base distances      (the rest: `Oriented.rest`)
++ sum over joint groups + sum over base distances      (the rest: `QueryView.rest`)
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from ..embeddings.pairs.base import Items
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.vertices import Vertices
 
-__all__ = ["SIDES", "Oriented", "Points"]
+__all__ = ["SIDES", "QueryView", "ItemArrays"]
 
 SIDES = ("query-first", "query-last")
 _ROWS = 1 << 14
 
 
-class Points(NamedTuple):
+class ItemArrays(NamedTuple):
     """Items ready for search: raw vectors, positions (n, E) on the features of the scales, and joint features located."""
 
     raw: NDArray
@@ -39,9 +39,9 @@ class Points(NamedTuple):
     def __len__(self) -> int:  # the number of items, not of fields
         return len(self.raw)
 
-    def take(self, rows: NDArray) -> "Points":
+    def take(self, rows: NDArray) -> "ItemArrays":
         """Some of the items."""
-        return Points(self.raw[rows], self.positions[rows], None if self.joint is None else take_items(self.joint, rows))
+        return ItemArrays(self.raw[rows], self.positions[rows], None if self.joint is None else take_items(self.joint, rows))
 
 
 def take_items(items: Items, rows: NDArray) -> Items:
@@ -56,7 +56,7 @@ def join_items(parts: Sequence[Items]) -> Items:
 
 
 @dataclass(frozen=True, eq=False)
-class Oriented:
+class QueryView:
     """``semimetric`` with the query as its first or last argument.
 
     Parameters
@@ -149,7 +149,7 @@ class Oriented:
         """Whether there are one-feature parts only."""
         return self.joint is None and not self.semimetric.base_distances
 
-    def same_cells(self, other: "Oriented") -> bool:
+    def same_cells(self, other: "QueryView") -> bool:
         """Whether grid, groups, held tables and directions are those of ``other``: items then have the same cells."""
         if self._cut != other._cut:
             return False
@@ -162,7 +162,7 @@ class Oriented:
             return same and a.directions is b.directions
         return same and a.directions.same_as(b.directions)
 
-    def points(self, X: NDArray, *, n_jobs: int | None = None) -> Points:
+    def points(self, X: NDArray, *, n_jobs: int | None = None) -> ItemArrays:
         """Items on the grid of the distance."""
         positions = np.empty((len(X), len(self.features)))
 
@@ -171,7 +171,7 @@ class Oriented:
             return joint
 
         parts = map_blocks(place, len(X), size=_ROWS, n_jobs=n_jobs)
-        return Points(X, positions, None if self.joint is None else join_items(parts))  # type: ignore[arg-type]
+        return ItemArrays(X, positions, None if self.joint is None else join_items(parts))  # type: ignore[arg-type]
 
     def _placed(self, raw: Floats) -> tuple[Floats, Items | None]:
         d = self.semimetric
@@ -181,7 +181,7 @@ class Oriented:
             features[:, self.joint_features]
         ) if self.joint else None
 
-    def profiles(self, queries: Points) -> Profiles:
+    def profiles(self, queries: ItemArrays) -> Profiles:
         """A block of queries, tabulated."""
         shape = queries.positions.shape
         n_pieces = int(2 * np.maximum(self.scales.size - 1, 1).sum())
@@ -189,7 +189,7 @@ class Oriented:
         tabulate(self.scales, block)
         return block
 
-    def rest(self, queries: Points, b: int, items: Points, rows: Integers) -> Floats:
+    def rest(self, queries: ItemArrays, b: int, items: ItemArrays, rows: Integers) -> Floats:
         """Joint groups and base distances between query b and the items ``rows``; empty where there are none."""
         total = np.zeros(0 if self.simple else len(rows))
         if not len(rows):

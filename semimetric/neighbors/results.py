@@ -12,8 +12,8 @@ from tqdm import tqdm
 from .._foundation.threads import map_blocks
 from .._foundation.types import Floats, Integers, Pairs
 from ..distances.callables import DistanceFunction
-from .query_tables import Oriented
-from .segment import Search, Segment
+from .query_tables import QueryView
+from .segment import SearchRequest, Segment
 
 __all__ = ["Collection", "Neighbors", "Recall", "as_graph", "merged", "nothing", "without_own"]
 
@@ -54,7 +54,7 @@ class Recall(NamedTuple):
 class Collection(NamedTuple):
     """Segments under one distance, and which of their items may be answered (all where a mask is None)."""
 
-    oriented: Oriented
+    oriented: QueryView
     segments: Sequence[Segment]
     keeps: Sequence[NDArray[np.bool_] | None]
 
@@ -64,12 +64,12 @@ class Collection(NamedTuple):
         pairs = zip(self.segments, self.keeps, strict=True)
         return sum(s.n_alive if keep is None else int((s.alive & keep).sum()) for s, keep in pairs)
 
-    def nearest(self, X: NDArray, search: Search, *, n_jobs: int | None, verbose: bool) -> Neighbors:
+    def nearest(self, X: NDArray, search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
         """The k nearest items of every row of X; k must be at most `n_eligible`."""
         found = self.sums(X, search, n_jobs=n_jobs, verbose=verbose)
         return found._replace(distances=self.oriented.linked(found.distances))
 
-    def sums(self, X: NDArray, search: Search, *, n_jobs: int | None, verbose: bool) -> Neighbors:
+    def sums(self, X: NDArray, search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
         """`nearest` with the sums before the link for distances: what nearest of several collections are merged by."""
         with tqdm(total=len(X), desc="queries", disable=not verbose) as bar:
 
@@ -81,7 +81,7 @@ class Collection(NamedTuple):
             parts = map_blocks(answered, len(X), size=_block(len(X), n_jobs), n_jobs=n_jobs)
         return Neighbors(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
-    def _nearest(self, X: NDArray, search: Search) -> Neighbors:
+    def _nearest(self, X: NDArray, search: SearchRequest) -> Neighbors:
         queries = self.oriented.points(X)
         block = self.oriented.profiles(queries)
         answers = [s.nearest(queries, block, search, keep) for s, keep in zip(self.segments, self.keeps, strict=True)]

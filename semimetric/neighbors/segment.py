@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from .._foundation.types import Floats, Integers
 from .._kernels.search import Profiles, nearest, nearest_of_each, values
-from .cells import Cells, Filter, Layout
-from .faiss_scan import Named, Scan, Whole, whole_numbers
+from .cells import CellLayout, Cells, Filter
+from .faiss_scan import IntegerTables, Scan, ScanCandidates, whole_numbers
 from .inverted_lists import Lists, list_count
-from .query_tables import Oriented, Points
+from .query_tables import ItemArrays, QueryView
 
-__all__ = ["Answer", "Search", "Segment"]
+__all__ = ["SegmentResult", "SearchRequest", "Segment"]
 
 _FEW = 2_048  # items that are looked at one by one
 _SLACK = 1e-10  # of the largest bounds: what adding up in another order may change
@@ -34,7 +34,7 @@ _NOTHING = np.empty(0)
 _NO_RANK = np.empty(0, np.int64)
 
 
-class Search(NamedTuple):
+class SearchRequest(NamedTuple):
     """What is asked: k and the algorithm; how many candidates it refines and how many lists it visits if approximate."""
 
     k: int
@@ -43,7 +43,7 @@ class Search(NamedTuple):
     n_probe: int = 16
 
 
-class Answer(NamedTuple):
+class SegmentResult(NamedTuple):
     """Sums and rows (B, k), inf and -1 where there are fewer; how many items were refined; whether the first scan sufficed."""
 
     sums: Floats
@@ -58,9 +58,9 @@ class Segment:
 
     Parameters
     ----------
-    oriented : Oriented
+    oriented : QueryView
     ids : ndarray of shape (n,), int64 or str
-    points : Points
+    points : ItemArrays
     cells : Cells
     codes : ndarray of shape (n, n_bytes), uint8
     alive : ndarray of shape (n,), bool
@@ -69,9 +69,9 @@ class Segment:
         How the items are divided for the approximate search.
     """
 
-    oriented: Oriented
+    oriented: QueryView
     ids: NDArray
-    points: Points
+    points: ItemArrays
     cells: Cells
     codes: NDArray[np.uint8]
     alive: NDArray[np.bool_]
@@ -80,8 +80,8 @@ class Segment:
     @classmethod
     def build(
         cls,
-        oriented: Oriented,
-        layout: Layout,
+        oriented: QueryView,
+        layout: CellLayout,
         ids: NDArray,
         X: NDArray,
         *,
@@ -104,7 +104,7 @@ class Segment:
         """The same items with others removed; the scan is shared."""
         return self._shared(replace(self, alive=alive))
 
-    def under(self, oriented: Oriented) -> "Segment":
+    def under(self, oriented: QueryView) -> "Segment":
         """The same items and codes under another distance of the same cells."""
         points = self.points if np.array_equal(oriented.features, self.oriented.features) else oriented.points(self.points.raw)
         return self._shared(replace(self, oriented=oriented, points=points))
@@ -150,7 +150,7 @@ class Segment:
         rows = np.linspace(0, len(self) - 1, min(_SAMPLE, len(self))).astype(np.int64)
         queries = self.points.take(rows)
         block = self.oriented.profiles(queries)
-        answer = self._certified(queries, block, Search(min(11, len(self))), None, max(256, len(self) // 64))
+        answer = self._certified(queries, block, SearchRequest(min(11, len(self))), None, max(256, len(self) // 64))
         return int(np.quantile(answer.refined, 0.9)) + 1
 
     @property
@@ -167,7 +167,7 @@ class Segment:
     def _rows(self, eligible: Mask) -> Integers:
         return np.arange(len(self)) if eligible is None else np.flatnonzero(eligible)
 
-    def nearest(self, queries: Points, block: Profiles, search: Search, keep: Mask) -> Answer:
+    def nearest(self, queries: ItemArrays, block: Profiles, search: SearchRequest, keep: Mask) -> SegmentResult:
         """The k nearest of the items that are alive and kept, for a block of queries."""
         eligible = self._eligible(keep)
         n = len(self) if eligible is None else int(eligible.sum())
@@ -180,12 +180,12 @@ class Segment:
             return self._brute(queries, block, search.k, self._rows(eligible))
         return self._certified(queries, block, search, eligible, first)
 
-    def prepared(self, queries: Points, block: Profiles) -> tuple[Whole, Floats] | None:
+    def prepared(self, queries: ItemArrays, block: Profiles) -> tuple[IntegerTables, Floats] | None:
         """What range searches of a block share: tables of bounds; None where all items are looked at."""
         return self._bounds(queries, block) if self.searchable and len(self) > _FEW else None
 
     def within(
-        self, queries: Points, block: Profiles, ready: tuple[Whole, Floats] | None, q: int, limit: float, keep: Mask
+        self, queries: ItemArrays, block: Profiles, ready: tuple[IntegerTables, Floats] | None, q: int, limit: float, keep: Mask
     ) -> tuple[Floats, Integers]:
         """Sums and rows of all items whose sum may be <= limit (rounding aside), for query q of the block."""
         eligible, rows = self._eligible(keep), None
@@ -198,20 +198,22 @@ class Segment:
             sums = sums + self.oriented.rest(queries, q, self.points, rows)
         return np.maximum(sums, self.oriented.least), rows
 
-    def _bounds(self, queries: Points, block: Profiles) -> tuple[Whole, Floats]:
+    def _bounds(self, queries: ItemArrays, block: Profiles) -> tuple[IntegerTables, Floats]:
         """Tables of bounds in whole numbers, and the slack of each query."""
         tables = self.filter.minima(block, queries)
         size = np.where(np.isinf(tables), 0.0, np.abs(tables)).max(axis=2).sum(axis=1)
         return whole_numbers(tables), _SLACK * size
 
-    def _surviving(self, whole: Whole, q: int, limit: float, eligible: Mask) -> Integers | None:
+    def _surviving(self, whole: IntegerTables, q: int, limit: float, eligible: Mask) -> Integers | None:
         """Rows whose bound is <= limit; None if that may be all."""
         if whole.flat[q]:
             return None
         found = self.scan.within(whole, q, (limit - self.filter.floor - whole.base[q]) * whole.step[q], eligible)
         return None if found is None else found[1]
 
-    def _certified(self, queries: Points, block: Profiles, search: Search, eligible: Mask, first: int) -> Answer:
+    def _certified(
+        self, queries: ItemArrays, block: Profiles, search: SearchRequest, eligible: Mask, first: int
+    ) -> SegmentResult:
         whole, slack = self._bounds(queries, block)
         answer = _empty(len(queries), search.k)
         few = len(queries) <= _FEW_QUERIES and len(self) >= _LARGE
@@ -225,20 +227,20 @@ class Segment:
             self._complete(queries, block, whole, int(q), slack[q], eligible, answer)
         return answer
 
-    def _first(self, whole: Whole, count: int, eligible: Mask) -> Named:
+    def _first(self, whole: IntegerTables, count: int, eligible: Mask) -> ScanCandidates:
         """The ``count`` items of the smallest sums; nothing is said of the others beyond the last of these."""
         sums, rows = self._scanned(whole, count, eligible)
-        return Named(sums, rows, np.full(len(rows), np.nan))
+        return ScanCandidates(sums, rows, np.full(len(rows), np.nan))
 
     def _complete(
         self,
-        queries: Points,
+        queries: ItemArrays,
         block: Profiles,
-        whole: Whole,
+        whole: IntegerTables,
         q: int,
         slack: float,
         eligible: Mask,
-        answer: Answer,
+        answer: SegmentResult,
     ) -> None:
         """Every item that can be among the nearest of query q, given the distance of the k-th so far."""
         rows = self._surviving(whole, q, answer.sums[q, -1] + slack, eligible)
@@ -248,7 +250,7 @@ class Segment:
         answer.refined[q] += len(rows)
         self._nearest(queries, block, q, rows, _NOTHING, 0.0, answer)
 
-    def _approximate(self, queries: Points, block: Profiles, search: Search, eligible: Mask) -> Answer:
+    def _approximate(self, queries: ItemArrays, block: Profiles, search: SearchRequest, eligible: Mask) -> SegmentResult:
         whole = whole_numbers(self.filter.means(block, queries))
         answer = _empty(len(queries), search.k)
         count = min(max(search.n_candidates, search.k), len(self))
@@ -261,7 +263,7 @@ class Segment:
         return answer
 
     def _scanned(
-        self, whole: Whole, count: int, eligible: Mask, n_probe: int | None = None
+        self, whole: IntegerTables, count: int, eligible: Mask, n_probe: int | None = None
     ) -> tuple[NDArray[np.float32], Integers]:
         """The items of the smallest sums in all lists, or in the ``n_probe`` nearest; none for constant tables."""
         sums, rows = np.zeros((len(whole.step), count), np.float32), np.full((len(whole.step), count), -1)
@@ -274,7 +276,7 @@ class Segment:
             sums[varied], rows[varied] = self.scan.nearest(part, count, lists=lists, keep=eligible)
         return sums, rows
 
-    def _sampled(self, whole: Whole, count: int, eligible: Mask) -> Named:
+    def _sampled(self, whole: IntegerTables, count: int, eligible: Mask) -> ScanCandidates:
         """About ``count`` items of the smallest sums, by a range search up to a sum that a sample of the items suggests.
 
         For single queries FAISS collects a range faster than many best.
@@ -284,7 +286,7 @@ class Segment:
         guesses, _ = probe.nearest(whole, place, keep=None if eligible is None else eligible[sampled])
         parts = [self._up_to(whole, q, float(guess), eligible) for q, guess in enumerate(guesses[:, -1])]
         width = max(len(sums) for sums, _, _ in parts)
-        named = Named(
+        named = ScanCandidates(
             np.zeros((len(parts), max(width, 1)), np.float32), np.full((len(parts), max(width, 1)), -1),
             np.array([next_sum for _, _, next_sum in parts]),
         )  # fmt: skip
@@ -292,7 +294,7 @@ class Segment:
             named.sums[q, : len(sums)], named.rows[q, : len(rows)] = sums, rows
         return named
 
-    def _up_to(self, whole: Whole, q: int, limit: float, eligible: Mask) -> tuple[NDArray[np.float32], Integers, float]:
+    def _up_to(self, whole: IntegerTables, q: int, limit: float, eligible: Mask) -> tuple[NDArray[np.float32], Integers, float]:
         """Sums and rows of all items up to a sum, increasing, and the least sum of the others."""
         found = None if whole.flat[q] or not np.isfinite(limit) else self.scan.within(whole, q, limit, eligible)
         if found is None:
@@ -306,7 +308,9 @@ class Segment:
         rows = np.linspace(0, len(self) - 1, min(_PROBE, len(self))).astype(np.int64)
         return Scan(self.codes[rows], self.cells.layout.n_columns), rows
 
-    def _refine(self, queries: Points, block: Profiles, rows: Integers, bounds: Floats, slack: Floats, answer: Answer) -> None:
+    def _refine(
+        self, queries: ItemArrays, block: Profiles, rows: Integers, bounds: Floats, slack: Floats, answer: SegmentResult
+    ) -> None:
         if self.oriented.simple:
             nearest_of_each(
                 self.oriented.scales, block, self.points.positions, rows, bounds, slack, self.rank,
@@ -318,7 +322,7 @@ class Segment:
             answer.refined[q] = self._nearest(queries, block, q, found, least, slack[q], answer)
 
     def _nearest(
-        self, queries: Points, block: Profiles, q: int, rows: Integers, bounds: Floats, slack: float, answer: Answer
+        self, queries: ItemArrays, block: Profiles, q: int, rows: Integers, bounds: Floats, slack: float, answer: SegmentResult
     ) -> int:
         """Refine rows in growing chunks, so that what is costly is computed for few; returns how many were refined."""
         simple, start = self.oriented.simple, 0
@@ -335,7 +339,7 @@ class Segment:
             start = stop
         return len(rows)
 
-    def _brute(self, queries: Points, block: Profiles, k: int, rows: Integers) -> Answer:
+    def _brute(self, queries: ItemArrays, block: Profiles, k: int, rows: Integers) -> SegmentResult:
         """All rows, one by one: the oracle, and the way for few."""
         answer = _empty(len(queries), k)
         for q in range(len(queries)):
@@ -344,5 +348,5 @@ class Segment:
         return answer
 
 
-def _empty(n: int, k: int) -> Answer:
-    return Answer(np.full((n, k), np.inf), np.full((n, k), -1), np.zeros(n, np.int64), np.zeros(n, dtype=bool))
+def _empty(n: int, k: int) -> SegmentResult:
+    return SegmentResult(np.full((n, k), np.inf), np.full((n, k), -1), np.zeros(n, np.int64), np.zeros(n, dtype=bool))

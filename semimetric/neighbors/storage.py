@@ -25,10 +25,10 @@ from .._foundation.storage import State, file_digest, read_state, write_beside, 
 from .._kernels.simplex import Located
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.base import Items
-from .cells import Cells, Layout
+from .cells import CellLayout, Cells
 from .inverted_lists import Lists
 from .joint_cells import Boxes
-from .query_tables import Oriented, Points
+from .query_tables import ItemArrays, QueryView
 from .segment import Segment
 
 __all__ = ["FILE", "StoredIndex", "read_segments", "write_segments"]
@@ -42,8 +42,8 @@ class StoredIndex:
     """`save` and its counterpart, for an index with parameters, ``segments_`` and names of features."""
 
     segments_: list[Segment]
-    layout_: Layout
-    _oriented: Oriented
+    layout_: CellLayout
+    _oriented: QueryView
     n_features_in_: int
 
     def __init__(self, semimetric: Semimetric, **parameters: Any) -> None: ...
@@ -135,7 +135,7 @@ def _write_array(folder: Path, array: NDArray[Any]) -> str:
     return total.hexdigest()
 
 
-def _layout_arrays(layout: Layout) -> dict[str, NDArray[Any]]:
+def _layout_arrays(layout: CellLayout) -> dict[str, NDArray[Any]]:
     cuts = {f"cut_{g}_{k}": cut for g, boxes in enumerate(layout.boxes) for k, cut in enumerate(boxes.cuts)}
     return cuts | {"edges": layout.edges, "column": layout.column, "step": layout.step, "count": layout.count}
 
@@ -160,25 +160,25 @@ def read_segments(
     prefix = "model_"
     model = State("Semimetric", values["model"], {n[len(prefix) :]: a for n, a in small.items() if n.startswith(prefix)})
     semimetric = Semimetric.from_state(model, base_distances)
-    oriented, layout = Oriented(semimetric, values["side"]), _read_layout(values, small)
+    oriented, layout = QueryView(semimetric, values["side"]), _read_layout(values, small)
     segments = []
     for k, names in enumerate(values["segments"]):
         large = {name: _read_array(root / "arrays", digest, mmap) for name, digest in names.items()}
         shares = [small[f"share_{k}_{g}"] for g in range(len(layout.boxes))]
         cells = Cells(layout, small[f"low_{k}"], small[f"high_{k}"], small[f"typical_{k}"], shares)
         joint = Items(Located(*(large[f] for f in Located._fields)), large["order"]) if "order" in large else None
-        points = Points(large["raw"], large["positions"], joint)
+        points = ItemArrays(large["raw"], large["positions"], joint)
         lists = Lists(large["member"], large["centroids"]) if "member" in large else None
         segments.append(Segment(oriented, large["ids"], points, cells, large["codes"], large["alive"], lists))
     return semimetric, segments, values
 
 
-def _read_layout(values: dict[str, Any], small: dict[str, NDArray[Any]]) -> Layout:
+def _read_layout(values: dict[str, Any], small: dict[str, NDArray[Any]]) -> CellLayout:
     boxes = tuple(
         Boxes(tuple(box["group"]), tuple(small[f"cut_{g}_{k}"] for k in range(box["cuts"])))
         for g, box in enumerate(values["boxes"])
     )
-    return Layout(small["edges"], boxes, small["column"], small["step"], small["count"])
+    return CellLayout(small["edges"], boxes, small["column"], small["step"], small["count"])
 
 
 def _read_array(folder: Path, digest: str, mmap: bool) -> NDArray[Any]:

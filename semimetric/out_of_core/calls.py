@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from .._foundation.errors import InputError
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import Floats
-from ..data.parts.engine import Here
-from ..data.parts.labelled_parts import labelled_parts, loaded
+from ..data.parts.engine import SerialEngine
+from ..data.parts.labelled_parts import labeled_parts, loaded
 from ..data.parts.readers import item_rows, tuple_parts, width_of
 from ..data.parts.row_parts import parse_memory
 from ..distances.semimetric import Semimetric
@@ -89,16 +89,16 @@ def fit(
     limit = parse_memory(memory_limit)
     if isinstance(model, LargeMarginLearner):
         check_learns_labels(model)
-        parts, table = labelled_parts(pairs, y, sample_weight, max(limit // 2 // item_bytes(model, width_of(pairs)), 1))
+        parts, table = labeled_parts(pairs, y, sample_weight, max(limit // 2 // item_bytes(model, width_of(pairs)), 1))
         with one_blas_thread():
             return fit_labelled(
-                Here(limit), model, parts, table, loaded(y), loaded(sample_weight), limit=limit, scratch=scratch
+                SerialEngine(limit), model, parts, table, loaded(y), loaded(sample_weight), limit=limit, scratch=scratch
             )
     check_learns(model)
     asked = asked_of(model)
     tuples, common = tuple_parts(pairs, said(asked, y), sample_weight, model.preprocessor, asked, limit=limit)
     with one_blas_thread():
-        return fit_parts(Here(limit), model, tuples, common)
+        return fit_parts(SerialEngine(limit), model, tuples, common)
 
 
 def transform(embedding: Any, X: Any, *, memory_limit: str | int = "1 GiB") -> Iterator[Any]:
@@ -140,7 +140,7 @@ def pairwise(d: Semimetric, X: Any, Y: Any = None, *, to: Any, memory_limit: str
     """
     size = max(int((parse_memory(memory_limit) / 2 / 8) ** 0.5), 1)
     sides = [None if side is None else [(r.name, r) for r in item_rows(side, size, even=False)] for side in (X, Y)]
-    return write_pairwise(Here(), d, sides[0] or [], sides[1], to)
+    return write_pairwise(SerialEngine(), d, sides[0] or [], sides[1], to)
 
 
 def kneighbors(
@@ -167,7 +167,9 @@ def kneighbors(
     places, found = places_of(folder), []
     for rows in item_rows(X, _item_size(width_of(X), parse_memory(memory_limit))):
         try:
-            found.append(nearest(Here(), places, rows.read(), n_neighbors, algorithm=algorithm, n_candidates=n_candidates))
+            found.append(
+                nearest(SerialEngine(), places, rows.read(), n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
+            )
         except ValueError as error:
             raise InputError(f"{rows.name}: {error}") from error
     return np.concatenate([f.distances for f in found]), np.concatenate([f.ids for f in found])

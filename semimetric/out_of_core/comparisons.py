@@ -13,23 +13,23 @@ from ..data.parts.engine import Engine
 from ..data.parts.tuple_parts import Survey, TuplePart, TupleTable, read_tuples
 from ..embeddings.pairs.base import PairMap
 from ..learning.assembly import count_beyond, warn_beyond
-from ..learning.comparisons.tuple_data import Compared, Evidence, Judged, Witness, spread_from
+from ..learning.comparisons.tuple_data import ComparisonData, InMemoryComparisons, JudgedPairs, OrderedTuples, spread_from
 from ..learning.recipe import Recipe
 from ..learning.structure import Structure, ends
 from ..programs.design_matrix import Design, Moments, PairDesign
 from .design_matrix import PartDesign, PartRows
 
-__all__ = ["PartEvidence"]
+__all__ = ["PartitionedComparisons"]
 
 _FEW = 8  # pairs
 
 
-def _evidence(part: TuplePart, table: TupleTable) -> Evidence:
+def _evidence(part: TuplePart, table: TupleTable) -> InMemoryComparisons:
     """What one part says, with weights as they are given."""
     block = read_tuples(part, table)
     if isinstance(block.tuples, Comparisons):
-        return Compared(block.tuples, block.weight)
-    return Judged(block.tuples, block.weight, block.y)
+        return OrderedTuples(block.tuples, block.weight)
+    return JudgedPairs(block.tuples, block.weight, block.y)
 
 
 def _weights(part: TuplePart, table: TupleTable) -> Floats:
@@ -68,7 +68,7 @@ def _beyond(part: TuplePart, table: TupleTable, structure: Structure) -> Integer
 
 
 @dataclass(frozen=True, eq=False)
-class PartEvidence(Witness):
+class PartitionedComparisons(ComparisonData):
     """Tuples in parts.
 
     Parameters

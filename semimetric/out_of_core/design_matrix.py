@@ -16,7 +16,7 @@ from scipy import sparse
 from .._foundation.errors import InputError
 from .._foundation.types import Floats
 from ..data.parts.engine import Engine
-from ..data.parts.row_parts import told_memory
+from ..data.parts.row_parts import format_memory
 from ..data.parts.tuple_parts import TuplePart, TupleTable, read_tuples
 from ..learning.recipe import Recipe
 from ..learning.structure import Structure, make_task
@@ -31,8 +31,8 @@ def check_room(engine: Engine, n: int, n_parts: int) -> None:
     taken = 8 * n * n * held
     if engine.limit is not None and taken > engine.limit // 2:
         raise InputError(
-            f"second moments of {n} weights, {held} times, take {told_memory(taken)}; half of memory_limit, "
-            f"{told_memory(engine.limit / 2)}, must hold them: raise it, use fewer knots or groups, or FirstOrder()"
+            f"second moments of {n} weights, {held} times, take {format_memory(taken)}; half of memory_limit, "
+            f"{format_memory(engine.limit / 2)}, must hold them: raise it, use fewer knots or groups, or FirstOrder()"
         )
 
 

@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import InputError, NotSupportedError
 from ..data.parts.engine import Engine
-from ..data.parts.labelled_parts import LabelledPart, LabelledTable, Said, check_one_type, read_said, survey_items
+from ..data.parts.labelled_parts import (
+    LabelColumns,
+    LabeledPart,
+    LabeledTable,
+    check_one_type,
+    read_label_columns,
+    survey_items,
+)
 from ..data.schema import Schema
 from ..distances.explanations import MOST_PAIRS, importances
 from ..embeddings.directions.from_labels import LABELLED
@@ -32,7 +39,7 @@ from ..neighbors.sharded.shard_files import close
 from ..neighbors.sharded.sharded_index import shard_size
 from ..programs.losses import resolve_loss
 from .fit_tuples import check_by_sums, check_choices_made
-from .large_margin import PartCrowd, build_places, stand_in
+from .large_margin import PartitionedItems, build_places, stand_in
 
 __all__ = ["check_learns_labels", "fit_labelled", "item_bytes"]
 
@@ -73,8 +80,8 @@ def _n_directions(directions: Any, n_features: int) -> int:
 def fit_labelled(
     engine: Engine,
     model: LargeMarginLearner,
-    parts: Sequence[LabelledPart],
-    table: LabelledTable,
+    parts: Sequence[LabeledPart],
+    table: LabeledTable,
     y: Any,
     weight: Any,
     *,
@@ -99,7 +106,7 @@ def fit_labelled(
         d = stand_in(recipe, rule, structure, survey.items)
         places = build_places(engine, folder, d, parts, table, counts, shard_size(len(table.names), limit))
         labels = codes.astype(np.min_scalar_type(int(codes.max())))
-        crowd = PartCrowd(engine, places, labels, weights, survey)
+        crowd = PartitionedItems(engine, places, labels, weights, survey)
         learned, passes, near = learn_among(recipe, rule, structure, crowd)
         pairs = near.impostors(MOST_PAIRS)
     tells = importances(learned, pairs.reshape(-1, pairs.shape[2]), np.arange(2 * len(pairs)).reshape(-1, 2))
@@ -119,13 +126,13 @@ def _folder(engine: Engine, scratch: str | os.PathLike[str] | None) -> Iterator[
 
 
 def _said(
-    engine: Engine, parts: Sequence[LabelledPart], table: LabelledTable, y: Any, weight: Any
+    engine: Engine, parts: Sequence[LabeledPart], table: LabeledTable, y: Any, weight: Any
 ) -> tuple[list[int], NDArray, NDArray | None]:
     """Items of each part, and classes and weights of all, from arrays or from columns of the parts."""
     if y is None:
         raise InputError("requires y to be passed, but the target y is None; give a class for every item")
     known = table.y is None and table.weight is None and all(part.n is not None for part in parts)
-    said = [Said(part.n) for part in parts] if known else list(engine.each(read_said, parts, table))  # type: ignore[arg-type]
+    said = [LabelColumns(part.n) for part in parts] if known else list(engine.each(read_label_columns, parts, table))  # type: ignore[arg-type]
     check_one_type(parts, said)
     given = [None if v is None or isinstance(v, str) else np.asarray(v) for v in (y, weight)]
     labels = np.concatenate([s.y for s in said]) if table.y is not None else given[0]  # type: ignore[misc]
@@ -135,8 +142,8 @@ def _said(
 
 
 def _used(
-    parts: Sequence[LabelledPart], counts: Sequence[int], used: NDArray[np.bool_], weight: NDArray
-) -> tuple[list[LabelledPart], list[NDArray]]:
+    parts: Sequence[LabeledPart], counts: Sequence[int], used: NDArray[np.bool_], weight: NDArray
+) -> tuple[list[LabeledPart], list[NDArray]]:
     """Parts of items of weight > 0, and their weights; a part without any is left out."""
     kept, weights, ends = [], [], np.cumsum([0, *counts])
     for part, a, b in zip(parts, ends[:-1], ends[1:], strict=True):

@@ -15,7 +15,7 @@ from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.types import Floats, Integers, Pairs, Triplets
 from ..data.feature_groups import automatic
 from ..data.parts.engine import Engine
-from ..data.parts.tuple_parts import Asked, Survey, TuplePart, TupleTable, counted, read_tuples, survey_of
+from ..data.parts.tuple_parts import Survey, TargetSpec, TuplePart, TupleTable, count_tuples, read_tuples, survey_tuples
 from ..distances.semimetric import Semimetric
 from ..estimators.comparison_learner import ComparisonLearner, TupleLearner
 from ..estimators.pair_learner import PairLearner
@@ -35,7 +35,7 @@ from ..solvers.first_order import FirstOrder
 from ..solvers.gram import Gram
 from ..solvers.interior_point import InteriorPoint
 from ..solvers.newton import Newton
-from .comparisons import PartEvidence
+from .comparisons import PartitionedComparisons
 from .design_matrix import PartDesign, PartRows, check_room, rows_of_part
 
 __all__ = ["asked_of", "check_by_sums", "check_choices_made", "check_learns", "fit_parts", "said"]
@@ -44,7 +44,7 @@ _BY_SUMS = (Gram, Newton, InteriorPoint, FirstOrder)  # they ask for products an
 _SAMPLE = "fit on a sample, and take"
 
 
-def asked_of(model: Any) -> Asked:
+def asked_of(model: Any) -> TargetSpec:
     """What a learner asks of its tuples.
 
     Raises
@@ -53,18 +53,18 @@ def asked_of(model: Any) -> Asked:
         If it does not learn from parts.
     """
     if isinstance(model, DistanceRegressor):
-        return Asked(least=0.0 if model.axioms is not None else -np.inf)
+        return TargetSpec(least=0.0 if model.axioms is not None else -np.inf)
     if isinstance(model, PairLearner):
-        return Asked(judged=True)
+        return TargetSpec(judged=True)
     if isinstance(model, ComparisonLearner):
-        return Asked(model._kind, judged=True)
+        return TargetSpec(model._kind, judged=True)
     raise NotSupportedError(
         f"{type(model).__name__} learns from all its data at once; DistanceRegressor, PairLearner, TripletLearner, "
         "QuadrupletLearner and LargeMarginLearner learn from parts: use one of these, or fit on a sample that fits into memory"
     )
 
 
-def said(asked: Asked, y: Any) -> Any:
+def said(asked: TargetSpec, y: Any) -> Any:
     """y as it is read: nothing of triplets, which say it all."""
     if asked.kind is Pairs and y is None:
         wanted = "+1 or -1" if asked.judged else "a distance"
@@ -126,14 +126,14 @@ def fit_parts(engine: Engine, model: Any, parts: list[TuplePart], table: TupleTa
     recipe = check_learns(model)
     if not parts:
         raise InputError(f"there are 0 parts of {table.asked.called}; at least one is required")
-    parts, counts = counted(engine, parts, table)
-    survey = survey_of(engine, parts, counts, table, recipe.random_state)
-    survey.check_said(table.asked)
+    parts, counts = count_tuples(engine, parts, table)
+    survey = survey_tuples(engine, parts, counts, table, recipe.random_state)
+    survey.check_targets(table.asked)
     check_varied(survey.items)
     if isinstance(model, DistanceRegressor):
         learned: tuple[Any, ...] = _fit_distances(engine, recipe, parts, table, survey)
     else:
-        learned = fit_margins(recipe, PartEvidence(engine, parts, table, survey), table.names)
+        learned = fit_margins(recipe, PartitionedComparisons(engine, parts, table, survey), table.names)
     model._take(recipe, len(table.names), *learned)
     return model
 

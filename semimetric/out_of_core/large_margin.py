@@ -16,22 +16,22 @@ from numpy.typing import NDArray
 
 from .._foundation.types import Floats, Integers, Pairs
 from ..data.parts.engine import Engine
-from ..data.parts.labelled_parts import ItemSurvey, LabelledPart, LabelledTable, read_items
+from ..data.parts.labelled_parts import ItemSurvey, LabeledPart, LabeledTable, read_items
 from ..distances.semimetric import Semimetric
 from ..learning.large_margin.labelled_data import (
-    Classes,
-    Crowd,
+    InMemoryNeighbors,
+    LabeledDataset,
+    LabeledItems,
     LargeMargin,
-    Near,
-    Neighbours,
-    Setting,
-    Sums,
+    LargeMarginProblem,
+    TargetSums,
+    TripletNeighbors,
     assembled,
     drawn_rows,
     located_in,
     searched,
 )
-from ..learning.large_margin.targets_and_impostors import Found, search_index
+from ..learning.large_margin.targets_and_impostors import TargetsAndImpostors, find_neighbors_by_index
 from ..learning.recipe import Recipe
 from ..learning.structure import Structure
 from ..learning.terms import Baseline
@@ -41,22 +41,25 @@ from ..neighbors.sharded.sharded_index import joined
 from ..programs.design_matrix import Design
 from .design_matrix import PartDesign, PartRows
 
-__all__ = ["PartCrowd", "PartNeighbours", "build_places", "stand_in"]
+__all__ = ["PartitionedItems", "PartitionedNeighbors", "build_places", "stand_in"]
 
 
-class Hood(NamedTuple):
+class PartNeighbors(NamedTuple):
     """Neighbours of the items from ``start`` on, by their numbers among all, and the weights of these items."""
 
     start: int
     weight: Floats
-    found: Found
+    found: TargetsAndImpostors
 
 
 def stand_in(recipe: Recipe, rule: LargeMargin, structure: Structure, example: Floats) -> Semimetric:
     """A distance over the cells that all passes have."""
     even = Baseline(np.ones(structure.embedding.grid.n_features), np.ones(structure.embedding.grid.n_features))
     return assembled(
-        Setting(recipe, rule, structure, structure, even), structure.embedding.prior(even.slopes), example, compact=False
+        LargeMarginProblem(recipe, rule, structure, structure, even),
+        structure.embedding.prior(even.slopes),
+        example,
+        compact=False,
     )
 
 
@@ -64,8 +67,8 @@ def build_places(
     engine: Engine,
     folder: Path,
     d: Semimetric,
-    parts: Sequence[LabelledPart],
-    table: LabelledTable,
+    parts: Sequence[LabeledPart],
+    table: LabeledTable,
     counts: Sequence[int],
     size: int,
 ) -> list[Place]:
@@ -74,7 +77,7 @@ def build_places(
     Their ids number the items on from part to part. Small shards are searched slowly, one item after the other.
     """
     root, start, room = check_root(folder), 0, 0
-    tasks: list[tuple[list[LabelledPart], int]] = []
+    tasks: list[tuple[list[LabeledPart], int]] = []
     for part, n in zip(parts, counts, strict=True):
         if tasks and n <= room:
             tasks[-1][0].append(part)
@@ -87,7 +90,7 @@ def build_places(
     return places_of(root)
 
 
-def _shard(task: tuple[list[LabelledPart], int], table: LabelledTable, d: Semimetric, root: str) -> Shard:
+def _shard(task: tuple[list[LabeledPart], int], table: LabeledTable, d: Semimetric, root: str) -> Shard:
     parts, start = task
     items = np.concatenate([read_items(part, table) for part in parts])
     return save_shard(root, NeighborIndex(d).fit(items, ids=np.arange(start, start + len(items))))
@@ -103,14 +106,18 @@ def _vectors(index: NeighborIndex, rows: Integers) -> Floats:
     return out
 
 
-def _searched(task: tuple[int, Floats], places: Sequence[Place], d: Semimetric, labels: NDArray, rule: LargeMargin) -> Hood:
+def _searched(
+    task: tuple[int, Floats], places: Sequence[Place], d: Semimetric, labels: NDArray, rule: LargeMargin
+) -> PartNeighbors:
     """Neighbours of the items from a number on, one for each weight."""
     start, weight = task
     index, rows = joined(places, d), np.arange(start, start + len(weight))
-    return Hood(start, weight, search_index(index, _vectors(index, rows), rows, labels, rule.n_targets, rule.n_impostors))
+    return PartNeighbors(
+        start, weight, find_neighbors_by_index(index, _vectors(index, rows), rows, labels, rule.n_targets, rule.n_impostors)
+    )
 
 
-def _near(hood: Hood, places: Sequence[Place], setting: Setting) -> Near:
+def _near(hood: PartNeighbors, places: Sequence[Place], setting: LargeMarginProblem) -> InMemoryNeighbors:
     """The neighbours with their vectors: own items first, then those that are others' only."""
     n, (near, far, distances) = len(hood.weight), hood.found
     own = np.arange(hood.start, hood.start + n)
@@ -122,29 +129,29 @@ def _near(hood: Hood, places: Sequence[Place], setting: Setting) -> Near:
         place = np.where(mine, side - hood.start, n + np.searchsorted(others, side))
         return np.where(side >= 0, place, -1)
 
-    classes = Classes(items, np.empty(0, np.int64), np.append(hood.weight, np.zeros(len(others))))
-    found = Found(here(near), here(far), distances)
-    return Near(setting, classes, located_in(setting.structure, items), found)
+    classes = LabeledDataset(items, np.empty(0, np.int64), np.append(hood.weight, np.zeros(len(others))))
+    found = TargetsAndImpostors(here(near), here(far), distances)
+    return InMemoryNeighbors(setting, classes, located_in(setting.structure, items), found)
 
 
-def _weights(hood: Hood) -> Floats:
+def _weights(hood: PartNeighbors) -> Floats:
     return hood.weight[hood.found.triplets()[:, 0]]
 
 
-def _sums(hood: Hood, places: Sequence[Place], setting: Setting) -> Sums:
+def _sums(hood: PartNeighbors, places: Sequence[Place], setting: LargeMarginProblem) -> TargetSums:
     return _near(hood, places, setting).sums
 
 
-def _rows(hood: Hood, places: Sequence[Place], setting: Setting) -> PartRows:
+def _rows(hood: PartNeighbors, places: Sequence[Place], setting: LargeMarginProblem) -> PartRows:
     near = _near(hood, places, setting)
     return PartRows(near.design(), np.empty(0), near.weight)
 
 
-def _n_impostors(hood: Hood) -> int:
+def _n_impostors(hood: PartNeighbors) -> int:
     return int((hood.found.far >= 0).sum())
 
 
-def _impostors(task: tuple[Hood, Integers], places: Sequence[Place]) -> Floats:
+def _impostors(task: tuple[PartNeighbors, Integers], places: Sequence[Place]) -> Floats:
     """Vectors of some pairs of an item and an impostor, shape (n, 2, n_features)."""
     hood, wanted = task
     left, right = (side[wanted] for side in hood.found.impostors)
@@ -153,13 +160,13 @@ def _impostors(task: tuple[Hood, Integers], places: Sequence[Place]) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class PartNeighbours(Neighbours):
+class PartitionedNeighbors(TripletNeighbors):
     """Neighbours of items in parts, which stay where they were found."""
 
     engine: Engine
     hoods: Sequence[Any]
     places: Sequence[Place]
-    setting: Setting
+    setting: LargeMarginProblem
 
     @cached_property
     def _weight_by_part(self) -> list[Floats]:
@@ -171,9 +178,9 @@ class PartNeighbours(Neighbours):
         return np.concatenate(self._weight_by_part)
 
     @cached_property
-    def sums(self) -> Sums:  # type: ignore[override]
+    def sums(self) -> TargetSums:  # type: ignore[override]
         """Added up along the tree of parts."""
-        return self.engine.total(_sums, Sums.plus, self.hoods, self.places, self.setting)
+        return self.engine.total(_sums, TargetSums.plus, self.hoods, self.places, self.setting)
 
     def design(self) -> Design:
         """Rows that are made, and if there is room kept, where the parts are."""
@@ -190,7 +197,7 @@ class PartNeighbours(Neighbours):
 
 
 @dataclass(frozen=True, eq=False)
-class PartCrowd(Crowd):
+class PartitionedItems(LabeledItems):
     """Items in parts.
 
     Parameters
@@ -222,10 +229,10 @@ class PartCrowd(Crowd):
         rows, place = np.unique(drawn_rows(len(self.labels), n, random_state), return_inverse=True)
         return Pairs(self.survey.picked, place.reshape(n, 2))
 
-    def neighbours(self, setting: Setting, weights: Floats) -> PartNeighbours:
+    def neighbours(self, setting: LargeMarginProblem, weights: Floats) -> PartitionedNeighbors:
         """Searched where the parts are."""
         d = searched(setting, weights, self.example, compact=False)
         starts = np.cumsum([0, *map(len, self.weights)]).tolist()[:-1]
         tasks = list(zip(starts, self.weights, strict=True))
         hoods = self.engine.stored(_searched, tasks, self.places, d, self.labels, setting.rule)
-        return PartNeighbours(self.engine, hoods, self.places, setting)
+        return PartitionedNeighbors(self.engine, hoods, self.places, setting)

@@ -17,7 +17,7 @@ from .._foundation.errors import InputError, SemimetricError
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats
 from ..data.parts.engine import Engine
-from ..data.parts.row_parts import Rows
+from ..data.parts.row_parts import LazyRows
 from ..distances.semimetric import Semimetric
 
 __all__ = ["check_target", "write_pairwise"]
@@ -69,7 +69,7 @@ def write_pairwise(engine: Engine, d: Semimetric, left: Side, right: Side | None
 
 def _read(name: str, rows: Any, d: Semimetric) -> Floats:
     """Items, encoded."""
-    table = rows.read() if isinstance(rows, Rows) else rows
+    table = rows.read() if isinstance(rows, LazyRows) else rows
     try:
         if hasattr(table, "columns"):
             table = table[list(d.feature_names)]

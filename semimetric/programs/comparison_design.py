@@ -1,4 +1,6 @@
-"""Rows of comparisons: A = A_near - A_far, for d_near + margin <= d_far (Weinberger & Saul 2009; THEORY, section 3).
+"""Rows of comparisons: A = A_near - A_far, for d_near + margin <= d_far (Weinberger & Saul 2009).
+
+The theory is in docs/mathematics.md, section 3.
 
 With y = -margin the residual A w - y is margin + d_near - d_far: what a comparison lacks.
 """
@@ -10,14 +12,14 @@ from .._foundation.errors import InputError
 from .._foundation.types import Comparisons, Floats, Integers
 from ..embeddings.directions.linear_directions import Directions
 from ..embeddings.pairs.base import PairMap
-from ..embeddings.pairs.rows import Rows
+from ..embeddings.pairs.rows import PairRows
 from .design_matrix import Design, PairDesign, RowsDesign
 
-__all__ = ["DifferenceDesign"]
+__all__ = ["ComparisonDesign"]
 
 
 @dataclass(frozen=True, eq=False)
-class DifferenceDesign(RowsDesign):
+class ComparisonDesign(RowsDesign):
     """Rows A_near + sign A_far over the same items, made block by block as they are needed.
 
     Parameters
@@ -49,7 +51,7 @@ class DifferenceDesign(RowsDesign):
     @classmethod
     def of(
         cls, embedding: PairMap, tuples: Comparisons, directions: Directions | None = None, n_jobs: int | None = None
-    ) -> "DifferenceDesign":
+    ) -> "ComparisonDesign":
         """The rows of triplets or quadruplets; their items are located once."""
         near = PairDesign(embedding, tuples.near, directions, n_jobs=n_jobs)
         return cls(near, near.like(tuples.far))
@@ -71,10 +73,10 @@ class DifferenceDesign(RowsDesign):
     def __len__(self) -> int:
         return len(self.near)
 
-    def rows(self, block: slice | Integers) -> Rows:
+    def rows(self, block: slice | Integers) -> PairRows:
         return self.near.rows(block).minus(self.far.rows(block), self.sign)
 
-    def take(self, rows: Integers) -> "DifferenceDesign":
+    def take(self, rows: Integers) -> "ComparisonDesign":
         """The design of some of the comparisons."""
         scale = None if self.scale is None else self.scale[rows]
         return replace(self, near=self.near.take(rows), far=self.far.take(rows), scale=scale)
@@ -87,4 +89,4 @@ class DifferenceDesign(RowsDesign):
     def absolute(self) -> Design:
         """|A_near| + |A_far|."""
         scale = None if self.scale is None else abs(self.scale)
-        return DifferenceDesign(self.near.absolute, self.far.absolute, abs(self.sign), scale)  # type: ignore[arg-type]
+        return ComparisonDesign(self.near.absolute, self.far.absolute, abs(self.sign), scale)  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
 """What is known of a distance beside its axioms, as linear rows on the columns or as columns that are tied.
 
 Each holds everywhere between the knots, not only at them, because a table is linear on every Kuhn simplex of its grid
-(THEORY, section 2); each class says why. They go together, and with every ``axioms``. All are statements about distances in the
-units of the targets; for the link "sqrt" rows are on their squares.
+(docs/mathematics.md, section 2); each class says why. They go together, and with every ``axioms``. All are statements about
+distances in the units of the targets; for the link "sqrt" rows are on their squares.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.triangle_inequality import Triangles
 from .inequalities import Inequalities
 
-__all__ = ["AtLeast", "AtMost", "Bounded", "Concave", "Layout", "Monotone", "Shape", "TranslationInvariant"]
+__all__ = ["AtLeast", "AtMost", "Bounded", "Concave", "TableLayout", "Monotone", "Shape", "TranslationInvariant"]
 
 Features = Sequence[int | str] | None
 
@@ -30,7 +30,7 @@ _EVEN = 1e-9  # of the range: knots that differ by less from uniform ones are un
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class TableLayout:
     """What a shape may ask of the columns.
 
     Attributes
@@ -81,7 +81,7 @@ class Layout:
 def numeric(
     embedding: PairMap, names: Sequence[str], directions: Directions | None, features: Features, shape: str
 ) -> list[int]:
-    """See `Layout.numbers`."""
+    """See `TableLayout.numbers`."""
     grid, n = embedding.grid, len(names)
     used = np.zeros(n, dtype=bool) if directions is None else np.atleast_1d(directions.uses.any(axis=0))
     fit = [grid.kinds[f] == "numeric" and not grid.missing[f] and not used[f] for f in range(n)]
@@ -122,7 +122,7 @@ class Shape(ABC):
     of_features: ClassVar[bool] = False
 
     @abstractmethod
-    def rows(self, layout: Layout) -> Inequalities:
+    def rows(self, layout: TableLayout) -> Inequalities:
         """G w >= h; none where the columns impose it."""
 
     def ties(self, embedding: PairMap, names: Sequence[str], directions: Directions | None) -> set[int]:
@@ -147,7 +147,7 @@ class Monotone(Shape):
     of_features = True
     features: Features = None
 
-    def rows(self, layout: Layout) -> Inequalities:
+    def rows(self, layout: TableLayout) -> Inequalities:
         pairs, n = [np.empty((0, 2), np.int64)], layout.embedding.n_columns
         for f in layout.numbers(self.features, "Monotone"):
             for t, _ in layout.tables(f):
@@ -192,7 +192,7 @@ class Bounded(Shape):
     def __post_init__(self) -> None:
         check_alpha("ceiling", self.ceiling, strict=True)
 
-    def rows(self, layout: Layout) -> Inequalities:
+    def rows(self, layout: TableLayout) -> Inequalities:
         e, scales = layout.embedding, _scales(layout.embedding)
         owner, n = e.group_of_column, e.n_columns
         largest = np.zeros(len(e.groups))
@@ -229,7 +229,7 @@ class TranslationInvariant(Shape):
     of_features = True
     features: Features = None
 
-    def rows(self, layout: Layout) -> Inequalities:
+    def rows(self, layout: TableLayout) -> Inequalities:
         return Inequalities.homogeneous(_matrix([(np.empty(0, np.int64), 1.0)], layout.embedding.n_columns))
 
     def ties(self, embedding: PairMap, names: Sequence[str], directions: Directions | None) -> set[int]:
@@ -264,7 +264,7 @@ class Concave(Shape):
     of_features = True
     features: Features = None
 
-    def rows(self, layout: Layout) -> Inequalities:
+    def rows(self, layout: TableLayout) -> Inequalities:
         triples, n = [np.empty((0, 3), np.int64)], layout.embedding.n_columns
         for f in layout.numbers(self.features, "Concave"):
             for t, owner in layout.tables(f):
@@ -299,7 +299,7 @@ class AtLeast(Shape):
     pairs: ArrayLike
     distances: ArrayLike
 
-    def rows(self, layout: Layout) -> Inequalities:
+    def rows(self, layout: TableLayout) -> Inequalities:
         return _at(layout, self.pairs, self.distances, type(self).__name__)
 
 
@@ -316,12 +316,12 @@ class AtMost(Shape):
     pairs: ArrayLike
     distances: ArrayLike
 
-    def rows(self, layout: Layout) -> Inequalities:
+    def rows(self, layout: TableLayout) -> Inequalities:
         rows = _at(layout, self.pairs, self.distances, type(self).__name__)
         return Inequalities(sparse.csr_array(-rows.matrix), -rows.bound)
 
 
-def _at(layout: Layout, pairs: ArrayLike, distances: ArrayLike, shape: str) -> Inequalities:
+def _at(layout: TableLayout, pairs: ArrayLike, distances: ArrayLike, shape: str) -> Inequalities:
     try:
         points, values, n = np.asarray(pairs, dtype=np.float64), np.asarray(distances, dtype=np.float64), len(layout.names)
     except (TypeError, ValueError) as error:

@@ -15,7 +15,7 @@ from .._foundation.threads import map_blocks
 from .._foundation.types import Floats, Integers, Pairs
 from ..embeddings.directions.linear_directions import Directions
 from ..embeddings.pairs.base import Items, PairMap
-from ..embeddings.pairs.rows import Rows
+from ..embeddings.pairs.rows import PairRows
 
 __all__ = ["Design", "MatrixDesign", "Moments", "PairDesign", "RowsDesign"]
 
@@ -149,7 +149,7 @@ class RowsDesign(Design):
         """Number of rows."""
 
     @abstractmethod
-    def rows(self, block: slice | Integers) -> Rows:
+    def rows(self, block: slice | Integers) -> PairRows:
         """Some rows of the columns of the embedding, not yet scaled."""
 
     @property
@@ -306,7 +306,7 @@ class PairDesign(RowsDesign):
         shared = n_items < 2 * len(self.pairs)
         return self._locate(self.pairs.items) if shared and n_items * self.embedding.grid.n_features <= _HELD_ITEMS else None
 
-    def rows(self, block: slice | Integers) -> Rows:
+    def rows(self, block: slice | Integers) -> PairRows:
         left, right = self.pairs.left[block], self.pairs.right[block]
         if self._located is not None:
             return self.embedding.rows(self._located, left, self._located, right)

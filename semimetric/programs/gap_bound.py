@@ -17,14 +17,14 @@ import numpy as np
 from .._foundation.types import Floats
 from .program import ConvexProgram
 
-__all__ = ["Certificate"]
+__all__ = ["GapBound"]
 
 _ROUNDING = 1e-12  # of the terms that add up to it: a slope, of a weight that nothing bounds, that is no slope
 _SHIFTS = (0.0, 1e-3, 1e-2, 0.1, 0.3, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class GapBound:
     """Bounds for one program; two products with Aᵀ are done once."""
 
     program: ConvexProgram

@@ -156,7 +156,7 @@ class _Differences(Penalty):
 
 @dataclass(frozen=True)
 class Roughness(_Differences):
-    """alpha / 2 mean ‖D w / step‖², D the tensor differences of the tables (THEORY, section 2).
+    """alpha / 2 mean ‖D w / step‖², D the tensor differences of the tables (docs/mathematics.md, section 2).
 
     Order 1 takes mixed differences and is zero exactly on warped L1 distances; order 2 takes second differences along each
     axis and is zero exactly on weighted L1. It shrinks towards a small, safe family instead of towards zero.

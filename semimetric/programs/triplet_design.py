@@ -21,7 +21,7 @@ from ..embeddings.pairs.base import Items, PairMap
 from ..embeddings.pairs.rows import DenseRows
 from .design_matrix import Design, Moments
 
-__all__ = ["SharedDesign", "pair_rows"]
+__all__ = ["TripletDesign", "pair_rows"]
 
 _BLOCK = 4096
 
@@ -39,7 +39,7 @@ def pair_rows(embedding: PairMap, items: Items, left: Integers, right: Integers)
 
 
 @dataclass(frozen=True, eq=False)
-class SharedDesign(Design):
+class TripletDesign(Design):
     """Z A for pair rows that are held.
 
     Parameters
@@ -57,7 +57,7 @@ class SharedDesign(Design):
     n_jobs: int | None = None
 
     @classmethod
-    def of_triplets(cls, pairs: Matrix, near: Integers, far: Integers, n_jobs: int | None = None) -> "SharedDesign":
+    def of_triplets(cls, pairs: Matrix, near: Integers, far: Integers, n_jobs: int | None = None) -> "TripletDesign":
         """The rows A[near] - A[far]."""
         m = len(near)
         entries = (np.concatenate([np.ones(m), -np.ones(m)]), (np.tile(np.arange(m), 2), np.concatenate([near, far])))
@@ -102,7 +102,7 @@ class SharedDesign(Design):
 
     @property
     def absolute(self) -> Design:
-        return self if self.nonnegative else SharedDesign(self.pairs, abs(self.combine), self.n_jobs)
+        return self if self.nonnegative else TripletDesign(self.pairs, abs(self.combine), self.n_jobs)
 
     def held(self) -> Design:
         return self
@@ -111,7 +111,7 @@ class SharedDesign(Design):
         return _received, (self.pairs, self.combine, self.n_jobs)
 
 
-def _received(pairs: Matrix, combine: sparse.csr_array, n_jobs: int | None) -> SharedDesign:
+def _received(pairs: Matrix, combine: sparse.csr_array, n_jobs: int | None) -> TripletDesign:
     """A design out of a message: at an odd address NumPy would not leave the rows to BLAS, and would round them otherwise."""
     even = pairs if sparse.issparse(pairs) else np.require(pairs, requirements="A")
-    return SharedDesign(even, combine, n_jobs)
+    return TripletDesign(even, combine, n_jobs)

@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .._foundation.types import Floats
 
-__all__ = ["BoxQuadratic", "Found", "interior", "pivot", "solve_regular"]
+__all__ = ["BoxQuadratic", "BoxSolution", "interior", "pivot", "solve_regular"]
 
 _JITTER = 1e-12  # of the mean diagonal, in the factorisation only: a singular H still gives a descent direction
 _ROUNDING = 1e-12  # of the largest |b|: a slope of a free weight that is no slope
@@ -27,7 +27,7 @@ _DAMPING = 0.9995
 _CHANCES = 3  # exchanges of blocks that do not help, before weights change sides one by one
 
 
-class Found(NamedTuple):
+class BoxSolution(NamedTuple):
     """A point, its certified gap, the iterations, and whether Ctrl-C ended them."""
 
     w: Floats
@@ -111,12 +111,12 @@ def _refined(H: Floats, g: Floats, factor: tuple) -> Floats:
     return x
 
 
-def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[Found, Floats]:
+def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[BoxSolution, Floats]:
     """Mehrotra's predictor and corrector, for finite bounds: a singular H is as good as any.
 
     Returns
     -------
-    found : Found
+    found : BoxSolution
     multipliers : ndarray of shape (n,)
         Of w >= lower.
     """
@@ -140,7 +140,7 @@ def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[Found, Fl
                 break
     except KeyboardInterrupt:
         interrupted = True
-    return Found(best[1], best[0], n_iter, interrupted), best[2]
+    return BoxSolution(best[1], best[0], n_iter, interrupted), best[2]
 
 
 def _step(H: Floats, gradient: Floats, x: Floats, z: Floats) -> tuple[Floats, Floats]:

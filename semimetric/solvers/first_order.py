@@ -13,7 +13,7 @@ import numpy as np
 from tqdm import tqdm
 
 from .._foundation.types import Floats
-from ..programs.gap_bound import Certificate
+from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, open_ends, repaired, unknown_inside
 
@@ -41,7 +41,7 @@ class FirstOrder(Solver):
         return unknown_inside(program) or open_ends(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
-        run = _Run(program, start)
+        run = _PrimalDualRun(program, start)
         status, n_iter = Status.LIMIT, 0
         with tqdm(total=self.max_iter, desc="first order", disable=not verbose) as bar:
             try:
@@ -64,13 +64,13 @@ class FirstOrder(Solver):
         return repaired(program, run.raw, 0.0 if rows is None else rows.excess(run.raw), solution)
 
 
-class _Run:
+class _PrimalDualRun:
     """The iterates, their averages, and the best point and bound so far."""
 
     def __init__(self, program: ConvexProgram, start: Floats | None) -> None:
         held = program.stacked.held()
         self.program, self.A, self.y = program, held, program.targets
-        self.certificate = Certificate(program)
+        self.certificate = GapBound(program)
         m, n = held.shape
         with np.errstate(divide="ignore"):
             rows = 1.0 / np.maximum(held.absolute.matvec(np.ones(n)), 1e-12)

@@ -14,7 +14,7 @@ from ..programs.design_matrix import Moments
 from ..programs.penalties import Quadratic
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, no_rows
-from .box_quadratic import BoxQuadratic, Found, interior, solve_regular
+from .box_quadratic import BoxQuadratic, BoxSolution, interior, solve_regular
 
 __all__ = ["Gram", "minimise", "solve_moments"]
 
@@ -67,7 +67,7 @@ def solve_moments(solver: Gram, moments: Moments, penalty: Quadratic, lower: Flo
     return Solution(found.w, objective_at(found.w), found.gap, found.n_iter, _status(solver, found, tol), "Gram")
 
 
-def _status(solver: Gram, found: Found, tol: float) -> Status:
+def _status(solver: Gram, found: BoxSolution, tol: float) -> Status:
     if found.interrupted:
         return Status.INTERRUPTED
     if found.gap <= tol:
@@ -85,7 +85,7 @@ def _upper(moments: Moments, lower: Floats, objective: float) -> Floats:
         return np.maximum(np.where(norm > 0, reach / norm, np.inf), lower)
 
 
-def minimise(box: BoxQuadratic, start: Floats | None = None, *, tol: float, max_iter: int) -> Found:
+def minimise(box: BoxQuadratic, start: Floats | None = None, *, tol: float, max_iter: int) -> BoxSolution:
     """The minimum over the box: projected Newton steps, and where H is too singular for them, interior points.
 
     Newton ends with weights exactly at their bounds and profits from a start, so it has the first word and the last.
@@ -102,13 +102,13 @@ def minimise(box: BoxQuadratic, start: Floats | None = None, *, tol: float, max_
     return _better(found, _newton(box, snapped, tol, min(max_iter - found.n_iter, _LAST)), tol)
 
 
-def _better(old: Found, new: Found, tol: float) -> Found:
+def _better(old: BoxSolution, new: BoxSolution, tol: float) -> BoxSolution:
     """The new point if its gap is small enough or the smaller one, with the iterations of both."""
     point = new if new.gap <= max(tol, old.gap) else old
-    return Found(point.w, point.gap, old.n_iter + new.n_iter, new.interrupted)
+    return BoxSolution(point.w, point.gap, old.n_iter + new.n_iter, new.interrupted)
 
 
-def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> Found:
+def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> BoxSolution:
     """Projected Newton steps on the weights that are not held by their bound."""
     gradient, gap, n_iter = box.H @ w - box.b, np.inf, 0
     try:
@@ -125,8 +125,8 @@ def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> Found:
         if gap > tol:
             gap = min(gap, box.gap(w, gradient, box.lift(gradient)))
     except KeyboardInterrupt:
-        return Found(w, box.gap(w, box.H @ w - box.b), n_iter, interrupted=True)
-    return Found(w, gap, n_iter)
+        return BoxSolution(w, box.gap(w, box.H @ w - box.b), n_iter, interrupted=True)
+    return BoxSolution(w, gap, n_iter)
 
 
 def _newton_step(box: BoxQuadratic, gradient: Floats, loose: np.ndarray) -> Floats:

@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from tqdm import tqdm
 
 from .._foundation.types import Floats
-from ..programs.gap_bound import Certificate
+from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, open_ends, repaired, unknown_inside
 
@@ -61,7 +61,7 @@ class InteriorPoint(Solver):
         return unknown_inside(program) or open_ends(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
-        newton, certificate = _Newton(program), Certificate(program)
+        newton, certificate = _Newton(program), GapBound(program)
         point, status, n_iter, bound = newton.first(start), Status.LIMIT, 0, -np.inf
         best = (np.inf, program.lower if program.inside is None else program.inside)
         raw = best[1]

@@ -17,7 +17,7 @@ import numpy as np
 from tqdm import tqdm
 
 from .._foundation.types import Floats
-from ..programs.gap_bound import Certificate
+from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, no_rows, open_ends
 from .box_quadratic import BoxQuadratic, pivot, solve_regular
@@ -53,7 +53,7 @@ class Newton(Solver):
         return no_rows(program) or open_ends(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
-        run = _Run(program, program.lower if start is None else np.maximum(start, program.lower))
+        run = _NewtonRun(program, program.lower if start is None else np.maximum(start, program.lower))
         status, n_iter = Status.LIMIT, 0
         with tqdm(total=self.max_iter, desc="newton", disable=not verbose) as bar:
             try:
@@ -81,11 +81,11 @@ class _At(NamedTuple):
     product: Floats
 
 
-class _Run:
+class _NewtonRun:
     """The point, and the best bound so far."""
 
     def __init__(self, program: ConvexProgram, w: Floats) -> None:
-        self.program, self.A, self.certificate = program, program.design.held(), Certificate(program)
+        self.program, self.A, self.certificate = program, program.design.held(), GapBound(program)
         self.P = program.penalty.P.toarray()
         self.bound, self.H = -np.inf, self.P
         self.near, self.stuck, self.careful = False, False, True

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._foundation.errors import NotSupportedError
 from .._foundation.types import Floats
-from ..programs.gap_bound import Certificate
+from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status
 
@@ -92,4 +92,4 @@ class Reference(Solver):
         s, loss = program.sample_weight, program.loss
         residual = program.design.matvec(w) - program.y
         theta = np.clip(s * residual / (loss.curvature or 1e-9), *loss.bounds(s))
-        return Certificate(program).gap(theta, program.design.rmatvec(theta), w, objective)
+        return GapBound(program).gap(theta, program.design.rmatvec(theta), w, objective)

@@ -61,7 +61,7 @@ class Splitting(Solver):
         return unknown_inside(program) or open_ends(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
-        run = _Run(program, start)
+        run = _AdmmRun(program, start)
         status, n_iter = Status.LIMIT, 0
         with tqdm(total=self.max_iter, desc="splitting", disable=not verbose) as bar:
             try:
@@ -228,7 +228,7 @@ def _components(P: sparse.csr_array, rows: Inequalities | None) -> list[Integers
     return [part for part in parts if len(part) <= _MOST_TOGETHER]
 
 
-class _Run:
+class _AdmmRun:
     """The iterates, and the best point and bound so far."""
 
     def __init__(self, program: ConvexProgram, start: Floats | None) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from semimetric import DistanceRegressor
 from semimetric.cli import demo
-from semimetric.cli.demo import DemoResult, Sizes
+from semimetric.cli.demo import DemoResult, DemoSizes
 from semimetric.cli.numeric_tables import read_items
 from semimetric.datasets.measured_distances import exact_emd
 
@@ -17,7 +17,7 @@ pytest.importorskip("matplotlib")
 def result():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "DistanceRegressor", partial(DistanceRegressor, alpha=0.1))  # to choose it takes a while
-        return demo.run(Sizes(train_images=200, train_pairs=600, test_pairs=60, queries=3), n_jobs=None)
+        return demo.run(DemoSizes(train_images=200, train_pairs=600, test_pairs=60, queries=3), n_jobs=None)
 
 
 def test_what_it_reports_is_plausible_even_when_small(result):

@@ -7,7 +7,7 @@ import pytest
 
 from semimetric import DistanceRegressor, InputError, NotSupportedError, StorageError
 from semimetric.cli import pair_commands
-from semimetric.cli.pair_commands import Answer, called, run_distance, run_info
+from semimetric.cli.pair_commands import CommandResult, called, run_distance, run_info
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def model(tmp_path, rng):
 
 def test_info_says_what_the_model_says(model, tmp_path):
     answer = run_info(Namespace(model=str(tmp_path / "model.smm"), json=True))
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, CommandResult)
     assert answer.values["n_features"] == 2
     assert "semimetric" in answer.text
 

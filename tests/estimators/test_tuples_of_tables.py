@@ -26,7 +26,7 @@ from semimetric.data.schema import Schema
 from semimetric.embeddings.directions.discriminants import discriminants
 from semimetric.embeddings.directions.linear_directions import Directions, fit_directions
 from semimetric.learning.comparisons.fit import prior
-from semimetric.learning.comparisons.tuple_data import Compared
+from semimetric.learning.comparisons.tuple_data import OrderedTuples
 from semimetric.learning.recipe import Recipe
 from semimetric.learning.structure import build, ends
 from semimetric.learning.terms import columns_of
@@ -147,7 +147,7 @@ def gower_triplets(levels):
     index = np.where((near > far)[:, None], index[:, [0, 2, 1]], index)
     schema = Schema.fit(items, categorical_features=[0, 1])
     structure = build(Recipe(n_knots=4, tables="warped", loss="squared_hinge"), items, schema)
-    return structure, Compared(Triplets(items, index), np.full(3000, 1 / 3000))
+    return structure, OrderedTuples(Triplets(items, index), np.full(3000, 1 / 3000))
 
 
 def test_the_prior_is_the_gower_distance_that_triplets_ask_for():

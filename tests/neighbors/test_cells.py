@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from test_neighbors import rough
 
 from semimetric import Grid
-from semimetric.neighbors.cells import CODES, MOST_COLUMNS, Cells, Filter, Layout, packed_codes
-from semimetric.neighbors.query_tables import Oriented
+from semimetric.neighbors.cells import CODES, MOST_COLUMNS, CellLayout, Cells, Filter, packed_codes
+from semimetric.neighbors.query_tables import QueryView
 
 
 def codes_of(layout, packed):
@@ -18,8 +18,8 @@ def codes_of(layout, packed):
 
 
 def built(d, items, side="query-first"):
-    oriented = Oriented(d, side)
-    layout = Layout.fit(oriented, items, 0)
+    oriented = QueryView(d, side)
+    layout = CellLayout.fit(oriented, items, 0)
     cells, packed = Cells.of(layout, oriented, oriented.points(items))
     return oriented, layout, cells, packed
 
@@ -64,7 +64,7 @@ def test_the_least_value_of_one_feature_is_reached():
 def test_parts_are_packed_into_at_most_256_columns(n_parts):
     rng = np.random.default_rng(0)
     items = rng.normal(size=(60, n_parts))
-    layout = Layout.fit(Oriented(rough(Grid.fit(items, n_knots=2))), items, 0)
+    layout = CellLayout.fit(QueryView(rough(Grid.fit(items, n_knots=2))), items, 0)
     assert layout.n_columns == min(n_parts, MOST_COLUMNS)
     cells_of_column = np.ones(layout.n_columns, np.int64)
     np.multiply.at(cells_of_column, layout.column, layout.count)
@@ -81,7 +81,7 @@ def test_cells_follow_steepness_and_items():
     flat = d.weights.copy()
     flat[:] = [1e-6, 1.0, 1.0]  # (0, 1), (0, 2), (1, 2): nothing happens between 0 and 1
     steep = type(d)(d.embedding, flat, d.epsilon, d.feature_names)
-    edges = Layout.fit(Oriented(steep), items, 0).edges[0]
+    edges = CellLayout.fit(QueryView(steep), items, 0).edges[0]
     assert (edges[np.isfinite(edges)] > 1).mean() > 0.8
 
 

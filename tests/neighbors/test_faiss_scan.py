@@ -1,4 +1,7 @@
-"""FAISS adds whole numbers exactly, under each condition that gave wrong answers when it was ignored (THEORY, section 4)."""
+"""FAISS adds whole numbers exactly, under each condition that gave wrong answers when it was ignored.
+
+The theory is in docs/mathematics.md, section 4.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from semimetric.neighbors.faiss_scan import Scan, Whole, kmeans, whole_numbers
+from semimetric.neighbors.faiss_scan import IntegerTables, Scan, kmeans, whole_numbers
 
 
 def packed(codes):
@@ -23,7 +26,7 @@ def setting(n, n_columns, seed=0, n_queries=3):
     tables -= tables.min(axis=2, keepdims=True)
     tables[:, 0, 5], tables[:, 0, 6] = 255, 0
     sums = np.stack([table[np.arange(n_columns), codes].sum(axis=1) for table in tables])
-    return codes, Whole(tables, np.ones(n_queries), np.zeros(n_queries)), sums
+    return codes, IntegerTables(tables, np.ones(n_queries), np.zeros(n_queries)), sums
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 16, 33, 100, 255, 256])

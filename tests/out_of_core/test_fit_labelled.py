@@ -10,8 +10,8 @@ from sklearn.decomposition import PCA
 
 from semimetric import FirstOrder, LargeMarginLearner, NotSupportedError, SemimetricClassifier, out_of_core
 from semimetric.data import knots
-from semimetric.data.parts.engine import Here
-from semimetric.data.parts.labelled_parts import LabelledPart, LabelledTable
+from semimetric.data.parts.engine import SerialEngine
+from semimetric.data.parts.labelled_parts import LabeledPart, LabeledTable
 from semimetric.neighbors.sharded.shard_files import _OPEN
 from semimetric.out_of_core import calls, fit_labelled
 from semimetric.out_of_core.fit_labelled import item_bytes  # before it is replaced
@@ -188,9 +188,9 @@ def test_a_part_that_says_something_else_is_named(column, values, messages):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=np.array(["a", "b", "c"])[Y], w=1.0)
     rest = frame[60:120].assign(**{column: values})
-    parts = [LabelledPart(f"partition {k} of X", piece) for k, piece in enumerate([frame[:60], rest, frame[120:]])]
+    parts = [LabeledPart(f"partition {k} of X", piece) for k, piece in enumerate([frame[:60], rest, frame[120:]])]
     call = lambda: fit_labelled.fit_labelled(  # noqa: E731
-        Here(), LargeMarginLearner(**FAST), parts, LabelledTable(tuple("abcde"), "kind", "w"), "kind", "w",
+        SerialEngine(), LargeMarginLearner(**FAST), parts, LabeledTable(tuple("abcde"), "kind", "w"), "kind", "w",
         limit=10**6, scratch=None,
     )  # fmt: skip
     assert_refused(call, "partition 1 of X: ", *messages)

@@ -3,13 +3,20 @@
 import numpy as np
 import pytest
 
-from semimetric.data.parts.engine import Here
-from semimetric.data.parts.labelled_parts import LabelledPart, LabelledTable, survey_items
-from semimetric.learning.large_margin.labelled_data import Classes, Gathered, LargeMargin, Setting, drawn_rows, located_in
+from semimetric.data.parts.engine import SerialEngine
+from semimetric.data.parts.labelled_parts import LabeledPart, LabeledTable, survey_items
+from semimetric.learning.large_margin.labelled_data import (
+    InMemoryItems,
+    LabeledDataset,
+    LargeMargin,
+    LargeMarginProblem,
+    drawn_rows,
+    located_in,
+)
 from semimetric.learning.recipe import Recipe
 from semimetric.learning.structure import build
 from semimetric.learning.terms import Baseline
-from semimetric.out_of_core.large_margin import PartCrowd, build_places, stand_in
+from semimetric.out_of_core.large_margin import PartitionedItems, build_places, stand_in
 
 ITEMS = np.random.default_rng(0).random((90, 3))
 ITEMS[60:64] = ITEMS[3:7]  # some twice, in other parts
@@ -24,15 +31,15 @@ NAMES = ("u", "v", "w")
 def both(request, tmp_path):
     """The items together, in parts, and the setting."""
     recipe, rule = Recipe(n_knots=4, tables=request.param, alpha=1e-2), LargeMargin(n_targets=2, n_impostors=3)
-    structure, engine, table = build(recipe, ITEMS, NAMES), Here(), LabelledTable(NAMES)
+    structure, engine, table = build(recipe, ITEMS, NAMES), SerialEngine(), LabeledTable(NAMES)
     ends = np.cumsum(COUNTS)[:-1]
-    parts = [LabelledPart(f"part {k}", x) for k, x in enumerate(np.split(ITEMS, ends))]
+    parts = [LabeledPart(f"part {k}", x) for k, x in enumerate(np.split(ITEMS, ends))]
     survey = survey_items(engine, parts, table, COUNTS, np.unique(drawn_rows(90, 50, 0)), 0)
     d = stand_in(recipe, rule, structure, survey.items)
     places = build_places(engine, tmp_path / "items", d, parts, table, COUNTS, 40)
-    apart = PartCrowd(engine, places, LABELS.astype(np.uint8), np.split(WEIGHT, ends), survey)
-    together = Gathered(Classes(ITEMS, LABELS, WEIGHT), located_in(structure, ITEMS))
-    return together, apart, Setting(recipe, rule, structure, structure, Baseline(np.ones(3), np.ones(3)))
+    apart = PartitionedItems(engine, places, LABELS.astype(np.uint8), np.split(WEIGHT, ends), survey)
+    together = InMemoryItems(LabeledDataset(ITEMS, LABELS, WEIGHT), located_in(structure, ITEMS))
+    return together, apart, LargeMarginProblem(recipe, rule, structure, structure, Baseline(np.ones(3), np.ones(3)))
 
 
 def test_shards_hold_parts_that_follow_one_another(both):

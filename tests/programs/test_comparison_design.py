@@ -7,7 +7,7 @@ from semimetric._foundation.types import Quadruplets, Triplets
 from semimetric.data.grid import Grid
 from semimetric.embeddings.directions.linear_directions import Directions
 from semimetric.programs import design_matrix as module
-from semimetric.programs.comparison_design import DifferenceDesign
+from semimetric.programs.comparison_design import ComparisonDesign
 from semimetric.programs.design_matrix import MatrixDesign, PairDesign
 
 ITEMS, _, _ = cases.sample()
@@ -16,7 +16,7 @@ TUPLES = {"triplets": Triplets(ITEMS, INDEX[:, :3]), "quadruplets": Quadruplets(
 
 
 def difference(tuples, embedding, n_jobs=None):
-    return DifferenceDesign.of(cases.EMBEDDINGS[embedding](Grid.fit(ITEMS, n_knots=3)), TUPLES[tuples], n_jobs=n_jobs)
+    return ComparisonDesign.of(cases.EMBEDDINGS[embedding](Grid.fit(ITEMS, n_knots=3)), TUPLES[tuples], n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize("embedding", ["singles", "pairs", "joint", "swapped", "warped", "asymmetric"])
@@ -57,15 +57,15 @@ def test_items_are_located_once_and_directions_join(monkeypatch):
     embedding = cases.EMBEDDINGS["warped"](Grid.fit(directions.append(ITEMS), n_knots=3))
     calls, locate = [], type(embedding).locate
     monkeypatch.setattr(type(embedding), "locate", lambda self, X: calls.append(len(X)) or locate(self, X))
-    A = DifferenceDesign.of(embedding, TUPLES["triplets"], directions)
+    A = ComparisonDesign.of(embedding, TUPLES["triplets"], directions)
     A.take(np.arange(20)).matvec(np.ones(A.shape[1]))
     assert calls == [len(ITEMS)]
 
 
 def test_rows_may_have_multipliers_of_their_own_only_together():
     A = difference("triplets", "singles")
-    scaled = DifferenceDesign(A.near, A.far, scale=np.linspace(-1, 1, 60))
+    scaled = ComparisonDesign(A.near, A.far, scale=np.linspace(-1, 1, 60))
     np.testing.assert_allclose(scaled.csr().toarray(), np.linspace(-1, 1, 60)[:, None] * A.csr().toarray())
     alone = PairDesign(A.near.embedding, A.near.pairs, scale=np.ones(60))
-    assert_refused(lambda: DifferenceDesign(alone, A.far), "near has shape (60,", "the same shape is required", "give scale=")
-    assert_refused(lambda: DifferenceDesign(A.near.take(np.arange(3)), A.far), "shape (3,", "required", "give")
+    assert_refused(lambda: ComparisonDesign(alone, A.far), "near has shape (60,", "the same shape is required", "give scale=")
+    assert_refused(lambda: ComparisonDesign(A.near.take(np.arange(3)), A.far), "shape (3,", "required", "give")

@@ -4,7 +4,7 @@ import pytest
 from scipy import sparse
 
 from semimetric.programs.design_matrix import MatrixDesign
-from semimetric.programs.gap_bound import Certificate
+from semimetric.programs.gap_bound import GapBound
 from semimetric.programs.penalties import Columns
 from semimetric.programs.program import ConvexProgram
 from semimetric.solvers import Reference
@@ -15,7 +15,7 @@ from semimetric.solvers import Reference
 @pytest.mark.filterwarnings("ignore:Solution.Reference")
 def test_any_dual_point_and_any_weights_give_a_bound_below_the_optimum(loss, penalty, rng):
     program = cases.program(cases.PENALTIES[penalty], loss=cases.LOSSES[loss], n_knots=3)
-    best, certificate = Reference().solve(program).objective, Certificate(program)
+    best, certificate = Reference().solve(program).objective, GapBound(program)
     low, high = program.loss.bounds(program.sample_weight)
     for scale in (0.0, 0.1, 1.0, 10.0):
         theta = np.clip(scale * program.sample_weight * rng.normal(size=len(program.y)), low, high)
@@ -28,7 +28,7 @@ def test_any_dual_point_and_any_weights_give_a_bound_below_the_optimum(loss, pen
 @pytest.mark.parametrize("loss", cases.LOSSES)
 def test_the_box_holds_the_minimiser(loss, rng):
     program = cases.program(cases.PENALTIES["ridge"], loss=cases.LOSSES[loss])
-    best, certificate = Reference().solve(program).weights, Certificate(program)
+    best, certificate = Reference().solve(program).weights, GapBound(program)
     for w in (program.lower, program.columns.prior, 3 * rng.random(len(best))):
         upper = certificate.upper(program.objective(np.maximum(w, program.lower)))
         assert (best <= upper + 1e-9).all()
@@ -47,7 +47,7 @@ def test_the_box_is_tight_where_one_weight_explains_everything(loss):
         nothing,
         np.zeros(1),
     )
-    certificate = Certificate(program)
+    certificate = GapBound(program)
     assert certificate.upper(0.0) >= 3 - 1e-12
     assert certificate.upper(0.0) <= 3.5
     assert (np.diff([certificate.upper(v)[0] for v in (0.0, 0.1, 1.0)]) > 0).all()

@@ -10,8 +10,8 @@ from semimetric._foundation.types import Triplets
 from semimetric.data.grid import Grid
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
 from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
-from semimetric.programs.comparison_design import DifferenceDesign
-from semimetric.programs.triplet_design import SharedDesign, pair_rows
+from semimetric.programs.comparison_design import ComparisonDesign
+from semimetric.programs.triplet_design import TripletDesign, pair_rows
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((30, 3))
@@ -23,7 +23,7 @@ NEAR, FAR = RNG.integers(0, 40, (2, 90))
 def test_products_are_those_of_the_rows(kind):
     embedding = kind(Grid.fit(ITEMS, n_knots=4))
     rows = pair_rows(embedding, embedding.locate(ITEMS), LEFT, RIGHT)
-    design = SharedDesign.of_triplets(rows, NEAR, FAR)
+    design = TripletDesign.of_triplets(rows, NEAR, FAR)
     dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
     A = dense[NEAR] - dense[FAR]
     w, r, s = RNG.random(A.shape[1]), RNG.random(len(A)), RNG.random(len(A)) * (RNG.random(len(A)) < 0.5)
@@ -36,7 +36,7 @@ def test_products_are_those_of_the_rows(kind):
     moments = design.moments(r, s)
     assert_allclose(moments.gram, (A.T * s) @ A, atol=1e-12)
     assert_allclose(moments.cross, A.T @ (s * r), atol=1e-12)
-    both = SharedDesign.of_triplets(rows, NEAR, FAR, n_jobs=2)
+    both = TripletDesign.of_triplets(rows, NEAR, FAR, n_jobs=2)
     assert_allclose(both.moments(r, s).gram, moments.gram, atol=1e-12)
     assert not design.moments(r, np.zeros(len(s))).gram.any()
 
@@ -46,17 +46,17 @@ def test_it_is_the_difference_of_near_and_far_pairs(kind):
     embedding = kind(Grid.fit(ITEMS, n_knots=4))
     triplets = Triplets(ITEMS, np.array([[0, 1, 2], [3, 4, 5], [0, 1, 6]]))
     left, right = np.concatenate([t.index.T for t in (triplets.near, triplets.far)], axis=1)
-    shared = SharedDesign.of_triplets(
+    shared = TripletDesign.of_triplets(
         pair_rows(embedding, embedding.locate(ITEMS), left, right), np.arange(3), 3 + np.arange(3)
     )
-    assert_allclose(shared.csr().toarray(), DifferenceDesign.of(embedding, triplets).csr().toarray(), atol=1e-12)
+    assert_allclose(shared.csr().toarray(), ComparisonDesign.of(embedding, triplets).csr().toarray(), atol=1e-12)
 
 
 @pytest.mark.parametrize("offset", [0, 1, 4])
 def test_rows_out_of_a_message_give_the_same_bits(offset):
     rng = np.random.default_rng(3)
     pairs = np.asfortranarray(rng.random((1000, 30)))
-    design, buffers = SharedDesign.of_triplets(pairs, np.arange(500), np.arange(500, 1000)), []
+    design, buffers = TripletDesign.of_triplets(pairs, np.arange(500), np.arange(500, 1000)), []
     text = pickle.dumps(design, protocol=5, buffer_callback=buffers.append)
 
     def moved(buffer):

@@ -11,7 +11,7 @@ from cases import assert_refused
 from semimetric import NotSupportedError
 from semimetric.embeddings.pairs.triangle_inequality import Triangles
 from semimetric.learning.guarantees import inside
-from semimetric.programs.constraints import Layout, Monotone
+from semimetric.programs.constraints import Monotone, TableLayout
 from semimetric.solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting, Status, choose
 
 SETTINGS = {
@@ -80,7 +80,7 @@ def test_the_inequality_binds():
 def test_rows_of_shapes_join():
     program, reference = by_cvxpy("squared", "singles")
     e = program.design.embedding
-    rows = Monotone().rows(Layout(e, ("u", "v", "w"), None, e.prior(np.ones(3)), 1.0))
+    rows = Monotone().rows(TableLayout(e, ("u", "v", "w"), None, e.prior(np.ones(3)), 1.0))
     both = replace(program, inequalities=rows)
     solution = CuttingPlane().solve(both)
     assert rows.excess(solution.weights) <= 1e-14

@@ -9,7 +9,7 @@ from semimetric import NotSupportedError
 from semimetric.programs.losses import Hinge, Huber, SquaredHinge
 from semimetric.programs.penalties import Ridge
 from semimetric.solvers import Newton, Status
-from semimetric.solvers.newton import _Run
+from semimetric.solvers.newton import _NewtonRun
 
 PROGRAM = cases.margin_program("triplets", SquaredHinge(), (Ridge(1e-2),))
 
@@ -33,7 +33,7 @@ def test_the_step_is_the_least_along_the_segment(loss, rng):
     program = cases.margin_program("quadruplets", loss, (Ridge(1e-3),))
     for _ in range(10):
         w, goal = (program.lower + 5 * rng.random(len(program.lower)) for _ in range(2))
-        run = _Run(program, w)
+        run = _NewtonRun(program, w)
         gradient = run.at.product + program.penalty.gradient(w)
         length = run._length(goal - w, program.design.matvec(goal - w), gradient)
         found = minimize_scalar(lambda t: program.objective(w + t * (goal - w)), bounds=(0, 1), method="bounded")  # noqa: B023

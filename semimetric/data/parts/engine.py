@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-__all__ = ["Engine", "Here", "tree_sum"]
+__all__ = ["Engine", "SerialEngine", "tree_sum"]
 
 T = TypeVar("T")
 
@@ -75,7 +75,7 @@ class Engine(ABC):
         """One call in every process that works on parts, as far as these are there."""
 
 
-class Here(Engine):
+class SerialEngine(Engine):
     """In the calling process, one part after the other, within ``limit`` bytes."""
 
     def __init__(self, limit: int | None = None) -> None:
@@ -83,7 +83,7 @@ class Here(Engine):
 
     def each(self, function: Callable[..., T], parts: Sequence[Any], *share: Any) -> Iterator[T]:
         """One call at a time, when its result is asked for."""
-        return (function(made(part), *share) for part in parts)
+        return (function(evaluated(part), *share) for part in parts)
 
     def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *share: Any) -> T:
         """Sums of few parts at a time."""
@@ -91,7 +91,7 @@ class Here(Engine):
 
     def kept(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
         """Nothing is kept: every part is made when it is asked for."""
-        return [_Made(function, part, share) for part in parts]
+        return [_LazyPart(function, part, share) for part in parts]
 
     def stored(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
         """In memory."""
@@ -102,15 +102,15 @@ class Here(Engine):
         function(*args)
 
 
-class _Made:
+class _LazyPart:
     """A part that is made anew whenever it is asked for."""
 
     def __init__(self, function: Callable[..., Any], part: Any, share: tuple[Any, ...]) -> None:
         self.function, self.part, self.share = function, part, share
 
 
-def made(part: Any) -> Any:
+def evaluated(part: Any) -> Any:
     """The part itself, or what it stands for; of a tuple, all its members."""
-    if isinstance(part, _Made):
-        return part.function(made(part.part), *part.share)
-    return tuple(map(made, part)) if type(part) is tuple else part
+    if isinstance(part, _LazyPart):
+        return part.function(evaluated(part.part), *part.share)
+    return tuple(map(evaluated, part)) if type(part) is tuple else part

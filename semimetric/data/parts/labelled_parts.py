@@ -13,27 +13,27 @@ from ..._foundation.types import Floats, Integers
 from ..knots import sampled_rows
 from .engine import Engine
 from .readers import is_parquet, item_rows, names_of
-from .row_parts import Rows
+from .row_parts import LazyRows
 from .tuple_parts import divided
 
 __all__ = [
     "ItemSurvey",
-    "LabelledPart",
-    "LabelledTable",
-    "Said",
+    "LabeledPart",
+    "LabeledTable",
+    "LabelColumns",
     "check_one_type",
     "column_named",
     "features_of",
-    "labelled_parts",
+    "labeled_parts",
     "loaded",
     "read_items",
-    "read_said",
+    "read_label_columns",
     "survey_items",
 ]
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledPart:
+class LabeledPart:
     """Some items: rows to be read, or what was read; how many (None: only reading tells); those that count (None: all)."""
 
     name: str
@@ -43,7 +43,7 @@ class LabelledPart:
 
 
 @dataclass(frozen=True)
-class LabelledTable:
+class LabeledTable:
     """Names of the features of all parts, and of the columns of tables that hold classes and weights, if they do."""
 
     names: tuple[str, ...]
@@ -58,7 +58,7 @@ class ItemSurvey(NamedTuple):
     picked: Floats
 
 
-def labelled_parts(X: Any, y: Any, weight: Any, size: int) -> tuple[list[LabelledPart], LabelledTable]:
+def labeled_parts(X: Any, y: Any, weight: Any, size: int) -> tuple[list[LabeledPart], LabeledTable]:
     """Parts of at most ``size`` items of an array, mapped or not, of a .npy file, or of Parquet."""
     rows = item_rows(X, size)
     said = [column_named(v) for v in (y, weight)]
@@ -76,7 +76,7 @@ def labelled_parts(X: Any, y: Any, weight: Any, size: int) -> tuple[list[Labelle
                 "give the values instead"
             )
         names = names_of(X, shape[1])
-    return [LabelledPart(r.name, r, len(r)) for r in rows], LabelledTable(names, *said)
+    return [LabeledPart(r.name, r, len(r)) for r in rows], LabeledTable(names, *said)
 
 
 def column_named(values: Any) -> str | None:
@@ -99,7 +99,7 @@ def features_of(columns: Sequence[str], said: Sequence[str | None], name: str) -
     return tuple(c for c in columns if c not in said)
 
 
-def read_items(part: LabelledPart, table: LabelledTable) -> Floats:
+def read_items(part: LabeledPart, table: LabeledTable) -> Floats:
     """The items of a part that count.
 
     Raises
@@ -129,14 +129,14 @@ def read_items(part: LabelledPart, table: LabelledTable) -> Floats:
     return values
 
 
-def _frame(part: LabelledPart) -> Any:
-    frame = part.items.read() if isinstance(part.items, Rows) else part.items
+def _frame(part: LabeledPart) -> Any:
+    frame = part.items.read() if isinstance(part.items, LazyRows) else part.items
     if not len(frame):
         raise InputError(f"{part.name} is empty; every part needs some items: leave it out, or repartition")
     return frame
 
 
-class Said(NamedTuple):
+class LabelColumns(NamedTuple):
     """Of one part: how many items it has, and what columns say of them."""
 
     n: int
@@ -144,7 +144,7 @@ class Said(NamedTuple):
     weight: NDArray | None = None
 
 
-def read_said(part: LabelledPart, table: LabelledTable) -> Said:
+def read_label_columns(part: LabeledPart, table: LabeledTable) -> LabelColumns:
     """What a part says of its items.
 
     Raises
@@ -159,10 +159,10 @@ def read_said(part: LabelledPart, table: LabelledTable) -> Said:
             f"{part.name}: the weights in {table.weight!r} have dtype {weight.dtype}; finite numbers >= 0 are required: "
             "correct them, or drop those items"
         )
-    return Said(len(frame), y, weight)
+    return LabelColumns(len(frame), y, weight)
 
 
-def _told(part: LabelledPart, frame: Any, name: str) -> NDArray:
+def _told(part: LabeledPart, frame: Any, name: str) -> NDArray:
     if name not in getattr(frame, "columns", ()):
         raise InputError(f"{part.name}: it has no column {name!r}; name another, or add it")
     missing = np.flatnonzero(frame[name].isna())
@@ -174,7 +174,7 @@ def _told(part: LabelledPart, frame: Any, name: str) -> NDArray:
     return np.asarray(frame[name])
 
 
-def check_one_type(parts: Sequence[LabelledPart], said: Sequence[Said]) -> None:
+def check_one_type(parts: Sequence[LabeledPart], said: Sequence[LabelColumns]) -> None:
     """Refuse classes that are numbers in some parts and not in others."""
     types = [None if s.y is None else s.y.dtype for s in said]
     for part, dtype in zip(parts, types, strict=True):
@@ -187,8 +187,8 @@ def check_one_type(parts: Sequence[LabelledPart], said: Sequence[Said]) -> None:
 
 def survey_items(
     engine: Engine,
-    parts: Sequence[LabelledPart],
-    table: LabelledTable,
+    parts: Sequence[LabeledPart],
+    table: LabeledTable,
     counts: Sequence[int],
     rows: Integers,
     random_state: int | None,
@@ -205,7 +205,7 @@ def survey_items(
 
 
 def _surveyed(
-    task: tuple[LabelledPart, Integers | None, Integers], table: LabelledTable
+    task: tuple[LabeledPart, Integers | None, Integers], table: LabeledTable
 ) -> tuple[Floats, Floats, Floats, Floats]:
     part, wanted, rows = task
     items = read_items(part, table)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..._foundation.errors import InputError
-from .row_parts import Rows, array_rows, parquet_rows
-from .tuple_parts import Asked, TuplePart, TupleTable, tuple_columns
+from .row_parts import LazyRows, array_rows, parquet_rows
+from .tuple_parts import TargetSpec, TuplePart, TupleTable, tuple_columns
 
 __all__ = [
     "columns_needed",
@@ -38,7 +38,7 @@ def tuple_size(n_features: int, limit: int, size: int = 2) -> int:
     return max(limit // 2 // (size * n_features * 36 + 160), 1)
 
 
-def item_rows(X: Any, size: int, name: str = "X", *, even: bool = True) -> list[Rows]:
+def item_rows(X: Any, size: int, name: str = "X", *, even: bool = True) -> list[LazyRows]:
     """The rows of a table of items, in parts of at most ``size``: all alike, or (not ``even``) of ``size`` but for the last."""
     if is_parquet(X):
         return parquet_rows(X, size)
@@ -49,7 +49,7 @@ def item_rows(X: Any, size: int, name: str = "X", *, even: bool = True) -> list[
 
 
 def tuple_parts(
-    tuples: Any, y: Any, weight: Any, items: Any, asked: Asked, *, limit: int
+    tuples: Any, y: Any, weight: Any, items: Any, asked: TargetSpec, *, limit: int
 ) -> tuple[list[TuplePart], TupleTable]:
     """Parts of at most ``limit`` bytes of work, and what they have in common.
 
@@ -58,7 +58,7 @@ def tuple_parts(
     tuples : ndarray, memmap, or path of a .npy or Parquet file or folder
     y, weight : arrays or paths of .npy files, or names of columns of a Parquet file, or None
     items : what row numbers are of, or None
-    asked : Asked
+    asked : TargetSpec
     limit : int
     """
     there = None if items is None else rows_of(items)
@@ -75,7 +75,7 @@ def tuple_parts(
     return tuples_of_rows(rows, y, weight, asked.called), TupleTable(names, asked, there)
 
 
-def tuples_of_rows(rows: Sequence[Rows], y: Any, weight: Any, called: str = "pairs") -> list[TuplePart]:
+def tuples_of_rows(rows: Sequence[LazyRows], y: Any, weight: Any, called: str = "pairs") -> list[TuplePart]:
     """Parts of tuples with the same rows of what is said of them and of their weights; names of columns stay names."""
     counts = [len(r) for r in rows]
     parts = zip(rows, *(_beside(v, counts, name, called) for v, name in ((y, "y"), (weight, "sample_weight"))), strict=True)
@@ -93,7 +93,7 @@ def _beside(values: Any, counts: Sequence[int], name: str, called: str) -> list[
     return [array_rows(array[a:b], b - a, name)[0] for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
 
-def rows_of(items: Any) -> Rows:
+def rows_of(items: Any) -> LazyRows:
     """The items as one part."""
     array = np.load(items, mmap_mode="r") if isinstance(items, (str, os.PathLike)) else np.asanyarray(items)
     if array.ndim != 2 or not len(array) or array.dtype.kind not in "iufb":
@@ -109,20 +109,20 @@ def names_of(items: Any, n: int) -> tuple[str, ...]:
     return tuple(f"x{k}" for k in range(n)) if columns is None else tuple(map(str, columns))
 
 
-def named_in(columns: Sequence[str], asked: Asked) -> tuple[str, ...]:
+def named_in(columns: Sequence[str], asked: TargetSpec) -> tuple[str, ...]:
     """Names of the features in the columns of a table of tuples: those of its first members."""
     prefix = asked.kind.sides[0] + "."
     return tuple(c.removeprefix(prefix) for c in columns if c.startswith(prefix))
 
 
-def columns_needed(asked: Asked) -> str:
+def columns_needed(asked: TargetSpec) -> str:
     """The columns of a table of tuples in words, for messages."""
     *first, last = asked.kind.sides
     by_point = f"{', '.join(f'{s}.NAME' for s in first)} and {last}.NAME of every feature"
     return f"{by_point} are required, or {', '.join(first)} and {last} with row numbers of the preprocessor="
 
 
-def _named(path: Any, asked: Asked) -> tuple[str, ...]:
+def _named(path: Any, asked: TargetSpec) -> tuple[str, ...]:
     """Names of the features of a Parquet file of tuples."""
     columns = parquet_rows(path, 1)[0].columns  # type: ignore[attr-defined]
     names = named_in(columns, asked)
@@ -131,7 +131,7 @@ def _named(path: Any, asked: Asked) -> tuple[str, ...]:
     return names
 
 
-def _check_shape(array: Any, there: Rows | None, asked: Asked) -> None:
+def _check_shape(array: Any, there: LazyRows | None, asked: TargetSpec) -> None:
     called, size = asked.called, asked.kind.size
     if there is None and (array.ndim != 3 or array.shape[1] != size):
         raise InputError(

@@ -24,12 +24,12 @@ __all__ = [
     "ArrayRows",
     "MappedRows",
     "ParquetRows",
-    "Rows",
+    "LazyRows",
     "array_rows",
     "parquet_rows",
     "parse_memory",
     "slices",
-    "told_memory",
+    "format_memory",
 ]
 
 _UNITS = {"": 1, "b": 1} | {f"{p}{b}b": n**k for b, n in (("i", 1024), ("", 1000)) for k, p in enumerate("kmgt", 1)}
@@ -54,7 +54,7 @@ def parse_memory(limit: str | int) -> int:
     return n
 
 
-def told_memory(n: float) -> str:
+def format_memory(n: float) -> str:
     """Bytes in words that `parse_memory` reads, such as "3.5 MiB"."""
     power = 0
     while n >= 1024 and power < 4:
@@ -62,7 +62,7 @@ def told_memory(n: float) -> str:
     return f"{n:.{0 if n >= 100 else 1}f} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
-class Rows(ABC):
+class LazyRows(ABC):
     """Rows of a table or an array, not yet read; ``name`` says which, for messages."""
 
     name: str
@@ -81,7 +81,7 @@ class Rows(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class ArrayRows(Rows):
+class ArrayRows(LazyRows):
     """A slice of an array in memory."""
 
     name: str
@@ -101,7 +101,7 @@ class ArrayRows(Rows):
 
 
 @dataclass(frozen=True)
-class MappedRows(Rows):
+class MappedRows(LazyRows):
     """Rows of an array in a file: ``shape`` is that of one row, ``offset`` the place of the first of these in bytes."""
 
     name: str
@@ -131,7 +131,7 @@ class MappedRows(Rows):
 
 
 @dataclass(frozen=True)
-class ParquetRows(Rows):
+class ParquetRows(LazyRows):
     """Some row groups of a Parquet file, read as a frame with the columns ``columns``."""
 
     name: str
@@ -158,7 +158,7 @@ def slices(n: int, size: int) -> list[slice]:
     return [slice(start, stop) for start, stop in zip(ends[:-1], ends[1:], strict=True)]
 
 
-def array_rows(array: Any, size: int, name: str, *, even: bool = True) -> list[Rows]:
+def array_rows(array: Any, size: int, name: str, *, even: bool = True) -> list[LazyRows]:
     """The rows of an array in parts of at most ``size``; those of a mapped file are read from the file.
 
     Parameters
@@ -191,7 +191,7 @@ def _mapped_root(array: Any) -> Any:
     return root if root.filename is not None else None
 
 
-def parquet_rows(path: str | os.PathLike[str], size: int, columns: Sequence[str] | None = None) -> list[Rows]:
+def parquet_rows(path: str | os.PathLike[str], size: int, columns: Sequence[str] | None = None) -> list[LazyRows]:
     """A Parquet file, or a folder of them, in parts of whole row groups of at most ``size`` rows where they are smaller.
 
     Raises
@@ -200,7 +200,7 @@ def parquet_rows(path: str | os.PathLike[str], size: int, columns: Sequence[str]
         If there are no files, one is empty, or they differ in the columns that are asked for (all, by default) or their types.
     """
     files = _parquet_files(Path(path))
-    parts: list[Rows] = []
+    parts: list[LazyRows] = []
     first: dict[str, str] | None = None
     for file in files:
         with optional("pyarrow.parquet").ParquetFile(file) as content:
@@ -213,7 +213,7 @@ def parquet_rows(path: str | os.PathLike[str], size: int, columns: Sequence[str]
             raise InputError(f"{file} has no rows; every part needs some: delete the file")
         parts += [
             ParquetRows(f"row groups {g[0]} to {g[-1]} of {file}", str(file), tuple(g), n, tuple(wanted))
-            for g, n in _gathered(counts, size)
+            for g, n in _merged_groups(counts, size)
         ]
     return parts
 
@@ -237,7 +237,7 @@ def _check_same(file: Path, types: dict[str, str], other: Path, expected: dict[s
             )
 
 
-def _gathered(counts: Sequence[int], size: int) -> list[tuple[list[int], int]]:
+def _merged_groups(counts: Sequence[int], size: int) -> list[tuple[list[int], int]]:
     """Row groups that follow one another, together at most ``size`` rows where they are smaller."""
     out: list[tuple[list[int], int]] = []
     for group, n in enumerate(counts):

@@ -16,24 +16,24 @@ from ..._foundation.errors import InputError
 from ..._foundation.types import Floats, Integers, Pairs, Quadruplets, Tuples
 from ..knots import sampled_rows
 from .engine import Engine
-from .row_parts import Rows
+from .row_parts import LazyRows
 
 __all__ = [
-    "Asked",
+    "TargetSpec",
     "Survey",
-    "TupleBlock",
+    "PartTuples",
     "TuplePart",
     "TupleTable",
-    "counted",
+    "count_tuples",
     "divided",
     "read_tuples",
-    "survey_of",
+    "survey_tuples",
     "tuple_columns",
 ]
 
 
 @dataclass(frozen=True)
-class Asked:
+class TargetSpec:
     """What a learner asks of its tuples.
 
     Parameters
@@ -76,17 +76,17 @@ class TupleTable:
     ----------
     names : tuple of str
         Of the features.
-    asked : Asked
-    items : Rows or None
+    asked : TargetSpec
+    items : LazyRows or None
         What row numbers are of.
     """
 
     names: tuple[str, ...]
-    asked: Asked
-    items: Rows | None = None
+    asked: TargetSpec
+    items: LazyRows | None = None
 
 
-class TupleBlock(NamedTuple):
+class PartTuples(NamedTuple):
     """Tuples of weight > 0, their y (1 where there is none) and weights, and their rows of the items where these are given."""
 
     tuples: Tuples
@@ -105,7 +105,7 @@ def tuple_columns(kind: type[Tuples], names: Sequence[str], *, by_row: bool) -> 
     return list(kind.sides) if by_row else [f"{side}.{name}" for side in kind.sides for name in names]
 
 
-def read_tuples(part: TuplePart, table: TupleTable) -> TupleBlock:
+def read_tuples(part: TuplePart, table: TupleTable) -> PartTuples:
     """The tuples of a part.
 
     Raises
@@ -120,8 +120,8 @@ def read_tuples(part: TuplePart, table: TupleTable) -> TupleBlock:
         raise InputError(text if text.startswith(part.name) else f"{part.name}: {text}") from error
 
 
-def _checked(part: TuplePart, table: TupleTable) -> TupleBlock:
-    frame = part.tuples.read() if isinstance(part.tuples, Rows) else part.tuples
+def _checked(part: TuplePart, table: TupleTable) -> PartTuples:
+    frame = part.tuples.read() if isinstance(part.tuples, LazyRows) else part.tuples
     points, one = _points(frame, table), table.asked.called[:-1]
     if not len(points):
         raise InputError(f"it is empty; every part needs at least one {one}: leave it out, or repartition")
@@ -129,7 +129,7 @@ def _checked(part: TuplePart, table: TupleTable) -> TupleBlock:
     weight = np.ones(len(points))
     if part.weight is not None:
         weight = _numbers(frame, part.weight, "sample_weight", len(points), one)
-    _check_said(y, table.asked)
+    _check_targets(y, table.asked)
     if (weight < 0).any():
         bad = int(np.flatnonzero(weight < 0)[0])
         raise InputError(f"sample_weight[{bad}] is {weight[bad]:g}; weights >= 0 are required: correct it")
@@ -139,10 +139,10 @@ def _checked(part: TuplePart, table: TupleTable) -> TupleBlock:
     used = slice(None) if weight.all() else np.flatnonzero(weight)
     points, y, weight = points[used], y[used], weight[used]
     tuples, rows = _tuples(points, table)
-    return TupleBlock(tuples, y, weight, rows)
+    return PartTuples(tuples, y, weight, rows)
 
 
-def _check_said(y: Floats, asked: Asked) -> None:
+def _check_targets(y: Floats, asked: TargetSpec) -> None:
     wrong = ~np.isin(y, (-1.0, 1.0)) if asked.judged else y < asked.least
     if not wrong.any():
         return
@@ -207,7 +207,7 @@ def _numbers(frame: Any, given: Any, name: str, n: int, one: str) -> Floats:
         if given not in getattr(frame, "columns", ()):
             raise InputError(f"it has no column {given!r} for {name}; name another, or add it")
         given = frame[given]
-    values = np.asarray(given.read() if isinstance(given, Rows) else given)
+    values = np.asarray(given.read() if isinstance(given, LazyRows) else given)
     if values.shape != (n,) or values.dtype.kind not in "iufb":
         raise InputError(
             f"{name} has shape {values.shape} and dtype {values.dtype}; one number for each of {n} {one}s is required"
@@ -232,7 +232,7 @@ class Survey:
     range: tuple[float, float]
     items: Floats
 
-    def check_said(self, asked: Asked) -> None:
+    def check_targets(self, asked: TargetSpec) -> None:
         """Refuse pairs whose distances, or judgements, are all the same."""
         if asked.kind is not Pairs or self.range[0] < self.range[1]:
             return
@@ -246,7 +246,7 @@ class Survey:
         )
 
 
-class _Found(NamedTuple):
+class _PartSurvey(NamedTuple):
     """Of one part."""
 
     sizes: Floats
@@ -257,7 +257,7 @@ class _Found(NamedTuple):
     rows: Integers | None
 
 
-def counted(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) -> tuple[list[TuplePart], tuple[int, ...]]:
+def count_tuples(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) -> tuple[list[TuplePart], tuple[int, ...]]:
     """The parts that have tuples of weight > 0, and how many: one pass, where only reading them tells.
 
     Raises
@@ -265,7 +265,7 @@ def counted(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) -> tu
     InputError
         If there are none.
     """
-    if all(part.weight is None and isinstance(part.tuples, Rows) for part in parts):
+    if all(part.weight is None and isinstance(part.tuples, LazyRows) for part in parts):
         return list(parts), tuple(len(p.tuples) for p in parts)
     found = [(p, n) for p, n in zip(parts, engine.each(_count, parts, table), strict=True) if n]
     if not found:
@@ -273,7 +273,7 @@ def counted(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) -> tu
     return [p for p, _ in found], tuple(n for _, n in found)
 
 
-def survey_of(
+def survey_tuples(
     engine: Engine, parts: Sequence[TuplePart], counts: tuple[int, ...], table: TupleTable, random_state: int | None
 ) -> Survey:
     """One pass over the parts, of ``counts`` tuples each.
@@ -313,7 +313,7 @@ def _count(part: TuplePart, table: TupleTable) -> int:
     return len(read_tuples(part, table).y)
 
 
-def _surveyed(task: tuple[TuplePart, Integers | None], table: TupleTable) -> _Found:
+def _surveyed(task: tuple[TuplePart, Integers | None], table: TupleTable) -> _PartSurvey:
     part, wanted = task
     block = read_tuples(part, table)
     items = block.tuples.items
@@ -321,4 +321,4 @@ def _surveyed(task: tuple[TuplePart, Integers | None], table: TupleTable) -> _Fo
     sample = None if block.rows is not None else (items if wanted is None else items[wanted])
     size = np.array([block.weight @ np.abs(block.y), block.weight @ (block.y * block.y)])
     ends = np.array([np.fmin.reduce(used), np.fmax.reduce(used)])
-    return _Found(size, float(block.weight.sum()), np.array([block.y.min(), block.y.max()]), ends, sample, block.rows)
+    return _PartSurvey(size, float(block.weight.sum()), np.array([block.y.min(), block.y.max()]), ends, sample, block.rows)

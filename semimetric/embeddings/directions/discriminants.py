@@ -4,7 +4,8 @@
 
 As linear discriminants, but from pairs instead of labels, and bent at knots, so that a feature may count where it matters. The
 denominator is shrunk towards equal spread (Friedman 1989). Sums over single features cannot see combinations of features;
-a distance over these directions can, and keeps its axioms (THEORY, section 2). They combine numbers that are never missing.
+a distance over these directions can, and keeps its axioms (docs/mathematics.md, section 2). They combine numbers that are
+never missing.
 """
 
 import numpy as np

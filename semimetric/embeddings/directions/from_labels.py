@@ -1,7 +1,7 @@
 """Directions that class labels choose: linear discriminants, neighbourhood components, discriminants that bend.
 
 They are fitted to the training items and join the raw features, so that a sum over single features can see combinations of
-them (THEORY, section 2).
+them (docs/mathematics.md, section 2).
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Directions: features appended to the raw ones before the grid (THEORY, section 2).
+"""Directions: features appended to the raw ones before the grid (docs/mathematics.md, section 2).
 
     features(x) = [x, M x],          M of shape (n_directions, n_features)
     features(x) = [x, M phi(x)],     phi the cells of a grid that x has risen through: directions that bend at its knots
@@ -20,7 +20,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._foundation.errors import InputError
-from ..._foundation.types import ArrayLike, Floats, Value, freeze
+from ..._foundation.types import ArrayLike, Floats, FrozenValue, freeze
 from ..._foundation.validation import check_items
 from ..._kernels.linear import linear_map
 from ...data.grid import Grid
@@ -30,7 +30,7 @@ __all__ = ["Directions", "EvenDirections", "LinearFeatures", "fit_directions", "
 
 
 @dataclass(frozen=True, eq=False)
-class Directions(Value):
+class Directions(FrozenValue):
     """A fitted map and the names of its features; its matrix is read-only.
 
     Parameters

@@ -15,7 +15,7 @@ from ..._foundation.threads import blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._kernels.simplex import Located
 from ...data.grid import Grid
-from .rows import Rows
+from .rows import PairRows
 
 __all__ = ["Items", "PairMap", "Table", "check_columns", "check_rows", "mirror"]
 
@@ -115,7 +115,7 @@ class PairMap(ABC):
         """Items on the grid: done once for an item, whatever the number of its pairs."""
 
     @abstractmethod
-    def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> Rows:
+    def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> PairRows:
         """Rows of A for the pairs (x[i[r]], y[j[r]])."""
 
     def paired(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Joint ID embedding of pairs: full tables over groups of features (paper 2, section 3; THEORY, section 2).
+"""Joint ID embedding of pairs: full tables over groups of features (paper 2, section 3; docs/mathematics.md, section 2).
 
     d(x, y) = sum_S w_S · ID([x_S, y_S]; [V_S; V_S])
 

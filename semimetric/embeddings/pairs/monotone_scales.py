@@ -1,4 +1,4 @@
-"""Warped L1: one monotone piecewise-linear scale a feature (THEORY, section 2).
+"""Warped L1: one monotone piecewise-linear scale a feature (docs/mathematics.md, section 2).
 
     d(x, y) = sum_f |phi_f(x_f) - phi_f(y_f)|,   phi_f(t) = sum_k w_fk clip(position_f(t) - k, 0, 1),   w >= 0
 

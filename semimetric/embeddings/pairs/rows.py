@@ -11,12 +11,12 @@ from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.products import add_gram, add_rmatvec, group_sums, matvec, scatter
 
-__all__ = ["DenseRows", "Rows", "SparseRows"]
+__all__ = ["DenseRows", "PairRows", "SparseRows"]
 
 _DENSE = 4  # columns a slot below which BLAS on dense blocks beats scattered additions (measured: 4.8)
 
 
-class Rows(ABC):
+class PairRows(ABC):
     """B rows of A, and a constant for each: the value of vertices that are no columns (0 where every vertex is one)."""
 
     offset: Floats
@@ -34,7 +34,7 @@ class Rows(ABC):
         """Lower triangle of out += Aᵀ diag(weights) A; ``out`` has a row and a column more, unused."""
 
     @abstractmethod
-    def minus(self, other: Any, sign: float = -1.0) -> "Rows":
+    def minus(self, other: Any, sign: float = -1.0) -> "PairRows":
         """The rows A + sign B, for B of the same kind."""
 
     @abstractmethod
@@ -43,7 +43,7 @@ class Rows(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class SparseRows(Rows):
+class SparseRows(PairRows):
     """Slots: ``columns`` (B, K) int32, ``values`` (B, K); group g has slots ``slot[g]:slot[g + 1]``.
 
     Column n_columns stands for none: the diagonal, or an unseen vertex, whose value is in ``unseen`` (B, n_groups).
@@ -106,7 +106,7 @@ class SparseRows(Rows):
 
 
 @dataclass(frozen=True, eq=False)
-class DenseRows(Rows):
+class DenseRows(PairRows):
     """Full rows ``values`` (B, n_columns)."""
 
     values: Floats

@@ -23,7 +23,7 @@ from .rows import SparseRows
 __all__ = ["MixedEmbedding", "scales_of"]
 
 
-class _Part(NamedTuple):
+class _WeightedMap(NamedTuple):
     """A map, and its weights."""
 
     embedding: PairMap
@@ -79,10 +79,10 @@ class MixedEmbedding(PairMap):
     def group_of_column(self) -> Integers:
         return np.concatenate([self.scales.group_of_column, len(self.scales.groups) + self.side_tables.group_of_column])
 
-    def _parts(self, w: Floats) -> list[_Part]:
+    def _parts(self, w: Floats) -> list[_WeightedMap]:
         check_columns(w, self.n_columns)
         n = self.scales.n_columns
-        return [_Part(self.scales, w[:n]), _Part(self.side_tables, w[n:])]
+        return [_WeightedMap(self.scales, w[:n]), _WeightedMap(self.side_tables, w[n:])]
 
     def select(self, keep: Integers, features: Integers) -> PairMap:
         first = len(self.scales.groups)

@@ -1,4 +1,4 @@
-"""Tensor differences of tables (THEORY, section 2; P-splines as in paper 1).
+"""Tensor differences of tables (docs/mathematics.md, section 2; P-splines as in paper 1).
 
 A table of a group has axes a_1 ... a_g, b_1 ... b_g. Order 1 takes mixed differences over the 2 x 2 blocks of every two
 axes ("tables"); order 2 takes second divided differences along every axis ("curves"). Both leave out stencils that are

@@ -1,4 +1,6 @@
-"""The triangle inequality on the grid points of every group: where it holds there, it holds everywhere (THEORY, section 2).
+"""The triangle inequality on the grid points of every group: where it holds there, it holds everywhere.
+
+The theory is in docs/mathematics.md, section 2.
 
     w_ab + w_bc - w_ac >= 0      for all grid points a, b, c of a group
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
-from ..._foundation.types import Floats, Integers, Value, freeze
+from ..._foundation.types import Floats, FrozenValue, Integers, freeze
 from ...data.grid import Grid
 
 __all__ = ["WHOLE_TABLE", "Vertices"]
@@ -22,7 +22,7 @@ _MOST_POINTS = math.isqrt(2**63 - 1)  # C² must fit an int64
 
 
 @dataclass(frozen=True, eq=False)
-class Vertices(Value):
+class Vertices(FrozenValue):
     """The vertices of one group, and the columns among them.
 
     Parameters

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..._foundation.errors import InputError
-from ..._foundation.types import ArrayLike, Floats, Value, freeze
+from ..._foundation.types import ArrayLike, Floats, FrozenValue, freeze
 from ..._foundation.validation import check_items
 from .anchors import AnchorSet, as_sets, check_power, cone, powers
 
@@ -15,7 +15,7 @@ __all__ = ["Separation", "separates"]
 
 
 @dataclass(frozen=True, eq=False)
-class Separation(Value):
+class Separation(FrozenValue):
     """What an anchor, or the nearest of a set, does to two classes; true if anything separates them.
 
     A gap is the width of the band of distances between the classes: > 0 where all items of one class are strictly nearer than

@@ -1,4 +1,4 @@
-"""Learning from comparisons: pairs judged alike or not, triplets, quadruplets (THEORY, section 3).
+"""Learning from comparisons: pairs judged alike or not, triplets, quadruplets (docs/mathematics.md, section 3).
 
     min_w  sum_i s_i loss(r_i) + penalty(w),    r = 1 + y (d - b) of pairs,   r = 1 + d_near - d_far of triplets
 
@@ -29,22 +29,22 @@ from ..guarantees import constrained
 from ..recipe import Recipe
 from ..structure import Structure, Task, build, ends
 from ..terms import Baseline, Terms, columns_of, keeping, keeps_all, make_terms
-from .tuple_data import Evidence, Witness
+from .tuple_data import ComparisonData, InMemoryComparisons
 
-__all__ = ["Prior", "fit_margins", "margin_program", "prepared", "prior"]
+__all__ = ["ComparisonPrior", "fit_margins", "margin_program", "prepared", "prior"]
 
 _SCALE_RIDGE, _SLOPE_RIDGE = 1e-3, 1e-2
 _LEAST = 1e-2  # of the even distance: the prior is never 0
 
 
-class Prior(NamedTuple):
+class ComparisonPrior(NamedTuple):
     """The weighted L1 (of any features Gower's) distance that the comparisons ask for, and the extra columns beside it."""
 
     base: Baseline
     extra: Floats
 
 
-def prepared(recipe: Recipe, evidence: Evidence, names: Names) -> Recipe:
+def prepared(recipe: Recipe, evidence: InMemoryComparisons, names: Names) -> Recipe:
     """The recipe with ``directions="discriminant"`` fitted to the evidence; they combine numbers."""
     if not (isinstance(recipe.directions, str) and recipe.directions == "discriminant"):
         return recipe
@@ -54,7 +54,7 @@ def prepared(recipe: Recipe, evidence: Evidence, names: Names) -> Recipe:
     return replace(recipe, directions=found)
 
 
-def prior(structure: Structure, evidence: Witness, n_jobs: int | None) -> Prior:
+def prior(structure: Structure, evidence: ComparisonData, n_jobs: int | None) -> ComparisonPrior:
     """Even L1 at its best scale, then weighted L1 by the squared hinge, with a ridge towards it.
 
     Raises
@@ -81,11 +81,11 @@ def prior(structure: Structure, evidence: Witness, n_jobs: int | None) -> Prior:
     grid = structure.embedding.grid
     slopes = np.zeros(grid.n_features)
     slopes[grid.varies] = found[: embedding.n_columns] / grid.widths[grid.varies]
-    return Prior(Baseline(slopes, spread), found[embedding.n_columns :])
+    return ComparisonPrior(Baseline(slopes, spread), found[embedding.n_columns :])
 
 
 def _quick(
-    design: Design, evidence: Witness, penalties: tuple[Penalty, ...], columns: Columns, lower: Floats, start: Floats
+    design: Design, evidence: ComparisonData, penalties: tuple[Penalty, ...], columns: Columns, lower: Floats, start: Floats
 ) -> Floats:
     """Weights on the way to the last program; Ctrl-C raises."""
     m = len(evidence.weight)
@@ -94,7 +94,7 @@ def _quick(
 
 
 def margin_program(
-    recipe: Recipe, structure: Structure, evidence: Witness, found: Prior
+    recipe: Recipe, structure: Structure, evidence: ComparisonData, found: ComparisonPrior
 ) -> tuple[ConvexProgram, Terms, Floats]:
     """The program over the columns of ``structure``, its terms, and the prior as a start."""
     k = evidence.n_extra
@@ -109,7 +109,7 @@ def margin_program(
     return program, terms, np.append(terms.columns.prior, found.extra)
 
 
-def fit_margins(recipe: Recipe, evidence: Witness, names: Names) -> tuple[Semimetric, Solution, Floats]:
+def fit_margins(recipe: Recipe, evidence: ComparisonData, names: Names) -> tuple[Semimetric, Solution, Floats]:
     """Learn the weights; the distance, the solution, and the values of the extra columns. The recipe is `prepared`."""
     structure = build(recipe, evidence.used, names)
     found = prior(structure, evidence, recipe.n_jobs)

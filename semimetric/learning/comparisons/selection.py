@@ -27,7 +27,7 @@ from ..recipe import Recipe
 from ..regression.selection import Candidate, simplest
 from ..structure import Structure, build
 from .fit import margin_program, prepared, prior
-from .tuple_data import Evidence, Judged
+from .tuple_data import InMemoryComparisons, JudgedPairs
 
 __all__ = ["MarginChoice", "MarginChoices", "decide_margins", "evidence_splits", "held_error"]
 
@@ -73,7 +73,7 @@ class MarginChoices(tuple[MarginChoice, ...]):
 
 
 def decide_margins(
-    recipe: Recipe, evidence: Evidence, names: Names, *, directions: bool, knots: bool, alpha: bool
+    recipe: Recipe, evidence: InMemoryComparisons, names: Names, *, directions: bool, knots: bool, alpha: bool
 ) -> tuple[Recipe, MarginChoices]:
     """The recipe with everything decided that is asked for, and what was compared.
 
@@ -100,9 +100,14 @@ def decide_margins(
 
 
 def _compare(
-    recipe: Recipe, evidence: Evidence, names: Names, splits: Sequence[tuple[Evidence, Evidence]],
-    kinds: Sequence[Any], sizes: Sequence[Any], alphas: Sequence[float],
-) -> MarginChoices:  # fmt: skip
+    recipe: Recipe,
+    evidence: InMemoryComparisons,
+    names: Names,
+    splits: Sequence[tuple[InMemoryComparisons, InMemoryComparisons]],
+    kinds: Sequence[Any],
+    sizes: Sequence[Any],
+    alphas: Sequence[float],
+) -> MarginChoices:
     """Held-out errors of every candidate whose columns are few enough; directions are fitted on each training part."""
     errors: dict[tuple[int, int], list[Floats]] = {}
     with warnings.catch_warnings(), tqdm(total=len(splits) * len(kinds), desc="selection", disable=not recipe.verbose) as bar:
@@ -122,7 +127,7 @@ def _compare(
     )
 
 
-def evidence_splits(recipe: Recipe, evidence: Evidence) -> list[tuple[Evidence, Evidence]]:
+def evidence_splits(recipe: Recipe, evidence: InMemoryComparisons) -> list[tuple[InMemoryComparisons, InMemoryComparisons]]:
     """Training and held-out parts with no item in common; of pairs, with both classes on either side."""
     size = evidence.tuples.size
     raw = item_disjoint_splits(
@@ -130,7 +135,7 @@ def evidence_splits(recipe: Recipe, evidence: Evidence) -> list[tuple[Evidence, 
     )  # fmt: skip
     rng = np.random.default_rng(recipe.random_state)
     parts = [(evidence.take(_some(train, rng)), evidence.take(_some(test, rng))) for train, test in raw]
-    usable = [(a, b) for a, b in parts if not isinstance(a, Judged) or min(len(np.unique(e.y)) for e in (a, b)) == 2]  # type: ignore[attr-defined]
+    usable = [(a, b) for a, b in parts if not isinstance(a, JudgedPairs) or min(len(np.unique(e.y)) for e in (a, b)) == 2]  # type: ignore[attr-defined]
     if len(usable) < 2:
         raise InputError(
             f"{len(evidence.weight)} tuples are too few to hold some of both classes out on items of their own; give more "
@@ -143,7 +148,9 @@ def _some(rows: Integers, rng: np.random.Generator) -> Integers:
     return rows if len(rows) <= _MOST else np.sort(rng.choice(rows, _MOST, replace=False))
 
 
-def _path(recipe: Recipe, structure: Structure, part: Evidence, held: Evidence, alphas: Sequence[float]) -> Floats:
+def _path(
+    recipe: Recipe, structure: Structure, part: InMemoryComparisons, held: InMemoryComparisons, alphas: Sequence[float]
+) -> Floats:
     """Held-out errors along the strengths, strong to weak, each fit warm from the one before."""
     found = prior(structure, part, recipe.n_jobs)
     errors, start = np.zeros(len(alphas)), None
@@ -155,9 +162,9 @@ def _path(recipe: Recipe, structure: Structure, part: Evidence, held: Evidence, 
     return errors
 
 
-def held_error(structure: Structure, held: Evidence, w: Floats) -> float:
+def held_error(structure: Structure, held: InMemoryComparisons, w: Floats) -> float:
     """1 - AUC of pairs, or the weighted share of comparisons that come out wrong or equal."""
-    if isinstance(held, Judged):
+    if isinstance(held, JudgedPairs):
         pairs = held.tuples
         d = PairDesign(structure.embedding, pairs, structure.directions).matvec(w)  # type: ignore[arg-type]
         return 1.0 - float(roc_auc_score(held.y, -d, sample_weight=held.weight))

@@ -10,17 +10,17 @@ import numpy as np
 
 from ..._foundation.types import Comparisons, Floats, Integers, Pairs, Tuples
 from ...embeddings.pairs.base import PairMap
-from ...programs.comparison_design import DifferenceDesign
+from ...programs.comparison_design import ComparisonDesign
 from ...programs.design_matrix import Design, PairDesign, RowsDesign
 from ..assembly import beyond
 from ..recipe import Recipe
 from ..structure import Structure, ends
 from ..terms import LEAST_SPREAD, steady, touched_vertices
 
-__all__ = ["Compared", "Evidence", "Judged", "Witness", "spread_from", "spread_of"]
+__all__ = ["OrderedTuples", "InMemoryComparisons", "JudgedPairs", "ComparisonData", "spread_from", "spread_of"]
 
 
-class Witness(ABC):
+class ComparisonData(ABC):
     """What learning asks of tuples, wherever they are.
 
     Attributes
@@ -66,7 +66,7 @@ class Witness(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence(Witness):
+class InMemoryComparisons(ComparisonData):
     """Tuples in memory and what they say, one weight each, summing to 1."""
 
     tuples: Tuples
@@ -83,7 +83,7 @@ class Evidence(Witness):
         """Pairs that should not, and their weights."""
 
     @abstractmethod
-    def take(self, rows: Integers) -> "Evidence":
+    def take(self, rows: Integers) -> "InMemoryComparisons":
         """Some of the tuples, weights summing to 1."""
 
     @abstractmethod
@@ -130,7 +130,7 @@ class Evidence(Witness):
 
 
 @dataclass(frozen=True, eq=False)
-class Judged(Evidence):
+class JudgedPairs(InMemoryComparisons):
     """Pairs with y = +1 (similar) or -1; the threshold b is one column more."""
 
     y: Floats
@@ -150,9 +150,9 @@ class Judged(Evidence):
         """Those judged dissimilar."""
         return self._of(-1)
 
-    def take(self, rows: Integers) -> "Judged":
+    def take(self, rows: Integers) -> "JudgedPairs":
         """Some of the pairs, weights summing to 1."""
-        return Judged(self.tuples.take(rows), self.weight[rows] / self.weight[rows].sum(), self.y[rows])
+        return JudgedPairs(self.tuples.take(rows), self.weight[rows] / self.weight[rows].sum(), self.y[rows])
 
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
         """Rows y (a, -1)."""
@@ -161,7 +161,7 @@ class Judged(Evidence):
 
 
 @dataclass(frozen=True, eq=False)
-class Compared(Evidence):
+class OrderedTuples(InMemoryComparisons):
     """Triplets or quadruplets: the near pair is closer than the far one."""
 
     tuples: Comparisons
@@ -176,13 +176,13 @@ class Compared(Evidence):
         """The second one."""
         return self.tuples.far, self.weight
 
-    def take(self, rows: Integers) -> "Compared":
+    def take(self, rows: Integers) -> "OrderedTuples":
         """Some of the comparisons, weights summing to 1."""
-        return Compared(self.tuples.take(rows), self.weight[rows] / self.weight[rows].sum())
+        return OrderedTuples(self.tuples.take(rows), self.weight[rows] / self.weight[rows].sum())
 
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
         """Rows a_near - a_far."""
-        return DifferenceDesign.of(embedding, self.tuples, structure.directions, n_jobs)
+        return ComparisonDesign.of(embedding, self.tuples, structure.directions, n_jobs)
 
 
 def spread_of(

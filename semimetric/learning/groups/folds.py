@@ -15,17 +15,17 @@ from ...programs.losses import SquaredHinge, resolve_loss
 from ...solvers.newton import Newton
 from ..comparisons.fit import margin_program, prepared, prior
 from ..comparisons.selection import evidence_splits, held_error
-from ..comparisons.tuple_data import Compared, Evidence
+from ..comparisons.tuple_data import InMemoryComparisons, OrderedTuples
 from ..large_margin.fit import learn, structure_of
-from ..large_margin.labelled_data import Classes, LargeMargin
+from ..large_margin.labelled_data import LabeledDataset, LargeMargin
 from ..large_margin.selection import class_folds, wrong_votes
 from ..recipe import Recipe
 from ..regression.selection import drawn_splits, weights_along
 from ..structure import Task, build, ends, make_task
 from ..terms import baseline, keeping, keeps_all, touched, touched_vertices
-from .interaction_scores import Fitted
+from .interaction_scores import FittedModel
 
-__all__ = ["ComparedTuples", "Labels", "Measured", "Source"]
+__all__ = ["ComparisonFolds", "LabelFolds", "DistanceFolds", "FoldSource"]
 
 _FOLDS, _QUICK, _TOL = 5, 1, 1e-3  # of large-margin learning: folds, passes, and relative gap
 
@@ -33,7 +33,7 @@ P = TypeVar("P")
 Split = tuple[P, P]
 
 
-class Source(ABC):
+class FoldSource(ABC):
     """What a distance is learned from, in parts: a model fitted to one part and judged on another."""
 
     schema: Schema
@@ -53,12 +53,12 @@ class Source(ABC):
         """The part that is everything, or a sample of it."""
 
     @abstractmethod
-    def fitted(self, recipe: Recipe, part: Any, held: Any = None) -> Fitted:
+    def fitted(self, recipe: Recipe, part: Any, held: Any = None) -> FittedModel:
         """The model of a part."""
 
 
 @dataclass(frozen=True, eq=False)
-class Measured(Source):
+class DistanceFolds(FoldSource):
     """Pairs with measured distances; the loss of the recipe judges weights by least squares, as in `selection`."""
 
     pairs: Pairs
@@ -87,22 +87,22 @@ class Measured(Source):
     def _task(self, recipe: Recipe) -> Task:
         return make_task(recipe, build(recipe, self.items, self.names), self.pairs, self.y, self.weight)
 
-    def fitted(self, recipe: Recipe, part: Task, held: Task | None = None) -> Fitted:
+    def fitted(self, recipe: Recipe, part: Task, held: Task | None = None) -> FittedModel:
         structure = build(recipe, self.items, self.names)
         base = baseline(structure, part.design(structure, ends(structure), recipe.n_jobs).moments(part.scaled, part.weight))
         structure = touched(structure, part, base)
         ((_, weights),) = weights_along(recipe, structure, base, part, (recipe.alpha,))
         if held is None:
-            return Fitted(part, structure, weights, np.nan)
-        residuals = Fitted(held, structure, weights, np.nan).residuals
-        return Fitted(part, structure, weights, resolve_loss(recipe.loss).value(residuals, held.weight))
+            return FittedModel(part, structure, weights, np.nan)
+        residuals = FittedModel(held, structure, weights, np.nan).residuals
+        return FittedModel(part, structure, weights, resolve_loss(recipe.loss).value(residuals, held.weight))
 
 
 @dataclass(frozen=True, eq=False)
-class ComparedTuples(Source):
+class ComparisonFolds(FoldSource):
     """Pairs judged alike or not, triplets or quadruplets; errors held out judge, as in `margin_selection`."""
 
-    evidence: Evidence
+    evidence: InMemoryComparisons
     names: Names
 
     @property
@@ -114,13 +114,13 @@ class ComparedTuples(Source):
     def items(self) -> Floats:
         return self.evidence.tuples.used
 
-    def whole(self, recipe: Recipe) -> Evidence:
+    def whole(self, recipe: Recipe) -> InMemoryComparisons:
         return self.evidence
 
-    def splits(self, recipe: Recipe) -> list[Split[Evidence]]:
+    def splits(self, recipe: Recipe) -> list[Split[InMemoryComparisons]]:
         return list(evidence_splits(recipe, self.evidence))
 
-    def fitted(self, recipe: Recipe, part: Evidence, held: Evidence | None = None) -> Fitted:
+    def fitted(self, recipe: Recipe, part: InMemoryComparisons, held: InMemoryComparisons | None = None) -> FittedModel:
         trial = prepared(replace(recipe, loss=SquaredHinge()), part, self.names)
         structure = build(trial, self.items, self.names)
         found = prior(structure, part, recipe.n_jobs)
@@ -129,14 +129,14 @@ class ComparedTuples(Source):
         program, _, start = margin_program(trial, structure, part, found)
         weights = Newton(tol=_TOL).solve(program, start=start).raise_if_interrupted().weights
         error = np.nan if held is None else held_error(structure, held, weights[: structure.embedding.n_columns])
-        return Fitted(part, structure, weights, error)
+        return FittedModel(part, structure, weights, error)
 
 
 @dataclass(frozen=True, eq=False)
-class Labels(Source):
+class LabelFolds(FoldSource):
     """Items and their classes; votes of neighbours on items held out judge, as in `large_margin_selection`."""
 
-    classes: Classes
+    classes: LabeledDataset
     rule: LargeMargin
     schema: Schema
     most_columns = 600
@@ -145,13 +145,13 @@ class Labels(Source):
     def items(self) -> Floats:
         return self.classes.items
 
-    def whole(self, recipe: Recipe) -> Classes:
+    def whole(self, recipe: Recipe) -> LabeledDataset:
         return self.classes
 
-    def splits(self, recipe: Recipe) -> list[Split[Classes]]:
+    def splits(self, recipe: Recipe) -> list[Split[LabeledDataset]]:
         return class_folds(self.classes, recipe)[:_FOLDS]
 
-    def fitted(self, recipe: Recipe, part: Classes, held: Classes | None = None) -> Fitted:
+    def fitted(self, recipe: Recipe, part: LabeledDataset, held: LabeledDataset | None = None) -> FittedModel:
         recipe = replace(recipe, axioms=recipe.without_triangle)
         structure = structure_of(recipe, part, self.schema)
         quick = replace(self.rule, n_passes=min(self.rule.n_passes, _QUICK))
@@ -160,8 +160,8 @@ class Labels(Source):
         learned = learn(recipe, quick, structure, part)
         weights = learned.passes[-1].solution.raise_if_interrupted().weights
         anchor = part.weight[learned.triplets[:, 0]]
-        compared = Compared(Triplets(part.items, learned.triplets), anchor / anchor.sum())
+        compared = OrderedTuples(Triplets(part.items, learned.triplets), anchor / anchor.sum())
         error = np.nan
         if held is not None:
             error = wrong_votes(learned, part, held, self.rule.n_targets, self.schema, recipe.n_jobs)
-        return Fitted(compared, structure, weights, error)
+        return FittedModel(compared, structure, weights, error)

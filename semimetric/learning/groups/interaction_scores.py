@@ -22,11 +22,11 @@ from ...data.grid import Grid
 from ...embeddings.pairs.full_tables import PairEmbedding
 from ...programs.design_matrix import Design
 from ...programs.losses import Loss, Squared, SquaredHinge
-from ..comparisons.tuple_data import Evidence
+from ..comparisons.tuple_data import InMemoryComparisons
 from ..recipe import Recipe
 from ..structure import Structure, Task, build
 
-__all__ = ["Fitted", "coarse_grid", "joint_columns", "paired_features", "scores"]
+__all__ = ["FittedModel", "coarse_grid", "joint_columns", "paired_features", "scores"]
 
 _COARSE = 4  # knots
 _ROWS = 4_000
@@ -35,10 +35,10 @@ _STEPS = 4  # of Newton's method, where the loss is a hinge
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedModel:
     """A model, what it was fitted to, and its loss on what was held out, nan where nothing was."""
 
-    part: Task | Evidence
+    part: Task | InMemoryComparisons
     structure: Structure
     weights: Floats
     loss: float
@@ -71,7 +71,7 @@ def joint_columns(grid: Grid, pair: Sequence[int], *, tied: bool) -> int:
     return points * (points - 1) // (2 if tied else 1)
 
 
-def paired_features(fitted: Fitted, usable: Sequence[int], most: int) -> list[tuple[int, int]]:
+def paired_features(fitted: FittedModel, usable: Sequence[int], most: int) -> list[tuple[int, int]]:
     """All pairs of usable raw features, of as many of those with the largest shares of the distance as gives ``most``."""
     n = int((1 + np.sqrt(1 + 8 * most)) / 2)
     share = np.zeros(fitted.structure.embedding.grid.n_features)
@@ -84,7 +84,7 @@ def paired_features(fitted: Fitted, usable: Sequence[int], most: int) -> list[tu
     return list(combinations(sorted(order[:n]), 2))
 
 
-def scores(fitted: Fitted, recipe: Recipe, grid: Grid, pairs: Sequence[tuple[int, int]]) -> Floats:
+def scores(fitted: FittedModel, recipe: Recipe, grid: Grid, pairs: Sequence[tuple[int, int]]) -> Floats:
     """What the joint table of each pair could lower the loss by, relative to the loss; shape (n_pairs,)."""
     rng = np.random.default_rng(recipe.random_state)
     part, n = fitted.part, len(fitted.part.weight)
@@ -104,7 +104,7 @@ def scores(fitted: Fitted, recipe: Recipe, grid: Grid, pairs: Sequence[tuple[int
     return out
 
 
-def _tuples(part: Task | Evidence) -> Tuples:
+def _tuples(part: Task | InMemoryComparisons) -> Tuples:
     return part.pairs if isinstance(part, Task) else part.tuples
 
 
@@ -114,7 +114,7 @@ def _halves(tuples: Tuples, rng: np.random.Generator) -> Integers:
 
 
 def _rows(
-    fitted: Fitted, recipe: Recipe, grid: Grid, pair: tuple[int, int], groups: Sequence[tuple[int, ...]]
+    fitted: FittedModel, recipe: Recipe, grid: Grid, pair: tuple[int, int], groups: Sequence[tuple[int, ...]]
 ) -> sparse.csr_array:
     """Rows of groups among two features, of the pairs or comparisons that the model was fitted to."""
     tuples, features = _tuples(fitted.part), np.array(pair)

@@ -26,8 +26,8 @@ from ...data.feature_groups import AutoGroups, JointGroups, automatic
 from ...data.grid import Grid
 from ..recipe import Recipe
 from ..regression.selection import Candidate, simplest
-from .folds import Source
-from .interaction_scores import Fitted, coarse_grid, joint_columns, paired_features, scores
+from .folds import FoldSource
+from .interaction_scores import FittedModel, coarse_grid, joint_columns, paired_features, scores
 
 __all__ = ["GroupChoice", "GroupChoices", "choose_groups", "without_joint"]
 
@@ -93,7 +93,7 @@ def without_joint(recipe: Recipe) -> Recipe:
 
 
 def choose_groups(
-    groups: Any, recipe: Recipe, source: Source, *, knots: bool
+    groups: Any, recipe: Recipe, source: FoldSource, *, knots: bool
 ) -> tuple[Recipe, GroupChoices]:  # fmt: skip
     """The recipe with pairs beside its single features, if ``groups`` are to be found, and what was compared.
 
@@ -103,7 +103,7 @@ def choose_groups(
         As asked for.
     recipe : Recipe
         Of single features, everything else decided.
-    source : Source
+    source : FoldSource
     knots : bool
         Whether the numbers of knots of joint features are to be chosen.
 
@@ -131,7 +131,7 @@ class _Course:
 
     part: Any
     held: Any
-    fitted: Fitted
+    fitted: FittedModel
     left: list[tuple[int, int]]
     pairs: tuple[tuple[int, int], ...] = ()
 
@@ -142,7 +142,7 @@ class _Search:
 
     budget: AutoGroups
     recipe: Recipe
-    source: Source
+    source: FoldSource
     n_knots: int | None
     coarse: Grid
     joint: Grid
@@ -150,7 +150,7 @@ class _Search:
     courses: list[_Course]
 
     @classmethod
-    def begin(cls, budget: AutoGroups, recipe: Recipe, source: Source, n_knots: int | None) -> "_Search":
+    def begin(cls, budget: AutoGroups, recipe: Recipe, source: FoldSource, n_knots: int | None) -> "_Search":
         """The model of single features, of everything and of every fold."""
         parts = [(source.whole(recipe), None), *source.splits(recipe)]
         fits = [source.fitted(recipe, *both) for both in parts]
@@ -230,7 +230,7 @@ class _Search:
             fold.fitted = fit
         first.fitted = self._fitted(first, self.share)
 
-    def _fitted(self, course: _Course, share: float) -> Fitted:
+    def _fitted(self, course: _Course, share: float) -> FittedModel:
         recipe = replace(self.recipe, groups=JointGroups(course.pairs, self.n_knots, share))
         return self.source.fitted(recipe, course.part, course.held)
 

@@ -1,4 +1,6 @@
-"""Large-margin nearest neighbours with the pair embedding (Weinberger & Saul 2009; paper 2, section 4; THEORY, section 3).
+"""Large-margin nearest neighbours with the pair embedding (Weinberger & Saul 2009; paper 2, section 4).
+
+The theory is in docs/mathematics.md, section 3.
 
     min_w  mean_t s_t loss(1 + d_ij - d_il) + (1 - mu) / mu mean d_ij + penalty(w),      t = (i, j, l)
 
@@ -32,12 +34,21 @@ from ..guarantees import constrained
 from ..recipe import Recipe
 from ..structure import Structure, build, ends
 from ..terms import Baseline, Terms, make_terms
-from .labelled_data import Classes, Crowd, Gathered, LargeMargin, Neighbours, Setting, assembled, located_in
+from .labelled_data import (
+    InMemoryItems,
+    LabeledDataset,
+    LabeledItems,
+    LargeMargin,
+    LargeMarginProblem,
+    TripletNeighbors,
+    assembled,
+    located_in,
+)
 
 __all__ = [
     "N_DRAWN",
-    "Learned",
-    "Pass",
+    "LargeMarginResult",
+    "LargeMarginPass",
     "learn",
     "learn_among",
     "program_of",
@@ -52,7 +63,7 @@ N_DRAWN = 4_000  # pairs that tell the spread of a feature
 _NEVER = 1e-3  # of the typical spread, for a feature that no drawn pair varies
 
 
-class Pass(NamedTuple):
+class LargeMarginPass(NamedTuple):
     """One pass: comparisons, those that lack their margin, and the objective before and after."""
 
     n_triplets: int
@@ -62,16 +73,16 @@ class Pass(NamedTuple):
     solution: Solution
 
 
-class Learned(NamedTuple):
+class LargeMarginResult(NamedTuple):
     """The distance, the passes that led to it, and pairs of items and impostors and triplets of the last one."""
 
     semimetric: Semimetric
-    passes: tuple[Pass, ...]
+    passes: tuple[LargeMarginPass, ...]
     impostors: Integers
     triplets: Integers
 
 
-def structure_of(recipe: Recipe, classes: Classes, schema: Schema) -> Structure:
+def structure_of(recipe: Recipe, classes: LabeledDataset, schema: Schema) -> Structure:
     """Directions from the labels, then grid and embedding."""
     kind = recipe.directions
     if isinstance(kind, str) and kind in LABELLED:
@@ -82,19 +93,21 @@ def structure_of(recipe: Recipe, classes: Classes, schema: Schema) -> Structure:
     return build(recipe, classes.items, schema)
 
 
-def learn(recipe: Recipe, rule: LargeMargin, structure: Structure, classes: Classes, start: Floats | None = None) -> Learned:
+def learn(
+    recipe: Recipe, rule: LargeMargin, structure: Structure, classes: LabeledDataset, start: Floats | None = None
+) -> LargeMarginResult:
     """All passes; ``start`` are weights to begin from, such as those of a stronger penalty.
 
     Ctrl-C ends the passes: what was reached is returned, with the status INTERRUPTED in its last solution.
     """
-    crowd = Gathered(classes, located_in(structure, classes.items))
+    crowd = InMemoryItems(classes, located_in(structure, classes.items))
     d, passes, near = learn_among(recipe, rule, structure, crowd, start)
-    return Learned(d, passes, np.column_stack(near.found.impostors), near.found.triplets())
+    return LargeMarginResult(d, passes, np.column_stack(near.found.impostors), near.found.triplets())
 
 
 def learn_among(
-    recipe: Recipe, rule: LargeMargin, structure: Structure, crowd: Crowd, start: Floats | None = None
-) -> tuple[Semimetric, tuple[Pass, ...], Any]:
+    recipe: Recipe, rule: LargeMargin, structure: Structure, crowd: LabeledItems, start: Floats | None = None
+) -> tuple[Semimetric, tuple[LargeMarginPass, ...], Any]:
     """`learn` of items wherever they are: the distance, the passes, and the neighbours of the last one."""
     setting, first = setting_of(recipe, rule, structure, crowd)
     weights, passes, near = _run(setting, crowd, start, first)
@@ -105,13 +118,15 @@ def learn_among(
     return assembled(setting, weights, crowd.example, counts), passes, near
 
 
-def setting_of(recipe: Recipe, rule: LargeMargin, structure: Structure, crowd: Crowd) -> tuple[Setting, Neighbours]:
+def setting_of(
+    recipe: Recipe, rule: LargeMargin, structure: Structure, crowd: LabeledItems
+) -> tuple[LargeMarginProblem, TripletNeighbors]:
     """The setting, whose unit is the margin, and neighbours under the even distance, which has no unit."""
     if not structure.embedding.holds_tables:
         raise NotSupportedError("a group's table is too large to be held, as its neighbours' rows must; use fewer knots")
     places = rule.even == "places"
     measured = structure.over(recipe, structure.embedding.grid.places) if places else structure
-    even = Setting(recipe, rule, structure, measured, _baseline(measured, _even(structure, measured, crowd, recipe)))
+    even = LargeMarginProblem(recipe, rule, structure, measured, _baseline(measured, _even(structure, measured, crowd, recipe)))
     first = crowd.neighbours(even, measured.embedding.prior(even.base.slopes))
     slopes = even.base.slopes / (_MARGIN * first.sums.mean_target)
     return replace(even, base=_baseline(measured, slopes)), first
@@ -122,7 +137,7 @@ def _baseline(structure: Structure, slopes: Floats) -> Baseline:
     return Baseline(slopes, 1.0 / np.maximum(slopes * len(structure.embedding.groups), 1e-300))
 
 
-def _even(structure: Structure, measured: Structure, crowd: Crowd, recipe: Recipe) -> Floats:
+def _even(structure: Structure, measured: Structure, crowd: LabeledItems, recipe: Recipe) -> Floats:
     """Slopes of the L1 distance to which all raw features contribute equally, and all directions; its mean is about 1."""
     drawn = crowd.drawn(N_DRAWN, recipe.random_state)
     features = structure.directions.append(drawn.items) if structure.directions else drawn.items
@@ -146,12 +161,12 @@ def _share(directions: Directions | None) -> float:
 
 
 def _run(
-    setting: Setting, crowd: Crowd, start: Floats | None, first: Neighbours
-) -> tuple[Floats, tuple[Pass, ...], Neighbours]:
+    setting: LargeMarginProblem, crowd: LabeledItems, start: Floats | None, first: TripletNeighbors
+) -> tuple[Floats, tuple[LargeMarginPass, ...], TripletNeighbors]:
     """The weights after all passes, the passes, and the neighbours of the last one; ``first`` are those of the prior."""
     terms = make_terms(setting.recipe, setting.measured, setting.base)
     weights = np.maximum(terms.columns.prior if start is None else start, terms.lower)
-    passes: list[Pass] = []
+    passes: list[LargeMarginPass] = []
     for _ in range(setting.rule.n_passes):
         try:
             near = crowd.neighbours(setting, weights) if passes or start is not None else first
@@ -170,7 +185,7 @@ def _run(
             weights = terms.settled(weights, program.penalty, partial(_norms, program))
         solution = replace(solution, weights=weights, solver=f"{solution.solver} ({reason})")
         violated = int((program.design.matvec(weights) - program.y > 0).sum())
-        passes.append(Pass(len(program.y), violated, before, solution.objective, solution))
+        passes.append(LargeMarginPass(len(program.y), violated, before, solution.objective, solution))
         if solution.status is Status.INTERRUPTED:
             break
     return weights, tuple(passes), near
@@ -180,7 +195,7 @@ def _norms(program: ConvexProgram) -> Floats:
     return program.design.absolute.rmatvec(program.sample_weight)
 
 
-def program_of(setting: Setting, near: Neighbours, terms: Terms) -> ConvexProgram:
+def program_of(setting: LargeMarginProblem, near: TripletNeighbors, terms: Terms) -> ConvexProgram:
     """The program of one pass."""
     recipe, rule, weight = setting.recipe, setting.rule, near.weight
     penalties = _penalties(recipe, setting.embedding)

@@ -14,24 +14,24 @@ from ..._foundation.types import Floats, Integers, Pairs, Triplets
 from ...distances.semimetric import Semimetric
 from ...embeddings.pairs.base import Items, PairMap
 from ...neighbors.index import NeighborIndex
-from ...programs.comparison_design import DifferenceDesign
+from ...programs.comparison_design import ComparisonDesign
 from ...programs.design_matrix import Design
-from ...programs.triplet_design import SharedDesign, pair_rows
+from ...programs.triplet_design import TripletDesign, pair_rows
 from ..assembly import distance
 from ..recipe import Recipe
 from ..structure import Structure, Task
 from ..terms import Baseline, make_terms
-from .targets_and_impostors import Found, Neighbourhoods, search, search_index
+from .targets_and_impostors import ClassMembers, TargetsAndImpostors, find_neighbors, find_neighbors_by_index
 
 __all__ = [
-    "Classes",
-    "Crowd",
-    "Gathered",
+    "LabeledDataset",
+    "LabeledItems",
+    "InMemoryItems",
     "LargeMargin",
-    "Near",
-    "Neighbours",
-    "Setting",
-    "Sums",
+    "InMemoryNeighbors",
+    "TripletNeighbors",
+    "LargeMarginProblem",
+    "TargetSums",
     "assembled",
     "drawn_rows",
     "located_in",
@@ -65,20 +65,20 @@ class LargeMargin:
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class LabeledDataset:
     """Items, their classes 0, 1, ... and weights that sum to 1."""
 
     items: Floats
     labels: Integers
     weight: Floats
 
-    def take(self, rows: Integers) -> "Classes":
+    def take(self, rows: Integers) -> "LabeledDataset":
         """Some of the items."""
-        return Classes(self.items[rows], self.labels[rows], self.weight[rows] / self.weight[rows].sum())
+        return LabeledDataset(self.items[rows], self.labels[rows], self.weight[rows] / self.weight[rows].sum())
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class LargeMarginProblem:
     """All that the passes share; ``measured`` has the knots in which the even distance counts."""
 
     recipe: Recipe
@@ -99,7 +99,7 @@ def located_in(structure: Structure, items: Floats) -> Items:
 
 
 def assembled(
-    setting: Setting, weights: Floats, example: Floats, counts: Integers | None = None, *, compact: bool = True
+    setting: LargeMarginProblem, weights: Floats, example: Floats, counts: Integers | None = None, *, compact: bool = True
 ) -> Semimetric:
     """The distance in units of the margin; ``example`` are some items, shape (n, n_features), ``counts`` as in `distance`."""
     terms = make_terms(setting.recipe, setting.measured, setting.base)
@@ -108,13 +108,13 @@ def assembled(
     return distance(setting.recipe, setting.structure, task, weights, terms.delta, counts, compact=compact)
 
 
-def searched(setting: Setting, weights: Floats, example: Floats, *, compact: bool = True) -> Semimetric:
+def searched(setting: LargeMarginProblem, weights: Floats, example: Floats, *, compact: bool = True) -> Semimetric:
     """`assembled` for search: items beyond knots that are given are at their ends, as in the program."""
     d = assembled(setting, weights, example, compact=compact)
     return replace(d, epsilon=np.zeros_like(d.epsilon))
 
 
-class Sums(NamedTuple):
+class TargetSums(NamedTuple):
     """What the neighbours of some items say together, to be added up over all.
 
     Attributes
@@ -133,9 +133,9 @@ class Sums(NamedTuple):
     distance: float
     apart: int
 
-    def plus(self, other: "Sums") -> "Sums":
+    def plus(self, other: "TargetSums") -> "TargetSums":
         """Both."""
-        return Sums(
+        return TargetSums(
             self.pull + other.pull, self.pull_weight + other.pull_weight,
             self.distance + other.distance, self.apart + other.apart,
         )  # fmt: skip
@@ -151,7 +151,7 @@ class Sums(NamedTuple):
         return self.pull / self.pull_weight
 
 
-class Neighbours(ABC):
+class TripletNeighbors(ABC):
     """Targets and impostors of all items under some weights."""
 
     @property
@@ -161,7 +161,7 @@ class Neighbours(ABC):
 
     @property
     @abstractmethod
-    def sums(self) -> Sums:
+    def sums(self) -> TargetSums:
         """Over all items."""
 
     @abstractmethod
@@ -169,7 +169,7 @@ class Neighbours(ABC):
         """Rows A_ij - A_il of the triplets."""
 
 
-class Crowd(ABC):
+class LabeledItems(ABC):
     """Labelled items, wherever they are."""
 
     @property
@@ -182,43 +182,43 @@ class Crowd(ABC):
         """Pairs of items at random."""
 
     @abstractmethod
-    def neighbours(self, setting: Setting, weights: Floats) -> Neighbours:
+    def neighbours(self, setting: LargeMarginProblem, weights: Floats) -> TripletNeighbors:
         """Those of every item under the current weights."""
 
 
 @dataclass(frozen=True, eq=False)
-class Near(Neighbours):
+class InMemoryNeighbors(TripletNeighbors):
     """Neighbours of items in memory.
 
     Parameters
     ----------
-    setting : Setting
-    classes : Classes
+    setting : LargeMarginProblem
+    classes : LabeledDataset
         The first items of these are those that have neighbours.
     located : Items
         All of them.
-    found : Found
+    found : TargetsAndImpostors
     """
 
-    setting: Setting
-    classes: Classes
+    setting: LargeMarginProblem
+    classes: LabeledDataset
     located: Items
-    found: Found
+    found: TargetsAndImpostors
 
     @property
     def weight(self) -> Floats:
-        """Of all triplets, in the order of `Found.triplets`."""
+        """Of all triplets, in the order of `TargetsAndImpostors.triplets`."""
         return self.classes.weight[self.found.triplets()[:, 0]]
 
     @cached_property
-    def sums(self) -> Sums:  # type: ignore[override]
+    def sums(self) -> TargetSums:  # type: ignore[override]
         """Of these items."""
         near = self.found.near
         i, j = np.nonzero(near >= 0)
         rows = pair_rows(self.setting.embedding, self.located, i, near[i, j])
         weight, distances = self.classes.weight[i], self.found.near_distances[i, j]
         apart = distances[distances > 0]
-        return Sums(np.asarray(rows.T @ weight), float(weight.sum()), float(apart.sum()), len(apart))
+        return TargetSums(np.asarray(rows.T @ weight), float(weight.sum()), float(apart.sum()), len(apart))
 
     def design(self) -> Design:
         """The rows of the pairs are held, if there is room."""
@@ -226,16 +226,16 @@ class Near(Neighbours):
         setting = self.setting
         if len(left) * setting.embedding.n_columns > _HELD:
             of = Triplets(self.classes.items, self.found.triplets())
-            return DifferenceDesign.of(setting.embedding, of, setting.structure.directions, setting.recipe.n_jobs)
+            return ComparisonDesign.of(setting.embedding, of, setting.structure.directions, setting.recipe.n_jobs)
         pairs = pair_rows(setting.embedding, self.located, left, right)
-        return SharedDesign.of_triplets(pairs, *self.found.rows(), setting.recipe.n_jobs)
+        return TripletDesign.of_triplets(pairs, *self.found.rows(), setting.recipe.n_jobs)
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered(Crowd):
+class InMemoryItems(LabeledItems):
     """Items in memory."""
 
-    classes: Classes
+    classes: LabeledDataset
     located: Items
 
     @property
@@ -247,18 +247,18 @@ class Gathered(Crowd):
         """By row number."""
         return Pairs(self.classes.items, drawn_rows(len(self.classes.items), n, random_state))
 
-    def neighbours(self, setting: Setting, weights: Floats) -> Near:
+    def neighbours(self, setting: LargeMarginProblem, weights: Floats) -> InMemoryNeighbors:
         """By all distances; of many items, by the index of this package."""
         rule, (items, labels), n_jobs = setting.rule, (self.classes.items, self.classes.labels), setting.recipe.n_jobs
         if len(labels) > _MANY:
             d = searched(setting, weights, items)
             raw = d.schema.decode(items)
             index, rows = NeighborIndex(d, n_jobs=n_jobs).fit(raw), np.arange(len(labels))
-            found = search_index(index, raw, rows, labels, rule.n_targets, rule.n_impostors)
+            found = find_neighbors_by_index(index, raw, rows, labels, rule.n_targets, rule.n_impostors)
         else:
-            hoods = Neighbourhoods(setting.embedding, self.located, labels, n_jobs)
-            found = search(hoods, weights, rule.n_targets, rule.n_impostors)
-        return Near(setting, self.classes, self.located, found)
+            hoods = ClassMembers(setting.embedding, self.located, labels, n_jobs)
+            found = find_neighbors(hoods, weights, rule.n_targets, rule.n_impostors)
+        return InMemoryNeighbors(setting, self.classes, self.located, found)
 
 
 def drawn_rows(n_items: int, n: int, random_state: int | None) -> Integers:

@@ -24,8 +24,8 @@ from ...programs.losses import resolve_loss
 from ...solvers.newton import Newton
 from ..recipe import Recipe
 from ..regression.selection import Candidate
-from .fit import Learned, learn, structure_of
-from .labelled_data import Classes, LargeMargin
+from .fit import LargeMarginResult, learn, structure_of
+from .labelled_data import LabeledDataset, LargeMargin
 
 __all__ = ["LargeMarginChoice", "LargeMarginChoices", "class_folds", "decide_large_margin", "wrong_votes"]
 
@@ -85,7 +85,7 @@ def _simplest(stage: Sequence[LargeMarginChoice]) -> LargeMarginChoice:
 
 
 def decide_large_margin(
-    recipe: Recipe, rule: LargeMargin, classes: Classes, schema: Schema, auto: frozenset[str]
+    recipe: Recipe, rule: LargeMargin, classes: LabeledDataset, schema: Schema, auto: frozenset[str]
 ) -> tuple[Recipe, LargeMarginChoices]:
     """The recipe with everything decided that is asked for, and what was compared.
 
@@ -133,7 +133,9 @@ def _too_wide(recipe: Recipe, auto: frozenset[str]) -> Recipe:
     return replace(recipe, n_knots=knots, alpha=alpha, tables=tables)
 
 
-def _stages(recipe: Recipe, auto: frozenset[str], classes: Classes, schema: Schema) -> Iterator[tuple[Recipe, Sequence[float]]]:
+def _stages(
+    recipe: Recipe, auto: frozenset[str], classes: LabeledDataset, schema: Schema
+) -> Iterator[tuple[Recipe, Sequence[float]]]:
     """Recipes to compare, and their strengths, in the order of the stages."""
     numbers, every_alpha = _candidates(schema)
     alphas = every_alpha if "alpha" in auto else (recipe.alpha,)
@@ -169,13 +171,13 @@ def _candidates(schema: Schema) -> tuple[Sequence[int], Sequence[float]]:
     return (_HELD_KNOTS, _HELD_ALPHAS) if any(held) else (_KNOTS, _ALPHAS)
 
 
-def _combinable(classes: Classes, schema: Schema) -> bool:
+def _combinable(classes: LabeledDataset, schema: Schema) -> bool:
     """Whether directions have numbers to combine, which most items have."""
     numbers = classes.items[:, schema.usable]
     return numbers.shape[1] > 1 and bool((~np.isnan(numbers).any(axis=1)).mean() >= _COMPLETE)
 
 
-def class_folds(classes: Classes, recipe: Recipe) -> list[tuple[Classes, Classes]]:
+def class_folds(classes: LabeledDataset, recipe: Recipe) -> list[tuple[LabeledDataset, LabeledDataset]]:
     """Parts to learn from and to judge by; of large tables, from a sample."""
     rng = np.random.default_rng(recipe.random_state)
     n = len(classes.labels)
@@ -199,7 +201,11 @@ def class_folds(classes: Classes, recipe: Recipe) -> list[tuple[Classes, Classes
 
 
 def _compared(
-    trial: Recipe, rule: LargeMargin, folds: Sequence[tuple[Classes, Classes]], schema: Schema, alphas: Sequence[float]
+    trial: Recipe,
+    rule: LargeMargin,
+    folds: Sequence[tuple[LabeledDataset, LabeledDataset]],
+    schema: Schema,
+    alphas: Sequence[float],
 ) -> list[LargeMarginChoice]:
     """The candidates of one recipe; none where it has too many weights."""
     losses = []
@@ -219,13 +225,15 @@ def _compared(
     ]
 
 
-def wrong_votes(learned: Learned, part: Classes, held: Classes, k: int, schema: Schema, n_jobs: int | None) -> float:
+def wrong_votes(
+    learned: LargeMarginResult, part: LabeledDataset, held: LabeledDataset, k: int, schema: Schema, n_jobs: int | None
+) -> float:
     """Weighted share of the held-out items that their k nearest neighbours in the part learned from outvote."""
     distances = learned.semimetric.pairwise(schema.decode(held.items), schema.decode(part.items), n_jobs=n_jobs)
     return _wrong(distances, part.labels, held, k)
 
 
-def _wrong(distances: Floats, labels: Integers, held: Classes, k: int) -> float:
+def _wrong(distances: Floats, labels: Integers, held: LabeledDataset, k: int) -> float:
     nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
     votes = shares(labels[nearest], int(max(labels.max(), held.labels.max())) + 1)
     return float(held.weight @ (votes.argmax(axis=1) != held.labels))

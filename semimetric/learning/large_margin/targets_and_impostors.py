@@ -13,12 +13,12 @@ from ..._kernels.simplex import Located
 from ...embeddings.pairs.base import Items, PairMap
 from ...neighbors.index import NeighborIndex
 
-__all__ = ["Found", "Neighbourhoods", "located_rows", "search", "search_index"]
+__all__ = ["TargetsAndImpostors", "ClassMembers", "located_rows", "find_neighbors", "find_neighbors_by_index"]
 
 _ENTRIES = 1 << 22  # distances held at once
 
 
-class Found(NamedTuple):
+class TargetsAndImpostors(NamedTuple):
     """Neighbours of every item; -1 where there are no more.
 
     Attributes
@@ -68,7 +68,7 @@ def _flat(side: Integers) -> tuple[Integers, Integers]:
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbourhoods:
+class ClassMembers:
     """Located items and their classes."""
 
     embedding: PairMap
@@ -87,7 +87,7 @@ def located_rows(located: Items, rows: Integers) -> Items:
     return Items(Located(*(part[rows] for part in located.located)), located.order[rows])
 
 
-def search(hoods: Neighbourhoods, weights: Floats, n_targets: int, n_impostors: int) -> Found:
+def find_neighbors(hoods: ClassMembers, weights: Floats, n_targets: int, n_impostors: int) -> TargetsAndImpostors:
     """Exact neighbours by distances of all items to one another, class by class, in blocks."""
     n = len(hoods.labels)
     near, far = np.full((n, n_targets), -1, np.int64), np.full((n, n_impostors), -1, np.int64)
@@ -101,11 +101,13 @@ def search(hoods: Neighbourhoods, weights: Floats, n_targets: int, n_impostors: 
             _keep(d, own, rows, near, distances)
             if len(others):
                 _keep(_pairwise(hoods, weights, rows, others), others, rows, far, None)
-    return Found(near, far, distances)
+    return TargetsAndImpostors(near, far, distances)
 
 
-def search_index(index: NeighborIndex, raw: Any, rows: Integers, labels: Integers, n_targets: int, n_impostors: int) -> Found:
-    """`search` for some of many items, by an exact index of all of them with a filter for every class.
+def find_neighbors_by_index(
+    index: NeighborIndex, raw: Any, rows: Integers, labels: Integers, n_targets: int, n_impostors: int
+) -> TargetsAndImpostors:
+    """`find_neighbors` for some of many items, by an exact index of all of them with a filter for every class.
 
     Parameters
     ----------
@@ -133,7 +135,7 @@ def search_index(index: NeighborIndex, raw: Any, rows: Integers, labels: Integer
         k = min(n_impostors, len(labels) - members)
         if k:
             far[own, :k] = index.kneighbors(raw[own], k, where=~mask)[1]
-    return Found(near, far, distances)
+    return TargetsAndImpostors(near, far, distances)
 
 
 def _but_itself(rows: Integers, own: Integers) -> NDArray[np.bool_]:
@@ -143,7 +145,7 @@ def _but_itself(rows: Integers, own: Integers) -> NDArray[np.bool_]:
     return ~itself
 
 
-def _pairwise(hoods: Neighbourhoods, weights: Floats, rows: Integers, columns: Integers) -> Floats:
+def _pairwise(hoods: ClassMembers, weights: Floats, rows: Integers, columns: Integers) -> Floats:
     x, y = located_rows(hoods.located, rows), located_rows(hoods.located, columns)
     return hoods.embedding.pairwise(x, y, weights, n_jobs=hoods.n_jobs)
 

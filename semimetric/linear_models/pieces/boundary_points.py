@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from ..._foundation.errors import InputError
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ...distances.semimetric import Semimetric
-from .support_pairs import Places, SupportPairs, find_support_pairs, settle
+from .support_pairs import DistinctPlaces, SupportPairs, find_support_pairs, settle
 
 __all__ = ["Boundary", "BoundaryPoints", "check_classes", "check_semimetric", "support_of"]
 
@@ -72,7 +72,7 @@ class Boundary:
     member: Integers
 
     @classmethod
-    def of(cls, places: Places, pairs: SupportPairs) -> Boundary:
+    def of(cls, places: DistinctPlaces, pairs: SupportPairs) -> Boundary:
         """Those of the distinct pairs of support points."""
         positive = (places.codes == 1)[:, None]
         ends = np.where(positive, np.column_stack([pairs.own, pairs.other]), np.column_stack([pairs.other, pairs.own]))
@@ -157,14 +157,14 @@ class BoundaryPoints(BaseEstimator):
         self._keep_support(places, pairs)
         return self
 
-    def _keep_boundary(self, places: Places, pairs: SupportPairs) -> None:
+    def _keep_boundary(self, places: DistinctPlaces, pairs: SupportPairs) -> None:
         found = Boundary.of(places, pairs)
         self.boundary_points_, self.directions_, self.pairs_ = found.points, found.directions, found.rows
         self.multiplicities_, self.boundary_of_ = found.counts, found.member
         start, x = places.points[pairs.other], places.points
         self.edge_points_ = (start + pairs.cut[:, None] * (x - start))[places.place]
 
-    def _keep_support(self, places: Places, pairs: SupportPairs) -> None:
+    def _keep_support(self, places: DistinctPlaces, pairs: SupportPairs) -> None:
         some, own = support_of(pairs)
         self.support_, self.self_support_ = np.sort(places.rows[some]), np.sort(places.rows[own])
         self.support_share_, self.self_support_share_ = (len(rows) / places.n_items for rows in (some, own))

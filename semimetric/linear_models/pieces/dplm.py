@@ -17,11 +17,11 @@ from ..._foundation.validation import check_alpha, check_choice, check_count
 from ..._kernels.mixture import Points
 from ...distances.semimetric import Semimetric
 from .boundary_points import Boundary, check_classes, check_semimetric
-from .gibbs_chains import Run, Schedule, run_chains
+from .gibbs_chains import ChainsResult, Schedule, run_chains
 from .mixture_em import climb, fit_planes
 from .mixture_prior import Units, WPrior, base_measure, check_w_prior
 from .piecewise_boundary import Pieces, with_machines
-from .support_pairs import Places, find_support_pairs, settle
+from .support_pairs import DistinctPlaces, find_support_pairs, settle
 
 __all__ = ["DPLMClassifier"]
 
@@ -161,9 +161,9 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
         check_semimetric(self.semimetric, items.shape[1])
         places = settle(items, codes, len(classes))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        found: list[tuple[Pieces, Run | Floats]] = []
+        found: list[tuple[Pieces, ChainsResult | Floats]] = []
         for code in range(len(classes)) if len(classes) > 2 else (1,):
-            stopped = any(isinstance(run, Run) and run.interrupted for _, run in found)
+            stopped = any(isinstance(run, ChainsResult) and run.interrupted for _, run in found)
             found.append(self._fit_one(items, codes == code, _against(places, code), rng, stopped))
         self._record(classes, found)
         return self
@@ -189,8 +189,8 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
         return self.n_sweeps // 10 if self.burn_in is None else check_count("burn_in", self.burn_in, minimum=0)
 
     def _fit_one(
-        self, items: Floats, positive: Any, places: Places, rng: np.random.Generator, stopped: bool
-    ) -> tuple[Pieces, Run | Floats]:
+        self, items: Floats, positive: Any, places: DistinctPlaces, rng: np.random.Generator, stopped: bool
+    ) -> tuple[Pieces, ChainsResult | Floats]:
         """One class against the rest; ``stopped``: after Ctrl-C chains are not run any more."""
         boundary = Boundary.of(places, find_support_pairs(places, semimetric=self.semimetric, n_jobs=self.n_jobs))
         m, d = boundary.points.shape
@@ -198,7 +198,7 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
         prior = base_measure(d, units.sigma, self.w_prior)
         weight = boundary.counts if self.counted else np.ones(m)
         points = units.points(boundary.points, boundary.directions, weight.astype(np.float64))
-        run: Run | Floats
+        run: ChainsResult | Floats
         if self.n_components is None:
             planes, labels, run = self._sample(points, prior, rng, 0 if stopped else self.n_sweeps)
         elif self.n_components > m:
@@ -210,7 +210,7 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
         pieces = Pieces.of(boundary, planes, labels, units)
         return (with_machines(pieces, items, positive, self.C) if self.local == "svm" else pieces), run
 
-    def _sample(self, points: Points, prior: Any, rng: np.random.Generator, n_sweeps: int) -> tuple[Any, Any, Run]:
+    def _sample(self, points: Points, prior: Any, rng: np.random.Generator, n_sweeps: int) -> tuple[Any, Any, ChainsResult]:
         """The state that the chains settle on, refined."""
         schedule = Schedule(float(self.alpha), n_sweeps, self._burn_in, self.n_chains, self.n_auxiliary)
         run = run_chains(points, prior, schedule, rng=rng, n_jobs=self.n_jobs, verbose=self.verbose)
@@ -222,15 +222,15 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
         labels = climb(points, planes, share, prior)[0]
         return (planes, labels, run) if len(np.unique(labels)) == size else (run.planes, run.labels, run)
 
-    def _record(self, classes: Any, found: list[tuple[Pieces, Run | Floats]]) -> None:
+    def _record(self, classes: Any, found: list[tuple[Pieces, ChainsResult | Floats]]) -> None:
         """Keep what was found; Ctrl-C goes on to whoever called."""
         self.classes_, self.pieces_ = classes, [pieces for pieces, _ in found]
         runs = [run for _, run in found]
-        sampled = [run for run in runs if isinstance(run, Run)]
+        sampled = [run for run in runs if isinstance(run, ChainsResult)]
         for name in ("posterior_n_components_", "r_hat_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         counts = [pieces.n_components for pieces in self.pieces_]
-        traces = [run.trace if isinstance(run, Run) else run for run in runs]
+        traces = [run.trace if isinstance(run, ChainsResult) else run for run in runs]
         one = len(runs) == 1
         self.n_components_ = counts[0] if one else np.array(counts)
         self.trace_ = traces[0] if one else traces
@@ -290,6 +290,6 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
         return hasattr(self, "pieces_")
 
 
-def _against(places: Places, code: int) -> Places:
+def _against(places: DistinctPlaces, code: int) -> DistinctPlaces:
     """The class ``code`` against the rest."""
     return replace(places, codes=(places.codes == code).astype(np.int64))

@@ -17,7 +17,7 @@ from ..._foundation.types import Floats, Integers
 from ..._kernels.mixture import Mixture, Points, Prior, Settings, sweeps
 from .mixture_em import Planes, grouped, settled_on
 
-__all__ = ["Chain", "Run", "Schedule", "run_chains", "split_r_hat"]
+__all__ = ["Chain", "ChainsResult", "Schedule", "run_chains", "split_r_hat"]
 
 _ROUND = 100  # sweeps between looks at the clock, at the votes and at Ctrl-C
 _GROUPS = (1, 8, 3, 16, 5, 2, 12)  # components that chains start with
@@ -63,7 +63,7 @@ def _constants(planes: Planes) -> Floats:
 
 
 @dataclass(frozen=True)
-class Run:
+class ChainsResult:
     """What the chains showed.
 
     Parameters
@@ -105,7 +105,7 @@ def run_chains(
     rng: np.random.Generator,
     n_jobs: int | None = None,
     verbose: bool = False,
-) -> Run:
+) -> ChainsResult:
     """Run the chains, all by the same number of sweeps; Ctrl-C ends them early, and what they found so far is kept."""
     chains = _started(points, prior, schedule, rng)
     n_sweeps, burn_in = schedule.n_sweeps, schedule.burn_in
@@ -128,7 +128,7 @@ def run_chains(
     if not votes.any():  # interrupted before there was one
         votes = np.bincount([int(chain.state.size[0]) for chain in chains])
     planes, labels = _estimate(chains, _leading(votes))
-    return Run(planes, labels, votes / votes.sum(), trace, split_r_hat(trace[:, burn_in:, 0]), interrupted)
+    return ChainsResult(planes, labels, votes / votes.sum(), trace, split_r_hat(trace[:, burn_in:, 0]), interrupted)
 
 
 def _started(points: Points, prior: Prior, schedule: Schedule, rng: np.random.Generator) -> list[Chain]:

@@ -18,13 +18,13 @@ from ..._kernels.support import nearest_points, tightest_bisectors
 from ...distances.semimetric import Semimetric
 from ...neighbors.index import NeighborIndex
 
-__all__ = ["Places", "SupportPairs", "common_unit", "find_support_pairs", "settle"]
+__all__ = ["DistinctPlaces", "SupportPairs", "common_unit", "find_support_pairs", "settle"]
 
 _BLOCK = 256
 
 
 @dataclass(frozen=True)
-class Places:
+class DistinctPlaces:
     """Items of several classes, those at one place taken together.
 
     Parameters
@@ -56,7 +56,7 @@ class Places:
         return len(self.place)
 
 
-def settle(X: Floats, codes: Integers, n_classes: int) -> Places:
+def settle(X: Floats, codes: Integers, n_classes: int) -> DistinctPlaces:
     """The places of items X (n_items, n_features) of classes 0, ..., n_classes - 1, with a warning where classes contradict."""
     points, place = np.unique(X + 0.0, axis=0, return_inverse=True)  # -0.0 is 0.0
     place = place.reshape(-1)
@@ -77,7 +77,7 @@ def settle(X: Floats, codes: Integers, n_classes: int) -> Places:
             "y has one class only, or only one class is left where items at one place contradict; items of two classes are "
             "required: add some"
         )
-    return Places(points, chosen, rows, votes.max(axis=1), place, int(votes[mixed].sum()))
+    return DistinctPlaces(points, chosen, rows, votes.max(axis=1), place, int(votes[mixed].sum()))
 
 
 def common_unit(X: Floats) -> float:
@@ -102,7 +102,9 @@ class SupportPairs:
     cut: Floats
 
 
-def find_support_pairs(places: Places, *, semimetric: Semimetric | None = None, n_jobs: int | None = None) -> SupportPairs:
+def find_support_pairs(
+    places: DistinctPlaces, *, semimetric: Semimetric | None = None, n_jobs: int | None = None
+) -> SupportPairs:
     """Support points of all places: O(n^2) work, O(n) memory; ``semimetric`` takes the place of Euclid in equation 3 only."""
     n, unit = len(places.points), common_unit(places.points)
     pairs = SupportPairs(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n))

@@ -21,14 +21,14 @@ from ..._kernels.descent import Machine, Problem, dual_pass, dual_values, gap_pa
 from .embedded_rows import EmbeddedRows
 from .weights import squared_norms
 
-__all__ = ["DualDescent", "Learned", "relative", "restore"]
+__all__ = ["DualDescent", "DualDescentResult", "relative", "restore"]
 
 _SWEEPS = 5  # over a block while it is embedded (Yu et al. 2010)
 _DENSE_SWEEPS = 3  # where a step climbs a ladder, which costs more than to embed a row
 _AGE = 0.3  # of the gap that the first pass within it meets, what a certificate is expected to find
 
 
-class Learned(NamedTuple):
+class DualDescentResult(NamedTuple):
     """How a machine came about: passes, the certified relative gap, and why it stopped."""
 
     n_iter: int
@@ -45,9 +45,9 @@ class DualDescent:
     random: np.random.RandomState
     verbose: bool = False
 
-    def learn(self, rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray) -> Learned:
+    def learn(self, rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray) -> DualDescentResult:
         """Descend from the dual variables (n, K) and their weights; both are changed in place."""
-        run = _Run(rows, problem, machine, dual, self.random)
+        run = _DescentRun(rows, problem, machine, dual, self.random)
         gap, status, n_iter = np.inf, "max_iter", 0
         with tqdm(total=self.max_iter, desc="dual descent", disable=not self.verbose) as bar:
             try:
@@ -60,12 +60,12 @@ class DualDescent:
                         if gap <= self.tol or run.at_rest:
                             status = "solved"
                             break
-                return Learned(n_iter, gap if status == "solved" else run.certify(), status)
+                return DualDescentResult(n_iter, gap if status == "solved" else run.certify(), status)
             except KeyboardInterrupt:
-                return Learned(n_iter, run.certify(), "interrupted")
+                return DualDescentResult(n_iter, run.certify(), "interrupted")
 
 
-class _Run:
+class _DescentRun:
     """The rows that are awake, and the worst violations of the pass before."""
 
     def __init__(

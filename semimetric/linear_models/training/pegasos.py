@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from ..._foundation.types import Integers
 from ..._kernels.descent import Machine, Problem, answer_pass, stochastic_pass
-from .dual_descent import Learned, relative
+from .dual_descent import DualDescentResult, relative
 from .embedded_rows import EmbeddedRows
 from .weights import squared_norms
 
@@ -40,7 +40,7 @@ class Pegasos:
     random: np.random.RandomState
     verbose: bool = False
 
-    def learn(self, rows: EmbeddedRows, problem: Problem, machine: Machine, clock: Clock) -> Learned:
+    def learn(self, rows: EmbeddedRows, problem: Problem, machine: Machine, clock: Clock) -> DualDescentResult:
         """Change the machine and the clock in place."""
         order = np.arange(len(rows), dtype=rows.numbers)
         status, n_iter = "done", 0
@@ -52,7 +52,7 @@ class Pegasos:
                     bar.update()
             except KeyboardInterrupt:
                 status = "interrupted"
-        return Learned(n_iter, bound(rows, problem, machine), status)
+        return DualDescentResult(n_iter, bound(rows, problem, machine), status)
 
 
 def one_pass(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Machine, clock: Clock) -> None:

@@ -8,18 +8,18 @@ import numpy as np
 
 from ..._foundation.errors import ConvergenceWarning, warn
 from ..._kernels.descent import Machine, Problem
-from .dual_descent import DualDescent, Learned, restore
+from .dual_descent import DualDescent, DualDescentResult, restore
 from .embedded_rows import EmbeddedRows
 from .pegasos import Clock, Pegasos, one_pass
 from .weights import intercepts
 
-__all__ = ["PASSES", "State", "learn", "learn_more"]
+__all__ = ["PASSES", "TrainedState", "learn", "learn_more"]
 
 PASSES = {"dual": 1000, "pegasos": 20}
 
 
 @dataclass
-class State:
+class TrainedState:
     """What a learned machine is: weights, the clock of stochastic steps, the costs that they were for, and dual variables.
 
     Dual variables, and the codes of their rows, are there if they are kept.
@@ -31,17 +31,17 @@ class State:
     dual: np.ndarray | None = None
     codes: np.ndarray | None = None
 
-    def carried(self, machine: Machine, problem: Problem, *, stochastic: bool) -> State:
+    def carried(self, machine: Machine, problem: Problem, *, stochastic: bool) -> TrainedState:
         """A state with the empty ``machine`` that starts from this one; a fresh one, with a warning, where it cannot."""
         if stochastic and _same_columns(machine, self.machine):
             bias = intercepts(self.machine) / machine.scaling if machine.scaling else machine.bias
             clock = self.clock if self.asked == _costs(problem) else self.clock.turned_back()
-            return State(self.machine._replace(bias=bias, scaling=machine.scaling), clock)
+            return TrainedState(self.machine._replace(bias=bias, scaling=machine.scaling), clock)
         known = self.dual is not None and self.dual.shape == (len(problem.codes), len(machine.bias))
         if not stochastic and known and self.codes is not None and np.array_equal(self.codes, problem.codes):
-            return State(machine, dual=self.dual, codes=self.codes)
+            return TrainedState(machine, dual=self.dual, codes=self.codes)
         warn("warm_start=True, but the rows, classes or columns are not those of the fit before; starting afresh")
-        return State(machine)
+        return TrainedState(machine)
 
 
 def _costs(problem: Problem) -> tuple:
@@ -55,7 +55,9 @@ def _same_columns(a: Machine, b: Machine) -> bool:
     return shapes and a.order == b.order and np.array_equal(a.starts, b.starts)
 
 
-def learn(solver: DualDescent | Pegasos, rows: EmbeddedRows, problem: Problem, state: State, *, keep: bool = False) -> Learned:
+def learn(
+    solver: DualDescent | Pegasos, rows: EmbeddedRows, problem: Problem, state: TrainedState, *, keep: bool = False
+) -> DualDescentResult:
     """Learn into ``state``, from its dual variables or its weights on; ``keep`` the dual variables."""
     clock, state.asked = state.clock, _costs(problem)
     if isinstance(solver, Pegasos):
@@ -87,7 +89,7 @@ def _fit_box(problem: Problem, dual: np.ndarray) -> None:
         np.clip(dual, -1.0, 1.0, out=dual)
 
 
-def learn_more(rows: EmbeddedRows, problem: Problem, state: State, order: np.ndarray) -> None:
+def learn_more(rows: EmbeddedRows, problem: Problem, state: TrainedState, order: np.ndarray) -> None:
     """One stochastic step on every row of a block.
 
     The rows n that the objective counts grow as the square root of those seen, from the first block on: steps n / (t + 1)
@@ -102,7 +104,7 @@ def learn_more(rows: EmbeddedRows, problem: Problem, state: State, order: np.nda
         clock.steps = grown.steps
 
 
-def _warn(learned: Learned, keep: bool) -> None:
+def _warn(learned: DualDescentResult, keep: bool) -> None:
     known = f"the objective is at most {learned.gap:.2g} of its value above the optimum (duality_gap_)"
     if learned.status == "interrupted":
         then = "call fit again to go on" if keep else "only with warm_start=True does another fit go on from there"

@@ -13,7 +13,7 @@ from ..._foundation.validation import check_choice, check_count
 from ...data.parts.engine import Engine
 from ...data.parts.row_parts import slices
 from ..results import Neighbors, as_graph, merged
-from ..segment import Search
+from ..segment import SearchRequest
 from .shard_files import Place
 
 __all__ = ["graph", "nearest", "within"]
@@ -38,7 +38,7 @@ def nearest(
     if check_count("n_neighbors", k) > there:
         raise InputError(f"n_neighbors={k}, but there are {there} items to answer; ask for fewer")
     candidates = max(100, 10 * k) if n_candidates is None else max(check_count("n_candidates", n_candidates), k)
-    search = Search(k, algorithm, candidates, index.n_probe)
+    search = SearchRequest(k, algorithm, candidates, index.n_probe)
     found = []
     for answers in _answers(engine, places, queries, _shard_nearest, search):
         best = merged(answers, k)
@@ -78,7 +78,7 @@ def _answers(engine: Engine, places: Sequence[Place], queries: NDArray, function
     return [found[b * len(places) : (b + 1) * len(places)] for b in range(len(blocks))]
 
 
-def _shard_nearest(task: tuple[Place, NDArray], search: Search) -> Neighbors:
+def _shard_nearest(task: tuple[Place, NDArray], search: SearchRequest) -> Neighbors:
     """Sums before the link, so that ties are those of one index."""
     place, queries = task
     index = place.open()

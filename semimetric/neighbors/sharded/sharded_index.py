@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from ..._foundation.errors import InputError, SemimetricError
 from ..._foundation.types import ArrayLike
 from ..._foundation.validation import check_count
-from ...data.parts.engine import Engine, Here
+from ...data.parts.engine import Engine, SerialEngine
 from ...data.parts.readers import item_rows
-from ...data.parts.row_parts import Rows, parse_memory, slices
+from ...data.parts.row_parts import LazyRows, parse_memory, slices
 from ...distances.semimetric import Semimetric
 from ..ids import check_ids, next_ids
 from ..index import NeighborIndex
@@ -40,7 +40,7 @@ class ItemPart:
 
     def read(self) -> tuple[Any, Any]:
         """The items and their ids (None where they are numbered)."""
-        read = [p.read() if isinstance(p, Rows) else p for p in self.pieces]
+        read = [p.read() if isinstance(p, LazyRows) else p for p in self.pieces]
         if not sum(map(len, read)):
             raise InputError("it is empty; every shard needs at least one item: leave it out, or repartition")
         X = np.concatenate([np.asarray(p) for p in read]) if len(read) > 1 else read[0]
@@ -51,7 +51,7 @@ class ItemPart:
             ids = np.concatenate([np.asarray(p[ids]) for p in read])
             X = np.concatenate([np.asarray(p.drop(columns=self.ids), dtype=np.float64) for p in read])
         elif isinstance(ids, tuple):
-            ids = np.concatenate([p.read() if isinstance(p, Rows) else np.asarray(p) for p in ids])
+            ids = np.concatenate([p.read() if isinstance(p, LazyRows) else np.asarray(p) for p in ids])
         return X, ids
 
 
@@ -161,7 +161,7 @@ class ShardedIndex:
         if n_shards is not None:
             rows = item_rows(X, max(-(-n // check_count("n_shards", n_shards)), 1))
         parts = parts_of(rows, ids)
-        build_shards(Here(), folder, semimetric, parts, n_jobs=n_jobs)
+        build_shards(SerialEngine(), folder, semimetric, parts, n_jobs=n_jobs)
         return cls(folder, base_distances=base_distances, n_jobs=n_jobs)
 
     @property
@@ -231,7 +231,7 @@ class ShardedIndex:
         for s in slices(int(starts[-1]), -(-int(starts[-1]) // n)):
             lows, highs = np.maximum(s.start - starts[:-1], 0), np.minimum(s.stop - starts[:-1], counts)
             tasks.append([(p, int(a), int(b)) for p, a, b in zip(places, lows, highs, strict=True) if a < b])
-        shards = list((engine or Here()).each(_divided_shard, tasks, str(self.folder)))
+        shards = list((engine or SerialEngine()).each(_divided_shard, tasks, str(self.folder)))
         switch(self.folder, self._distance, shards)
         self._open()
         return self
@@ -270,7 +270,7 @@ def joined(places: Sequence[Place], semimetric: Semimetric | None = None) -> Nei
     return whole
 
 
-def parts_of(rows: Sequence[Rows], ids: Any) -> list[ItemPart]:
+def parts_of(rows: Sequence[LazyRows], ids: Any) -> list[ItemPart]:
     """One part for each rows, with its ids."""
     starts = np.cumsum([0, *map(len, rows)]).tolist()
     if ids is None or isinstance(ids, str):

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semimetric.data.parts.engine import Here, tree_sum
+from semimetric.data.parts.engine import SerialEngine, tree_sum
 
 
 def by_levels(values):
@@ -16,7 +16,7 @@ def by_levels(values):
 def test_the_tree_is_that_of_levels(n):
     names = [f"<{k}>" for k in range(n)]
     assert tree_sum(names, lambda a, b: f"({a}{b})") == by_levels(names)
-    assert Here().total(str.upper, lambda a, b: f"({a}{b})", names) == by_levels(names).upper()
+    assert SerialEngine().total(str.upper, lambda a, b: f"({a}{b})", names) == by_levels(names).upper()
 
 
 def test_few_sums_are_held():
@@ -41,15 +41,15 @@ def test_few_sums_are_held():
 
 def test_parts_that_are_kept_are_made_again_here():
     calls = []
-    kept = Here().kept(lambda part, by: calls.append(part) or part * by, [1, 2], 10)
+    kept = SerialEngine().kept(lambda part, by: calls.append(part) or part * by, [1, 2], 10)
     assert not calls
-    assert list(Here().each(lambda task: task[0] + task[1], [(p, 1) for p in kept])) == [11, 21]
-    assert list(Here().each(lambda part, more: part + more, kept, 5)) == [15, 25]
+    assert list(SerialEngine().each(lambda task: task[0] + task[1], [(p, 1) for p in kept])) == [11, 21]
+    assert list(SerialEngine().each(lambda part, more: part + more, kept, 5)) == [15, 25]
     assert calls == [1, 2, 1, 2]
 
 
 def test_what_is_stored_is_made_once():
     calls = []
-    stored = Here().stored(lambda part, by: calls.append(part) or part * by, [1, 2], 10)
-    assert [list(Here().each(lambda part: part + 1, stored)) for _ in range(2)] == [[11, 21]] * 2
+    stored = SerialEngine().stored(lambda part, by: calls.append(part) or part * by, [1, 2], 10)
+    assert [list(SerialEngine().each(lambda part: part + 1, stored)) for _ in range(2)] == [[11, 21]] * 2
     assert calls == [1, 2]

@@ -6,15 +6,15 @@ from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semimetric.data.parts.row_parts import array_rows, parquet_rows, parse_memory, slices, told_memory
+from semimetric.data.parts.row_parts import array_rows, format_memory, parquet_rows, parse_memory, slices
 
 
 def test_memory_limits():
     assert [parse_memory(t) for t in ("2 GiB", "500MB", "1kb", 77, "1.5 KiB")] == [2**31, 500_000_000, 1000, 77, 1536]
     for wrong in ("much", "2 GoB", 0, -1, "1.2.3 MB", True):
         assert_refused(lambda w=wrong: parse_memory(w), f"memory_limit={wrong!r}", "bytes are required", "'2 GiB'")
-    assert [told_memory(n) for n in (77, 1536, 2**31)] == ["77.0 B", "1.5 KiB", "2.0 GiB"]
-    assert all(parse_memory(told_memory(n)) == n for n in (1, 1000, 2**20, 2**50))
+    assert [format_memory(n) for n in (77, 1536, 2**31)] == ["77.0 B", "1.5 KiB", "2.0 GiB"]
+    assert all(parse_memory(format_memory(n)) == n for n in (1, 1000, 2**20, 2**50))
 
 
 @given(st.integers(0, 100), st.integers(1, 30))

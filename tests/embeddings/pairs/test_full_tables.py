@@ -55,7 +55,7 @@ def test_the_swap_of_one_feature_is_the_tie():
 
 
 def test_the_swap_jumps_where_the_tie_does_not(rng):
-    """THEORY: at x_0 = y_0 the order flips while the tables differ."""
+    """docs/mathematics.md: at x_0 = y_0 the order flips while the tables differ."""
     jumps = {}
     for symmetry in ("tie", "swap"):
         e = PairEmbedding(GRID, [(0, 1)], symmetry=symmetry)

@@ -7,7 +7,7 @@ from cases import assert_refused
 
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
 from semimetric.learning.comparisons.fit import fit_margins, prepared, prior
-from semimetric.learning.comparisons.tuple_data import Compared, Judged
+from semimetric.learning.comparisons.tuple_data import JudgedPairs, OrderedTuples
 from semimetric.learning.recipe import Recipe
 from semimetric.learning.structure import build
 from semimetric.solvers import Status
@@ -26,12 +26,12 @@ def evidence(kind, items=ITEMS):
     weight = np.full(300, 1 / 300)
     if kind == "pairs":
         d = l1(*INDEX[:, :2].T)
-        return Judged(Pairs(items, INDEX[:, :2]), weight, np.where(d < np.median(d), 1.0, -1.0))
+        return JudgedPairs(Pairs(items, INDEX[:, :2]), weight, np.where(d < np.median(d), 1.0, -1.0))
     index = INDEX if kind == "quadruplets" else INDEX[:, [0, 1, 0, 2]]
     swap = l1(*index[:, :2].T) > l1(*index[:, 2:].T)
     index = np.where(swap[:, None], index[:, [2, 3, 0, 1]], index)
     tuples = Quadruplets(items, index) if kind == "quadruplets" else Triplets(items, index[:, [0, 1, 3]])
-    return Compared(tuples, weight)
+    return OrderedTuples(tuples, weight)
 
 
 every_kind = pytest.mark.parametrize("kind", ["pairs", "triplets", "quadruplets"])
@@ -103,7 +103,7 @@ def test_every_setting_learns_the_order(kind, changes):
 
 def test_tuples_of_equal_points_hold_nothing():
     same = np.repeat(np.arange(60)[:, None], 3, axis=1)
-    nothing = Compared(Triplets(ITEMS, same), np.full(60, 1 / 60))
+    nothing = OrderedTuples(Triplets(ITEMS, same), np.full(60, 1 / 60))
     structure = build(RECIPE, ITEMS, ("u", "v", "w"))
     assert_refused(lambda: prior(structure, nothing, None), "60 tuples", "compares equal points", "give tuples that differ")
 

@@ -22,7 +22,7 @@ from semimetric.data.schema import Schema
 from semimetric.learning.comparisons.tuple_data import spread_of
 from semimetric.learning.large_margin import fit as lm
 from semimetric.learning.large_margin import labelled_data
-from semimetric.learning.large_margin.labelled_data import Classes, Gathered, LargeMargin, located_in
+from semimetric.learning.large_margin.labelled_data import InMemoryItems, LabeledDataset, LargeMargin, located_in
 from semimetric.learning.large_margin.selection import LargeMarginChoice, LargeMarginChoices
 from semimetric.learning.recipe import Recipe
 from semimetric.programs.losses import Hinge, SquaredHinge
@@ -39,12 +39,12 @@ def learned(**changes):
 
 def setting(tables="warped", mu=1.0, penalty="ridge", loss="squared_hinge", rows=60):
     keep = np.arange(0, len(X), len(X) // rows)
-    classes = Classes(X[keep, :4], Y[keep], np.full(len(keep), 1.0 / len(keep)))
+    classes = LabeledDataset(X[keep, :4], Y[keep], np.full(len(keep), 1.0 / len(keep)))
     recipe = Recipe(
         n_knots=3, tables=tables, penalty=penalty, alpha=1e-2, loss=sm.Hinge() if loss == "hinge" else SquaredHinge()
     )
     structure = lm.structure_of(recipe, classes, Schema.numeric([f"x{k}" for k in range(4)]))
-    crowd = Gathered(classes, located_in(structure, classes.items))
+    crowd = InMemoryItems(classes, located_in(structure, classes.items))
     made, _ = lm.setting_of(recipe, LargeMargin(mu=mu), structure, crowd)
     terms = lm.make_terms(recipe, structure, made.base)
     return crowd.neighbours(made, terms.columns.prior), terms
@@ -181,7 +181,7 @@ def test_the_simplest_within_a_standard_error_is_taken():
 def test_a_feature_that_no_drawn_pair_varies_is_not_steep():
     rare = np.column_stack([X, np.arange(len(X)) == 77])
     structure = lm.structure_of(
-        Recipe(n_knots=3, tables="warped"), lm.Classes(rare, Y, Y), Schema.numeric([f"x{k}" for k in range(14)])
+        Recipe(n_knots=3, tables="warped"), lm.LabeledDataset(rare, Y, Y), Schema.numeric([f"x{k}" for k in range(14)])
     )
     alike = Pairs(rare, np.array([[0, 1], [2, 90]]))
     spread = spread_of(structure, lm.ends(structure), alike, np.full(2, 0.5), None, least=1e-3)
@@ -292,13 +292,13 @@ def test_a_refitted_transformer_forgets():
 def test_an_interruption_between_passes_keeps_what_was_reached(monkeypatch):
     calls = []
 
-    def stop(*args, real=labelled_data.search, **keywords):
+    def stop(*args, real=labelled_data.find_neighbors, **keywords):
         calls.append(1)
         if len(calls) == 2:  # for the first pass, and then
             raise KeyboardInterrupt
         return real(*args, **keywords)
 
-    monkeypatch.setattr(labelled_data, "search", stop)
+    monkeypatch.setattr(labelled_data, "find_neighbors", stop)
     model = learned(n_passes=5)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)

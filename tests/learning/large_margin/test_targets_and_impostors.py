@@ -9,7 +9,7 @@ from semimetric.data.grid import Grid
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
 from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
 from semimetric.learning.large_margin import targets_and_impostors
-from semimetric.learning.large_margin.targets_and_impostors import Neighbourhoods, search, search_index
+from semimetric.learning.large_margin.targets_and_impostors import ClassMembers, find_neighbors, find_neighbors_by_index
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((40, 3))
@@ -29,7 +29,7 @@ def test_they_are_the_nearest(kind, entries, monkeypatch):
     w = RNG.random(embedding.n_columns)
     located = embedding.locate(ITEMS)
     d = embedding.pairwise(located, located, w)
-    found = search(Neighbourhoods(embedding, located, LABELS), w, 3, 5)
+    found = find_neighbors(ClassMembers(embedding, located, LABELS), w, 3, 5)
     for i in range(40):
         own = [j for j in range(40) if j != i and LABELS[j] == LABELS[i]]
         assert found.near[i].tolist() == nearest(d[i], own, 3)
@@ -38,7 +38,7 @@ def test_they_are_the_nearest(kind, entries, monkeypatch):
 
 def test_triplets_and_pairs_are_numbered_alike():
     embedding = WarpedEmbedding(Grid.fit(ITEMS, n_knots=3))
-    found = search(Neighbourhoods(embedding, embedding.locate(ITEMS), LABELS), np.ones(embedding.n_columns), 3, 2)
+    found = find_neighbors(ClassMembers(embedding, embedding.locate(ITEMS), LABELS), np.ones(embedding.n_columns), 3, 2)
     left, right = found.pairs
     near, far = found.rows()
     triplets = found.triplets()
@@ -57,9 +57,9 @@ def test_the_index_finds_the_same():
     d = Semimetric(embedding, w, np.ones(3), ("a", "b", "c"))
     items = np.vstack([ITEMS, ITEMS[:4]])  # some twice
     labels = np.r_[LABELS, LABELS[:4]]
-    brute = search(Neighbourhoods(embedding, embedding.locate(items), labels), w, 3, 5)
+    brute = find_neighbors(ClassMembers(embedding, embedding.locate(items), labels), w, 3, 5)
     index = NeighborIndex(d).fit(items)
-    found = search_index(index, items, np.arange(len(items)), labels, 3, 5)
+    found = find_neighbors_by_index(index, items, np.arange(len(items)), labels, 3, 5)
     assert_allclose(found.near_distances, brute.near_distances)
     every = d.pairwise(items)
     for side, other in ((found.near, brute.near), (found.far, brute.far)):
