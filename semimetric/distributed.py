@@ -21,7 +21,7 @@ from ._foundation.errors import InputError, SemimetricError
 from ._foundation.optional_imports import optional
 from ._foundation.threads import one_blas_thread
 from ._foundation.types import Floats
-from .data.parts.labelled_parts import LabeledPart, LabeledTable, column_named, features_of, labeled_parts, loaded
+from .data.parts.labeled_parts import LabeledPart, LabeledTable, column_named, features_of, labeled_parts, loaded
 from .data.parts.readers import columns_needed, item_rows, named_in, names_of, rows_of, tuple_parts, width_of
 from .data.parts.row_parts import parse_memory
 from .data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable, tuple_columns
@@ -33,7 +33,7 @@ from .neighbors.sharded.shard_files import Shard, places_of
 from .neighbors.sharded.shard_search import graph, nearest, within
 from .neighbors.sharded.sharded_index import ItemPart, ShardedIndex, build_shards
 from .out_of_core.dask_engine import Cluster, connect
-from .out_of_core.fit_labelled import check_learns_labels, fit_labelled, item_bytes
+from .out_of_core.fit_labeled import check_learns_labels, fit_labelled, item_bytes
 from .out_of_core.fit_tuples import asked_of, check_learns, fit_parts, said
 from .out_of_core.pairwise_files import write_pairwise
 

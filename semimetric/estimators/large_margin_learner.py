@@ -22,7 +22,7 @@ from ..embeddings.directions.from_labels import LABELLED
 from ..learning.groups.folds import LabelFolds
 from ..learning.groups.selection import GroupChoices, choose_groups, without_joint
 from ..learning.large_margin.fit import LargeMarginPass, learn, structure_of
-from ..learning.large_margin.labelled_data import LabeledDataset, LargeMargin
+from ..learning.large_margin.labeled_items import LabeledDataset, LargeMargin
 from ..learning.large_margin.selection import LargeMarginChoices, decide_large_margin
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied

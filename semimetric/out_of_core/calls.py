@@ -18,7 +18,7 @@ from .._foundation.errors import InputError
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import Floats
 from ..data.parts.engine import SerialEngine
-from ..data.parts.labelled_parts import labeled_parts, loaded
+from ..data.parts.labeled_parts import labeled_parts, loaded
 from ..data.parts.readers import item_rows, tuple_parts, width_of
 from ..data.parts.row_parts import parse_memory
 from ..distances.semimetric import Semimetric
@@ -26,7 +26,7 @@ from ..estimators.base import LearnedDistance
 from ..estimators.large_margin_learner import LargeMarginLearner
 from ..neighbors.sharded.shard_files import places_of
 from ..neighbors.sharded.shard_search import nearest
-from .fit_labelled import check_learns_labels, fit_labelled, item_bytes
+from .fit_labeled import check_learns_labels, fit_labelled, item_bytes
 from .fit_tuples import asked_of, check_learns, fit_parts, said
 from .pairwise_files import write_pairwise
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import InputError, NotSupportedError
 from ..data.parts.engine import Engine
-from ..data.parts.labelled_parts import (
+from ..data.parts.labeled_parts import (
     LabelColumns,
     LabeledPart,
     LabeledTable,
@@ -32,14 +32,14 @@ from ..distances.explanations import MOST_PAIRS, importances
 from ..embeddings.directions.from_labels import LABELLED
 from ..estimators.large_margin_learner import LargeMarginLearner
 from ..learning.large_margin.fit import N_DRAWN, learn_among
-from ..learning.large_margin.labelled_data import LargeMargin, drawn_rows
+from ..learning.large_margin.labeled_items import LargeMargin, drawn_rows
 from ..learning.recipe import Recipe
 from ..learning.structure import build, check_varied
 from ..neighbors.sharded.shard_files import close
 from ..neighbors.sharded.sharded_index import shard_size
 from ..programs.losses import resolve_loss
 from .fit_tuples import check_by_sums, check_choices_made
-from .large_margin import PartitionedItems, build_places, stand_in
+from .partitioned_items import PartitionedItems, build_places, stand_in
 
 __all__ = ["check_learns_labels", "fit_labelled", "item_bytes"]
 

@@ -35,8 +35,8 @@ from ..solvers.first_order import FirstOrder
 from ..solvers.gram import Gram
 from ..solvers.interior_point import InteriorPoint
 from ..solvers.newton import Newton
-from .comparisons import PartitionedComparisons
-from .design_matrix import PartDesign, PartRows, check_room, rows_of_part
+from .partitioned_comparisons import PartitionedComparisons
+from .partitioned_design import PartDesign, PartRows, check_room, rows_of_part
 
 __all__ = ["asked_of", "check_by_sums", "check_choices_made", "check_learns", "fit_parts", "said"]
 

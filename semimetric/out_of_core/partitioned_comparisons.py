@@ -17,7 +17,7 @@ from ..learning.comparisons.tuple_data import ComparisonData, InMemoryComparison
 from ..learning.recipe import Recipe
 from ..learning.structure import Structure, ends
 from ..programs.design_matrix import Design, Moments, PairDesign
-from .design_matrix import PartDesign, PartRows
+from .partitioned_design import PartDesign, PartRows
 
 __all__ = ["PartitionedComparisons"]
 

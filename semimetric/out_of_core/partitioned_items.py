@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from .._foundation.types import Floats, Integers, Pairs
 from ..data.parts.engine import Engine
-from ..data.parts.labelled_parts import ItemSurvey, LabeledPart, LabeledTable, read_items
+from ..data.parts.labeled_parts import ItemSurvey, LabeledPart, LabeledTable, read_items
 from ..distances.semimetric import Semimetric
-from ..learning.large_margin.labelled_data import (
+from ..learning.large_margin.labeled_items import (
     InMemoryNeighbors,
     LabeledDataset,
     LabeledItems,
@@ -39,7 +39,7 @@ from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.shard_files import Place, Shard, check_root, distance_digest, places_of, save_shard, switch
 from ..neighbors.sharded.sharded_index import joined
 from ..programs.design_matrix import Design
-from .design_matrix import PartDesign, PartRows
+from .partitioned_design import PartDesign, PartRows
 
 __all__ = ["PartitionedItems", "PartitionedNeighbors", "build_places", "stand_in"]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from semimetric.data.parts.engine import SerialEngine
-from semimetric.data.parts.labelled_parts import LabeledPart, LabeledTable, survey_items
-from semimetric.learning.large_margin.labelled_data import (
+from semimetric.data.parts.labeled_parts import LabeledPart, LabeledTable, survey_items
+from semimetric.learning.large_margin.labeled_items import (
     InMemoryItems,
     LabeledDataset,
     LargeMargin,
@@ -16,7 +16,7 @@ from semimetric.learning.large_margin.labelled_data import (
 from semimetric.learning.recipe import Recipe
 from semimetric.learning.structure import build
 from semimetric.learning.terms import Baseline
-from semimetric.out_of_core.large_margin import PartitionedItems, build_places, stand_in
+from semimetric.out_of_core.partitioned_items import PartitionedItems, build_places, stand_in
 
 ITEMS = np.random.default_rng(0).random((90, 3))
 ITEMS[60:64] = ITEMS[3:7]  # some twice, in other parts

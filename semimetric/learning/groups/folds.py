@@ -17,7 +17,7 @@ from ..comparisons.fit import margin_program, prepared, prior
 from ..comparisons.selection import evidence_splits, held_error
 from ..comparisons.tuple_data import InMemoryComparisons, OrderedTuples
 from ..large_margin.fit import learn, structure_of
-from ..large_margin.labelled_data import LabeledDataset, LargeMargin
+from ..large_margin.labeled_items import LabeledDataset, LargeMargin
 from ..large_margin.selection import class_folds, wrong_votes
 from ..recipe import Recipe
 from ..regression.selection import drawn_splits, weights_along

@@ -34,7 +34,7 @@ from ..guarantees import constrained
 from ..recipe import Recipe
 from ..structure import Structure, build, ends
 from ..terms import Baseline, Terms, make_terms
-from .labelled_data import (
+from .labeled_items import (
     InMemoryItems,
     LabeledDataset,
     LabeledItems,

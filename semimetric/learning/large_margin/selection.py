@@ -25,7 +25,7 @@ from ...solvers.newton import Newton
 from ..recipe import Recipe
 from ..regression.selection import Candidate
 from .fit import LargeMarginResult, learn, structure_of
-from .labelled_data import LabeledDataset, LargeMargin
+from .labeled_items import LabeledDataset, LargeMargin
 
 __all__ = ["LargeMarginChoice", "LargeMarginChoices", "class_folds", "decide_large_margin", "wrong_votes"]
 

@@ -21,8 +21,8 @@ from semimetric._foundation.types import Pairs
 from semimetric.data.schema import Schema
 from semimetric.learning.comparisons.tuple_data import spread_of
 from semimetric.learning.large_margin import fit as lm
-from semimetric.learning.large_margin import labelled_data
-from semimetric.learning.large_margin.labelled_data import InMemoryItems, LabeledDataset, LargeMargin, located_in
+from semimetric.learning.large_margin import labeled_items
+from semimetric.learning.large_margin.labeled_items import InMemoryItems, LabeledDataset, LargeMargin, located_in
 from semimetric.learning.large_margin.selection import LargeMarginChoice, LargeMarginChoices
 from semimetric.learning.recipe import Recipe
 from semimetric.programs.losses import Hinge, SquaredHinge
@@ -292,13 +292,13 @@ def test_a_refitted_transformer_forgets():
 def test_an_interruption_between_passes_keeps_what_was_reached(monkeypatch):
     calls = []
 
-    def stop(*args, real=labelled_data.find_neighbors, **keywords):
+    def stop(*args, real=labeled_items.find_neighbors, **keywords):
         calls.append(1)
         if len(calls) == 2:  # for the first pass, and then
             raise KeyboardInterrupt
         return real(*args, **keywords)
 
-    monkeypatch.setattr(labelled_data, "find_neighbors", stop)
+    monkeypatch.setattr(labeled_items, "find_neighbors", stop)
     model = learned(n_passes=5)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
@@ -309,14 +309,14 @@ def test_an_interruption_between_passes_keeps_what_was_reached(monkeypatch):
 
 def test_rows_too_many_to_hold_are_made_as_they_are_needed(monkeypatch):
     held = learned().fit(X, Y)
-    monkeypatch.setattr(labelled_data, "_HELD", 0)
+    monkeypatch.setattr(labeled_items, "_HELD", 0)
     assert_allclose(learned().fit(X, Y).semimetric_.weights, held.semimetric_.weights, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("options", [{}, {"knots": [np.quantile(column, [0.2, 0.5, 0.8]) for column in X.T]}])
 def test_many_items_are_searched_by_the_index(monkeypatch, options):
     brute = learned(**options).fit(X, Y)
-    monkeypatch.setattr(labelled_data, "_MANY", 0)
+    monkeypatch.setattr(labeled_items, "_MANY", 0)
     assert_allclose(learned(**options).fit(X, Y).semimetric_.weights, brute.semimetric_.weights, rtol=1e-5, atol=1e-9)
 
 
