@@ -1,45 +1,40 @@
-"""Labelled items, and what a pass of large-margin learning asks of them: pairs to measure spreads by, and neighbours.
+"""Labelled items, and what a pass of large-margin learning asks of them, wherever they are.
 
-It asks for sums over triplets and for a design of their rows, so items may also be in parts that nobody holds at once.
+It asks for pairs to measure spreads by, for neighbours, for sums over triplets and for a design of their rows, so that the
+items may also lie in parts that nobody holds at once. Items in memory are in `in_memory_items`, those in parts are in
+`out_of_core`.
 """
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from ..._foundation.types import Floats, Integers, Pairs, Triplets
+from ..._foundation.types import Floats, Integers, Pairs
+from ...data.schema import Schema
 from ...distances.semimetric import Semimetric
-from ...embeddings.pairs.base import Items, PairMap
-from ...neighbors.index import NeighborIndex
-from ...programs.comparison_design import ComparisonDesign
+from ...embeddings.pairs.base import PairMap
 from ...programs.design_matrix import Design
-from ...programs.triplet_design import TripletDesign, pair_rows
-from ..assembly import distance
+from ..assembly import assemble
+from ..prior import L1Prior
 from ..recipe import Recipe
-from ..structure import Structure, Task
-from ..terms import Baseline, make_terms
-from .targets_and_impostors import ClassMembers, TargetsAndImpostors, find_neighbors, find_neighbors_by_index
+from ..structure import Structure
+from ..terms import make_terms
 
 __all__ = [
     "LabeledDataset",
     "LabeledItems",
-    "InMemoryItems",
     "LargeMargin",
-    "InMemoryNeighbors",
-    "TripletNeighbors",
     "LargeMarginProblem",
+    "SearchableItems",
     "TargetSums",
-    "assembled",
+    "TripletNeighbors",
+    "assemble_for_margin",
+    "assemble_for_search",
     "drawn_rows",
-    "located_in",
-    "searched",
 ]
-
-_MANY = 30_000  # items, beyond which all distances take longer than an index
-_HELD = 1 << 28  # entries of pair rows held: 2 GiB
 
 
 @dataclass(frozen=True)
@@ -66,88 +61,112 @@ class LargeMargin:
 
 @dataclass(frozen=True, eq=False)
 class LabeledDataset:
-    """Items, their classes 0, 1, ... and weights that sum to 1."""
+    """Labelled items in memory.
+
+    Parameters
+    ----------
+    items : ndarray of shape (n_items, n_features)
+    labels : ndarray of shape (n_items,), int64
+        The class of each item, 0, 1, ...
+    weight : ndarray of shape (n_items,)
+        Weights that sum to 1.
+    """
 
     items: Floats
     labels: Integers
     weight: Floats
 
     def take(self, rows: Integers) -> "LabeledDataset":
-        """Some of the items."""
+        """Some of the items, their weights again summing to 1."""
         return LabeledDataset(self.items[rows], self.labels[rows], self.weight[rows] / self.weight[rows].sum())
 
 
 @dataclass(frozen=True, eq=False)
 class LargeMarginProblem:
-    """All that the passes share; ``measured`` has the knots in which the even distance counts."""
+    """What all passes of large-margin learning share.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    rule : LargeMargin
+    structure : Structure
+    measured : Structure
+        The same columns over the knots in which the even distance counts.
+    prior : L1Prior
+        In units of the margin.
+    """
 
     recipe: Recipe
     rule: LargeMargin
     structure: Structure
     measured: Structure
-    base: Baseline
+    prior: L1Prior
 
     @property
     def embedding(self) -> PairMap:
-        """Of pairs of items."""
+        """The columns of a pair of items."""
         return self.structure.embedding
 
 
-def located_in(structure: Structure, items: Floats) -> Items:
-    """Items on the grid."""
-    return structure.embedding.locate(structure.directions.append(items) if structure.directions else items)
-
-
-def assembled(
-    setting: LargeMarginProblem, weights: Floats, example: Floats, counts: Integers | None = None, *, compact: bool = True
+def assemble_for_margin(
+    problem: LargeMarginProblem,
+    weights: Floats,
+    example: Floats,
+    out_of_range: Integers | None = None,
+    *,
+    compact: bool = True,
 ) -> Semimetric:
-    """The distance in units of the margin; ``example`` are some items, shape (n, n_features), ``counts`` as in `distance`."""
-    terms = make_terms(setting.recipe, setting.measured, setting.base)
+    """`assemble` in units of the margin; ``example`` are some items, shape (n, n_features)."""
+    terms = make_terms(problem.recipe, problem.measured, problem.prior)
     pairs = Pairs(example[:1], np.array([[0, 0]], dtype=np.int64))
-    task = Task(pairs, np.zeros(1), np.ones(1), None, 1.0, None)
-    return distance(setting.recipe, setting.structure, task, weights, terms.delta, counts, compact=compact)
+    return assemble(
+        problem.recipe, problem.structure, weights, terms.delta, examples=pairs, out_of_range=out_of_range, compact=compact
+    )
 
 
-def searched(setting: LargeMarginProblem, weights: Floats, example: Floats, *, compact: bool = True) -> Semimetric:
-    """`assembled` for search: items beyond knots that are given are at their ends, as in the program."""
-    d = assembled(setting, weights, example, compact=compact)
+def assemble_for_search(problem: LargeMarginProblem, weights: Floats, example: Floats, *, compact: bool = True) -> Semimetric:
+    """`assemble_for_margin` for search between passes: as in the program, items outside given knots count as at their ends."""
+    d = assemble_for_margin(problem, weights, example, compact=compact)
     return replace(d, epsilon=np.zeros_like(d.epsilon))
 
 
 class TargetSums(NamedTuple):
-    """What the neighbours of some items say together, to be added up over all.
+    """Sums over the target pairs of some items, to be added up over all items.
 
     Attributes
     ----------
-    pull : ndarray of shape (n,)
-        Rows of the target pairs, times the weights of their items.
+    pull : ndarray of shape (n_columns,)
+        The sum of the rows of the target pairs, each times the weight of its item.
     pull_weight : float
+        The sum of these weights.
     distance : float
-        Of the targets that differ from their item: identical items say nothing about scale.
-    apart : int
+        The sum of the distances to targets that differ from their item: identical items say nothing about scale.
+    n_apart : int
         How many these are.
     """
 
     pull: Floats
     pull_weight: float
     distance: float
-    apart: int
+    n_apart: int
 
     def plus(self, other: "TargetSums") -> "TargetSums":
-        """Both."""
+        """The sums over the items of both."""
         return TargetSums(
-            self.pull + other.pull, self.pull_weight + other.pull_weight,
-            self.distance + other.distance, self.apart + other.apart,
-        )  # fmt: skip
+            self.pull + other.pull,
+            self.pull_weight + other.pull_weight,
+            self.distance + other.distance,
+            self.n_apart + other.n_apart,
+        )
 
     @property
     def mean_target(self) -> float:
-        """Mean distance to a target; where there is none, that of random pairs."""
-        return self.distance / self.apart if self.apart else 1.0
+        """The mean distance to a target; 1, the mean distance of random pairs, where no target differs from its item."""
+        return self.distance / self.n_apart if self.n_apart else 1.0
 
     @property
     def mean_pull(self) -> Floats:
-        """Weighted mean of the rows of the target pairs."""
+        """The weighted mean of the rows of the target pairs, shape (n_columns,)."""
         return self.pull / self.pull_weight
 
 
@@ -157,110 +176,56 @@ class TripletNeighbors(ABC):
     @property
     @abstractmethod
     def weight(self) -> Floats:
-        """Of every triplet that of its item."""
+        """The weight of every triplet: that of its item, shape (n_triplets,)."""
 
     @property
     @abstractmethod
     def sums(self) -> TargetSums:
-        """Over all items."""
+        """Sums over the targets of all items."""
 
     @abstractmethod
     def design(self) -> Design:
-        """Rows A_ij - A_il of the triplets."""
+        """The rows A_ij - A_il of the triplets, shape (n_triplets, n_columns)."""
+
+    @abstractmethod
+    def impostor_pairs(self, most: int) -> Pairs:
+        """Pairs of an item and one of its impostors: evenly spaced ones, about ``most``, where there are more."""
+
+
+class SearchableItems(ABC):
+    """Labelled items on the grid of a structure, among which neighbours can be searched."""
+
+    @property
+    @abstractmethod
+    def example(self) -> Floats:
+        """Some items, one at least, shape (n, n_features)."""
+
+    @abstractmethod
+    def drawn(self, n: int, random_state: int | None) -> Pairs:
+        """n pairs of items at random."""
+
+    @abstractmethod
+    def neighbors(self, problem: LargeMarginProblem, weights: Floats) -> TripletNeighbors:
+        """Targets and impostors of every item under the current weights."""
 
 
 class LabeledItems(ABC):
-    """Labelled items, wherever they are."""
+    """Labelled items."""
 
     @property
     @abstractmethod
     def example(self) -> Floats:
-        """Some items, one at least."""
+        """Some items, one at least, shape (n, n_features)."""
 
     @abstractmethod
-    def drawn(self, n: int, random_state: int | None) -> Pairs:
-        """Pairs of items at random."""
+    def structure(self, recipe: Recipe, schema: Schema) -> Structure:
+        """The structure that a recipe gives them."""
 
     @abstractmethod
-    def neighbours(self, setting: LargeMarginProblem, weights: Floats) -> TripletNeighbors:
-        """Those of every item under the current weights."""
-
-
-@dataclass(frozen=True, eq=False)
-class InMemoryNeighbors(TripletNeighbors):
-    """Neighbours of items in memory.
-
-    Parameters
-    ----------
-    setting : LargeMarginProblem
-    classes : LabeledDataset
-        The first items of these are those that have neighbours.
-    located : Items
-        All of them.
-    found : TargetsAndImpostors
-    """
-
-    setting: LargeMarginProblem
-    classes: LabeledDataset
-    located: Items
-    found: TargetsAndImpostors
-
-    @property
-    def weight(self) -> Floats:
-        """Of all triplets, in the order of `TargetsAndImpostors.triplets`."""
-        return self.classes.weight[self.found.triplets()[:, 0]]
-
-    @cached_property
-    def sums(self) -> TargetSums:  # type: ignore[override]
-        """Of these items."""
-        near = self.found.near
-        i, j = np.nonzero(near >= 0)
-        rows = pair_rows(self.setting.embedding, self.located, i, near[i, j])
-        weight, distances = self.classes.weight[i], self.found.near_distances[i, j]
-        apart = distances[distances > 0]
-        return TargetSums(np.asarray(rows.T @ weight), float(weight.sum()), float(apart.sum()), len(apart))
-
-    def design(self) -> Design:
-        """The rows of the pairs are held, if there is room."""
-        left, right = self.found.pairs
-        setting = self.setting
-        if len(left) * setting.embedding.n_columns > _HELD:
-            of = Triplets(self.classes.items, self.found.triplets())
-            return ComparisonDesign.of(setting.embedding, of, setting.structure.directions, setting.recipe.n_jobs)
-        pairs = pair_rows(setting.embedding, self.located, left, right)
-        return TripletDesign.of_triplets(pairs, *self.found.rows(), setting.recipe.n_jobs)
-
-
-@dataclass(frozen=True, eq=False)
-class InMemoryItems(LabeledItems):
-    """Items in memory."""
-
-    classes: LabeledDataset
-    located: Items
-
-    @property
-    def example(self) -> Floats:
-        """All of them."""
-        return self.classes.items
-
-    def drawn(self, n: int, random_state: int | None) -> Pairs:
-        """By row number."""
-        return Pairs(self.classes.items, drawn_rows(len(self.classes.items), n, random_state))
-
-    def neighbours(self, setting: LargeMarginProblem, weights: Floats) -> InMemoryNeighbors:
-        """By all distances; of many items, by the index of this package."""
-        rule, (items, labels), n_jobs = setting.rule, (self.classes.items, self.classes.labels), setting.recipe.n_jobs
-        if len(labels) > _MANY:
-            d = searched(setting, weights, items)
-            raw = d.schema.decode(items)
-            index, rows = NeighborIndex(d, n_jobs=n_jobs).fit(raw), np.arange(len(labels))
-            found = find_neighbors_by_index(index, raw, rows, labels, rule.n_targets, rule.n_impostors)
-        else:
-            hoods = ClassMembers(setting.embedding, self.located, labels, n_jobs)
-            found = find_neighbors(hoods, weights, rule.n_targets, rule.n_impostors)
-        return InMemoryNeighbors(setting, self.classes, self.located, found)
+    def searchable(self, recipe: Recipe, rule: LargeMargin, structure: Structure) -> AbstractContextManager[SearchableItems]:
+        """The items on the grid, for as long as the context lasts."""
 
 
 def drawn_rows(n_items: int, n: int, random_state: int | None) -> Integers:
-    """Rows of the items of n pairs at random, shape (n, 2)."""
+    """Row numbers of n random pairs among ``n_items`` items, shape (n, 2)."""
     return np.random.default_rng(random_state).integers(0, n_items, (n, 2))
