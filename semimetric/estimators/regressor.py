@@ -276,7 +276,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
                 "this model was learned by fit, which keeps no second moments to add to; call partial_fit from the first "
                 "block on, on a fresh model (sklearn.base.clone)"
             )
-        before: MomentSums | None = getattr(self, "_sums", None)
+        self._sums: MomentSums | None = getattr(self, "_sums", None)  # kept if this part is interrupted
+        before = self._sums
         known = self.semimetric_.feature_names if before is not None else ()
         schema = self._schema_of_tuples(pairs, Pairs) if before is None else self.semimetric_.schema
         checked, target, weight = self._checked(pairs, y, sample_weight, normalise=False, names=known, schema=schema)
