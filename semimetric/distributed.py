@@ -21,20 +21,20 @@ from ._foundation.errors import InputError, SemimetricError
 from ._foundation.optional_imports import optional
 from ._foundation.threads import one_blas_thread
 from ._foundation.types import Floats
-from .data.parts.labelled_parts import LabeledPart, LabeledTable, column_named, features_of, labeled_parts, loaded
+from .data.parts.labeled_parts import LabeledPart, LabeledTable, column_named, features_of, labeled_parts, loaded
 from .data.parts.readers import columns_needed, item_rows, named_in, names_of, rows_of, tuple_parts, width_of
 from .data.parts.row_parts import parse_memory
 from .data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable, tuple_columns
 from .distances.semimetric import Semimetric
 from .estimators.base import LearnedDistance
-from .estimators.large_margin_learner import LargeMarginLearner
+from .estimators.part_tasks import ItemTask
 from .neighbors.ids import check_ids
 from .neighbors.sharded.shard_files import Shard, places_of
 from .neighbors.sharded.shard_search import graph, nearest, within
 from .neighbors.sharded.sharded_index import ItemPart, ShardedIndex, build_shards
 from .out_of_core.dask_engine import Cluster, connect
-from .out_of_core.fit_labelled import check_learns_labels, fit_labelled, item_bytes
-from .out_of_core.fit_tuples import asked_of, check_learns, fit_parts, said
+from .out_of_core.fit_labeled import fit_labeled
+from .out_of_core.fit_tuples import fit_tuples, task_of
 from .out_of_core.pairwise_files import write_pairwise
 
 __all__ = [
@@ -92,25 +92,24 @@ def fit(
     InputError
         If a part cannot be used, naming it; if the scheduler is not there, or lengths of chunks are unknown.
     """
-    if isinstance(model, LargeMarginLearner):
-        check_learns_labels(model)
-        return _fit_labelled(Cluster(client), model, pairs, y, sample_weight, parse_memory(block_size), scratch)
-    check_learns(model)
+    task = task_of(model)
     engine = Cluster(client)
-    items, asked = _here(model.preprocessor), asked_of(model)
-    y = said(asked, y)
+    if isinstance(task, ItemTask):
+        return _fit_labeled(engine, model, task, pairs, y, sample_weight, parse_memory(block_size), scratch)
+    items, spec = _computed(model.preprocessor), task.targets
+    y = spec.targets(y)
     if _is_dask(pairs):
-        parts, table = _dask_parts(pairs, y, sample_weight, items, asked)
+        parts, table = _dask_parts(pairs, y, sample_weight, items, spec)
     else:
-        parts, table = tuple_parts(pairs, y, sample_weight, items, asked, limit=parse_memory(block_size))
+        parts, table = tuple_parts(pairs, y, sample_weight, items, spec, limit=parse_memory(block_size))
     with one_blas_thread():
-        return fit_parts(engine, model, parts, table)
+        return fit_tuples(engine, model, task, parts, table)
 
 
-def _fit_labelled(engine: Cluster, model: Any, X: Any, y: Any, weight: Any, limit: int, scratch: Any) -> Any:
-    """Classes and weights come here: one of each an item."""
+def _fit_labeled(engine: Cluster, model: Any, task: ItemTask, X: Any, y: Any, weight: Any, limit: int, scratch: Any) -> Any:
+    """Learn from labelled items; their classes and weights, one number an item, come to this process."""
     if not _is_dask(X):
-        parts, table = labeled_parts(X, y, weight, max(limit // 2 // item_bytes(model, width_of(X)), 1))
+        parts, table = labeled_parts(X, y, weight, max(limit // 2 // task.item_bytes(width_of(X)), 1))
     else:
         named = [column_named(values) for values in (y, weight)]
         if hasattr(X, "columns"):
@@ -123,7 +122,9 @@ def _fit_labelled(engine: Cluster, model: Any, X: Any, y: Any, weight: Any, limi
             LabeledTable(names, *named),
         )
     with one_blas_thread():
-        return fit_labelled(engine, model, parts, table, loaded(_here(y)), loaded(_here(weight)), limit=limit, scratch=scratch)
+        return fit_labeled(
+            engine, model, task, parts, table, loaded(_computed(y)), loaded(_computed(weight)), limit=limit, scratch=scratch
+        )
 
 
 def transform(client: Any, embedding: Any, X: Any, *, block_size: str | int = "256 MiB") -> Any:
@@ -212,18 +213,18 @@ def kneighbors(
     n_neighbors, algorithm, n_candidates : as in `NeighborIndex.kneighbors`
     """
     engine = Cluster(client)
-    found = nearest(engine, places_of(folder), _here(X), n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
+    found = nearest(engine, places_of(folder), _computed(X), n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
     return found.distances, found.ids
 
 
 def radius_neighbors(client: Any, folder: Any, X: Any, radius: float = 1.0) -> list[tuple[Floats, NDArray]]:
     """Distances and ids of all items within ``radius`` of every row of X, nearest first."""
-    return within(Cluster(client), places_of(folder), _here(X), radius)
+    return within(Cluster(client), places_of(folder), _computed(X), radius)
 
 
 def kneighbors_graph(client: Any, folder: Any, X: Any, n_neighbors: int = 5, mode: str = "connectivity") -> sparse.csr_matrix:
     """`kneighbors` as a sparse matrix of ones, or distances; columns are in the order of `ShardedIndex.ids_`."""
-    return graph(Cluster(client), places_of(folder), _here(X), n_neighbors, mode)
+    return graph(Cluster(client), places_of(folder), _computed(X), n_neighbors, mode)
 
 
 def item_parts(X: Any, block_size: str | int) -> list[ItemPart]:
@@ -257,18 +258,18 @@ def _is_dask(value: Any) -> bool:
     return hasattr(value, "__dask_graph__")
 
 
-def _here(items: Any) -> Any:
+def _computed(items: Any) -> Any:
     """What row numbers are of, in memory: every worker needs all of them."""
     return items.compute() if _is_dask(items) else items
 
 
-def _dask_parts(tuples: Any, y: Any, weight: Any, items: Any, asked: TargetSpec) -> tuple[list[TuplePart], TupleTable]:
+def _dask_parts(tuples: Any, y: Any, weight: Any, items: Any, spec: TargetSpec) -> tuple[list[TuplePart], TupleTable]:
     """Chunks or partitions as parts."""
-    there, called, size = None if items is None else rows_of(items), asked.called, asked.kind.size
+    there, called, size = None if items is None else rows_of(items), spec.called, spec.kind.size
     if hasattr(tuples, "columns"):
         columns = list(map(str, tuples.columns))
-        names = names_of(items, there.view().shape[1]) if there is not None else named_in(columns, asked)
-        _check_columns(columns, tuple_columns(asked.kind, names, by_row=there is not None), asked)
+        names = names_of(items, there.view().shape[1]) if there is not None else named_in(columns, spec)
+        _check_columns(columns, tuple_columns(spec.kind, names, by_row=there is not None), spec)
         chunks, counts = list(tuples.to_delayed()), None
     else:
         if tuples.ndim != (3 if there is None else 2) or tuples.shape[1] != size:
@@ -281,7 +282,7 @@ def _dask_parts(tuples: Any, y: Any, weight: Any, items: Any, asked: TargetSpec)
         chunks = chunks_of(tuples)
     beside = [_beside(values, counts, len(chunks), name, called) for values, name in ((y, "y"), (weight, "sample_weight"))]
     parts = [TuplePart(f"partition {k} of {called}", *part) for k, part in enumerate(zip(chunks, *beside, strict=True))]
-    return parts, TupleTable(names, asked, there)
+    return parts, TupleTable(names, spec, there)
 
 
 def chunks_of(array: Any) -> list[Any]:
@@ -321,8 +322,8 @@ def _beside(values: Any, counts: Sequence[int] | None, n: int, name: str, called
     return np.split(np.asarray(values), np.cumsum(counts)[:-1])
 
 
-def _check_columns(columns: Sequence[str], wanted: Sequence[str], asked: TargetSpec) -> None:
+def _check_columns(columns: Sequence[str], wanted: Sequence[str], spec: TargetSpec) -> None:
     missing = [c for c in wanted if c not in columns]
     if missing or not wanted:
         which = f": {missing[0]} is missing" if missing else ""
-        raise InputError(f"{asked.called} have the columns {', '.join(columns[:6])}; {columns_needed(asked)}{which}")
+        raise InputError(f"{spec.called} have the columns {', '.join(columns[:6])}; {columns_needed(spec)}{which}")

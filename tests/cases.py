@@ -18,9 +18,11 @@ from semimetric.embeddings.pairs.full_tables import PairEmbedding
 from semimetric.embeddings.pairs.gower import GapEmbedding
 from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
 from semimetric.embeddings.pairs.scales_and_tables import scales_of
+from semimetric.learning.prior import L1Prior, fit_l1_prior
 from semimetric.learning.recipe import Recipe
-from semimetric.learning.structure import build, ends, make_task
-from semimetric.learning.terms import Baseline, baseline, columns_of, make_terms
+from semimetric.learning.regression.pair_targets import PairTargets
+from semimetric.learning.structure import build_structure, l1_embedding
+from semimetric.learning.terms import columns_of, make_terms
 from semimetric.programs.comparison_design import ComparisonDesign
 from semimetric.programs.design_matrix import PairDesign
 from semimetric.programs.losses import Absolute, Hinge, Huber, Squared, SquaredHinge, resolve_loss
@@ -155,13 +157,13 @@ def program(penalties=(), **parameters):
     """A small convex program made as `fitting.fit` makes it."""
     items, index, y = sample(n_pairs=80)
     recipe = Recipe(**{"n_knots": 3, "penalty": penalties} | parameters).checked()
-    structure = build(recipe, items, ("u", "v", "w"))
-    task = make_task(recipe, structure, Pairs(items, index), y, np.full(len(y), 1.0 / len(y)))
-    base = baseline(structure, task.design(structure, ends(structure), None).moments(task.scaled, task.weight))
+    structure = build_structure(recipe, items, ("u", "v", "w"))
+    task = PairTargets.of(recipe, structure, Pairs(items, index), y, np.full(len(y), 1.0 / len(y)))
+    base = fit_l1_prior(structure, task.design(structure, l1_embedding(structure), None).moments(task.targets, task.weight))
     terms = make_terms(recipe, structure, base)
     design = task.design(structure, structure.embedding, None)
     return ConvexProgram(
-        design, task.scaled, task.weight, resolve_loss(recipe.loss), recipe.penalties(), terms.columns, terms.lower
+        design, task.targets, task.weight, resolve_loss(recipe.loss), recipe.penalties(), terms.columns, terms.lower
     )
 
 
@@ -175,7 +177,7 @@ def margin_program(kind, loss, penalties=(), *, tables="full", seed=0):
     rng = np.random.default_rng(seed)
     items = rng.random((40, 3))
     recipe = Recipe(n_knots=3, tables=tables).checked()
-    structure = build(recipe, items, ("u", "v", "w"))
+    structure = build_structure(recipe, items, ("u", "v", "w"))
     index = rng.integers(0, 40, (70, 4))
     near, far = (warped_sum(items[index[:, a]], items[index[:, b]]) for a, b in ((0, 1), (2, 3)))
     if kind == "pairs":
@@ -186,7 +188,7 @@ def margin_program(kind, loss, penalties=(), *, tables="full", seed=0):
         index = np.where((near + rng.normal(0, 0.3, 70) < far)[:, None], index, index[:, [2, 3, 0, 1]])
         tuples = Quadruplets(items, index) if kind == "quadruplets" else Triplets(items, index[:, :3])
         design, n_base = ComparisonDesign.of(structure.embedding, tuples), 0
-    base = Baseline(np.ones(3) / 3, np.ones(3))
+    base = L1Prior(np.ones(3) / 3, np.ones(3))
     columns = columns_of(structure.embedding, base, n_base)
     weight = rng.random(70)
     weight /= weight.sum()

@@ -18,10 +18,11 @@ from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.triangle_inequality import Triangles
 from ..embeddings.pairs.vertices import WHOLE_TABLE
-from ..learning.assembly import distance
+from ..learning.assembly import assemble
+from ..learning.candidates import Choices
 from ..learning.recipe import Recipe
-from ..learning.regression.selection import Choices
-from ..learning.structure import Structure, build, make_task
+from ..learning.regression.distance_data import InMemoryDistances
+from ..learning.structure import Structure, build_structure
 from ..programs.constraints import Shape
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
@@ -145,7 +146,7 @@ solver, base_distances, categorical_features, periodic, missing, constraints, n_
         items, schema = self._encoded(X, min_items=2)
         if self.method == "vertices" and len(recipe.constraints):
             raise NotSupportedError('method="vertices" learns nothing, so constraints= cannot hold; use method="regress"')
-        structure = _separable(build(recipe, items, schema)) if self.method == "vertices" else None
+        structure = _separable(build_structure(recipe, items, schema)) if self.method == "vertices" else None
         function = DistanceFunction.detect(self.distance, items, schema=schema)
         self._check_symmetry(recipe, function, items)
         self.__dict__.pop("vertices_", None)
@@ -185,7 +186,7 @@ solver, base_distances, categorical_features, periodic, missing, constraints, n_
         pairs = Pairs(items, index)
         distances = self._evaluated(function, pairs, "items")
         target = check_distances(distances, len(pairs), minimum=-np.inf if recipe.axioms is None else 0.0)
-        self._learn(recipe, pairs, target, check_weights(None, len(pairs)), schema)
+        self._choose_and_learn(recipe, InMemoryDistances(pairs, target, check_weights(None, len(pairs))), schema)
 
     def _evaluated(self, function: DistanceFunction, pairs: Pairs, kind: str) -> Floats:
         """Distances of the pairs; what was evaluated is kept even if it ends early."""
@@ -227,10 +228,10 @@ solver, base_distances, categorical_features, periodic, missing, constraints, n_
         delta = recipe.delta * float(weights.mean()) if recipe.axioms is not None else 0.0
         weights = np.maximum(weights, delta) if recipe.axioms is not None else weights
         _check_triangles(recipe, structure.embedding, weights)
-        task = make_task(recipe, structure, Pairs(items, np.array([[0, 1]])), np.ones(1), np.ones(1))
         self.n_features_in_, self.recipe_, self.choices_ = items.shape[1], recipe, Choices()
         solution = Solution(weights, 0.0, 0.0, 0, Status.SOLVED, "set at the vertices, nothing learned")
-        self._record(distance(recipe, structure, task, weights, delta), solution)
+        examples = Pairs(items, np.array([[0, 1]]))
+        self._record(assemble(recipe, structure, weights, delta, examples=examples), solution)
 
 
 def _separable(structure: Structure) -> Structure:

@@ -16,6 +16,7 @@ from ..data.schema import Schema, feature_names
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
 from ..solvers.base import Solution
+from .part_tasks import ItemTask, TupleTask, refuse_parts
 
 __all__ = [
     "LearnedDistance",
@@ -23,7 +24,7 @@ __all__ = [
 
 T = TypeVar("T", bound=Tuples)
 
-_TOLD: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "missing": "error"}
+_KINDS: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "missing": "error"}
 
 
 class LearnedDistance(BaseEstimator):
@@ -41,6 +42,16 @@ class LearnedDistance(BaseEstimator):
     semimetric_: Semimetric
     solution_: Solution
     preprocessor: ArrayLike | None
+
+    def part_task(self) -> TupleTask | ItemTask:
+        """What the learner asks of data in parts; `semimetric.out_of_core` reads them so.
+
+        Raises
+        ------
+        NotSupportedError
+            If it does not learn from parts, or not with these parameters.
+        """
+        raise refuse_parts(self)
 
     def _tuples(
         self,
@@ -63,15 +74,15 @@ class LearnedDistance(BaseEstimator):
 
     def _schema(self, X: Any, *, name: str = "X") -> Schema | None:
         """What the columns of a table X are; None for an array of which nothing is said, whose columns are numbers."""
-        if self._tells_nothing and not hasattr(X, "columns"):
+        if self.only_numbers and not hasattr(X, "columns"):
             return None
-        return Schema.fit(X, name=name, **{key: getattr(self, key, default) for key, default in _TOLD.items()})
+        return Schema.fit(X, name=name, **{key: getattr(self, key, default) for key, default in _KINDS.items()})
 
     def _schema_of_tuples(self, tuples: ArrayLike, kind: type[Tuples]) -> Schema | None:
         """`_schema` of the items of the tuples."""
         if self.preprocessor is not None:
             return self._schema(self.preprocessor, name="preprocessor")
-        if self._tells_nothing:
+        if self.only_numbers:
             return None
         points = np.asarray(tuples, dtype=None if hasattr(tuples, "__array__") else object)
         name = kind.__name__.lower()
@@ -79,16 +90,16 @@ class LearnedDistance(BaseEstimator):
 
     def _encoded(self, X: Any, *, min_items: int = 1) -> tuple[Floats, Schema]:
         """A table X as the matrix to learn from, and its schema, for learners whose `fit` takes items; names are recorded."""
-        told = self._schema(X)
-        items = check_items(X, min_items=min_items) if told is None else told.encode(X, min_items=min_items)
+        given = self._schema(X)
+        items = check_items(X, min_items=min_items) if given is None else given.encode(X, min_items=min_items)
         names = self._names(X, items.shape[1])
-        return items, told or Schema.numeric(names)
+        return items, given or Schema.numeric(names)
 
     @property
-    def _tells_nothing(self) -> bool:
+    def only_numbers(self) -> bool:
         """Whether no parameter says that a feature of an array is anything but a number that is there."""
-        told = {key: getattr(self, key, default) for key, default in _TOLD.items()}
-        return told["missing"] == "error" and not told["periodic"] and told["categorical_features"] in (None, "auto")
+        given = {key: getattr(self, key, default) for key, default in _KINDS.items()}
+        return given["missing"] == "error" and not given["periodic"] and given["categorical_features"] in (None, "auto")
 
     def pair_distance(self, pairs: ArrayLike) -> Floats:
         """Learned distances, shape (n_pairs,), float64; a `SemimetricWarning` says how many items lie outside the range.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,15 @@ from .._foundation.threads import one_blas_thread
 from .._foundation.types import ArrayLike, Comparisons, Floats, Tuples
 from .._foundation.validation import check_choice, check_weights
 from ..data.feature_groups import Groups
+from ..data.parts.tuple_parts import TargetSpec
 from ..data.schema import Names
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
-from ..learning.comparisons.fit import fit_margins, prepared
-from ..learning.comparisons.selection import MarginChoices, decide_margins
-from ..learning.comparisons.tuple_data import InMemoryComparisons, OrderedTuples
-from ..learning.groups.folds import ComparisonFolds
-from ..learning.groups.selection import GroupChoices, choose_groups, without_joint
+from ..learning.candidates import Choices
+from ..learning.comparisons.fit import fit_comparisons, with_discriminants
+from ..learning.comparisons.selection import HeldOutComparisons, choose_settings
+from ..learning.comparisons.tuple_data import ComparisonData, InMemoryComparisons, OrderedTuples
+from ..learning.groups.selection import choose_groups, without_joint
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
 from ..programs.constraints import Shape
@@ -27,6 +28,7 @@ from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
 from ..solvers.base import Solution, Solver
 from .base import LearnedDistance
+from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
 
 __all__ = ["ComparisonLearner", "TupleLearner"]
 
@@ -86,6 +88,11 @@ class TupleLearner(LearnedDistance):
         self.random_state = random_state
         self.verbose = verbose
 
+    @property
+    def _targets(self) -> TargetSpec:
+        """What the tuples must be."""
+        raise NotImplementedError
+
     def _recipe(self) -> Recipe:
         check_choice("axioms", self.axioms, ("semimetric", "metric", "quasimetric"))
         given = {name: getattr(self, name) for name in _PARAMETERS} | self._numbers()
@@ -99,33 +106,51 @@ class TupleLearner(LearnedDistance):
         names = self._names(self.preprocessor if self.preprocessor is not None else tuples, checked.items.shape[1])
         return checked, schema or names
 
-    def _learn(self, recipe: Recipe, evidence: InMemoryComparisons, names: Names) -> None:
-        """Decide, fit and record."""
-        check_varied(evidence.tuples.used)
+    def _choose_and_learn(self, recipe: Recipe, data: InMemoryComparisons, names: Names) -> None:
+        """Choose what is "auto", and learn from comparisons in memory."""
+        check_varied(data.items)
         with one_blas_thread():
             knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
-            singles, self.choices_ = decide_margins(
-                without_joint(recipe), evidence, names, knots=knots, alpha=alpha,
-                directions=isinstance(self.directions, str) and self.directions == "auto",
-            )  # fmt: skip
-            self.recipe_, self.group_choices_ = choose_groups(
-                recipe.groups, singles, ComparisonFolds(evidence, names), knots=knots
-            )  # fmt: skip
-            semimetric, solution, extra = fit_margins(prepared(self.recipe_, evidence, names), evidence, names)
-        self.n_features_in_ = evidence.tuples.items.shape[1]
-        self._keep(extra)
-        self._record(semimetric, solution)
+            directions = isinstance(self.directions, str) and self.directions == "auto"
+            singles, choices = choose_settings(
+                without_joint(recipe), data, names, directions=directions, knots=knots, alpha=alpha
+            )
+            recipe, group_choices = choose_groups(recipe.groups, singles, HeldOutComparisons(data, names), knots=knots)
+            learned = fit_comparisons(with_discriminants(recipe, data, names), data, names)
+        self._keep(recipe, choices, group_choices, data.items.shape[1], *learned)
 
-    def _take(self, recipe: Recipe, n_features: int, semimetric: Semimetric, solution: Solution, extra: Floats) -> None:
-        """Keep what was learned from parts, nothing being left to choose."""
-        self.recipe_, self.choices_, self.group_choices_ = recipe, MarginChoices(), GroupChoices()
-        self.n_features_in_ = n_features
+    def part_task(self) -> TupleTask:
+        """As in `LearnedDistance`."""
+        refuse_choices(self, ("auto", "discriminant"))
+        recipe = self._recipe()
+        check_solved_by_sums(recipe, resolve_loss(recipe.loss, margins=True))
+        return TupleTask(recipe, self._targets)
+
+    def learn_from_parts(self, task: TupleTask, data: ComparisonData, names: Names) -> Self:
+        """Learn from tuples in parts; nothing is left to choose."""
+        learned = fit_comparisons(task.recipe, data, names)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        self._keep(extra)
+        self._keep(task.recipe, Choices(), Choices(), data.items.shape[1], *learned)
+        return self
+
+    def _keep(
+        self,
+        recipe: Recipe,
+        choices: Choices,
+        group_choices: Choices,
+        n_features: int,
+        semimetric: Semimetric,
+        solution: Solution,
+        extra: Floats,
+    ) -> None:
+        """Record what was learned."""
+        self.recipe_, self.choices_, self.group_choices_ = recipe, choices, group_choices
+        self.n_features_in_ = n_features
+        self._keep_extra(extra)
         self._record(semimetric, solution)
 
-    def _keep(self, extra: Floats) -> None:
-        """Keep the values of the extra columns."""
+    def _keep_extra(self, extra: Floats) -> None:
+        """Record the values of the columns that follow those of the tables."""
 
 
 class ComparisonLearner(TupleLearner):
@@ -133,12 +158,16 @@ class ComparisonLearner(TupleLearner):
 
     _kind: type[Comparisons]
 
+    @property
+    def _targets(self) -> TargetSpec:
+        return TargetSpec(self._kind, judged=True)
+
     def _fit(self, tuples: ArrayLike, sample_weight: ArrayLike | None) -> None:
         recipe = self._recipe()
         checked, names = self._read(tuples, self._kind)
         weight = check_weights(sample_weight, len(checked))
         used = weight > 0
-        self._learn(recipe, OrderedTuples(checked.take(used), weight[used]), names)
+        self._choose_and_learn(recipe, OrderedTuples(checked.take(used), weight[used]), names)
 
     def decision_function(self, tuples: ArrayLike) -> Floats:
         """d(far pair) - d(near pair), shape (n_tuples,): > 0 where the order is as the tuple says."""

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._foundation.errors import InputError, NotSupportedError, warn
+from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.threads import one_blas_thread
-from .._foundation.types import ArrayLike, Floats, Integers
-from .._foundation.validation import check_alpha, check_choice, check_count, check_weights
+from .._foundation.types import ArrayLike, Floats
+from .._foundation.validation import check_alpha, check_choice, check_count
 from ..data.feature_groups import Groups
-from ..distances.explanations import importances
-from ..distances.semimetric import Semimetric
+from ..data.schema import Schema
+from ..distances.explanations import MOST_PAIRS, importances
 from ..embeddings.directions.from_labels import LABELLED
-from ..learning.groups.folds import LabelFolds
-from ..learning.groups.selection import GroupChoices, choose_groups, without_joint
-from ..learning.large_margin.fit import LargeMarginPass, learn, structure_of
-from ..learning.large_margin.labelled_data import LabeledDataset, LargeMargin
-from ..learning.large_margin.selection import LargeMarginChoices, decide_large_margin
+from ..learning.candidates import Choices
+from ..learning.groups.selection import choose_groups, without_joint
+from ..learning.large_margin.class_labels import ClassLabels, encode_class_labels
+from ..learning.large_margin.fit import fit_large_margin
+from ..learning.large_margin.in_memory_items import InMemoryItems
+from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
+from ..learning.large_margin.selection import HeldOutLabels, choose_stage
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
 from ..programs.constraints import Shape
@@ -31,6 +31,7 @@ from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
 from ..solvers.base import Solver
 from .base import LearnedDistance
+from .part_tasks import ItemTask, check_solved_by_sums, refuse_choices
 
 __all__ = ["LargeMarginLearner"]
 
@@ -101,12 +102,12 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
     feature_importances_ : ndarray of shape (n_features_in_,)
         Mean share of each feature in the distance between an item and its impostors; a direction's share is divided among
         the features that it combines.
-    choices_ : LargeMarginChoices
+    choices_ : Choices
         What "auto" compared; printed, a table.
     recipe_ : Recipe
     groups_ : tuple of tuples of int
         Groups of features of the distance.
-    group_choices_ : GroupChoices
+    group_choices_ : Choices
         What ``groups="auto"`` compared; printed, a table.
     n_features_in_ : int
 
@@ -194,30 +195,53 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         """
         rule, (recipe, auto) = self._rule(), self._recipe()
         items, schema = self._encoded(X, min_items=2)
-        classes = self._labelled(items, y, sample_weight)
-        check_varied(np.nan_to_num(classes.items, nan=np.pi))  # a value that is missing differs from any that is there
+        labels = encode_class_labels(y, len(items), sample_weight, self.n_targets)
+        dataset = LabeledDataset(np.ascontiguousarray(items[labels.used]), labels.codes, labels.weight[labels.used])
+        check_varied(dataset.items)
         with one_blas_thread():
-            singles, self.choices_ = decide_large_margin(without_joint(recipe), rule, classes, schema, auto)
-            self.recipe_, self.group_choices_ = choose_groups(
-                recipe.groups, singles, LabelFolds(classes, rule, schema), knots="n_knots" in auto
-            )  # fmt: skip
-            structure = structure_of(self.recipe_, classes, schema)
-            learned = learn(self.recipe_, rule, structure, classes)
-        self._keep(learned.semimetric, learned.passes, importances(learned.semimetric, classes.items, learned.impostors), items)
+            singles, choices = choose_stage(without_joint(recipe), rule, dataset, schema, auto)
+            held_out = HeldOutLabels(dataset, rule, schema, n_passes=1, n_folds=5)
+            recipe, group_choices = choose_groups(recipe.groups, singles, held_out, knots="n_knots" in auto)
+            self._learn(ItemTask(recipe, rule), InMemoryItems(dataset), labels, schema, choices, group_choices)
         return self
 
-    def _take(
-        self, recipe: Recipe, semimetric: Semimetric, passes: tuple[LargeMarginPass, ...], importances: Floats, items: Floats
-    ) -> None:
-        """Keep what was learned from parts, nothing being left to choose; ``items`` are some of the items."""
-        self.recipe_, self.choices_, self.group_choices_ = recipe, LargeMarginChoices(), GroupChoices()
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        self._keep(semimetric, passes, importances, items)
+    def part_task(self) -> ItemTask:
+        """As in `LearnedDistance`."""
+        refuse_choices(self, ("auto", *LABELLED))
+        recipe, auto = self._recipe()
+        if "tables" in auto:
+            raise NotSupportedError(
+                'tables="auto" compares both on items held out; give "warped" or "full": fit on a sample, and take that of its '
+                "recipe_"
+            )
+        check_solved_by_sums(recipe, resolve_loss(recipe.loss, margins=True))
+        return ItemTask(recipe, self._rule())
 
-    def _keep(self, semimetric: Semimetric, passes: tuple[LargeMarginPass, ...], importances: Floats, items: Floats) -> None:
-        self.n_features_in_, self.passes_ = items.shape[1], passes
-        self._first, self.feature_importances_ = items[:1], importances
-        self._record(semimetric, passes[-1].solution)
+    def learn_from_parts(self, task: ItemTask, items: LabeledItems, labels: ClassLabels, schema: Schema) -> Self:
+        """Learn from items in parts; nothing is left to choose."""
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        self._learn(task, items, labels, schema, Choices(), Choices())
+        return self
+
+    def _learn(
+        self,
+        task: ItemTask,
+        items: LabeledItems,
+        labels: ClassLabels,
+        schema: Schema,
+        choices: Choices,
+        group_choices: Choices,
+    ) -> None:
+        """Learn with everything chosen, and record what was learned."""
+        structure = items.structure(task.recipe, schema)
+        with items.searchable(task.recipe, task.rule, structure) as located:
+            result = fit_large_margin(task.recipe, task.rule, structure, located)
+            impostors = result.neighbors.impostor_pairs(MOST_PAIRS)
+        self.recipe_, self.choices_, self.group_choices_ = task.recipe, choices, group_choices
+        self.classes_, self.n_features_in_, self.passes_ = labels.classes, items.example.shape[1], result.passes
+        self._first = items.example[:1]
+        self.feature_importances_ = importances(result.semimetric, impostors.items, impostors.index)
+        self._record(result.semimetric, result.passes[-1].solution)
 
     @property
     def _n_features_out(self) -> int:
@@ -256,42 +280,6 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         if isinstance(self.directions, str) and self.directions not in (*LABELLED, "auto", "pca"):
             check_choice("directions", self.directions, ("auto", *LABELLED, "pca", None))
         return Recipe(**given, loss=resolve_loss(self.loss, margins=True)).checked(), frozenset(auto)
-
-    def _labelled(self, items: Floats, y: ArrayLike, sample_weight: ArrayLike | None) -> LabeledDataset:
-        if y is None:
-            raise InputError("requires y to be passed, but the target y is None; give a class for every item")
-        used, codes, weight = self._coded(y, len(items), sample_weight)
-        return LabeledDataset(np.ascontiguousarray(items[used]), codes, weight[used])
-
-    def _coded(self, y: ArrayLike, n_items: int, sample_weight: ArrayLike | None) -> tuple[NDArray[np.bool_], Integers, Floats]:
-        """Which of the items count, the classes of these as numbers, and the weights of all; `classes_` is set."""
-        labels = column_or_1d(y, warn=True)
-        if len(labels) != n_items:
-            raise InputError(f"y has {len(labels)} classes for {n_items} items; one for each item is required")
-        weight = check_weights(sample_weight, n_items)
-        used = weight > 0
-        try:
-            np.unique(labels)
-        except TypeError as error:
-            raise InputError(f"y has classes of several types, or missing ones ({error}); give all of one type") from error
-        check_classification_targets(labels)
-        self.classes_, codes = np.unique(labels[used], return_inverse=True)
-        counts = np.bincount(codes)
-        if len(counts) < 2:
-            raise InputError(f"y has one class only, {self.classes_[0]}; at least two classes are required")
-        if counts.max() < 2:
-            raise InputError("every class has one item, so none has a target; at least one class of two items is required")
-        self._warn_of_small(counts)
-        return used, codes.astype(np.int64), weight
-
-    def _warn_of_small(self, counts: Integers) -> None:
-        small = np.flatnonzero(counts <= self.n_targets)
-        if len(small):
-            shown = ", ".join(f"{self.classes_[c]}: {counts[c]}" for c in small[:5]) + (", ..." if len(small) > 5 else "")
-            warn(
-                f"{len(small)} classes have no more than n_targets={self.n_targets} items ({shown}); their items get the "
-                "targets that there are, none where an item is alone"
-            )
 
     def transform(self, X: ArrayLike) -> Floats:
         """Coordinates whose L1 distance is the learned distance; only where the model is warped L1.

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.types import ArrayLike, Floats, Pairs
 from .._foundation.validation import check_alpha, check_choice, check_judgements, check_weights
+from ..data.parts.tuple_parts import TargetSpec
 from ..learning.comparisons.tuple_data import JudgedPairs
 from .comparison_learner import TupleLearner
 
@@ -74,12 +75,12 @@ class PairLearner(ClassifierMixin, TupleLearner):
     classes_ : ndarray
         (-1, 1).
     solution_ : Solution
-    choices_ : MarginChoices
+    choices_ : Choices
         What "auto" compared; printed, a table.
     recipe_ : Recipe
     groups_ : tuple of tuples of int
         Groups of features of the distance.
-    group_choices_ : GroupChoices
+    group_choices_ : Choices
         What ``groups="auto"`` compared; printed, a table.
     n_features_in_ : int
 
@@ -92,6 +93,10 @@ class PairLearner(ClassifierMixin, TupleLearner):
     >>> bool(model.score(pairs, y) > 0.99)
     True
     """
+
+    @property
+    def _targets(self) -> TargetSpec:
+        return TargetSpec(judged=True)
 
     def fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> PairLearner:
         """Learn from pairs and judgements.
@@ -118,10 +123,10 @@ class PairLearner(ClassifierMixin, TupleLearner):
         used = weight > 0
         labels = check_judgements(y, len(checked), both=False)[used]
         check_judgements(labels, len(labels))
-        self._learn(recipe, JudgedPairs(checked.take(used), weight[used], labels), names)
+        self._choose_and_learn(recipe, JudgedPairs(checked.take(used), weight[used], labels), names)
         return self
 
-    def _keep(self, extra: Floats) -> None:
+    def _keep_extra(self, extra: Floats) -> None:
         self.classes_, self.threshold_ = np.array([-1, 1]), float(extra[0])
         self.__dict__.pop("calibrator_", None)  # of an earlier fit
 

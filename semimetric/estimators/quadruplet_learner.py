@@ -27,11 +27,11 @@ categorical_features, periodic, missing, preprocessor, n_jobs, random_state, ver
     semimetric_ : Semimetric
         In units of the margin.
     solution_ : Solution
-    choices_ : MarginChoices
+    choices_ : Choices
         What "auto" compared; printed, a table.
     recipe_ : Recipe
     groups_ : tuple of tuples of int
-    group_choices_ : GroupChoices
+    group_choices_ : Choices
         As in `PairLearner`.
     n_features_in_ : int
     """
@@ -63,7 +63,7 @@ categorical_features, periodic, missing, preprocessor, n_jobs, random_state, ver
 
     def _turned(self, quadruplets: ArrayLike, y: ArrayLike) -> ArrayLike:
         """Those with y = -1, their pairs exchanged."""
-        plain = self._tells_nothing or self.preprocessor is not None or hasattr(quadruplets, "__array__")
+        plain = self.only_numbers or self.preprocessor is not None or hasattr(quadruplets, "__array__")
         array = np.array(quadruplets, dtype=None if plain else object)
         signs = check_judgements(y, len(array), both=False)
         if array.ndim >= 2 and array.shape[1] == Quadruplets.size:

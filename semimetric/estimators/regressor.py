@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -13,20 +13,22 @@ from .._foundation.threads import one_blas_thread
 from .._foundation.types import ArrayLike, Floats, Pairs
 from .._foundation.validation import check_distances, check_weights
 from ..data.feature_groups import Groups
+from ..data.parts.tuple_parts import TargetSpec
 from ..data.schema import Names, Schema
-from ..distances.semimetric import Semimetric
-from ..learning.groups.folds import DistanceFolds
-from ..learning.groups.selection import GroupChoices, choose_groups, without_joint
+from ..learning.candidates import Choices
+from ..learning.groups.selection import choose_groups, without_joint
 from ..learning.recipe import Recipe
-from ..learning.regression.second_moments import Stream, check_streams
-from ..learning.regression.selection import Choices, decide
-from ..learning.structure import build, check_varied, make_task
-from ..learning.terms import fit
+from ..learning.regression.distance_data import DistanceData, InMemoryDistances
+from ..learning.regression.fit import fit_distances
+from ..learning.regression.second_moments import MomentSums, check_streams
+from ..learning.regression.selection import HeldOutDistances, choose_numbers
+from ..learning.structure import build_structure, check_varied
 from ..programs.constraints import Shape
-from ..programs.losses import Loss
+from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
-from ..solvers.base import Solution, Solver
+from ..solvers.base import Solver
 from .base import LearnedDistance
+from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
 
 __all__ = ["DistanceRegressor"]
 
@@ -110,14 +112,14 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     ----------
     semimetric_ : Semimetric
     solution_ : Solution
-    choices_ : tuple of Choice
+    choices_ : Choices
         What "auto" compared; printed, a table. Taken is the simplest within one standard error of the best: the fewest
         knots, then the strongest penalty.
     recipe_ : Recipe
         Every parameter as it was used.
     groups_ : tuple of tuples of int
         Groups of features of the distance.
-    group_choices_ : GroupChoices
+    group_choices_ : Choices
         What ``groups="auto"`` compared, step by step; printed, a table.
     n_features_in_ : int
 
@@ -206,34 +208,39 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         schema = self._schema_of_tuples(pairs, Pairs)
         checked, target, weight = self._checked(pairs, y, sample_weight, schema=schema)
         names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
-        return self._learn(recipe, checked, target, weight, schema or names)
-
-    def _learn(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Names) -> DistanceRegressor:
-        with one_blas_thread():
-            self._decide_and_fit(recipe, pairs, y, weight, names)
+        self._choose_and_learn(recipe, InMemoryDistances(checked, target, weight), schema or names)
         return self
 
-    def _decide_and_fit(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats, names: Names) -> None:
-        check_varied(pairs.used)
-        knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
-        singles, self.choices_ = decide(
-            without_joint(recipe), auto_knots=knots, auto_alpha=alpha, pairs=pairs, y=y, weight=weight, names=names
-        )  # fmt: skip
-        source = DistanceFolds(pairs, y, weight, names)
-        self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, source, knots=knots)
-        structure = build(self.recipe_, pairs.used, names)
-        learned = fit(self.recipe_, structure, make_task(self.recipe_, structure, pairs, y, weight))
-        self.n_features_in_ = pairs.items.shape[1]
-        self.__dict__.pop("_stream", None)
+    def _choose_and_learn(self, recipe: Recipe, data: InMemoryDistances, names: Names) -> None:
+        """Choose what is "auto", and learn from pairs in memory."""
+        check_varied(data.items)
+        with one_blas_thread():
+            knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
+            singles, choices = choose_numbers(without_joint(recipe), data, names, knots=knots, alpha=alpha)
+            recipe, group_choices = choose_groups(recipe.groups, singles, HeldOutDistances(data, names), knots=knots)
+            self._learn(recipe, data, names, choices, group_choices)
+
+    def _learn(self, recipe: Recipe, data: DistanceData, names: Names, choices: Choices, group_choices: Choices) -> None:
+        """Learn with everything chosen, and record what was learned."""
+        structure = build_structure(recipe, data.items, names)
+        learned = fit_distances(recipe, structure, data.scaled(recipe, structure))
+        self.recipe_, self.choices_, self.group_choices_ = recipe, choices, group_choices
+        self.n_features_in_ = data.items.shape[1]
+        self.__dict__.pop("_sums", None)  # of an earlier partial_fit
         self._record(*learned)
 
-    def _take(self, recipe: Recipe, n_features: int, semimetric: Semimetric, solution: Solution) -> None:
-        """Keep what was learned from parts, nothing being left to choose."""
-        self.recipe_, self.choices_, self.group_choices_ = recipe, Choices(), GroupChoices()
-        self.n_features_in_ = n_features
-        for name in ("_stream", "feature_names_in_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        self._record(semimetric, solution)
+    def part_task(self) -> TupleTask:
+        """As in `LearnedDistance`."""
+        refuse_choices(self, ())
+        recipe = self._recipe()
+        check_solved_by_sums(recipe, resolve_loss(recipe.loss))
+        return TupleTask(recipe, TargetSpec(least=0.0 if self.axioms is not None else -np.inf))
+
+    def learn_from_parts(self, task: TupleTask, data: DistanceData, names: Names) -> Self:
+        """Learn from pairs in parts; nothing is left to choose."""
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        self._learn(task.recipe, data, names, Choices(), Choices())
+        return self
 
     def predict(self, pairs: ArrayLike) -> Floats:
         """Learned distances, shape (n_pairs,): the same as `pair_distance`."""
@@ -264,29 +271,30 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         if isinstance(self.alpha, str) or (isinstance(self.n_knots, str) and isinstance(self.knots, str)):
             raise NotSupportedError('partial_fit cannot hold pairs out; give numbers for n_knots= and alpha=, not "auto"')
         check_streams(recipe)
-        if hasattr(self, "semimetric_") and not hasattr(self, "_stream"):
+        if hasattr(self, "semimetric_") and not hasattr(self, "_sums"):
             raise NotSupportedError(
                 "this model was learned by fit, which keeps no second moments to add to; call partial_fit from the first "
                 "block on, on a fresh model (sklearn.base.clone)"
             )
-        self._stream: Stream | None = getattr(self, "_stream", None)
-        stream = self._stream
-        known = self.semimetric_.feature_names if stream is not None else ()
-        schema = self._schema_of_tuples(pairs, Pairs) if stream is None else self.semimetric_.schema
+        self._sums: MomentSums | None = getattr(self, "_sums", None)  # kept if this part is interrupted
+        before = self._sums
+        known = self.semimetric_.feature_names if before is not None else ()
+        schema = self._schema_of_tuples(pairs, Pairs) if before is None else self.semimetric_.schema
         checked, target, weight = self._checked(pairs, y, sample_weight, normalise=False, names=known, schema=schema)
-        if stream is not None and checked.items.shape[1] != self.n_features_in_:
+        if before is not None and checked.items.shape[1] != self.n_features_in_:
             raise InputError(f"this block has {checked.items.shape[1]} features, the first had {self.n_features_in_}")
         with one_blas_thread():
-            if stream is None:
+            if before is None:
                 names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
-                stream = Stream.begin(recipe, build(recipe, checked.used, schema or names), checked, target, weight)
+                structure = build_structure(recipe, checked.used, schema or names)
+                sums = MomentSums.begin(recipe, structure, checked, target, weight)
             else:
-                stream = stream.add(recipe, checked, target, weight)
-            solved = stream.solve(recipe)
+                sums = before.add(recipe, checked, target, weight)
+            learned = sums.solve(recipe)
         self.n_features_in_, self.recipe_ = checked.items.shape[1], recipe
-        self.choices_, self.group_choices_ = Choices(), GroupChoices()
-        self._record(*solved)
-        self._stream = stream
+        self.choices_, self.group_choices_ = Choices(), Choices()
+        self._record(*learned)
+        self._sums = sums
         return self
 
     def _recipe(self) -> Recipe:

@@ -26,11 +26,11 @@ categorical_features, periodic, missing, preprocessor, n_jobs, random_state, ver
     semimetric_ : Semimetric
         In units of the margin.
     solution_ : Solution
-    choices_ : MarginChoices
+    choices_ : Choices
         What "auto" compared; printed, a table.
     recipe_ : Recipe
     groups_ : tuple of tuples of int
-    group_choices_ : GroupChoices
+    group_choices_ : Choices
         As in `PairLearner`.
     n_features_in_ : int
 

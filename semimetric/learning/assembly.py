@@ -14,34 +14,35 @@ from ..embeddings.directions.linear_directions import Directions
 from ..embeddings.pairs.base import PairMap
 from .guarantees import metric_weights, proved
 from .recipe import Recipe
-from .structure import Structure, Task
+from .structure import Structure
 
-__all__ = ["beyond", "count_beyond", "distance", "warn_beyond"]
+__all__ = ["assemble", "count_out_of_range", "warn_out_of_range"]
 
 _PROBES = 8
 _BLOCK = 1 << 16
 
 
-def beyond(recipe: Recipe, structure: Structure, pairs: Pairs) -> Integers:
-    """How many items of the pairs lie beyond the knots of each feature; said, if they were to be extended there."""
-    used = pairs.used
-    counts = count_beyond(structure, used)
-    warn_beyond(recipe, structure, counts, len(used))
-    return counts
-
-
-def count_beyond(structure: Structure, used: Floats) -> Integers:
-    """How many of the items lie beyond the knots of each feature."""
+def count_out_of_range(structure: Structure, items: Floats) -> Integers:
+    """How many of the items lie outside the knots of each feature of the grid, shape (n_features,)."""
     grid = structure.embedding.grid
     allowed, counts = 1e-9 * (grid.high - grid.low), np.zeros(grid.n_features, dtype=np.int64)
-    for block in blocks(len(used), _BLOCK):
-        items = structure.directions.append(used[block]) if structure.directions else used[block]
-        counts += (np.abs(grid.excess(items)) > allowed).sum(axis=0)
+    for block in blocks(len(items), _BLOCK):
+        counts += (np.abs(grid.excess(structure.features_of(items[block]))) > allowed).sum(axis=0)
     return counts
 
 
-def warn_beyond(recipe: Recipe, structure: Structure, counts: Integers, n_items: int) -> None:
-    """Say which features have items beyond their knots, if they were to be extended there."""
+def warn_out_of_range(recipe: Recipe, structure: Structure, counts: Integers, n_items: int) -> None:
+    """Warn of features that would go on outside their knots, but are clipped, because items lie there.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    structure : Structure
+    counts : ndarray of shape (n_features,)
+        What `count_out_of_range` gives.
+    n_items : int
+        How many items were counted.
+    """
     if counts.any() and recipe.outside == "extend":
         names = structure.names + (structure.directions.names if structure.directions else ())
         shown = ", ".join(f"{names[f]}: {counts[f]}" for f in np.flatnonzero(counts)[:5])
@@ -52,33 +53,61 @@ def warn_beyond(recipe: Recipe, structure: Structure, counts: Integers, n_items:
         )  # fmt: skip
 
 
-def distance(
-    recipe: Recipe, structure: Structure, task: Task, weights: Floats, delta: float, counts: Integers | None = None,
-    *, compact: bool = True,
-) -> Semimetric:  # fmt: skip
-    """The distance in the user's units, if ``compact`` without directions and their groups whose weights are all 0.
+def assemble(
+    recipe: Recipe,
+    structure: Structure,
+    weights: Floats,
+    delta: float,
+    *,
+    examples: Pairs,
+    unit: float = 1.0,
+    out_of_range: Integers | None = None,
+    compact: bool = True,
+) -> Semimetric:
+    """Make the distance of the weights.
 
-    ``counts`` are those of `beyond`: where they are not 0, the feature is clipped.
+    Parameters
+    ----------
+    recipe : Recipe
+    structure : Structure
+    weights : ndarray of shape (n_columns + n_base_distances,)
+        In units of the mean target.
+    delta : float
+        The lower bound of the weights of raw features, in the same unit.
+    examples : Pairs
+        Some pairs, one at least: a model keeps the values of its base distances at the first of them.
+    unit : float
+        The mean target, in the user's unit.
+    out_of_range : ndarray of shape (n_features,) or None
+        What `count_out_of_range` gives: where it is not 0, the feature is clipped.
+    compact : bool
+        Whether directions and their groups whose weights are all 0 are left out.
     """
     n = structure.embedding.n_columns
-    whole, w = structure.embedding.expanded(weights[:n])
-    w = whole.with_unseen(w)
+    embedding, w = structure.embedding.expanded(weights[:n])
+    w = embedding.with_unseen(w)
     if recipe.asks_triangle:
-        w = metric_weights(whole, w)
-    epsilon = _outside_slopes(recipe, whole, w, structure.n_raw, delta)
-    if counts is not None:
-        epsilon = np.where(counts > 0, _least_slopes(whole, structure.n_raw, delta), epsilon)
-    embedding, w, directions, features = (_compact if compact else _all)(replace(structure, embedding=whole), w)
-    unit, power = task.unit, 2 if recipe.link == "sqrt" else 1
-    probe = task.pairs.take(np.arange(min(_PROBES, len(task.pairs))))
-    points = probe.items[probe.index]
-    bases = tuple(
-        BaseDistance(f, float(u), _name(f), points, f(points[:, 0], points[:, 1]), power)
-        for f, u in zip(structure.bases, weights[n:], strict=True)
-    )
+        w = metric_weights(embedding, w)
+    epsilon = _outside_slopes(recipe, embedding, w, structure.n_raw, delta)
+    if out_of_range is not None:
+        epsilon = np.where(out_of_range > 0, _least_slopes(embedding, structure.n_raw, delta), epsilon)
+    expanded = replace(structure, embedding=embedding)
+    embedding, w, directions, features = _compact(expanded, w) if compact else _all(expanded, w)
+    base_distances = _base_distances(recipe, structure, weights[n:], examples)
     slopes = epsilon[features] * unit
-    parts = (slopes, structure.names, directions, bases, recipe.link, structure.schema)
+    parts = (slopes, structure.names, directions, base_distances, recipe.link, structure.schema)
     return proved(recipe, Semimetric(embedding.in_unit(unit), w * unit, *parts))
+
+
+def _base_distances(recipe: Recipe, structure: Structure, weights: Floats, examples: Pairs) -> tuple[BaseDistance, ...]:
+    """The base distances with their weights, and with their values at a few pairs."""
+    probe = examples.take(np.arange(min(_PROBES, len(examples))))
+    points = probe.items[probe.index]
+    power = 2 if recipe.link == "sqrt" else 1
+    return tuple(
+        BaseDistance(f, float(u), _name(f), points, f(points[:, 0], points[:, 1]), power)
+        for f, u in zip(structure.bases, weights, strict=True)
+    )
 
 
 def _least_slopes(embedding: PairMap, n_raw: int, delta: float) -> Floats:
@@ -122,8 +151,7 @@ def _compact(structure: Structure, w: Floats) -> tuple[PairMap, Floats, Directio
     """
     embedding, n_raw = structure.embedding, structure.n_raw
     used = np.bincount(embedding.group_of_column, weights=w != 0, minlength=len(embedding.groups)) > 0
-    raw = np.array([any(f < n_raw for f in g) for g in embedding.groups])
-    keep = np.flatnonzero(used | raw)
+    keep = np.flatnonzero(used | structure.is_raw)
     if structure.directions is None or len(keep) == len(embedding.groups) or not embedding.continuous:
         return _all(structure, w)
     wanted = sorted({f for g in keep for f in embedding.groups[g]} | set(range(n_raw)))

@@ -1,15 +1,16 @@
-"""What is decided and prepared before any weight is learned: the structure of a distance, and pairs with targets.
+"""What is decided before any weight is learned: the structure of a distance, from a recipe and the items.
 
-Targets are divided by their mean, so penalties, thresholds and delta do not depend on the unit of the distance.
+items -> directions -> grid -> groups -> embedding, base distances
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._foundation.errors import InputError, NotSupportedError
-from .._foundation.types import Floats, Integers, Pairs
+from .._foundation.types import Floats, Integers
 from ..data.feature_groups import resolve_groups
 from ..data.grid import Grid
 from ..data.knots import knot_counts
@@ -23,18 +24,30 @@ from ..embeddings.pairs.gower import GapEmbedding
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..embeddings.pairs.scales_and_tables import scales_of
 from ..embeddings.pairs.triangle_inequality import Triangles
-from ..programs.design_matrix import PairDesign
 from .recipe import Recipe
 
-__all__ = ["Structure", "Task", "build", "check_varied", "ends", "make_task"]
+__all__ = ["Structure", "build_structure", "check_varied", "l1_embedding"]
 
 _MOST_KNOTS = np.iinfo(np.uint16).max
-_UNITS = (1e-290, 1e290)  # of the mean target: beyond, weights in the user's units overflow or lose their digits
 
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """What is decided before the weights: names, directions, the embedding and the base distances."""
+    """What is decided before the weights are learned.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the raw features.
+    directions : Directions or None
+        The linear features that join the raw ones.
+    embedding : PairMap
+        The columns of a pair, over raw features followed by directions.
+    bases : tuple of DistanceFunction
+        Base distances, whose columns follow those of the embedding.
+    schema : Schema
+        The kind of every raw feature.
+    """
 
     names: tuple[str, ...]
     directions: Directions | None
@@ -47,13 +60,22 @@ class Structure:
         """Number of raw features."""
         return len(self.names)
 
-    def over(self, recipe: Recipe, grid: Grid) -> "Structure":
-        """The same columns over other knots."""
+    @property
+    def is_raw(self) -> NDArray[np.bool_]:
+        """Whether each group of the embedding has a raw feature, shape (n_groups,)."""
+        return np.array([any(f < self.n_raw for f in group) for group in self.embedding.groups])
+
+    def features_of(self, items: Floats) -> Floats:
+        """The items followed by their directions, shape (n_items, n_features + n_directions)."""
+        return items if self.directions is None else self.directions.append(items)
+
+    def with_grid(self, recipe: Recipe, grid: Grid) -> "Structure":
+        """The same groups of features over the knots of another grid."""
         return replace(self, embedding=_embedding(recipe, grid, self.embedding.groups))
 
 
-def build(recipe: Recipe, items: Floats, names: Names) -> Structure:
-    """Directions, grid and embedding for ``items`` (n_items, n_features).
+def build_structure(recipe: Recipe, items: Floats, names: Names) -> Structure:
+    """Fit directions, place knots and lay out the columns for items of shape (n_items, n_features).
 
     Parameters
     ----------
@@ -67,7 +89,7 @@ def build(recipe: Recipe, items: Floats, names: Names) -> Structure:
     directions = fit_directions(
         recipe.directions, items, names=schema.names, random_state=recipe.random_state, usable=schema.usable
     )
-    features = directions.append(items) if directions else items
+    features = items if directions is None else directions.append(items)
     embedded = schema if directions is None else schema.extended(directions.names, directions.uses)
     groups = resolve_groups(recipe.groups, features.shape[1], embedded.names)
     grid = _grid(recipe, features, embedded, groups)
@@ -119,77 +141,16 @@ def _tied(recipe: Recipe, embedding: PairMap, names: Sequence[str], directions: 
 
 
 def check_varied(items: Floats) -> None:
-    """Refuse items that are all the same."""
-    if not np.ptp(items, axis=0).any():
+    """Refuse items that are all the same; a missing value differs from every value that is there."""
+    values = np.where(np.isnan(items), np.inf, items)
+    if not (values != values[:1]).any():
         raise InputError(
             f"all {items.shape[1]} features are constant over the {len(items)} items of the pairs; items that differ in at "
             "least one are required: give other items, or other columns"
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Pairs with targets in units of their mean, ready for any structure.
-
-    ``target`` is y (y² for the square-root link) divided by ``unit``; ``scale`` multiplies rows of a relative loss.
-    """
-
-    pairs: Pairs
-    target: Floats
-    weight: Floats
-    base: Floats | None
-    unit: float
-    scale: Floats | None
-
-    def take(self, rows: Integers) -> "Task":
-        """Some of the pairs, weights summing to 1."""
-        part = [None if a is None else a[rows] for a in (self.base, self.scale)]
-        weight = self.weight[rows] / self.weight[rows].sum()
-        return replace(self, pairs=self.pairs.take(rows), target=self.target[rows], weight=weight, base=part[0], scale=part[1])
-
-    @property
-    def scaled(self) -> Floats:
-        """Targets of the scaled rows."""
-        return self.target if self.scale is None else self.target * self.scale
-
-    def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> PairDesign:
-        """Rows of ``embedding`` for these pairs."""
-        return PairDesign(embedding, self.pairs, structure.directions, self.base, self.scale, n_jobs)
-
-
-def make_task(
-    recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats, *, unit: float | None = None
-) -> Task:
-    """Targets in units of their mean, or in ``unit``; base distances are evaluated once. Every weight is > 0.
-
-    Raises
-    ------
-    InputError
-        If targets (squared for the square-root link) are too large or too small for floating point.
-    """
-    with np.errstate(over="ignore", under="ignore"):
-        target = y * y if recipe.link == "sqrt" else y
-        unit = float((weight / weight.sum()) @ np.abs(target)) if unit is None else unit
-        if not _UNITS[0] < unit < _UNITS[1]:
-            squares = 'their squares, which link="sqrt" learns, ' if recipe.link == "sqrt" else ""
-            raise InputError(
-                f"the distances reach {np.abs(y).max():g}, and {squares}have the mean {unit:g}; between {_UNITS[0]:g} and "
-                f"{_UNITS[1]:g} is required: rescale the distances"
-            )
-        target = target / unit
-    base = None
-    if structure.bases:
-        columns = [f.evaluate(pairs, n_jobs=recipe.n_jobs, verbose=recipe.verbose) for f in structure.bases]
-        values = np.column_stack(columns)
-        base = (values * values if recipe.link == "sqrt" else values) / unit
-    scale = None
-    if recipe.relative is not False:
-        floor = 0.1 if recipe.relative is True else float(recipe.relative)
-        scale = 1.0 / np.maximum(np.abs(target), floor)
-    return Task(pairs, target, weight, base, unit, scale)
-
-
-def ends(structure: Structure) -> PairMap:
-    """One column a feature that varies: those of the weighted L1 distance, two knots each, or of Gower's distance."""
+def l1_embedding(structure: Structure) -> PairMap:
+    """The embedding of the weighted L1 distance, or of Gower's: one column for every feature that varies, two knots each."""
     grid = structure.embedding.grid
     return WarpedEmbedding(grid.ends) if grid.plain else GapEmbedding(grid)

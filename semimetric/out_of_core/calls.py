@@ -18,16 +18,16 @@ from .._foundation.errors import InputError
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import Floats
 from ..data.parts.engine import SerialEngine
-from ..data.parts.labelled_parts import labeled_parts, loaded
+from ..data.parts.labeled_parts import labeled_parts, loaded
 from ..data.parts.readers import item_rows, tuple_parts, width_of
 from ..data.parts.row_parts import parse_memory
 from ..distances.semimetric import Semimetric
 from ..estimators.base import LearnedDistance
-from ..estimators.large_margin_learner import LargeMarginLearner
+from ..estimators.part_tasks import ItemTask
 from ..neighbors.sharded.shard_files import places_of
 from ..neighbors.sharded.shard_search import nearest
-from .fit_labelled import check_learns_labels, fit_labelled, item_bytes
-from .fit_tuples import asked_of, check_learns, fit_parts, said
+from .fit_labeled import fit_labeled
+from .fit_tuples import fit_tuples, task_of
 from .pairwise_files import write_pairwise
 
 __all__ = ["fit", "kneighbors", "pairwise", "transform"]
@@ -87,18 +87,17 @@ def fit(
     True
     """
     limit = parse_memory(memory_limit)
-    if isinstance(model, LargeMarginLearner):
-        check_learns_labels(model)
-        parts, table = labeled_parts(pairs, y, sample_weight, max(limit // 2 // item_bytes(model, width_of(pairs)), 1))
+    engine, task = SerialEngine(limit), task_of(model)
+    if isinstance(task, ItemTask):
+        items, table = labeled_parts(pairs, y, sample_weight, max(limit // 2 // task.item_bytes(width_of(pairs)), 1))
         with one_blas_thread():
-            return fit_labelled(
-                SerialEngine(limit), model, parts, table, loaded(y), loaded(sample_weight), limit=limit, scratch=scratch
+            return fit_labeled(
+                engine, model, task, items, table, loaded(y), loaded(sample_weight), limit=limit, scratch=scratch
             )
-    check_learns(model)
-    asked = asked_of(model)
-    tuples, common = tuple_parts(pairs, said(asked, y), sample_weight, model.preprocessor, asked, limit=limit)
+    spec = task.targets
+    tuples, common = tuple_parts(pairs, spec.targets(y), sample_weight, model.preprocessor, spec, limit=limit)
     with one_blas_thread():
-        return fit_parts(SerialEngine(limit), model, tuples, common)
+        return fit_tuples(engine, model, task, tuples, common)
 
 
 def transform(embedding: Any, X: Any, *, memory_limit: str | int = "1 GiB") -> Iterator[Any]:

@@ -25,10 +25,10 @@ from semimetric._foundation.types import Pairs, Triplets
 from semimetric.data.schema import Schema
 from semimetric.embeddings.directions.discriminants import discriminants
 from semimetric.embeddings.directions.linear_directions import Directions, fit_directions
-from semimetric.learning.comparisons.fit import prior
+from semimetric.learning.comparisons.fit import fit_comparison_prior
 from semimetric.learning.comparisons.tuple_data import OrderedTuples
 from semimetric.learning.recipe import Recipe
-from semimetric.learning.structure import build, ends
+from semimetric.learning.structure import build_structure, l1_embedding
 from semimetric.learning.terms import columns_of
 
 COLOURS = ["blue", "green", "red", "white"]
@@ -146,19 +146,19 @@ def gower_triplets(levels):
     )
     index = np.where((near > far)[:, None], index[:, [0, 2, 1]], index)
     schema = Schema.fit(items, categorical_features=[0, 1])
-    structure = build(Recipe(n_knots=4, tables="warped", loss="squared_hinge"), items, schema)
+    structure = build_structure(Recipe(n_knots=4, tables="warped", loss="squared_hinge"), items, schema)
     return structure, OrderedTuples(Triplets(items, index), np.full(3000, 1 / 3000))
 
 
 def test_the_prior_is_the_gower_distance_that_triplets_ask_for():
-    slopes = prior(*gower_triplets(3), None).base.slopes
+    slopes = fit_comparison_prior(*gower_triplets(3), None).l1.slopes
     assert min(slopes[0], slopes[2]) > 10 * slopes[1] > 0
 
 
 @pytest.mark.parametrize("levels", [3, 30])
 def test_the_ridge_of_the_prior_does_not_depend_on_the_number_of_levels(levels):
     structure, evidence = gower_triplets(levels)
-    columns = columns_of(ends(structure), prior(structure, evidence, None).base)
+    columns = columns_of(l1_embedding(structure), fit_comparison_prior(structure, evidence, None).l1)
     assert_allclose(columns.share, 1 / 3)
     assert_allclose(columns.step, columns.unit)
 

@@ -8,10 +8,12 @@ from cases import assert_refused
 from semimetric import DistanceRegressor, InputError, NotSupportedError, SemimetricWarning
 from semimetric._foundation.types import Pairs
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
-from semimetric.learning import terms
+from semimetric.learning import kept_columns
+from semimetric.learning.prior import fit_l1_prior
 from semimetric.learning.recipe import Recipe
-from semimetric.learning.structure import build, ends, make_task
-from semimetric.learning.terms import baseline, make_terms
+from semimetric.learning.regression.pair_targets import PairTargets
+from semimetric.learning.structure import build_structure, l1_embedding
+from semimetric.learning.terms import make_terms
 from semimetric.programs.penalties import Lasso, Ridge
 
 ITEMS, INDEX, Y = cases.sample()
@@ -65,8 +67,8 @@ def test_penalties_as_objects():
 
 
 def task_of(recipe, items=ITEMS, y=Y):
-    structure = build(recipe, items, NAMES)
-    return structure, make_task(recipe, structure, Pairs(items, INDEX), y, np.full(len(y), 1 / len(y)))
+    structure = build_structure(recipe, items, NAMES)
+    return structure, PairTargets.of(recipe, structure, Pairs(items, INDEX), y, np.full(len(y), 1 / len(y)))
 
 
 def test_targets_are_in_units_of_their_mean():
@@ -78,14 +80,14 @@ def test_targets_are_in_units_of_their_mean():
     np.testing.assert_allclose(squared.scale, 1 / np.maximum(squared.target, 0.5))
     part = squared.take(np.arange(10))
     assert part.weight.sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(part.scaled, squared.scaled[:10])
+    np.testing.assert_allclose(part.targets, squared.targets[:10])
 
 
 def test_the_baseline_is_the_fitted_weighted_l1():
     slopes = np.array([1.0, 0.0, 4.0])
     y = np.abs(ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) @ slopes
     structure, task = task_of(Recipe(n_knots=5), y=y)
-    base = baseline(structure, task.design(structure, ends(structure), None).moments(task.scaled, task.weight))
+    base = fit_l1_prior(structure, task.design(structure, l1_embedding(structure), None).moments(task.targets, task.weight))
     np.testing.assert_allclose(base.slopes * task.unit, slopes, atol=0.05 * slopes.max())
     gaps = ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]
     np.testing.assert_allclose(base.spread, np.sqrt((gaps**2).mean(axis=0)))
@@ -95,10 +97,10 @@ def test_the_baseline_is_the_fitted_weighted_l1():
 
 def test_explicit_knots_and_groups_make_the_structure():
     knots = [[0.0, 0.5, 1.0]] * 3 + [[-1.0, 1.0]]
-    structure = build(Recipe(knots=knots, directions=[[1.0, -1.0, 0.0]], groups=[(0, 1), (3,)]), ITEMS, NAMES)
+    structure = build_structure(Recipe(knots=knots, directions=[[1.0, -1.0, 0.0]], groups=[(0, 1), (3,)]), ITEMS, NAMES)
     assert structure.embedding.groups == ((0, 1), (3,))
     assert structure.n_raw == 3
-    assert_refused(lambda: build(Recipe(knots=knots), ITEMS, NAMES), "knots are given for 4 features", "there are 3")
+    assert_refused(lambda: build_structure(Recipe(knots=knots), ITEMS, NAMES), "knots are given for 4 features", "there are 3")
 
 
 def test_directions_without_weight_are_left_out():
@@ -129,7 +131,7 @@ def test_many_columns_are_restricted_to_those_that_pairs_touch(monkeypatch):
     options = cases.RECIPES["pairs"] | {"penalty": "ridge", "preprocessor": ITEMS, "n_knots": 6}
     models = []
     for many in (10**9, 10):
-        monkeypatch.setattr(terms, "_MANY_COLUMNS", many)
+        monkeypatch.setattr(kept_columns, "_MANY_COLUMNS", many)
         models.append(DistanceRegressor(**options).fit(INDEX, Y).semimetric_)
     assert models[1].embedding.whole
     table = models[0].pairwise(ITEMS)

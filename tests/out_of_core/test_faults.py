@@ -19,9 +19,10 @@ from semimetric import (
     out_of_core,
 )
 from semimetric.data.parts import readers
+from semimetric.estimators.part_tasks import ItemTask
 from semimetric.neighbors.sharded.shard_files import Place, places_of
 from semimetric.neighbors.sharded.shard_search import nearest
-from semimetric.out_of_core import calls, fit_labelled
+from semimetric.out_of_core import partitioned_items
 from semimetric.out_of_core.dask_engine import Cluster
 
 da = pytest.importorskip("dask.array", reason="Dask comes with the extra distributed")
@@ -86,18 +87,17 @@ def test_learning_from_triplets(client, tmp_path, monkeypatch):
 
 
 def test_learning_from_classes(client, tmp_path, monkeypatch):
-    for module in (calls, distributed):
-        monkeypatch.setattr(module, "item_bytes", lambda *_: 3000)
-    monkeypatch.setattr(fit_labelled, "shard_size", lambda *_: 300)
+    monkeypatch.setattr(ItemTask, "item_bytes", lambda *_: 3000)
+    monkeypatch.setattr(partitioned_items, "shard_size", lambda *_: 300)
     options = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 2}
     y = X[:, 0] + X[:, 1] > 1
     here = out_of_core.fit(LargeMarginLearner(**options), X, y, memory_limit=1_000_000)
 
-    def deadly(*args, real=fit_labelled.build_places):
+    def deadly(*args, real=partitioned_items.build_places):
         *others, last = real(*args)
         return [*others, DeadlyPlace(last.root, last.shard, last.distance, marker=str(tmp_path / "m"))]
 
-    monkeypatch.setattr(fit_labelled, "build_places", deadly)
+    monkeypatch.setattr(partitioned_items, "build_places", deadly)
     there = LargeMarginLearner(**options)
     distributed.fit(client, there, X, y, block_size=1_000_000)
     assert (tmp_path / "m").exists()

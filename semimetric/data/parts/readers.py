@@ -49,7 +49,7 @@ def item_rows(X: Any, size: int, name: str = "X", *, even: bool = True) -> list[
 
 
 def tuple_parts(
-    tuples: Any, y: Any, weight: Any, items: Any, asked: TargetSpec, *, limit: int
+    tuples: Any, y: Any, weight: Any, items: Any, spec: TargetSpec, *, limit: int
 ) -> tuple[list[TuplePart], TupleTable]:
     """Parts of at most ``limit`` bytes of work, and what they have in common.
 
@@ -58,21 +58,21 @@ def tuple_parts(
     tuples : ndarray, memmap, or path of a .npy or Parquet file or folder
     y, weight : arrays or paths of .npy files, or names of columns of a Parquet file, or None
     items : what row numbers are of, or None
-    asked : TargetSpec
+    spec : TargetSpec
     limit : int
     """
     there = None if items is None else rows_of(items)
     if not is_parquet(tuples):
         array = np.load(tuples, mmap_mode="r") if isinstance(tuples, (str, os.PathLike)) else np.asanyarray(tuples)
-        _check_shape(array, there, asked)
+        _check_shape(array, there, spec)
         names = names_of(items, there.view().shape[1] if there is not None else array.shape[2])
-        rows = array_rows(array, tuple_size(len(names), limit, asked.kind.size), asked.called)
-        return tuples_of_rows(rows, y, weight, asked.called), TupleTable(names, asked, there)
-    names = names_of(items, there.view().shape[1]) if there is not None else _named(tuples, asked)
+        rows = array_rows(array, tuple_size(len(names), limit, spec.kind.size), spec.called)
+        return tuples_of_rows(rows, y, weight, spec.called), TupleTable(names, spec, there)
+    names = names_of(items, there.view().shape[1]) if there is not None else _named(tuples, spec)
     told = [c for c in (y, weight) if isinstance(c, str) and not c.endswith(".npy")]
-    columns = [*tuple_columns(asked.kind, names, by_row=there is not None), *told]
-    rows = parquet_rows(tuples, tuple_size(len(names), limit, asked.kind.size), columns)
-    return tuples_of_rows(rows, y, weight, asked.called), TupleTable(names, asked, there)
+    columns = [*tuple_columns(spec.kind, names, by_row=there is not None), *told]
+    rows = parquet_rows(tuples, tuple_size(len(names), limit, spec.kind.size), columns)
+    return tuples_of_rows(rows, y, weight, spec.called), TupleTable(names, spec, there)
 
 
 def tuples_of_rows(rows: Sequence[LazyRows], y: Any, weight: Any, called: str = "pairs") -> list[TuplePart]:
@@ -109,30 +109,30 @@ def names_of(items: Any, n: int) -> tuple[str, ...]:
     return tuple(f"x{k}" for k in range(n)) if columns is None else tuple(map(str, columns))
 
 
-def named_in(columns: Sequence[str], asked: TargetSpec) -> tuple[str, ...]:
+def named_in(columns: Sequence[str], spec: TargetSpec) -> tuple[str, ...]:
     """Names of the features in the columns of a table of tuples: those of its first members."""
-    prefix = asked.kind.sides[0] + "."
+    prefix = spec.kind.sides[0] + "."
     return tuple(c.removeprefix(prefix) for c in columns if c.startswith(prefix))
 
 
-def columns_needed(asked: TargetSpec) -> str:
+def columns_needed(spec: TargetSpec) -> str:
     """The columns of a table of tuples in words, for messages."""
-    *first, last = asked.kind.sides
+    *first, last = spec.kind.sides
     by_point = f"{', '.join(f'{s}.NAME' for s in first)} and {last}.NAME of every feature"
     return f"{by_point} are required, or {', '.join(first)} and {last} with row numbers of the preprocessor="
 
 
-def _named(path: Any, asked: TargetSpec) -> tuple[str, ...]:
+def _named(path: Any, spec: TargetSpec) -> tuple[str, ...]:
     """Names of the features of a Parquet file of tuples."""
     columns = parquet_rows(path, 1)[0].columns  # type: ignore[attr-defined]
-    names = named_in(columns, asked)
+    names = named_in(columns, spec)
     if not names:
-        raise InputError(f"{path} has the columns {', '.join(columns[:6])}; {columns_needed(asked)}")
+        raise InputError(f"{path} has the columns {', '.join(columns[:6])}; {columns_needed(spec)}")
     return names
 
 
-def _check_shape(array: Any, there: LazyRows | None, asked: TargetSpec) -> None:
-    called, size = asked.called, asked.kind.size
+def _check_shape(array: Any, there: LazyRows | None, spec: TargetSpec) -> None:
+    called, size = spec.called, spec.kind.size
     if there is None and (array.ndim != 3 or array.shape[1] != size):
         raise InputError(
             f"{called} have shape {array.shape}; (n_{called}, {size}, n_features) is required, or row numbers and a "

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
-from ..._foundation.types import Floats, Integers, Pairs, Quadruplets, Tuples
+from ..._foundation.types import Floats, Integers, Pairs, Quadruplets, Triplets, Tuples
 from ..knots import sampled_rows
 from .engine import Engine
 from .row_parts import LazyRows
@@ -51,8 +51,26 @@ class TargetSpec:
 
     @property
     def called(self) -> str:
-        """What its tuples are called: "pairs", for instance."""
+        """What the tuples are called: "pairs", for instance."""
         return self.kind.__name__.lower()
+
+    @property
+    def measured(self) -> bool:
+        """Whether y is a distance."""
+        return self.kind is Pairs and not self.judged
+
+    def targets(self, y: Any) -> Any:
+        """y as it is read: None for triplets, whose order says it all.
+
+        Raises
+        ------
+        InputError
+            If pairs have no y.
+        """
+        if self.kind is Pairs and y is None:
+            wanted = "+1 or -1" if self.judged else "a distance"
+            raise InputError(f"requires y to be passed, but the target y is None; give {wanted} for every pair")
+        return None if self.kind is Triplets else y
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +94,13 @@ class TupleTable:
     ----------
     names : tuple of str
         Of the features.
-    asked : TargetSpec
+    spec : TargetSpec
     items : LazyRows or None
         What row numbers are of.
     """
 
     names: tuple[str, ...]
-    asked: TargetSpec
+    spec: TargetSpec
     items: LazyRows | None = None
 
 
@@ -122,18 +140,18 @@ def read_tuples(part: TuplePart, table: TupleTable) -> PartTuples:
 
 def _checked(part: TuplePart, table: TupleTable) -> PartTuples:
     frame = part.tuples.read() if isinstance(part.tuples, LazyRows) else part.tuples
-    points, one = _points(frame, table), table.asked.called[:-1]
+    points, one = _points(frame, table), table.spec.called[:-1]
     if not len(points):
         raise InputError(f"it is empty; every part needs at least one {one}: leave it out, or repartition")
     y = np.ones(len(points)) if part.y is None else _numbers(frame, part.y, "y", len(points), one)
     weight = np.ones(len(points))
     if part.weight is not None:
         weight = _numbers(frame, part.weight, "sample_weight", len(points), one)
-    _check_targets(y, table.asked)
+    _check_targets(y, table.spec)
     if (weight < 0).any():
         bad = int(np.flatnonzero(weight < 0)[0])
         raise InputError(f"sample_weight[{bad}] is {weight[bad]:g}; weights >= 0 are required: correct it")
-    if table.asked.kind is Quadruplets and (y < 0).any():  # the opposite is said: the pairs change places
+    if table.spec.kind is Quadruplets and (y < 0).any():  # the opposite is said: the pairs change places
         points = np.where((y < 0).reshape(-1, *[1] * (points.ndim - 1)), points[:, [2, 3, 0, 1]], points)
         y = np.ones(len(y))
     used = slice(None) if weight.all() else np.flatnonzero(weight)
@@ -142,21 +160,21 @@ def _checked(part: TuplePart, table: TupleTable) -> PartTuples:
     return PartTuples(tuples, y, weight, rows)
 
 
-def _check_targets(y: Floats, asked: TargetSpec) -> None:
-    wrong = ~np.isin(y, (-1.0, 1.0)) if asked.judged else y < asked.least
+def _check_targets(y: Floats, spec: TargetSpec) -> None:
+    wrong = ~np.isin(y, (-1.0, 1.0)) if spec.judged else y < spec.least
     if not wrong.any():
         return
     bad = int(np.flatnonzero(wrong)[0])
-    if asked.judged:
+    if spec.judged:
         raise InputError(f"y[{bad}] is {y[bad]:g}; only +1 and -1 are known: recode it; DistanceRegressor takes distances")
     raise InputError(f"y[{bad}] is {y[bad]:g}; distances must be >= 0: correct them, or use axioms=None for signed targets")
 
 
 def _points(frame: Any, table: TupleTable) -> NDArray:
     """Points (m, size, n_features), or row numbers (m, size)."""
-    by_row, n, size = table.items is not None, len(table.names), table.asked.kind.size
+    by_row, n, size = table.items is not None, len(table.names), table.spec.kind.size
     if hasattr(frame, "columns"):
-        columns = tuple_columns(table.asked.kind, table.names, by_row=by_row)
+        columns = tuple_columns(table.spec.kind, table.names, by_row=by_row)
         missing = [c for c in columns if c not in frame.columns]
         if missing:
             raise InputError(f"it has no column {missing[0]!r}; all parts need {', '.join(columns[:4])}, ...: write it again")
@@ -168,13 +186,13 @@ def _points(frame: Any, table: TupleTable) -> NDArray:
     if values.shape != shape or values.dtype.kind not in ("iu" if by_row else "iufb"):
         kind = "integers" if by_row else "numbers"
         raise InputError(
-            f"{table.asked.called} have shape {values.shape} and dtype {values.dtype}; {kind} of shape {shape} are required"
+            f"{table.spec.called} have shape {values.shape} and dtype {values.dtype}; {kind} of shape {shape} are required"
         )
     return values
 
 
 def _tuples(points: NDArray, table: TupleTable) -> tuple[Tuples, Integers | None]:
-    kind = table.asked.kind
+    kind = table.spec.kind
     if table.items is None:
         items = np.ascontiguousarray(points, dtype=np.float64).reshape(-1, points.shape[2])
         return kind(_finite(items, table), np.arange(len(items)).reshape(-1, kind.size)), None
@@ -182,7 +200,7 @@ def _tuples(points: NDArray, table: TupleTable) -> tuple[Tuples, Integers | None
     if index.size and (index.min() < 0 or index.max() >= n):
         bad = int(np.flatnonzero((index < 0) | (index >= n))[0]) // kind.size
         raise InputError(
-            f"{table.asked.called[:-1]} {bad} is {tuple(index[bad].tolist())}; row numbers between 0 and {n - 1} are required"
+            f"{table.spec.called[:-1]} {bad} is {tuple(index[bad].tolist())}; row numbers between 0 and {n - 1} are required"
         )
     there, rows = table.items.view(), np.unique(index)
     if len(rows) > n // 2:  # most of the items: no need to number them anew
@@ -196,7 +214,7 @@ def _finite(items: Floats, table: TupleTable) -> Floats:
         row, feature = np.argwhere(~np.isfinite(items))[0]
         raise InputError(
             f"feature {table.names[feature]!r} of item {row} is {items[row, feature]}; finite numbers are required: fill them "
-            f"in, or drop those {table.asked.called}"
+            f"in, or drop those {table.spec.called}"
         )
     return items
 
@@ -232,11 +250,11 @@ class Survey:
     range: tuple[float, float]
     items: Floats
 
-    def check_targets(self, asked: TargetSpec) -> None:
+    def check_targets(self, spec: TargetSpec) -> None:
         """Refuse pairs whose distances, or judgements, are all the same."""
-        if asked.kind is not Pairs or self.range[0] < self.range[1]:
+        if spec.kind is not Pairs or self.range[0] < self.range[1]:
             return
-        if asked.judged:
+        if spec.judged:
             raise InputError(
                 f"y has one class only, {self.range[0]:+g}; similar (+1) and dissimilar (-1) pairs are required: add some"
             )
@@ -269,7 +287,7 @@ def count_tuples(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) 
         return list(parts), tuple(len(p.tuples) for p in parts)
     found = [(p, n) for p, n in zip(parts, engine.each(_count, parts, table), strict=True) if n]
     if not found:
-        raise InputError(f"sample_weight is 0 for all {table.asked.called}; some of weight > 0 are required: correct it")
+        raise InputError(f"sample_weight is 0 for all {table.spec.called}; some of weight > 0 are required: correct it")
     return [p for p, _ in found], tuple(n for _, n in found)
 
 
@@ -280,7 +298,7 @@ def survey_tuples(
 
     The items are those that `Grid.fit` of all at once would place its knots among: the same sample, and the extremes.
     """
-    size = table.asked.kind.size
+    size = table.spec.kind.size
     wanted = None if table.items is not None else sampled_rows(size * sum(counts), random_state)
     tasks = list(zip(parts, divided(wanted, [size * n for n in counts]), strict=True))
     found = list(engine.each(_surveyed, tasks, table))

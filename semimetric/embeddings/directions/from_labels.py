@@ -15,7 +15,7 @@ from ..._foundation.types import Floats, Integers, Pairs
 from .discriminants import discriminants
 from .linear_directions import Directions
 
-__all__ = ["LABELLED", "labelled_directions"]
+__all__ = ["LABELLED", "are_combined", "labelled_directions"]
 
 LABELLED = ("lda", "nca", "discriminant", "combined")
 _SHRINKAGE = 0.1
@@ -162,3 +162,9 @@ def _bent(items: Floats, labels: Integers, rng: np.random.Generator, random_stat
         return None
     weights = (np.full(len(p), 1.0 / len(p)) for p in (near, far))
     return discriminants(Pairs(items, near), Pairs(items, far), *weights, random_state=random_state)
+
+
+def are_combined(directions: Directions | None) -> bool:
+    """Whether directions are those of the kind "combined", in this fit or an earlier one: saved directions keep names only."""
+    kinds = set() if directions is None else {name.rstrip("0123456789") for name in directions.names}
+    return kinds == {"nca", "discriminant"}

@@ -21,109 +21,121 @@ from ...programs.design_matrix import Design, MatrixDesign
 from ...programs.losses import SquaredHinge, resolve_loss
 from ...programs.penalties import Columns, Penalty, Ridge
 from ...programs.program import ConvexProgram
-from ...solvers.auto import choose
 from ...solvers.base import Solution
 from ...solvers.newton import Newton
-from ..assembly import distance
-from ..guarantees import constrained
+from ..assembly import assemble
+from ..kept_columns import keeps_all_vertices, with_vertices
+from ..prior import L1Prior
 from ..recipe import Recipe
-from ..structure import Structure, Task, build, ends
-from ..terms import Baseline, Terms, columns_of, keeping, keeps_all, make_terms
+from ..solve import solve
+from ..structure import Structure, build_structure, l1_embedding
+from ..terms import Terms, columns_of, make_terms
 from .tuple_data import ComparisonData, InMemoryComparisons
 
-__all__ = ["ComparisonPrior", "fit_margins", "margin_program", "prepared", "prior"]
+__all__ = [
+    "ComparisonPrior",
+    "comparison_program",
+    "fit_comparison_prior",
+    "fit_comparisons",
+    "with_discriminants",
+    "with_touched_vertices",
+]
 
 _SCALE_RIDGE, _SLOPE_RIDGE = 1e-3, 1e-2
-_LEAST = 1e-2  # of the even distance: the prior is never 0
+_LEAST = 1e-2  # of the even distance: a slope of the prior is never 0
 
 
 class ComparisonPrior(NamedTuple):
-    """The weighted L1 (of any features Gower's) distance that the comparisons ask for, and the extra columns beside it."""
+    """The weighted L1 distance that the comparisons ask for, and the values of the columns that follow the embedding's."""
 
-    base: Baseline
+    l1: L1Prior
     extra: Floats
 
 
-def prepared(recipe: Recipe, evidence: InMemoryComparisons, names: Names) -> Recipe:
-    """The recipe with ``directions="discriminant"`` fitted to the evidence; they combine numbers."""
+def with_discriminants(recipe: Recipe, data: InMemoryComparisons, names: Names) -> Recipe:
+    """The recipe with ``directions="discriminant"`` fitted to the comparisons; they combine features of numbers."""
     if not (isinstance(recipe.directions, str) and recipe.directions == "discriminant"):
         return recipe
-    (near, near_weight), (far, far_weight) = evidence.near, evidence.far
+    (near, near_weight), (far, far_weight) = data.near, data.far
     usable = Schema.of(names).usable
     found = discriminants(near, far, near_weight, far_weight, usable=usable, random_state=recipe.random_state)
     return replace(recipe, directions=found)
 
 
-def prior(structure: Structure, evidence: ComparisonData, n_jobs: int | None) -> ComparisonPrior:
-    """Even L1 at its best scale, then weighted L1 by the squared hinge, with a ridge towards it.
+def fit_comparison_prior(structure: Structure, data: ComparisonData, n_jobs: int | None) -> ComparisonPrior:
+    """The even L1 distance at its best scale, then the weighted L1 distance by the squared hinge, with a ridge towards it.
 
     Raises
     ------
     InputError
-        If no tuple compares anything: all repeat an item.
+        If no tuple compares anything, because each repeats an item.
     """
-    embedding, k = ends(structure), evidence.n_extra
-    spread = evidence.spread(structure, n_jobs)
-    even = Baseline(1.0 / (spread * len(structure.embedding.groups)), spread)
-    design, weights = evidence.design(structure, embedding, n_jobs), embedding.prior(even.slopes)
+    embedding, k = l1_embedding(structure), data.n_extra
+    spread = data.spread(structure, n_jobs)
+    even = L1Prior(1.0 / (spread * len(structure.embedding.groups)), spread)
+    design, weights = data.design(structure, embedding, n_jobs), embedding.prior(even.slopes)
     columns = [design.matvec(np.append(weights, np.zeros(k)))]
     columns += [design.matvec(e) for e in np.eye(design.shape[1])[embedding.n_columns :]]
     if not np.any(columns[0]):
-        raise InputError(f"every one of the {len(evidence.weight)} tuples compares equal points; give tuples that differ")
+        raise InputError(f"every one of the {len(data.weight)} tuples compares equal points; give tuples that differ")
     unit = np.ones(1)
     one = Columns(1 + k, unit, unit, unit, unit, unit, differences=lambda kind: sparse.csr_array((0, 1)))
     matrix = MatrixDesign(sparse.csr_array(np.column_stack(columns)))
-    scaled = _quick(matrix, evidence, (Ridge(_SCALE_RIDGE),), one, np.append(_LEAST, np.zeros(k)), np.ones(1 + k))
+    scaled = _by_squared_hinge(matrix, data, (Ridge(_SCALE_RIDGE),), one, np.append(_LEAST, np.zeros(k)), np.ones(1 + k))
     start = np.append(scaled[0] * weights, scaled[1:])
-    terms = columns_of(embedding, Baseline(scaled[0] * even.slopes, spread), k)
+    terms = columns_of(embedding, L1Prior(scaled[0] * even.slopes, spread), k)
     lower = np.append(_LEAST * scaled[0] * weights, np.zeros(k))
-    found = _quick(design, evidence, (Ridge(_SLOPE_RIDGE),), terms, lower, start)
+    found = _by_squared_hinge(design, data, (Ridge(_SLOPE_RIDGE),), terms, lower, start)
     grid = structure.embedding.grid
     slopes = np.zeros(grid.n_features)
     slopes[grid.varies] = found[: embedding.n_columns] / grid.widths[grid.varies]
-    return ComparisonPrior(Baseline(slopes, spread), found[embedding.n_columns :])
+    return ComparisonPrior(L1Prior(slopes, spread), found[embedding.n_columns :])
 
 
-def _quick(
-    design: Design, evidence: ComparisonData, penalties: tuple[Penalty, ...], columns: Columns, lower: Floats, start: Floats
+def _by_squared_hinge(
+    design: Design, data: ComparisonData, penalties: tuple[Penalty, ...], columns: Columns, lower: Floats, start: Floats
 ) -> Floats:
-    """Weights on the way to the last program; Ctrl-C raises."""
-    m = len(evidence.weight)
-    program = ConvexProgram(design, -np.ones(m), evidence.weight, SquaredHinge(), penalties, columns, lower)
+    """Weights on the way to the last program, shape (n,); Ctrl-C raises KeyboardInterrupt."""
+    target = -np.ones(len(data.weight))
+    program = ConvexProgram(design, target, data.weight, SquaredHinge(), penalties, columns, lower)
     return Newton(tol=1e-6).solve(program, start=start).raise_if_interrupted().weights
 
 
-def margin_program(
-    recipe: Recipe, structure: Structure, evidence: ComparisonData, found: ComparisonPrior
+def with_touched_vertices(structure: Structure, data: ComparisonData, prior: ComparisonPrior) -> Structure:
+    """The structure with columns only at vertices that the pairs touch, where tables are large."""
+    if keeps_all_vertices(structure):
+        return structure
+    return with_vertices(structure, data.vertices(structure), prior.l1)
+
+
+def comparison_program(
+    recipe: Recipe, structure: Structure, data: ComparisonData, prior: ComparisonPrior
 ) -> tuple[ConvexProgram, Terms, Floats]:
-    """The program over the columns of ``structure``, its terms, and the prior as a start."""
-    k = evidence.n_extra
-    terms = make_terms(recipe, structure, found.base)
-    n = len(terms.columns.prior) + k
-    terms = replace(terms, columns=replace(terms.columns, n=n), lower=np.append(terms.lower, np.zeros(k)))
-    design = evidence.design(structure, structure.embedding, recipe.n_jobs)
-    target, loss = -np.ones(len(evidence.weight)), resolve_loss(recipe.loss, margins=True)
-    program = ConvexProgram(
-        design, target, evidence.weight, loss, recipe.penalties(structure.embedding), terms.columns, terms.lower
-    )  # fmt: skip
-    return program, terms, np.append(terms.columns.prior, found.extra)
+    """The program over the columns of ``structure``, its terms, and the prior as weights to begin from."""
+    terms = make_terms(recipe, structure, prior.l1).followed_by(data.n_extra)
+    design = data.design(structure, structure.embedding, recipe.n_jobs)
+    target, loss = -np.ones(len(data.weight)), resolve_loss(recipe.loss, margins=True)
+    penalties = recipe.penalties(structure.embedding)
+    program = ConvexProgram(design, target, data.weight, loss, penalties, terms.columns, terms.lower)
+    return program, terms, np.append(terms.columns.prior, prior.extra)
 
 
-def fit_margins(recipe: Recipe, evidence: ComparisonData, names: Names) -> tuple[Semimetric, Solution, Floats]:
-    """Learn the weights; the distance, the solution, and the values of the extra columns. The recipe is `prepared`."""
-    structure = build(recipe, evidence.used, names)
-    found = prior(structure, evidence, recipe.n_jobs)
-    if not (keeps_all(structure) or recipe.asks_rows):
-        structure = keeping(structure, evidence.touched(structure), found.base)
-    program, terms, start = margin_program(recipe, structure, evidence, found)
-    program = constrained(recipe, structure, program, terms.unseen)
-    solver, reason = choose(recipe.solver, program)
-    solution = solver.solve(program, start=start, verbose=recipe.verbose)
-    n, weights = structure.embedding.n_columns, solution.weights
+def fit_comparisons(recipe: Recipe, data: ComparisonData, names: Names) -> tuple[Semimetric, Solution, Floats]:
+    """Learn the weights; the distance, the solution, and the values of the extra columns, shape (n_extra,).
+
+    The directions of the recipe are fitted already, see `with_discriminants`.
+    """
+    structure = build_structure(recipe, data.items, names)
+    prior = fit_comparison_prior(structure, data, recipe.n_jobs)
     if not recipe.asks_rows:
-        weights = terms.settled(weights, program.penalty, lambda: evidence.norms(structure, recipe.n_jobs))
-    solution = replace(solution, weights=weights, solver=f"{solution.solver} ({reason})")
-    counts = evidence.beyond(recipe, structure) if not isinstance(recipe.knots, str) else None
-    pairs = evidence.few
-    task = Task(pairs, np.zeros(len(pairs)), np.ones(len(pairs)), None, 1.0, None)
-    return distance(recipe, structure, task, weights[:n], terms.delta, counts), solution, weights[n:]
+        structure = with_touched_vertices(structure, data, prior)
+    program, terms, start = comparison_program(recipe, structure, data, prior)
+
+    def norms() -> Floats:
+        return data.norms(structure, recipe.n_jobs)
+
+    solution = solve(recipe, structure, terms, program, norms=norms, start=start)
+    out_of_range = None if isinstance(recipe.knots, str) else data.out_of_range(recipe, structure)
+    n = structure.embedding.n_columns
+    d = assemble(recipe, structure, solution.weights[:n], terms.delta, examples=data.examples, out_of_range=out_of_range)
+    return d, solution, solution.weights[n:]

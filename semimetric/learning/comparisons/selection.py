@@ -1,35 +1,29 @@
-"""What is ``"auto"`` when a distance is learned from comparisons: directions, knots and strength, by held-out errors.
+"""Directions, knots and strength of the penalty for comparisons, chosen by errors on tuples held out.
 
 Held-out tuples share no item with those trained on. Discriminants are taken unless raw features alone err less by more than
-one standard error, paired by split: few items are held out, and a lucky split must not cost them. Given these, the fewest
-knots and then the strongest penalty within one standard error of the best, as in `selection`. Candidates are fitted by the
-squared hinge whatever the loss.
+one standard error, paired by fold. Given these, the fewest knots and then the strongest penalty within one standard error of
+the best. Candidates are fitted by the squared hinge whatever the loss.
 """
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
-from tqdm import tqdm
 
-from ..._foundation.errors import InputError, SemimetricWarning
+from ..._foundation.errors import InputError
 from ..._foundation.types import Floats, Integers
 from ...data.pair_sampling import item_disjoint_splits
 from ...data.schema import Names, Schema
 from ...embeddings.directions.discriminants import combinable
-from ...programs.design_matrix import PairDesign
 from ...programs.losses import SquaredHinge
 from ...solvers.newton import Newton
+from ..candidates import Candidate, Choices, FittedModel, HeldOutData, Trial, compare, simplest
 from ..recipe import Recipe
-from ..regression.selection import Candidate, simplest
-from ..structure import Structure, build
-from .fit import margin_program, prepared, prior
-from .tuple_data import InMemoryComparisons, JudgedPairs
+from ..structure import build_structure
+from .fit import comparison_program, fit_comparison_prior, with_discriminants, with_touched_vertices
+from .tuple_data import InMemoryComparisons
 
-__all__ = ["MarginChoice", "MarginChoices", "decide_margins", "evidence_splits", "held_error"]
+__all__ = ["HeldOutComparisons", "choose_settings"]
 
 _ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 _KNOTS = {"full": (3, 4, 6, 8), "warped": (2, 4, 8, 16)}
@@ -38,44 +32,103 @@ _MOST = 4_000  # tuples that candidates are compared on
 _MOST_COLUMNS = 1_500
 _SPLITS = 4
 _HELD_OUT = {2: 0.3, 3: 0.4, 4: 0.5}  # share of the items, by the size of a tuple: a tuple counts if all its items are out
+_MEASURE = "held-out error"
 
 
-@dataclass(frozen=True)
-class MarginChoice(Candidate):
-    """A candidate judged by its errors on held-out tuples: 1 - AUC of pairs, the share of triplets missed."""
+class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
+    """Comparisons, in folds that share no item; the losses are their errors.
 
-    directions: Any = None
+    Parameters
+    ----------
+    data : InMemoryComparisons
+    names : Schema, or sequence of str
+        The schema of the table, or the names of numeric features.
+    """
 
-
-class MarginChoices(tuple[MarginChoice, ...]):
-    """What "auto" compared; printed as a table of held-out errors in which the choice has a star."""
-
-    __slots__ = ()
+    def __init__(self, data: InMemoryComparisons, names: Names) -> None:
+        self.data, self.names, self.schema = data, names, Schema.of(names)
+        self._fitted_directions: dict[tuple[int, str], Recipe] = {}
 
     @property
-    def chosen(self) -> MarginChoice:
-        """The directions by the rule above, and with them the simplest within one standard error of the best."""
-        raw, bent = ([c for c in self if (c.directions is None) == plain] for plain in (True, False))
-        if not (raw and bent):
-            return simplest(raw or bent)
-        best, other = (min(part, key=lambda c: c.loss) for part in (raw, bent))
-        return simplest(raw if best.better_than(other) else bent)
+    def items(self) -> Floats:
+        """The items of all tuples."""
+        return self.data.items
 
-    def __repr__(self) -> str:
-        if not self:
-            return "MarginChoices: nothing was left to choose"
-        lines = [f"held-out error, mean of {len(self[0].losses)} splits; * the choice"]
-        for c in self:
-            kind = c.directions if c.directions is None or isinstance(c.directions, str) else "given"
-            star = " *" if c is self.chosen else ""
-            lines.append(f"directions={kind}, n_knots={c.n_knots}, alpha={c.alpha:g}: {c.loss:.4f}{star}")
-        return "\n".join(lines)
+    def folds(self, recipe: Recipe) -> list[tuple[InMemoryComparisons, InMemoryComparisons]]:
+        """Tuples to fit to and tuples to judge by; of judged pairs, with both judgements on either side."""
+        share = _HELD_OUT[self.data.tuples.size]
+        splits = item_disjoint_splits(
+            self.data.tuples, n_splits=_SPLITS, random_state=recipe.random_state, held_out=share
+        )  # fmt: skip
+        rng = np.random.default_rng(recipe.random_state)
+        parts = [(self.data.take(_some(train, rng)), self.data.take(_some(test, rng))) for train, test in splits]
+        usable = [(part, held) for part, held in parts if part.decides and held.decides]
+        if len(usable) < 2:
+            raise InputError(
+                f"{len(self.data.weight)} tuples are too few to hold some of both classes out on items of their own; give more "
+                'tuples, or set n_knots=, alpha= and directions= instead of "auto"'
+            )
+        return usable
+
+    def whole(self, recipe: Recipe) -> InMemoryComparisons:
+        """All comparisons."""
+        return self.data
+
+    def losses(self, trial: Trial, part: InMemoryComparisons, held: InMemoryComparisons) -> list[float] | None:
+        """Errors along the strengths, strong to weak, each fit warm from the one before."""
+        recipe = self._with_directions(trial.recipe, part)
+        structure = build_structure(recipe, self.items, self.names)
+        if structure.embedding.n_columns > _MOST_COLUMNS:
+            return None
+        prior = fit_comparison_prior(structure, part, recipe.n_jobs)
+        errors, start = [0.0] * len(trial.alphas), None
+        for k, alpha in sorted(enumerate(trial.alphas), key=lambda numbered: -numbered[1]):
+            program, _, first = comparison_program(replace(recipe, alpha=alpha), structure, part, prior)
+            solution = Newton(tol=1e-4).solve(program, start=first if start is None else start)
+            start = solution.raise_if_interrupted().weights
+            errors[k] = held.error(structure, start[: structure.embedding.n_columns])
+        return errors
+
+    def fitted(self, recipe: Recipe, part: InMemoryComparisons, held: InMemoryComparisons | None = None) -> FittedModel:
+        """The model of one recipe, judged by its error."""
+        recipe = with_discriminants(replace(recipe, loss=SquaredHinge()), part, self.names)
+        structure = build_structure(recipe, self.items, self.names)
+        prior = fit_comparison_prior(structure, part, recipe.n_jobs)
+        structure = with_touched_vertices(structure, part, prior)
+        program, _, start = comparison_program(recipe, structure, part, prior)
+        weights = Newton(tol=1e-3).solve(program, start=start).raise_if_interrupted().weights
+        error = np.nan if held is None else held.error(structure, weights[: structure.embedding.n_columns])
+        return FittedModel(part, structure, weights, error)
+
+    def _with_directions(self, recipe: Recipe, part: InMemoryComparisons) -> Recipe:
+        """The recipe with directions fitted to a part, once for all numbers of knots."""
+        trial = replace(recipe, loss=SquaredHinge(), verbose=False)
+        if not isinstance(recipe.directions, str):
+            return trial
+        key = id(part), recipe.directions
+        if key not in self._fitted_directions:
+            self._fitted_directions[key] = with_discriminants(trial, part, self.names)
+        return replace(trial, directions=self._fitted_directions[key].directions)
 
 
-def decide_margins(
-    recipe: Recipe, evidence: InMemoryComparisons, names: Names, *, directions: bool, knots: bool, alpha: bool
-) -> tuple[Recipe, MarginChoices]:
-    """The recipe with everything decided that is asked for, and what was compared.
+def choose_settings(
+    recipe: Recipe, data: InMemoryComparisons, names: Names, *, directions: bool, knots: bool, alpha: bool
+) -> tuple[Recipe, Choices]:
+    """Choose directions, numbers of knots and the strength of the penalty.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    data : InMemoryComparisons
+    names : Schema, or sequence of str
+    directions, knots, alpha : bool
+        Whether each is to be chosen; else that of the recipe stands.
+
+    Returns
+    -------
+    recipe : Recipe
+    choices : Choices
+        What was compared.
 
     Raises
     ------
@@ -83,90 +136,33 @@ def decide_margins(
         If there are too few tuples to hold some out, or too many features for any candidate.
     """
     alpha, knots = alpha and isinstance(recipe.penalty, str), knots and isinstance(recipe.knots, str)
-    numbers = combinable(evidence.tuples.used, Schema.of(names).usable)
+    numbers = combinable(data.items, Schema.of(names).usable)
     directions = directions and isinstance(recipe.knots, str) and not recipe.asks_of_features
-    directions = directions and numbers.sum() > 1  # one has nothing to combine
+    directions = directions and numbers.sum() > 1  # one feature has nothing to be combined with
     if not (directions or knots or alpha):
-        return recipe, MarginChoices()
-    splits = evidence_splits(recipe, evidence)
+        return recipe, Choices(measure=_MEASURE)
     kinds = _DIRECTIONS if directions else (recipe.directions,)
     sizes = _KNOTS[recipe.tables] if knots else (recipe.n_knots,)
     alphas = _ALPHAS if alpha else (recipe.alpha,)
-    found = _compare(recipe, evidence, names, splits, kinds, sizes, alphas)
+    trials = [Trial(replace(recipe, directions=kind, n_knots=n), alphas) for kind in kinds for n in sizes]
+    found = compare(HeldOutComparisons(data, names), trials, verbose=recipe.verbose)
     if not found:
         raise InputError(f"every candidate has more than {_MOST_COLUMNS} weights; set n_knots=, alpha= and directions=")
-    best = found.chosen
-    return replace(recipe, directions=best.directions, n_knots=best.n_knots, alpha=best.alpha), found
+    choices = Choices(found, _MEASURE, simplest_with_discriminants)
+    best = choices.chosen
+    chosen = replace(recipe, n_knots=best.n_knots, alpha=best.alpha)
+    return (replace(chosen, directions=best.directions) if directions else chosen), choices
 
 
-def _compare(
-    recipe: Recipe,
-    evidence: InMemoryComparisons,
-    names: Names,
-    splits: Sequence[tuple[InMemoryComparisons, InMemoryComparisons]],
-    kinds: Sequence[Any],
-    sizes: Sequence[Any],
-    alphas: Sequence[float],
-) -> MarginChoices:
-    """Held-out errors of every candidate whose columns are few enough; directions are fitted on each training part."""
-    errors: dict[tuple[int, int], list[Floats]] = {}
-    with warnings.catch_warnings(), tqdm(total=len(splits) * len(kinds), desc="selection", disable=not recipe.verbose) as bar:
-        warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
-        for part, held in splits:
-            for d, kind in enumerate(kinds):
-                trial = prepared(replace(recipe, directions=kind, loss=SquaredHinge(), verbose=False), part, names)
-                for k, n_knots in enumerate(sizes):
-                    structure = build(replace(trial, n_knots=n_knots), evidence.tuples.used, names)
-                    if structure.embedding.n_columns <= _MOST_COLUMNS:
-                        errors.setdefault((d, k), []).append(_path(trial, structure, part, held, alphas))
-                bar.update()
-    return MarginChoices(
-        MarginChoice(sizes[k], a, tuple(map(float, values)), kinds[d])
-        for (d, k), rows in sorted(errors.items())
-        for a, values in zip(alphas, np.array(rows).T, strict=True)
-    )
-
-
-def evidence_splits(recipe: Recipe, evidence: InMemoryComparisons) -> list[tuple[InMemoryComparisons, InMemoryComparisons]]:
-    """Training and held-out parts with no item in common; of pairs, with both classes on either side."""
-    size = evidence.tuples.size
-    raw = item_disjoint_splits(
-        evidence.tuples, n_splits=_SPLITS, random_state=recipe.random_state, held_out=_HELD_OUT[size]
-    )  # fmt: skip
-    rng = np.random.default_rng(recipe.random_state)
-    parts = [(evidence.take(_some(train, rng)), evidence.take(_some(test, rng))) for train, test in raw]
-    usable = [(a, b) for a, b in parts if not isinstance(a, JudgedPairs) or min(len(np.unique(e.y)) for e in (a, b)) == 2]  # type: ignore[attr-defined]
-    if len(usable) < 2:
-        raise InputError(
-            f"{len(evidence.weight)} tuples are too few to hold some of both classes out on items of their own; give more "
-            'tuples, or set n_knots=, alpha= and directions= instead of "auto"'
-        )
-    return usable
+def simplest_with_discriminants(candidates: Sequence[Candidate]) -> Candidate:
+    """The simplest candidate with directions, unless raw features alone are better by more than one standard error."""
+    raw = [c for c in candidates if c.directions is None]
+    bent = [c for c in candidates if c.directions is not None]
+    if not (raw and bent):
+        return simplest(raw or bent)
+    best, other = (min(part, key=lambda c: c.loss) for part in (raw, bent))
+    return simplest(raw if best.better_than(other) else bent)
 
 
 def _some(rows: Integers, rng: np.random.Generator) -> Integers:
     return rows if len(rows) <= _MOST else np.sort(rng.choice(rows, _MOST, replace=False))
-
-
-def _path(
-    recipe: Recipe, structure: Structure, part: InMemoryComparisons, held: InMemoryComparisons, alphas: Sequence[float]
-) -> Floats:
-    """Held-out errors along the strengths, strong to weak, each fit warm from the one before."""
-    found = prior(structure, part, recipe.n_jobs)
-    errors, start = np.zeros(len(alphas)), None
-    for k, alpha in sorted(enumerate(alphas), key=lambda a: -a[1]):
-        program, _, first = margin_program(replace(recipe, alpha=alpha), structure, part, found)
-        solution = Newton(tol=1e-4).solve(program, start=first if start is None else start)
-        start = solution.raise_if_interrupted().weights
-        errors[k] = held_error(structure, held, start[: structure.embedding.n_columns])
-    return errors
-
-
-def held_error(structure: Structure, held: InMemoryComparisons, w: Floats) -> float:
-    """1 - AUC of pairs, or the weighted share of comparisons that come out wrong or equal."""
-    if isinstance(held, JudgedPairs):
-        pairs = held.tuples
-        d = PairDesign(structure.embedding, pairs, structure.directions).matvec(w)  # type: ignore[arg-type]
-        return 1.0 - float(roc_auc_score(held.y, -d, sample_weight=held.weight))
-    gap = held.design(structure, structure.embedding, None).matvec(w)
-    return float(held.weight @ (gap >= 0))

@@ -1,34 +1,40 @@
-"""What comparisons say: pairs judged alike or not, triplets, quadruplets, and what learning by margins asks of them.
+"""Comparisons, pairs judged alike or not, triplets and quadruplets, and what learning by margins asks of them.
 
-It asks for sums over the tuples and for a design of their rows, so tuples may also be in parts that nobody holds at once.
+It asks for sums over the tuples and for a design of their rows, so that the tuples may also lie in parts that nobody holds
+at once: these are in `out_of_core`.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 from ..._foundation.types import Comparisons, Floats, Integers, Pairs, Tuples
 from ...embeddings.pairs.base import PairMap
 from ...programs.comparison_design import ComparisonDesign
 from ...programs.design_matrix import Design, PairDesign, RowsDesign
-from ..assembly import beyond
+from ...programs.losses import Loss, SquaredHinge
+from ..assembly import count_out_of_range, warn_out_of_range
+from ..kept_columns import vertices_of_pairs
+from ..prior import spread_of_pairs
 from ..recipe import Recipe
-from ..structure import Structure, ends
-from ..terms import LEAST_SPREAD, steady, touched_vertices
+from ..structure import Structure, l1_embedding
+from ..training_tuples import TrainingTuples
 
-__all__ = ["OrderedTuples", "InMemoryComparisons", "JudgedPairs", "ComparisonData", "spread_from", "spread_of"]
+__all__ = ["ComparisonData", "InMemoryComparisons", "JudgedPairs", "OrderedTuples"]
 
 
 class ComparisonData(ABC):
-    """What learning asks of tuples, wherever they are.
+    """Comparisons, each of which names a near pair, a far pair, or both.
 
     Attributes
     ----------
-    weight : ndarray of shape (m,)
-        One a tuple, summing to 1.
+    weight : ndarray of shape (n_tuples,)
+        Positive, summing to 1.
     n_extra : int
-        Columns behind those of the embedding.
+        How many columns follow those of the embedding: 1 for the threshold of judged pairs.
     """
 
     weight: Floats
@@ -36,169 +42,209 @@ class ComparisonData(ABC):
 
     @property
     @abstractmethod
-    def used(self) -> Floats:
-        """Items that knots are placed among."""
+    def items(self) -> Floats:
+        """The items that knots are placed among, shape (n_items, n_features)."""
 
     @property
     @abstractmethod
-    def few(self) -> Pairs:
-        """Some of the pairs, one at least."""
+    def examples(self) -> Pairs:
+        """Some of the near or far pairs, one at least."""
 
     @abstractmethod
     def spread(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """Root mean square difference of every feature in a near or far pair, as `spread_of` has it."""
+        """Root mean square difference of every feature in a near or far pair, as `spread_of_pairs` gives it."""
 
     @abstractmethod
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> Design:
-        """Rows A with residuals A w + 1."""
+        """The design matrix A, shape (n_tuples, n_columns + n_extra): what a comparison lacks of its margin is A w + 1."""
 
     @abstractmethod
-    def touched(self, structure: Structure) -> list[Integers]:
-        """The vertices of each group that near or far pairs touch."""
+    def vertices(self, structure: Structure) -> list[Integers]:
+        """The vertices that near or far pairs touch, one array for every group of full tables."""
 
     @abstractmethod
     def norms(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """Sums of the columns over near and far pairs, >= 0."""
+        """The sum of every column over near and far pairs, shape (n_columns,), >= 0."""
 
     @abstractmethod
-    def beyond(self, recipe: Recipe, structure: Structure) -> Integers:
-        """`assembly.beyond` of the items."""
+    def out_of_range(self, recipe: Recipe, structure: Structure) -> Integers:
+        """How many items lie outside the knots of each feature, shape (n_features,); warns of them."""
 
 
 @dataclass(frozen=True, eq=False)
-class InMemoryComparisons(ComparisonData):
-    """Tuples in memory and what they say, one weight each, summing to 1."""
+class InMemoryComparisons(TrainingTuples, ComparisonData):
+    """Comparisons in memory.
+
+    Parameters
+    ----------
+    tuples : Tuples
+    weight : ndarray of shape (n_tuples,)
+    """
 
     tuples: Tuples
     weight: Floats
+    quick_loss: ClassVar[Loss] = SquaredHinge()
 
     @property
     @abstractmethod
     def near(self) -> tuple[Pairs, Floats]:
-        """Pairs that should be close, and their weights."""
+        """The pairs that should be close, and their weights."""
 
     @property
     @abstractmethod
     def far(self) -> tuple[Pairs, Floats]:
-        """Pairs that should not, and their weights."""
+        """The pairs that should be far apart, and their weights."""
 
     @abstractmethod
     def take(self, rows: Integers) -> "InMemoryComparisons":
-        """Some of the tuples, weights summing to 1."""
+        """Some of the comparisons, their weights again summing to 1."""
+
+    @abstractmethod
+    def over(self, items: Floats) -> "InMemoryComparisons":
+        """The same comparisons over other features of the items."""
 
     @abstractmethod
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
-        """Rows A with residuals A w + 1."""
+        """The design matrix A, whose rows are made when they are needed."""
+
+    @abstractmethod
+    def error(self, structure: Structure, weights: Floats) -> float:
+        """How wrong a distance is about these comparisons, from 0 to 1; ``weights`` are those of the tables."""
 
     @property
-    def used(self) -> Floats:
-        """Items of the tuples."""
+    def decides(self) -> bool:
+        """Whether a distance can be judged by them."""
+        return True
+
+    @property
+    def items(self) -> Floats:
+        """The items that are in some tuple."""
         return self.tuples.used
 
     @property
+    def targets(self) -> Floats:
+        """-1 for every comparison: the margin."""
+        return -np.ones(len(self.weight))
+
+    @property
     def pairs(self) -> Pairs:
-        """Near and far pairs."""
+        """The near pairs, then the far ones."""
         return Pairs(self.tuples.items, np.concatenate([self.near[0].index, self.far[0].index]))
 
     @property
     def pair_weight(self) -> Floats:
-        """Weights of `pairs`."""
+        """The weights of `pairs`."""
         return np.concatenate([self.near[1], self.far[1]])
 
     @property
-    def few(self) -> Pairs:
-        """All of them."""
+    def examples(self) -> Pairs:
+        """All near and far pairs."""
         return self.pairs
 
     def spread(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """By their second moments."""
+        """From the second moments of the pairs."""
         weight = self.pair_weight
-        return spread_of(structure, ends(structure), self.pairs, weight / weight.sum(), n_jobs)
+        return spread_of_pairs(structure, l1_embedding(structure), self.pairs, weight / weight.sum(), n_jobs)
 
-    def touched(self, structure: Structure) -> list[Integers]:
-        """Of all at once."""
-        return touched_vertices(structure, self.pairs)
+    def vertices(self, structure: Structure) -> list[Integers]:
+        """The vertices that all pairs touch."""
+        return vertices_of_pairs(structure, self.pairs)
 
     def norms(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """Of all at once."""
+        """The sum of every column over all pairs."""
         pairs = self.pairs
         return PairDesign(structure.embedding, pairs, structure.directions, n_jobs=n_jobs).rmatvec(np.ones(len(pairs)))
 
-    def beyond(self, recipe: Recipe, structure: Structure) -> Integers:
-        """Of all at once."""
-        return beyond(recipe, structure, self.pairs)
+    def out_of_range(self, recipe: Recipe, structure: Structure) -> Integers:
+        """From the items of all pairs."""
+        items = self.pairs.used
+        counts = count_out_of_range(structure, items)
+        warn_out_of_range(recipe, structure, counts, len(items))
+        return counts
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedPairs(InMemoryComparisons):
-    """Pairs with y = +1 (similar) or -1; the threshold b is one column more."""
+    """Pairs judged similar or not; the threshold b is one column more.
 
+    Parameters
+    ----------
+    tuples : Pairs
+    weight : ndarray of shape (n_pairs,)
+    y : ndarray of shape (n_pairs,)
+        +1 (similar) or -1 (dissimilar).
+    """
+
+    tuples: Pairs
     y: Floats
     n_extra = 1
 
-    def _of(self, label: int) -> tuple[Pairs, Floats]:
+    def _judged(self, label: int) -> tuple[Pairs, Floats]:
         rows = np.flatnonzero(self.y == label)
         return Pairs(self.tuples.items, self.tuples.index[rows]), self.weight[rows]
 
     @property
     def near(self) -> tuple[Pairs, Floats]:
-        """Those judged similar."""
-        return self._of(1)
+        """The pairs judged similar."""
+        return self._judged(1)
 
     @property
     def far(self) -> tuple[Pairs, Floats]:
-        """Those judged dissimilar."""
-        return self._of(-1)
+        """The pairs judged dissimilar."""
+        return self._judged(-1)
 
     def take(self, rows: Integers) -> "JudgedPairs":
-        """Some of the pairs, weights summing to 1."""
+        """Some of the pairs, their weights again summing to 1."""
         return JudgedPairs(self.tuples.take(rows), self.weight[rows] / self.weight[rows].sum(), self.y[rows])
 
+    def over(self, items: Floats) -> "JudgedPairs":
+        """The same judgements over other features of the items."""
+        return JudgedPairs(Pairs(items, self.tuples.index), self.weight, self.y)
+
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
-        """Rows y (a, -1)."""
-        pairs = Pairs(self.tuples.items, self.tuples.index)
-        return PairDesign(embedding, pairs, structure.directions, -np.ones((len(pairs), 1)), self.y, n_jobs)
+        """The rows y (a, -1), where a is the row of a pair."""
+        return PairDesign(embedding, self.tuples, structure.directions, -np.ones((len(self.tuples), 1)), self.y, n_jobs)
+
+    def error(self, structure: Structure, weights: Floats) -> float:
+        """1 less the area under the ROC curve of minus the distance."""
+        distances = PairDesign(structure.embedding, self.tuples, structure.directions).matvec(weights)
+        return 1.0 - float(roc_auc_score(self.y, -distances, sample_weight=self.weight))
+
+    @property
+    def decides(self) -> bool:
+        """Whether there are similar and dissimilar pairs."""
+        return len(np.unique(self.y)) == 2
 
 
 @dataclass(frozen=True, eq=False)
 class OrderedTuples(InMemoryComparisons):
-    """Triplets or quadruplets: the near pair is closer than the far one."""
+    """Triplets or quadruplets, which say that a near pair is closer than a far one."""
 
     tuples: Comparisons
 
     @property
     def near(self) -> tuple[Pairs, Floats]:
-        """The first pair of every comparison."""
+        """The first pair of every tuple."""
         return self.tuples.near, self.weight
 
     @property
     def far(self) -> tuple[Pairs, Floats]:
-        """The second one."""
+        """The second pair of every tuple."""
         return self.tuples.far, self.weight
 
     def take(self, rows: Integers) -> "OrderedTuples":
-        """Some of the comparisons, weights summing to 1."""
+        """Some of the tuples, their weights again summing to 1."""
         return OrderedTuples(self.tuples.take(rows), self.weight[rows] / self.weight[rows].sum())
 
+    def over(self, items: Floats) -> "OrderedTuples":
+        """The same order over other features of the items."""
+        return OrderedTuples(type(self.tuples)(items, self.tuples.index), self.weight)
+
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
-        """Rows a_near - a_far."""
+        """The rows a_near - a_far."""
         return ComparisonDesign.of(embedding, self.tuples, structure.directions, n_jobs)
 
-
-def spread_of(
-    structure: Structure, embedding: PairMap, pairs: Pairs, weight: Floats, n_jobs: int | None, *, least: float = LEAST_SPREAD
-) -> Floats:
-    """Root mean square difference of every feature in a pair, as `steady` has it; 1 where constant.
-
-    ``embedding`` is that of `ends`; weights of pairs sum to 1.
-    """
-    design = PairDesign(embedding, pairs, structure.directions, n_jobs=n_jobs)
-    return spread_from(structure, design.moments(np.zeros(len(weight)), weight).norms(), least)
-
-
-def spread_from(structure: Structure, rms: Floats, least: float = LEAST_SPREAD) -> Floats:
-    """`spread_of` from the root mean squares of the columns of `ends`."""
-    grid = structure.embedding.grid
-    spread = np.ones(grid.n_features)
-    spread[grid.varies] = steady(rms, least) * grid.widths[grid.varies]
-    return spread
+    def error(self, structure: Structure, weights: Floats) -> float:
+        """The weighted share of the tuples that come out wrong, or equal."""
+        gap = self.design(structure, structure.embedding, None).matvec(weights)
+        return float(self.weight @ (gap >= 0))

@@ -10,7 +10,7 @@ on the other, both ways, so that chance and large tables gain nothing; and what 
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -20,39 +20,17 @@ from ..._foundation.errors import SemimetricWarning
 from ..._foundation.types import Floats, Integers, Tuples
 from ...data.grid import Grid
 from ...embeddings.pairs.full_tables import PairEmbedding
-from ...programs.design_matrix import Design
-from ...programs.losses import Loss, Squared, SquaredHinge
-from ..comparisons.tuple_data import InMemoryComparisons
+from ...programs.losses import Loss
+from ..candidates import FittedModel
 from ..recipe import Recipe
-from ..structure import Structure, Task, build
+from ..structure import Structure, build_structure
 
-__all__ = ["FittedModel", "coarse_grid", "joint_columns", "paired_features", "scores"]
+__all__ = ["coarse_grid", "joint_columns", "paired_features", "scores"]
 
 _COARSE = 4  # knots
 _ROWS = 4_000
 _RIDGE = 0.3  # of the mean curvature
 _STEPS = 4  # of Newton's method, where the loss is a hinge
-
-
-@dataclass(frozen=True, eq=False)
-class FittedModel:
-    """A model, what it was fitted to, and its loss on what was held out, nan where nothing was."""
-
-    part: Task | InMemoryComparisons
-    structure: Structure
-    weights: Floats
-    loss: float
-
-    @property
-    def design(self) -> Design:
-        """Rows of the columns of the model."""
-        return self.part.design(self.structure, self.structure.embedding, None)
-
-    @property
-    def residuals(self) -> Floats:
-        """Distance less target, or what a comparison lacks of the margin."""
-        target = self.part.scaled if isinstance(self.part, Task) else -1.0
-        return self.design.matvec(self.weights) - target
 
 
 def coarse_grid(recipe: Recipe, structure: Structure, items: Floats, n_knots: int = _COARSE) -> Grid:
@@ -62,7 +40,7 @@ def coarse_grid(recipe: Recipe, structure: Structure, items: Floats, n_knots: in
     plain = replace(recipe, groups="singles", directions=None, base_distances=(), n_knots=n_knots)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
-        return build(plain, items, structure.schema).embedding.grid
+        return build_structure(plain, items, structure.schema).embedding.grid
 
 
 def joint_columns(grid: Grid, pair: Sequence[int], *, tied: bool) -> int:
@@ -90,9 +68,9 @@ def scores(fitted: FittedModel, recipe: Recipe, grid: Grid, pairs: Sequence[tupl
     part, n = fitted.part, len(fitted.part.weight)
     if n > _ROWS:
         fitted = replace(fitted, part=part.take(np.sort(rng.choice(n, _ROWS, replace=False))))
-    loss = Squared() if isinstance(fitted.part, Task) else SquaredHinge()
+    loss = part.quick_loss
     r, weight = fitted.residuals, fitted.part.weight
-    half = _halves(_tuples(fitted.part), rng)
+    half = _halves(fitted.part.tuples, rng)
     whole = max(loss.value(r, weight), 1e-300)
     sides = [(half, ~half), (~half, half)]
     out = np.zeros(len(pairs))
@@ -104,10 +82,6 @@ def scores(fitted: FittedModel, recipe: Recipe, grid: Grid, pairs: Sequence[tupl
     return out
 
 
-def _tuples(part: Task | InMemoryComparisons) -> Tuples:
-    return part.pairs if isinstance(part, Task) else part.tuples
-
-
 def _halves(tuples: Tuples, rng: np.random.Generator) -> Integers:
     """Whether a tuple is in the first half: those that begin with the same item are together."""
     return rng.permutation(len(tuples.items))[tuples.index[:, 0]] % 2 == 0
@@ -117,14 +91,12 @@ def _rows(
     fitted: FittedModel, recipe: Recipe, grid: Grid, pair: tuple[int, int], groups: Sequence[tuple[int, ...]]
 ) -> sparse.csr_array:
     """Rows of groups among two features, of the pairs or comparisons that the model was fitted to."""
-    tuples, features = _tuples(fitted.part), np.array(pair)
-    columns = type(tuples)(np.ascontiguousarray(tuples.items[:, features]), tuples.index)
-    part = fitted.part
-    small = replace(part, pairs=columns, base=None) if isinstance(part, Task) else replace(part, tuples=columns)  # type: ignore[arg-type]
+    features = np.array(pair)
+    part = fitted.part.over(np.ascontiguousarray(fitted.part.tuples.items[:, features]))
     embedding = PairEmbedding(
         grid.select(features), groups, symmetry=recipe.symmetry_of_columns, zero_diagonal=recipe.axioms is not None
     )
-    return small.design(replace(fitted.structure, directions=None), embedding, recipe.n_jobs).csr()
+    return part.design(replace(fitted.structure, directions=None), embedding, recipe.n_jobs).csr()
 
 
 def _gain(B: sparse.csr_array, r: Floats, weight: Floats, loss: Loss, train: Integers, test: Integers) -> float:

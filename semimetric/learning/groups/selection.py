@@ -1,7 +1,7 @@
 """Which features are modelled jointly, ``groups="auto"``: pairs worth a joint table beside the single features.
 
 All pairs of n features cost n² c⁴ weights; few of them matter. From the model of single features on, the pair that the score
-test of `group_screening` ranks first at the current model is added, and the model is fitted again, until the budget is spent
+test of `interaction_scores` ranks first at the current model is added, and the model is fitted again, until the budget is spent
 or the loss held out falls by no more than one standard error, paired by fold. The ranking is done anew in each fold,
 from what it trains on, so a pair that only chance has put first is judged as what it is. What is taken in the end are as many
 pairs as the folds found worth it, ranked on everything.
@@ -24,67 +24,28 @@ from tqdm import tqdm
 from ..._foundation.errors import InputError, SemimetricWarning
 from ...data.feature_groups import AutoGroups, JointGroups, automatic
 from ...data.grid import Grid
+from ..candidates import Candidate, Choices, FittedModel, HeldOutData, simplest
 from ..recipe import Recipe
-from ..regression.selection import Candidate, simplest
-from .folds import FoldSource
-from .interaction_scores import FittedModel, coarse_grid, joint_columns, paired_features, scores
+from .interaction_scores import coarse_grid, joint_columns, paired_features, scores
 
-__all__ = ["GroupChoice", "GroupChoices", "choose_groups", "without_joint"]
+__all__ = ["choose_groups", "last_gain", "without_joint"]
 
 _MOST_GROUPS = 10
 _JOINT_KNOTS = 4
 _SIZES = (3, 4, 6)
 _SHARES, _FINER = (1e-1, 1e-3), (1.0, 1e-1, 1e-2, 1e-3, 1e-4)  # of the penalty, on joint tables
+_MEASURE = "held-out loss"
 _SHORTLIST = 40  # pairs that are scored again after the first step
 
 
-@dataclass(frozen=True)
-class GroupChoice(Candidate):
-    """Pairs beside the single features, judged on what each fold holds out.
-
-    Of joint features ``n_knots`` are the knots, None for as many as others have, and ``alpha`` is the strength.
-    """
-
-    pairs: tuple[tuple[int, ...], ...] = ()
-    share: float = 1.0
-
-
-class GroupChoices(tuple[GroupChoice, ...]):
-    """What ``groups="auto"`` compared, step by step; printed, a line a step.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Of the features.
-    """
-
-    names: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, steps: Sequence[GroupChoice], names: Sequence[str]) -> "GroupChoices":
-        """Steps whose features have these names."""
-        found = cls(steps)
-        found.names = tuple(names)
-        return found
-
-    @property
-    def chosen(self) -> GroupChoice:
-        """The last step that was better than the one before."""
-        best = self[0]
-        for step in self[1:]:
-            if not step.better_than(best):
-                break
-            best = step
-        return best
-
-    def __repr__(self) -> str:
-        if not self:
-            return "GroupChoices: nothing was left to choose"
-        lines = [f"held-out loss, mean of {len(self[0].losses)} splits; * the choice"]
-        for step in self:
-            added = " * ".join(self.names[f] for f in step.pairs[-1]) if step.pairs else "single features"
-            lines.append(f"{'+ ' if step.pairs else ''}{added}: {step.loss:.4g}{' *' if step is self.chosen else ''}")
-        return "\n".join(lines)
+def last_gain(steps: Sequence[Candidate]) -> Candidate:
+    """The last step that was better than the one before by more than one standard error."""
+    best = steps[0]
+    for step in steps[1:]:
+        if not step.better_than(best):
+            break
+        best = step
+    return best
 
 
 def without_joint(recipe: Recipe) -> Recipe:
@@ -93,8 +54,8 @@ def without_joint(recipe: Recipe) -> Recipe:
 
 
 def choose_groups(
-    groups: Any, recipe: Recipe, source: FoldSource, *, knots: bool
-) -> tuple[Recipe, GroupChoices]:  # fmt: skip
+    groups: Any, recipe: Recipe, source: HeldOutData, *, knots: bool
+) -> tuple[Recipe, Choices]:  # fmt: skip
     """The recipe with pairs beside its single features, if ``groups`` are to be found, and what was compared.
 
     Parameters
@@ -103,7 +64,7 @@ def choose_groups(
         As asked for.
     recipe : Recipe
         Of single features, everything else decided.
-    source : FoldSource
+    source : HeldOutData
     knots : bool
         Whether the numbers of knots of joint features are to be chosen.
 
@@ -114,13 +75,13 @@ def choose_groups(
     """
     budget = automatic(groups)
     if budget is None or len(source.schema.features) < 2:
-        return recipe, GroupChoices()
+        return recipe, Choices(measure=_MEASURE, names=())
     knots = knots and isinstance(recipe.knots, str)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
         search = _Search.begin(budget, replace(recipe, verbose=False), source, _JOINT_KNOTS if knots else None)
         steps = search.run(verbose=recipe.verbose)
-        best = GroupChoices.of(steps, source.schema.names)
+        best = Choices(steps, _MEASURE, last_gain, source.schema.names)
         pairs = best.chosen.pairs
         return (replace(recipe, groups=search.refined(pairs)) if pairs else recipe), best
 
@@ -142,7 +103,7 @@ class _Search:
 
     budget: AutoGroups
     recipe: Recipe
-    source: FoldSource
+    source: HeldOutData
     n_knots: int | None
     coarse: Grid
     joint: Grid
@@ -150,9 +111,9 @@ class _Search:
     courses: list[_Course]
 
     @classmethod
-    def begin(cls, budget: AutoGroups, recipe: Recipe, source: FoldSource, n_knots: int | None) -> "_Search":
+    def begin(cls, budget: AutoGroups, recipe: Recipe, source: HeldOutData, n_knots: int | None) -> "_Search":
         """The model of single features, of everything and of every fold."""
-        parts = [(source.whole(recipe), None), *source.splits(recipe)]
+        parts = [(source.whole(recipe), None), *source.folds(recipe)]
         fits = [source.fitted(recipe, *both) for both in parts]
         model = fits[0].structure
         coarse = coarse_grid(recipe, model, source.items)
@@ -180,7 +141,7 @@ class _Search:
         tied = self.recipe.symmetry_of_columns == "tie"
         return sum(joint_columns(self.joint if grid is None else grid, pair, tied=tied) for pair in pairs)
 
-    def run(self, *, verbose: bool) -> list[GroupChoice]:
+    def run(self, *, verbose: bool) -> list[Candidate]:
         """The steps, the last of which may have been in vain."""
         most = self.budget.max_groups or min(_MOST_GROUPS, len(self.source.schema.features))
         steps = [self._choice()]
@@ -196,11 +157,10 @@ class _Search:
                     break
         return steps
 
-    def _choice(self) -> GroupChoice:
+    def _choice(self) -> Candidate:
         losses = tuple(fold.fitted.loss for fold in self.courses[1:])
-        return GroupChoice(
-            self.n_knots, self.share * self.recipe.alpha, losses, self.courses[0].pairs, self.share
-        )  # fmt: skip
+        alpha = self.share * self.recipe.alpha
+        return Candidate(self.n_knots, alpha, losses, pairs=self.courses[0].pairs, share=self.share)
 
     def _extend(self, course: _Course) -> bool:
         """Add the pair that is scored best, if one is scored above 0 and the budget has room for it."""
@@ -236,20 +196,20 @@ class _Search:
 
     def refined(self, pairs: tuple[tuple[int, ...], ...]) -> JointGroups:
         """Knots of joint features, then the share of the penalty, for these pairs: the simplest within one standard error."""
-        most = min(self.budget.max_columns, self.source.most_columns)
+        most = min(self.budget.max_columns, self.source.most_joint_columns)
         sizes = [k for k in _SIZES if k == _JOINT_KNOTS or self._columns(*pairs, grid=self._coarse(k)) <= most]
-        best = GroupChoice(None, 0.0, ())
+        best = Candidate(None, 0.0, ())
         if self.n_knots:
             best = simplest([self._judged(pairs, k, self.share) for k in sizes])
         shares = _FINER if self._scaled else (1.0,)
         best = simplest([self._judged(pairs, best.n_knots, share) for share in shares])
         return JointGroups(pairs, best.n_knots, best.share)
 
-    def _judged(self, pairs: tuple[tuple[int, ...], ...], n_knots: int | None, share: float) -> GroupChoice:
+    def _judged(self, pairs: tuple[tuple[int, ...], ...], n_knots: int | None, share: float) -> Candidate:
         """The same pairs in every fold."""
         trial = replace(self.recipe, groups=JointGroups(pairs, n_knots, share))
         losses = [self.source.fitted(trial, fold.part, fold.held).loss for fold in self.courses[1:]]
-        return GroupChoice(n_knots, share * trial.alpha, tuple(losses), pairs, share)
+        return Candidate(n_knots, share * trial.alpha, tuple(losses), pairs=pairs, share=share)
 
     def _coarse(self, n_knots: int) -> Grid:
         return coarse_grid(self.recipe, self.courses[0].fitted.structure, self.source.items, n_knots)

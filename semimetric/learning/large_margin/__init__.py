@@ -1,5 +1,5 @@
 """Learning from labelled items, whose nearest neighbours should be of their own class.
 
 It stands on `_foundation`, `_kernels`, `data`, `embeddings`, `distances`, `programs`, `neighbors`, `solvers`,
-`learning`, `learning.regression` and `learning.comparisons`.
+`learning` and `learning.comparisons`.
 """

@@ -1,11 +1,11 @@
-"""Learning from blocks of pairs: their second moments add up, and a solve at any time gives what one `fitting.fit` gives.
+"""Learning from parts of the pairs: their second moments add up, and solving at any time gives what one fit gives.
 
-Columns are kept as `fitting.fit` keeps them: all of small tables, else the touched vertices, which may become more with
-every block. A stream is a value: adding a block gives another, so that a block counts only once its model is solved.
+Columns are kept as `fit_distances` keeps them: all of small tables, else the touched vertices, which may become more with
+every part. The sums are a value: adding a part gives new sums, so that a part counts only once its model is solved.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,18 +15,20 @@ from ...distances.semimetric import Semimetric
 from ...embeddings.pairs.full_tables import PairEmbedding
 from ...programs.design_matrix import Moments
 from ...programs.losses import resolve_loss
-from ...programs.penalties import total
 from ...solvers.auto import resolve_solver
 from ...solvers.base import Solution
-from ...solvers.gram import Gram, solve_moments
-from ..assembly import count_beyond, distance, warn_beyond
+from ...solvers.gram import Gram
+from ..assembly import assemble, count_out_of_range, warn_out_of_range
+from ..kept_columns import keeps_all_vertices, vertices_of_columns, vertices_of_pairs, with_vertices
+from ..prior import fit_l1_prior
 from ..recipe import Recipe
-from ..structure import Structure, Task, ends, make_task
-from ..terms import baseline, keeping, keeps_all, make_terms, touched_vertices
+from ..solve import solve_second_moments
+from ..structure import Structure, l1_embedding
+from ..terms import make_terms
+from .pair_targets import PairTargets
 
-__all__ = ["Stream", "check_streams", "check_sums_impose", "few_pairs"]
+__all__ = ["MomentSums", "check_streams", "check_sums_impose"]
 
-_FEW = 8  # pairs
 _MOST_COLUMNS = 8_000  # their second moments take 512 MB
 _FREE = frozenset({"alpha", "penalty", "delta", "outside", "solver", "n_jobs", "random_state", "verbose"})
 
@@ -65,109 +67,132 @@ def check_sums_impose(recipe: Recipe, learner: str, elsewhere: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Stream:
-    """Second moments of everything seen, targets and base distances in one unit. Streams of the same structure add up.
+class MomentSums:
+    """Second moments of all pairs seen, targets and base distances in one unit. Sums over the same structure add up.
 
-    Attributes
+    Parameters
     ----------
     recipe : Recipe
-        That of the first block.
+        The recipe of the first part.
     structure : Structure
-        With all vertices as columns.
+        The structure with all vertices as columns.
     seen : Structure
-        With the columns of ``moments``.
-    few : Task
-        A few pairs of the first block, and the unit.
-    prior, moments : Moments
-        Of the weighted L1 distance, and of the tables.
+        The structure with the columns of ``moments``.
+    examples : Pairs
+        A few pairs of the first part.
+    unit : float
+        The unit of targets and base distances.
+    l1_moments, moments : Moments
+        Second moments of the columns of the weighted L1 distance, and of those of the tables.
     size : float
-        Weighted sum of the targets' absolute values.
-    beyond : ndarray of shape (n_features,)
-        Items beyond the knots of every feature, summed over the blocks.
+        Weighted sum of the absolute targets.
+    out_of_range : ndarray of shape (n_features,)
+        How many items lie outside the knots of every feature, summed over the parts.
     n_items : int
-        Items of the pairs, summed over the blocks.
+        How many items the pairs have, summed over the parts.
     """
 
     recipe: Recipe
     structure: Structure
     seen: Structure
-    few: Task
-    prior: Moments
+    examples: Pairs
+    unit: float
+    l1_moments: Moments
     moments: Moments
     size: float
-    beyond: Integers
+    out_of_range: Integers
     n_items: int
 
     @classmethod
     def of(
         cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats, *, unit: float | None = None
-    ) -> "Stream":
-        """One block; ``unit`` is that of the stream, None for the mean target of the block."""
-        task = make_task(recipe, structure, pairs, y, weight, unit=unit)
-        seen = structure if keeps_all(structure) else _restricted(structure, touched_vertices(structure, pairs))
-        prior, moments = (
-            task.design(structure, e, recipe.n_jobs).moments(task.scaled, weight) for e in (ends(structure), seen.embedding)
+    ) -> "MomentSums":
+        """The sums over one part; ``unit`` is that of all parts, None for the mean target of this one."""
+        data = PairTargets.of(recipe, structure, pairs, y, weight, unit=unit)
+        seen = structure
+        if not keeps_all_vertices(structure):
+            seen = _restricted(structure, vertices_of_pairs(structure, pairs))
+        l1_moments, moments = (
+            data.design(structure, embedding, recipe.n_jobs).moments(data.targets, weight)
+            for embedding in (l1_embedding(structure), seen.embedding)
         )
-        size, used = float(weight @ np.abs(task.target)), pairs.used
-        beyond = count_beyond(structure, used)
-        return cls(recipe, structure, seen, few_pairs(task), prior, moments, size, beyond, len(used))
+        items = pairs.used
+        return cls(
+            recipe,
+            structure,
+            seen,
+            data.examples,
+            data.unit,
+            l1_moments,
+            moments,
+            size=float(weight @ np.abs(data.target)),
+            out_of_range=count_out_of_range(structure, items),
+            n_items=len(items),
+        )
 
-    def __add__(self, other: "Stream") -> "Stream":
-        """Both; its columns are those of either.
+    def __add__(self, other: "MomentSums") -> "MomentSums":
+        """The sums over both; their columns are those of either.
 
         Raises
         ------
         InputError
             If too many vertices are touched.
         """
-        seen, parts = self.seen, (self.moments, other.moments)
+        seen, mine, others = self.seen, self.moments, other.moments
         if seen is not self.structure:
-            seen = _restricted(self.structure, _vertices(self.seen), other.seen)
-            parts = (_scattered(self.moments, self.seen, seen), _scattered(other.moments, other.seen, seen))
+            seen = _restricted(self.structure, vertices_of_columns(self.seen), other.seen)
+            mine, others = _scattered(mine, self.seen, seen), _scattered(others, other.seen, seen)
         return replace(
-            self, seen=seen, prior=self.prior + other.prior, moments=parts[0] + parts[1], size=self.size + other.size,
-            beyond=self.beyond + other.beyond, n_items=self.n_items + other.n_items,
-        )  # fmt: skip
+            self,
+            seen=seen,
+            l1_moments=self.l1_moments + other.l1_moments,
+            moments=mine + others,
+            size=self.size + other.size,
+            out_of_range=self.out_of_range + other.out_of_range,
+            n_items=self.n_items + other.n_items,
+        )
 
     @classmethod
-    def begin(cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats) -> "Stream":
-        """The first block: its structure stays."""
-        return cls.of(recipe, structure, pairs, y, weight)._told()
+    def begin(cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats) -> "MomentSums":
+        """The sums over the first part of a stream, whose structure stays; warns of items outside the knots."""
+        return cls.of(recipe, structure, pairs, y, weight).warned()
 
-    def add(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats) -> "Stream":
-        """One more block.
+    def add(self, recipe: Recipe, pairs: Pairs, y: Floats, weight: Floats) -> "MomentSums":
+        """The sums with one more part of a stream; warns of items of this part outside the knots.
 
         Raises
         ------
         InputError
-            If a parameter that shapes the moments is not that of the first block, or too many vertices are touched.
+            If a parameter that shapes the moments is not that of the first part, or too many vertices are touched.
         """
         self._check_unchanged(recipe)
-        return self + Stream.of(recipe, self.structure, pairs, y, weight, unit=self.few.unit)._told()
+        return self + MomentSums.of(recipe, self.structure, pairs, y, weight, unit=self.unit).warned()
 
-    def _told(self) -> "Stream":
-        """The same, items beyond the knots being said."""
-        warn_beyond(self.recipe, self.structure, self.beyond, self.n_items)
+    def warned(self) -> "MomentSums":
+        """The same sums, after a warning if items lie outside the knots."""
+        warn_out_of_range(self.recipe, self.structure, self.out_of_range, self.n_items)
         return self
 
     def solve(self, recipe: Recipe) -> tuple[Semimetric, Solution]:
-        """As `fitting.fit`, from the moments."""
+        """Learn the distance from the sums, as `fit_distances` does from the pairs."""
         n_base, ratio = len(self.structure.bases), self.size / self.moments.total
-        base = baseline(self.structure, self.prior.in_unit(ratio, n_base))
+        prior = fit_l1_prior(self.structure, self.l1_moments.in_unit(ratio, n_base))
         structure, moments = self.structure, self.moments
         if self.seen is not self.structure:
-            structure = _few(keeping(self.structure, _vertices(self.seen), base))
+            structure = _checked_size(with_vertices(self.structure, vertices_of_columns(self.seen), prior))
             moments = _scattered(moments, self.seen, structure)
-        terms = make_terms(recipe, structure, base)
-        penalty = total(recipe.penalties(structure.embedding), terms.columns)
-        solver = resolve_solver(recipe.solver)
-        moments = moments.in_unit(ratio, n_base).mean
-        solution = solve_moments(solver if isinstance(solver, Gram) else Gram(), moments, penalty, terms.lower)
-        solution.warn_unless_solved()
-        weights = terms.settled(solution.weights, penalty, moments.norms)
-        how = f"{solution.solver} (sums of second moments, {len(weights)} weights)"
-        solution, task = replace(solution, weights=weights, solver=how), replace(self.few, unit=ratio * self.few.unit)
-        return distance(recipe, structure, task, solution.weights, terms.delta, self.beyond), solution
+        terms = make_terms(recipe, structure, prior)
+        solution = solve_second_moments(recipe, structure, terms, moments.in_unit(ratio, n_base).mean)
+        d = assemble(
+            recipe,
+            structure,
+            solution.weights,
+            terms.delta,
+            examples=self.examples,
+            unit=ratio * self.unit,
+            out_of_range=self.out_of_range,
+        )
+        return d, solution
 
     def _check_unchanged(self, recipe: Recipe) -> None:
         for name in Recipe.__dataclass_fields__:
@@ -185,16 +210,16 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _restricted(structure: Structure, vertices: list[Integers], more: Structure | None = None) -> Structure:
-    """Columns at ``vertices`` and at those of ``more``."""
+    """The structure with columns at ``vertices``, and at those of ``more``."""
     embedding = structure.embedding
     if not isinstance(embedding, PairEmbedding):
         return structure
-    if more is not None and isinstance(more.embedding, PairEmbedding):
-        vertices = [np.concatenate([a, v.keys]) for a, v in zip(vertices, more.embedding.vertices, strict=True)]
-    return _few(replace(structure, embedding=embedding.restricted(vertices, np.zeros(embedding.grid.n_features))))
+    if more is not None:
+        vertices = [np.concatenate(both) for both in zip(vertices, vertices_of_columns(more), strict=True)]
+    return _checked_size(replace(structure, embedding=embedding.restricted(vertices, np.zeros(embedding.grid.n_features))))
 
 
-def _few(structure: Structure) -> Structure:
+def _checked_size(structure: Structure) -> Structure:
     n = structure.embedding.n_columns
     if n > _MOST_COLUMNS:
         raise InputError(
@@ -205,21 +230,7 @@ def _few(structure: Structure) -> Structure:
 
 
 def _scattered(moments: Moments, old: Structure, new: Structure) -> Moments:
-    """The moments on the columns of another structure that holds those of the old one."""
+    """The moments on the columns of another structure, which has those of the old one and more."""
     n_base, n = len(new.bases), new.embedding.n_columns
-    positions = new.embedding.positions(old.embedding)  # type: ignore[attr-defined]
+    positions = cast(PairEmbedding, new.embedding).positions(cast(PairEmbedding, old.embedding))
     return moments.scattered(np.append(positions, np.arange(n, n + n_base)), n + n_base)
-
-
-def _vertices(seen: Structure) -> list[Integers]:
-    """Vertices of each group that are columns."""
-    return [v.keys for v in seen.embedding.vertices]  # type: ignore[attr-defined]
-
-
-def few_pairs(task: Task) -> Task:
-    """The unit and the first pairs, over items of their own: what a distance keeps of its pairs."""
-    index = task.pairs.index[:_FEW]
-    rows, place = np.unique(index, return_inverse=True)
-    return Task(
-        Pairs(task.pairs.items[rows], place.reshape(index.shape)), task.target[:_FEW], task.weight[:_FEW], None, task.unit, None
-    )

@@ -1,33 +1,32 @@
-"""Everything called ``"auto"``: numbers of knots and strength of the penalty, chosen on held-out pairs.
+"""Numbers of knots and strength of the penalty for measured distances, chosen on held-out pairs.
 
-Held-out pairs share no item with those trained on. Of the candidates within one standard error of the best the simplest is
-taken. Candidates' weights come from least squares whatever the loss, since then one pass over the pairs serves every
-strength; the loss itself judges them.
-
-Simplest means the fewest knots that have a candidate within one standard error, the spread over the splits of the difference
-to the best, and of those the strongest penalty.
+Held-out pairs share no item with those trained on. Candidates' weights come from least squares whatever the loss, since then
+one pass over the pairs serves every strength; the loss itself judges them. Taken are the fewest knots that have a candidate
+within one standard error of the best, and of those the strongest penalty.
 """
 
-import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import replace
 
 import numpy as np
-from tqdm import tqdm
 
-from ..._foundation.errors import InputError, SemimetricWarning
+from ..._foundation.errors import InputError
 from ..._foundation.types import Floats, Integers, Pairs
 from ..._foundation.validation import check_choice
 from ...data.pair_sampling import item_disjoint_splits
-from ...data.schema import Names
+from ...data.schema import Names, Schema
 from ...programs.losses import resolve_loss
 from ...programs.penalties import total
+from ..candidates import Choices, FittedModel, HeldOutData, Trial, compare
+from ..kept_columns import keeps_all_vertices, vertices_of_pairs, with_vertices
+from ..prior import L1Prior, fit_l1_prior, least_squares
 from ..recipe import Recipe
-from ..structure import Structure, Task, build, ends, make_task
-from ..terms import Baseline, baseline, least_squares, make_terms, touched
+from ..structure import Structure, build_structure
+from ..terms import make_terms
+from .distance_data import InMemoryDistances
+from .pair_targets import PairTargets
 
-__all__ = ["Candidate", "Choice", "Choices", "decide", "drawn_splits", "simplest", "weights_along"]
+__all__ = ["HeldOutDistances", "choose_numbers"]
 
 _ALPHAS = (1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2, 1e-1)
 _KNOTS = {"full": (3, 4, 6, 8, 12, 16), "warped": (2, 3, 4, 6, 8, 12)}
@@ -36,162 +35,136 @@ _MOST_PAIRS = 20_000
 _SPLITS = 4
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """Knots, strength, and the loss on what each split holds out."""
+class HeldOutDistances(HeldOutData[PairTargets]):
+    """Pairs with measured distances, in folds that share no item.
 
-    n_knots: Any
-    alpha: float
-    losses: tuple[float, ...]
+    Parameters
+    ----------
+    data : InMemoryDistances
+    names : Schema, or sequence of str
+        The schema of the table, or the names of numeric features.
+    """
 
-    @property
-    def loss(self) -> float:
-        """Mean over the splits."""
-        return float(np.mean(self.losses))
-
-    def better_than(self, other: "Candidate") -> bool:
-        """Whether its loss is lower by more than one standard error, paired by split."""
-        gain = np.array(other.losses) - np.array(self.losses)
-        return bool(gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)))
-
-
-C = TypeVar("C", bound=Candidate)
-
-
-@dataclass(frozen=True)
-class Choice(Candidate):
-    """A candidate judged by its loss on held-out pairs, targets divided by their mean."""
-
-
-class Choices(tuple[Choice, ...]):
-    """What "auto" compared; printed as a table of held-out losses in which the choice has a star."""
-
-    __slots__ = ()
+    def __init__(self, data: InMemoryDistances, names: Names) -> None:
+        self.data, self.names, self.schema = data, names, Schema.of(names)
+        self._built: tuple[Recipe, Structure] | None = None
 
     @property
-    def chosen(self) -> Choice:
-        """The simplest within one standard error of the best."""
-        return simplest(self)
+    def items(self) -> Floats:
+        """The items of all pairs."""
+        return self.data.items
 
-    def __repr__(self) -> str:
-        if not self:
-            return "Choices: nothing was left to choose"
-        knots, alphas = (list(dict.fromkeys(values)) for values in zip(*((str(c.n_knots), c.alpha) for c in self), strict=True))
-        losses, chosen = {(str(c.n_knots), c.alpha): c for c in self}, self.chosen
-        shown = [["n_knots \\ alpha", *(f"{a:g} " for a in alphas)]]
-        shown += [[k, *(_starred(losses.get((k, a)), chosen) for a in alphas)] for k in knots]
-        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in shown]
-        title = f"held-out loss, mean of {len(chosen.losses)} splits; * the simplest within one standard error of the best"
-        return "\n".join([title, *lines, *self._at_ends()])
+    def folds(self, recipe: Recipe) -> list[tuple[PairTargets, PairTargets]]:
+        """Pairs to fit to and pairs to judge by; of many pairs, from a sample."""
+        rows = _sampled_rows(self.data.pairs, recipe.random_state)
+        sample = self.data.pairs.take(rows)
+        splits = list(item_disjoint_splits(sample, n_splits=_SPLITS, random_state=recipe.random_state))
+        targets = self.whole(recipe)
+        return [(targets.take(train), targets.take(test)) for train, test in splits]
 
-    def _at_ends(self) -> list[str]:
-        """What to do about a choice at an end of what was tried."""
-        notes = []
-        for name in ("alpha", "n_knots"):
-            tried = list(dict.fromkeys(str(getattr(c, name)) for c in self))
-            if len(tried) > 1 and (at := str(getattr(self.chosen, name))) in (tried[0], tried[-1]):
-                notes.append(f"{name}={at} is an end of what was tried; give {name}= to go beyond")
-        return notes
+    def whole(self, recipe: Recipe) -> PairTargets:
+        """The pairs that the folds divide."""
+        rows = _sampled_rows(self.data.pairs, recipe.random_state)
+        return self.data.scaled(recipe, self._structure(recipe)).take(rows)
+
+    def losses(self, trial: Trial, part: PairTargets, held: PairTargets) -> list[float] | None:
+        """The loss of the recipe on held-out pairs, in units of the mean target."""
+        structure, prior = self._columns(trial.recipe, part)
+        if structure.embedding.n_columns > _MOST_COLUMNS:
+            return None
+        loss, n = resolve_loss(trial.recipe.loss), structure.embedding.n_columns
+        expanded = structure.embedding.expanded(np.zeros(n))[0]
+        design = held.design(structure, expanded, trial.recipe.n_jobs)
+        losses = [0.0] * len(trial.alphas)
+        for k, found in _weights_along(trial, structure, prior, part):
+            weights = np.concatenate([structure.embedding.expanded(found[:n])[1], found[n:]])
+            losses[k] = loss.value(design.matvec(weights) - held.targets, held.weight)
+        return losses
+
+    def fitted(self, recipe: Recipe, part: PairTargets, held: PairTargets | None = None) -> FittedModel:
+        """The model by least squares, judged by the loss of the recipe."""
+        structure, prior = self._columns(recipe, part)
+        ((_, weights),) = _weights_along(Trial(recipe, (recipe.alpha,)), structure, prior, part)
+        if held is None:
+            return FittedModel(part, structure, weights, np.nan)
+        residuals = FittedModel(held, structure, weights, np.nan).residuals
+        return FittedModel(part, structure, weights, resolve_loss(recipe.loss).value(residuals, held.weight))
+
+    def _columns(self, recipe: Recipe, part: PairTargets) -> tuple[Structure, L1Prior]:
+        """The structure with the columns that a part touches, and the prior of the part."""
+        structure = self._structure(recipe)
+        prior = fit_l1_prior(structure, part.l1_moments(structure, recipe.n_jobs))
+        if keeps_all_vertices(structure):
+            return structure, prior
+        return with_vertices(structure, vertices_of_pairs(structure, part.tuples), prior), prior
+
+    def _structure(self, recipe: Recipe) -> Structure:
+        """The structure over all items, built once for a recipe that is asked for again and again."""
+        if self._built is None or self._built[0] is not recipe:
+            self._built = recipe, build_structure(recipe, self.items, self.names)
+        return self._built[1]
 
 
-def _starred(choice: Choice | None, chosen: Choice) -> str:
-    return f"{choice.loss:.3g}{'*' if choice is chosen else ' '}" if choice else ""
-
-
-def decide(
-    recipe: Recipe, *, auto_knots: bool, auto_alpha: bool, pairs: Pairs, y: Floats, weight: Floats, names: Names
+def choose_numbers(
+    recipe: Recipe, data: InMemoryDistances, names: Names, *, knots: bool, alpha: bool
 ) -> tuple[Recipe, Choices]:
-    """The recipe with numbers of knots and penalty strength chosen, and what was compared.
+    """Choose numbers of knots and the strength of the penalty.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    data : InMemoryDistances
+    names : Schema, or sequence of str
+    knots, alpha : bool
+        Whether each is to be chosen; else that of the recipe stands.
+
+    Returns
+    -------
+    recipe : Recipe
+    choices : Choices
+        What was compared.
 
     Raises
     ------
     InputError
-        If there are too few pairs to hold some out.
+        If there are too few pairs to hold some out, or too many features for any number of knots.
     """
-    auto_alpha = auto_alpha and isinstance(recipe.penalty, str)
-    auto_knots = auto_knots and isinstance(recipe.knots, str)
-    if not (auto_knots or auto_alpha):
+    alpha = alpha and isinstance(recipe.penalty, str)
+    knots = knots and isinstance(recipe.knots, str)
+    if not (knots or alpha):
         return recipe, Choices()
     check_choice("tables", recipe.tables, tuple(_KNOTS))
-    rows, splits = drawn_splits(pairs, recipe.random_state)
-    pairs, y, weight = pairs.take(rows), y[rows], weight[rows]
-    knots = _KNOTS[recipe.tables] if auto_knots else (recipe.n_knots,)
-    alphas = _ALPHAS if auto_alpha else (recipe.alpha,)
-    choices: list[Choice] = []
-    with warnings.catch_warnings(), tqdm(total=len(knots), desc="selection", disable=not recipe.verbose) as bar:
-        warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
-        for candidate in _candidates(recipe, knots, pairs, y, weight, names):
-            choices += _compare(*candidate, splits, alphas)
-            bar.update()
-    if not choices:
-        raise InputError(f"every number of knots in {knots} gives more than {_MOST_COLUMNS} weights; set n_knots= and alpha=")
-    found = Choices(choices)
-    return replace(recipe, n_knots=found.chosen.n_knots, alpha=found.chosen.alpha), found
+    sizes = _KNOTS[recipe.tables] if knots else (recipe.n_knots,)
+    alphas = _ALPHAS if alpha else (recipe.alpha,)
+    rows = _sampled_rows(data.pairs, recipe.random_state)
+    sample = InMemoryDistances(data.pairs.take(rows), data.y[rows], data.weight[rows])
+    trials = [Trial(replace(recipe, n_knots=n, verbose=False), alphas) for n in sizes]
+    found = compare(HeldOutDistances(sample, names), trials, verbose=recipe.verbose)
+    if not found:
+        raise InputError(f"every number of knots in {sizes} gives more than {_MOST_COLUMNS} weights; set n_knots= and alpha=")
+    choices = Choices(found)
+    return replace(recipe, n_knots=choices.chosen.n_knots, alpha=choices.chosen.alpha), choices
 
 
-def drawn_splits(pairs: Pairs, random_state: int | None) -> tuple[Integers, list[tuple[Integers, Integers]]]:
-    """Rows of the pairs that candidates are compared on, and of these the rows that train and that validate."""
-    rows = np.arange(len(pairs))
-    if len(pairs) > _MOST_PAIRS:
-        rows = np.sort(np.random.default_rng(random_state).choice(len(pairs), _MOST_PAIRS, replace=False))
-    return rows, list(item_disjoint_splits(pairs.take(rows), n_splits=_SPLITS, random_state=random_state))
+def _sampled_rows(pairs: Pairs, random_state: int | None) -> Integers:
+    """Rows of the pairs that candidates are compared on: all, or a sample."""
+    if len(pairs) <= _MOST_PAIRS:
+        return np.arange(len(pairs))
+    return np.sort(np.random.default_rng(random_state).choice(len(pairs), _MOST_PAIRS, replace=False))
 
 
-def simplest(choices: Sequence[C]) -> C:
-    """The first (fewest knots) and strongest candidate within one standard error of the best, paired by split."""
-    best = min(choices, key=lambda c: c.loss)
-    near = [c for c in choices if not best.better_than(c)]
-    fewest = [c for c in near if c.n_knots == near[0].n_knots]
-    return max(fewest, key=lambda c: c.alpha)
-
-
-def _candidates(
-    recipe: Recipe, knots: Sequence[Any], pairs: Pairs, y: Floats, weight: Floats, names: Names
-) -> Iterator[tuple[Recipe, Any, Task]]:
-    """Recipe, structure and task for every number of knots whose columns are few enough; the smallest always."""
-    task = None
-    for n_knots in knots:
-        trial = replace(recipe, n_knots=n_knots, verbose=False)
-        structure = build(trial, pairs.used, names)
-        task = task or make_task(trial, structure, pairs, y, weight)
-        yield trial, structure, task
-
-
-def _compare(recipe: Recipe, structure: Any, task: Task, splits: Sequence[Any], alphas: Sequence[float]) -> list[Choice]:
-    """Mean held-out loss of every strength."""
-    losses = []
-    for train, test in splits:
-        part, held = task.take(train), task.take(test)
-        base = baseline(structure, part.design(structure, ends(structure), recipe.n_jobs).moments(part.scaled, part.weight))
-        fitted = touched(structure, part, base)
-        if fitted.embedding.n_columns > _MOST_COLUMNS:
-            return []
-        losses.append(_path(recipe, fitted, base, part, held, alphas))
-    return [Choice(recipe.n_knots, a, tuple(v)) for a, v in zip(alphas, np.array(losses).T.tolist(), strict=True)]
-
-
-def _path(recipe: Recipe, structure: Structure, base: Baseline, part: Task, held: Task, alphas: Sequence[float]) -> Floats:
-    """Held-out losses along the strengths, strong to weak, each fit warm from the one before."""
-    loss, n = resolve_loss(recipe.loss), structure.embedding.n_columns
-    whole = structure.embedding.expanded(np.zeros(n))[0]
-    design = held.design(structure, whole, recipe.n_jobs)
-    losses = np.zeros(len(alphas))
-    for k, found in weights_along(recipe, structure, base, part, alphas):
-        weights = np.concatenate([structure.embedding.expanded(found[:n])[1], found[n:]])
-        losses[k] = loss.value(design.matvec(weights) - held.scaled, held.weight)
-    return losses
-
-
-def weights_along(
-    recipe: Recipe, structure: Structure, base: Baseline, part: Task, alphas: Sequence[float]
-) -> Iterator[tuple[int, Floats]]:
-    """Which strength, and its weights by least squares: strong to weak."""
-    moments, start = part.design(structure, structure.embedding, recipe.n_jobs).moments(part.scaled, part.weight), None
-    for k, alpha in sorted(enumerate(alphas), key=lambda a: -a[1]):
-        trial = replace(recipe, alpha=alpha)
-        terms = make_terms(trial, structure, base)
-        penalty = total(trial.penalties(structure.embedding), terms.columns)
+def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: PairTargets) -> Iterator[tuple[int, Floats]]:
+    """The number of each strength and its weights by least squares: strong to weak, each warm from the one before."""
+    recipe = trial.recipe
+    rows = part.rows(recipe, structure)
+    moments, start = rows.design.moments(rows.target, rows.weight), None
+    for k, alpha in _strong_to_weak(trial.alphas):
+        terms = make_terms(replace(recipe, alpha=alpha), structure, prior)
+        penalty = total(replace(recipe, alpha=alpha).penalties(structure.embedding), terms.columns)
         start = least_squares(moments, penalty, terms.lower, start).weights
-        start = terms.settled(start, penalty, moments.norms)
+        start = terms.with_prior_where_undetermined(start, penalty, moments.norms)
         yield k, start
+
+
+def _strong_to_weak(alphas: Sequence[float]) -> list[tuple[int, float]]:
+    return sorted(enumerate(alphas), key=lambda numbered: -numbered[1])

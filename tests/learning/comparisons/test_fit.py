@@ -6,10 +6,10 @@ import pytest
 from cases import assert_refused
 
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
-from semimetric.learning.comparisons.fit import fit_margins, prepared, prior
+from semimetric.learning.comparisons.fit import fit_comparison_prior, fit_comparisons, with_discriminants
 from semimetric.learning.comparisons.tuple_data import JudgedPairs, OrderedTuples
 from semimetric.learning.recipe import Recipe
-from semimetric.learning.structure import build
+from semimetric.learning.structure import build_structure
 from semimetric.solvers import Status
 
 ITEMS = np.random.default_rng(0).random((60, 3))
@@ -51,7 +51,7 @@ def test_near_pairs_are_nearer_and_parts_keep_their_own(kind):
 
 @every_kind
 def test_residuals_are_what_the_margin_lacks(kind, rng):
-    whole, structure = evidence(kind), build(RECIPE, ITEMS, ("u", "v", "w"))
+    whole, structure = evidence(kind), build_structure(RECIPE, ITEMS, ("u", "v", "w"))
     w = rng.random(structure.embedding.n_columns)
     design, b = whole.design(structure, structure.embedding, None), 0.7
 
@@ -68,8 +68,8 @@ def test_residuals_are_what_the_margin_lacks(kind, rng):
 
 @every_kind
 def test_the_prior_finds_the_weighted_l1_distance(kind):
-    found = prior(build(RECIPE, ITEMS, ("u", "v", "w")), evidence(kind), None)
-    slopes = found.base.slopes
+    found = fit_comparison_prior(build_structure(RECIPE, ITEMS, ("u", "v", "w")), evidence(kind), None)
+    slopes = found.l1.slopes
     assert (slopes > 0).all()
     assert 2 < slopes[1] / slopes[0] < 8
     assert slopes[2] < 0.3 * slopes[0]
@@ -80,7 +80,7 @@ def test_the_prior_finds_the_weighted_l1_distance(kind):
 @pytest.mark.parametrize("unit", [1e-3, 1e4])
 def test_units_of_features_do_not_matter(kind, unit):
     scale = np.array([unit, 1.0, 1 / unit])
-    one, other = (fit_margins(RECIPE, evidence(kind, X), ("u", "v", "w"))[0] for X in (ITEMS, ITEMS * scale))
+    one, other = (fit_comparisons(RECIPE, evidence(kind, X), ("u", "v", "w"))[0] for X in (ITEMS, ITEMS * scale))
     np.testing.assert_allclose(other.pairwise(ITEMS * scale), one.pairwise(ITEMS), rtol=1e-4, atol=1e-6)
 
 
@@ -91,7 +91,7 @@ def test_every_setting_learns_the_order(kind, changes):
     from dataclasses import replace
 
     names, said = ("u", "v", "w"), evidence(kind)
-    d, solution, _ = fit_margins(prepared(replace(RECIPE, **changes), said, names), said, names)
+    d, solution, _ = fit_comparisons(with_discriminants(replace(RECIPE, **changes), said, names), said, names)
     assert solution.status is Status.SOLVED
     (near, _), (far, _) = evidence(kind).near, evidence(kind).far
     close, wide = (d.paired_by_index(ITEMS, p.index) for p in (near, far))
@@ -104,12 +104,14 @@ def test_every_setting_learns_the_order(kind, changes):
 def test_tuples_of_equal_points_hold_nothing():
     same = np.repeat(np.arange(60)[:, None], 3, axis=1)
     nothing = OrderedTuples(Triplets(ITEMS, same), np.full(60, 1 / 60))
-    structure = build(RECIPE, ITEMS, ("u", "v", "w"))
-    assert_refused(lambda: prior(structure, nothing, None), "60 tuples", "compares equal points", "give tuples that differ")
+    structure = build_structure(RECIPE, ITEMS, ("u", "v", "w"))
+    assert_refused(
+        lambda: fit_comparison_prior(structure, nothing, None), "60 tuples", "compares equal points", "give tuples that differ"
+    )
 
 
 def test_tables_too_large_to_be_held_have_columns_at_touched_vertices_only():
     recipe = Recipe(**cases.RECIPES["touched"], loss="squared_hinge")
-    d, _, _ = fit_margins(recipe, evidence("triplets"), ("u", "v", "w"))
+    d, _, _ = fit_comparisons(recipe, evidence("triplets"), ("u", "v", "w"))
     near, far = (d.paired_by_index(ITEMS, p.index) for p in (evidence("triplets").near[0], evidence("triplets").far[0]))
     assert (near < far).mean() > 0.95

@@ -5,9 +5,10 @@ import pytest
 
 from semimetric import Grid, PairEmbedding
 from semimetric._foundation.types import Pairs
-from semimetric.learning.groups.folds import DistanceFolds
 from semimetric.learning.groups.interaction_scores import coarse_grid, joint_columns, paired_features, scores
 from semimetric.learning.recipe import Recipe
+from semimetric.learning.regression.distance_data import InMemoryDistances
+from semimetric.learning.regression.selection import HeldOutDistances
 
 RECIPE = Recipe(n_knots=4, alpha=1e-5, random_state=0)
 
@@ -19,7 +20,8 @@ def setting():
     index = rng.integers(0, 200, (1500, 2))
     product = items[:, 1] * items[:, 3]
     y = np.abs(np.diff(items[index][:, :, 0])).ravel() + 3 * np.abs(np.diff(product[index])).ravel()
-    source = DistanceFolds(Pairs(items, index), y, np.full(1500, 1 / 1500), ("a", "b", "c", "d", "e"))
+    data = InMemoryDistances(Pairs(items, index), y, np.full(1500, 1 / 1500))
+    source = HeldOutDistances(data, ("a", "b", "c", "d", "e"))
     fitted = source.fitted(RECIPE, source.whole(RECIPE))
     return fitted, coarse_grid(RECIPE, fitted.structure, items)
 

@@ -17,7 +17,8 @@ from semimetric import (
     load,
 )
 from semimetric._foundation.errors import InputError
-from semimetric.learning.groups.selection import GroupChoice, GroupChoices
+from semimetric.learning.candidates import Candidate, Choices
+from semimetric.learning.groups.selection import last_gain
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*outside the range")
 FAST = {"n_knots": 4, "alpha": 1e-4}
@@ -217,9 +218,15 @@ def test_one_feature_has_no_pair():
 
 
 def test_the_last_step_that_was_better_is_chosen():
-    steps = [GroupChoice(4, 1.0, losses, pairs) for losses, pairs in (
+    steps = [Candidate(4, 1.0, losses, pairs=pairs) for losses, pairs in (
         ((3.0, 3.1), ()), ((2.0, 2.1), ((0, 1),)), ((2.0, 2.2), ((0, 1), (1, 2))),
     )]  # fmt: skip
-    choices = GroupChoices.of(steps, "abc")
+    choices = Choices(steps, "held-out loss", last_gain, "abc")
     assert choices.chosen is steps[1]
-    assert repr(choices).splitlines()[1:] == ["single features: 3.05", "+ a * b: 2.05 *", "+ b * c: 2.1"]
+    assert repr(choices).splitlines() == [
+        "held-out loss, mean of 2 folds; * the choice",
+        " groups \\ alpha     1 ",
+        "single features  3.05 ",
+        "        + a * b  2.05*",
+        "        + b * c   2.1 ",
+    ]

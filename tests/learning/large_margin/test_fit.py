@@ -19,11 +19,13 @@ import semimetric as sm
 from semimetric import InputError, LargeMarginLearner, NotSupportedError, SemimetricClassifier, SemimetricWarning
 from semimetric._foundation.types import Pairs
 from semimetric.data.schema import Schema
-from semimetric.learning.comparisons.tuple_data import spread_of
+from semimetric.learning.candidates import Candidate, Choices
 from semimetric.learning.large_margin import fit as lm
-from semimetric.learning.large_margin import labelled_data
-from semimetric.learning.large_margin.labelled_data import InMemoryItems, LabeledDataset, LargeMargin, located_in
-from semimetric.learning.large_margin.selection import LargeMarginChoice, LargeMarginChoices
+from semimetric.learning.large_margin import in_memory_items
+from semimetric.learning.large_margin.in_memory_items import InMemoryItems
+from semimetric.learning.large_margin.labeled_items import LabeledDataset, LargeMargin
+from semimetric.learning.large_margin.selection import first_unless_better
+from semimetric.learning.prior import spread_of_pairs
 from semimetric.learning.recipe import Recipe
 from semimetric.programs.losses import Hinge, SquaredHinge
 from semimetric.solvers import InteriorPoint, Newton, Reference, Status
@@ -43,11 +45,12 @@ def setting(tables="warped", mu=1.0, penalty="ridge", loss="squared_hinge", rows
     recipe = Recipe(
         n_knots=3, tables=tables, penalty=penalty, alpha=1e-2, loss=sm.Hinge() if loss == "hinge" else SquaredHinge()
     )
-    structure = lm.structure_of(recipe, classes, Schema.numeric([f"x{k}" for k in range(4)]))
-    crowd = InMemoryItems(classes, located_in(structure, classes.items))
-    made, _ = lm.setting_of(recipe, LargeMargin(mu=mu), structure, crowd)
-    terms = lm.make_terms(recipe, structure, made.base)
-    return crowd.neighbours(made, terms.columns.prior), terms
+    items, rule = InMemoryItems(classes), LargeMargin(mu=mu)
+    structure = items.structure(recipe, Schema.numeric([f"x{k}" for k in range(4)]))
+    with items.searchable(recipe, rule, structure) as located:
+        problem, _ = lm.make_problem(recipe, rule, structure, located)
+        terms = lm.make_terms(recipe, structure, problem.prior)
+        return located.neighbors(problem, terms.columns.prior), terms
 
 
 @pytest.mark.filterwarnings("ignore:Solution.Reference")
@@ -56,7 +59,7 @@ def setting(tables="warped", mu=1.0, penalty="ridge", loss="squared_hinge", rows
 @pytest.mark.parametrize(("loss", "penalty"), [("squared_hinge", "ridge"), ("hinge", "ridge"), ("hinge", None)])
 def test_the_program_agrees_with_cvxpy(tables, mu, loss, penalty):
     near, terms = setting(tables, mu, penalty, loss)
-    program = lm.program_of(near.setting, near, terms)
+    program = lm.program_of_pass(near.problem, near, terms)
     assert isinstance(program.loss, Hinge if loss == "hinge" else SquaredHinge)
     solver = InteriorPoint(tol=1e-8) if loss == "hinge" else Newton(tol=1e-10)
     ours, reference = solver.solve(program), Reference().solve(program)
@@ -67,7 +70,7 @@ def test_the_program_agrees_with_cvxpy(tables, mu, loss, penalty):
 
 def test_the_objective_is_that_of_the_docstring():
     near, terms = setting(mu=0.25, penalty=None)
-    program, found, embedding = lm.program_of(near.setting, near, terms), near.found, near.setting.embedding
+    program, found, embedding = lm.program_of_pass(near.problem, near, terms), near.found, near.problem.embedding
     w = RNG.random(embedding.n_columns)
     d = embedding.pairwise(near.located, near.located, w)
     i, j, l = found.triplets().T  # noqa: E741 - as in the formula
@@ -167,24 +170,22 @@ def test_auto_chooses_on_items_held_out_and_says_what_it_compared():
 
 def test_the_simplest_within_a_standard_error_is_taken():
     def choice(tables, directions, alpha, *losses):
-        return LargeMarginChoice(16, alpha, losses, tables, directions)
+        return Candidate(16, alpha, losses, tables, directions)
 
     plain = choice("warped", None, 1e-2, 0.20, 0.22, 0.21)
     near = choice("warped", None, 1e-3, 0.19, 0.23, 0.20)
     worse = choice("warped", "nca", 1e-2, 0.30, 0.31, 0.32)
     better = choice("full", None, 1e-2, 0.10, 0.12, 0.11)
-    assert LargeMarginChoices([plain, near, worse]).chosen is plain
-    assert LargeMarginChoices([plain, near, worse, better]).chosen is better
-    assert "nothing" in repr(LargeMarginChoices())
+    assert Choices([plain, near, worse], rule=first_unless_better).chosen is plain
+    assert Choices([plain, near, worse, better], rule=first_unless_better).chosen is better
 
 
 def test_a_feature_that_no_drawn_pair_varies_is_not_steep():
     rare = np.column_stack([X, np.arange(len(X)) == 77])
-    structure = lm.structure_of(
-        Recipe(n_knots=3, tables="warped"), lm.LabeledDataset(rare, Y, Y), Schema.numeric([f"x{k}" for k in range(14)])
-    )
+    items, schema = InMemoryItems(LabeledDataset(rare, Y, Y)), Schema.numeric([f"x{k}" for k in range(14)])
+    structure = items.structure(Recipe(n_knots=3, tables="warped"), schema)
     alike = Pairs(rare, np.array([[0, 1], [2, 90]]))
-    spread = spread_of(structure, lm.ends(structure), alike, np.full(2, 0.5), None, least=1e-3)
+    spread = spread_of_pairs(structure, lm.l1_embedding(structure), alike, np.full(2, 0.5), None, least=1e-3)
     others = spread[:13] / np.ptp(X, axis=0)
     assert others.min() <= spread[13] <= others.max()
 
@@ -292,13 +293,13 @@ def test_a_refitted_transformer_forgets():
 def test_an_interruption_between_passes_keeps_what_was_reached(monkeypatch):
     calls = []
 
-    def stop(*args, real=labelled_data.find_neighbors, **keywords):
+    def stop(*args, real=in_memory_items.find_neighbors, **keywords):
         calls.append(1)
         if len(calls) == 2:  # for the first pass, and then
             raise KeyboardInterrupt
         return real(*args, **keywords)
 
-    monkeypatch.setattr(labelled_data, "find_neighbors", stop)
+    monkeypatch.setattr(in_memory_items, "find_neighbors", stop)
     model = learned(n_passes=5)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
@@ -309,14 +310,14 @@ def test_an_interruption_between_passes_keeps_what_was_reached(monkeypatch):
 
 def test_rows_too_many_to_hold_are_made_as_they_are_needed(monkeypatch):
     held = learned().fit(X, Y)
-    monkeypatch.setattr(labelled_data, "_HELD", 0)
+    monkeypatch.setattr(in_memory_items, "_HELD", 0)
     assert_allclose(learned().fit(X, Y).semimetric_.weights, held.semimetric_.weights, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("options", [{}, {"knots": [np.quantile(column, [0.2, 0.5, 0.8]) for column in X.T]}])
 def test_many_items_are_searched_by_the_index(monkeypatch, options):
     brute = learned(**options).fit(X, Y)
-    monkeypatch.setattr(labelled_data, "_MANY", 0)
+    monkeypatch.setattr(in_memory_items, "_MANY", 0)
     assert_allclose(learned(**options).fit(X, Y).semimetric_.weights, brute.semimetric_.weights, rtol=1e-5, atol=1e-9)
 
 

@@ -4,7 +4,7 @@ import pytest
 from cases import assert_refused
 
 from semimetric import DistanceRegressor, NotSupportedError, SemimetricWarning
-from semimetric.learning import terms
+from semimetric.learning import kept_columns, solve
 from semimetric.learning.regression import second_moments
 from semimetric.solvers import Gram
 
@@ -47,7 +47,7 @@ SIZES = {
 @pytest.mark.parametrize("name", SIZES)
 def test_columns_are_those_of_one_fit(name, monkeypatch):
     options = dict(SIZES[name])
-    monkeypatch.setattr(terms, "_MANY_COLUMNS", options.pop("many", 1_000))
+    monkeypatch.setattr(kept_columns, "_MANY_COLUMNS", options.pop("many", 1_000))
     whole, parts = both(**options)
     assert len(whole.semimetric_.weights) == len(parts.semimetric_.weights)
     random = np.random.default_rng(0).uniform(-0.2, 1.2, (2, 200, 3))
@@ -117,7 +117,7 @@ def test_a_block_whose_solve_fails_does_not_count(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(second_moments, "solve_moments", interrupted)
+        patched.setattr(solve, "solve_moments", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(INDEX[70:], Y[70:])
     once = DistanceRegressor(**cases.FAST, preprocessor=ITEMS).partial_fit(INDEX[:70], Y[:70]).partial_fit(INDEX[70:], Y[70:])

@@ -7,19 +7,19 @@ from cases import assert_refused
 
 from semimetric import DistanceRegressor
 from semimetric._foundation.types import Pairs
+from semimetric.learning.candidates import Candidate, Choices
 from semimetric.learning.recipe import Recipe
 from semimetric.learning.regression import selection
-from semimetric.learning.regression.selection import Choice, Choices, decide
+from semimetric.learning.regression.distance_data import InMemoryDistances
+from semimetric.learning.regression.selection import choose_numbers
 
 ITEMS, INDEX, Y = cases.sample(n_items=60, n_pairs=400)
 WEIGHT = np.full(len(Y), 1 / len(Y))
 
 
 def chosen(recipe=None, *, knots=True, alpha=True, y=Y):
-    return decide(
-        recipe or Recipe(), auto_knots=knots, auto_alpha=alpha, pairs=Pairs(ITEMS, INDEX), y=y, weight=WEIGHT,
-        names=("u", "v", "w"),
-    )  # fmt: skip
+    data = InMemoryDistances(Pairs(ITEMS, INDEX), y, WEIGHT)
+    return choose_numbers(recipe or Recipe(), data, ("u", "v", "w"), knots=knots, alpha=alpha)
 
 
 @pytest.mark.parametrize(("knots", "alpha"), [(True, True), (True, False), (False, True)])
@@ -29,7 +29,7 @@ def test_what_is_chosen_is_near_the_best_on_held_out_pairs(knots, alpha):
     assert losses[recipe.n_knots, recipe.alpha] <= 2 * min(losses.values()) < max(losses.values())
     assert (len({c.n_knots for c in choices}) > 1) == knots
     assert (len({c.alpha for c in choices}) > 1) == alpha
-    assert all(isinstance(c, Choice) and np.isfinite(c.loss) and c.loss >= 0 for c in choices)
+    assert all(isinstance(c, Candidate) and np.isfinite(c.loss) and c.loss >= 0 for c in choices)
 
 
 @pytest.mark.parametrize("options", [{"knots": [[0.0, 1.0]] * 3}, {"penalty": None}])
@@ -70,11 +70,11 @@ def test_large_data_are_sampled(monkeypatch):
 
 def test_choices_print_as_a_table_with_a_star_at_the_choice():
     def choice(n_knots, alpha, *losses):
-        return Choice(n_knots, alpha, losses)
+        return Candidate(n_knots, alpha, losses)
 
     choices = Choices([choice(3, 0.1, 2.0, 2.1), choice(3, 1.0, 2.0, 2.1), choice(4, 0.1, 1.0, 1.0), choice(4, 1.0, 1.1, 0.9)])
     assert repr(choices).splitlines() == [
-        "held-out loss, mean of 2 splits; * the simplest within one standard error of the best",
+        "held-out loss, mean of 2 folds; * the choice",
         "n_knots \\ alpha   0.1      1 ",
         "              3  2.05   2.05 ",
         "              4     1      1*",

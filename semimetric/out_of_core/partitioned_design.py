@@ -17,12 +17,9 @@ from .._foundation.errors import InputError
 from .._foundation.types import Floats
 from ..data.parts.engine import Engine
 from ..data.parts.row_parts import format_memory
-from ..data.parts.tuple_parts import TuplePart, TupleTable, read_tuples
-from ..learning.recipe import Recipe
-from ..learning.structure import Structure, make_task
 from ..programs.design_matrix import Design, Moments
 
-__all__ = ["PartDesign", "PartRows", "check_room", "rows_of_part"]
+__all__ = ["PartDesign", "PartRows", "check_room"]
 
 
 def check_room(engine: Engine, n: int, n_parts: int) -> None:
@@ -42,14 +39,6 @@ class PartRows(NamedTuple):
     design: Design
     target: Floats
     weight: Floats
-
-
-def rows_of_part(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> PartRows:
-    """Rows of the structure's embedding, kept as a matrix where that is small."""
-    block = read_tuples(part, table)
-    task = make_task(recipe, structure, block.pairs, block.y, block.weight, unit=unit)
-    design = task.design(structure, structure.embedding, recipe.n_jobs)
-    return PartRows(design.held(), task.scaled, task.weight)
 
 
 def _matvec(rows: PartRows, w: Floats) -> Floats:

@@ -11,10 +11,13 @@ from sklearn.decomposition import PCA
 from semimetric import FirstOrder, LargeMarginLearner, NotSupportedError, SemimetricClassifier, out_of_core
 from semimetric.data import knots
 from semimetric.data.parts.engine import SerialEngine
-from semimetric.data.parts.labelled_parts import LabeledPart, LabeledTable
+from semimetric.data.parts.labeled_parts import LabeledPart, LabeledTable
+from semimetric.estimators import large_margin_learner
+from semimetric.estimators.part_tasks import ItemTask
 from semimetric.neighbors.sharded.shard_files import _OPEN
-from semimetric.out_of_core import calls, fit_labelled
-from semimetric.out_of_core.fit_labelled import item_bytes  # before it is replaced
+from semimetric.out_of_core import fit_labeled, partitioned_items
+
+ITEM_BYTES = ItemTask.item_bytes  # before it is replaced
 
 X, Y = load_wine(return_X_y=True)
 X = X[:, :5]
@@ -25,16 +28,13 @@ INNER = [np.quantile(column, [0.2, 0.5, 0.8]) for column in X.T]  # knots that l
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Parts of at most 50 items under the limit of 1 MB."""
-    monkeypatch.setattr(fit_labelled, "item_bytes", lambda *_: 10_000)
-    monkeypatch.setattr(calls, "item_bytes", lambda *_: 10_000)
-    distributed = pytest.importorskip("semimetric.distributed")
-    monkeypatch.setattr(distributed, "item_bytes", lambda *_: 10_000)
+    monkeypatch.setattr(ItemTask, "item_bytes", lambda *_: 10_000)
 
 
 @pytest.fixture(params=[60, 1000])
 def shards(request, monkeypatch):
     """Three shards, or one."""
-    monkeypatch.setattr(fit_labelled, "shard_size", lambda *_: request.param)
+    monkeypatch.setattr(partitioned_items, "shard_size", lambda *_: request.param)
 
 
 def in_parts(x=X, y=Y, weight=None, **options):
@@ -119,7 +119,7 @@ def test_items_in_files(tmp_path):
 
 def test_directions_take_room_as_features_do():
     def room(n_features, directions=None):
-        return item_bytes(LargeMarginLearner(**FAST | {"directions": directions}), n_features)
+        return ITEM_BYTES(LargeMarginLearner(**FAST | {"directions": directions}).part_task(), n_features)
 
     assert room(5, np.ones((3, 5))) == room(8) > room(5)
     assert room(5, "pca") == room(5, PCA()) == room(10)
@@ -139,7 +139,7 @@ def test_nothing_is_left_of_a_fit_that_is_interrupted(tmp_path, monkeypatch, err
     def stop(*_):
         raise error
 
-    monkeypatch.setattr(fit_labelled, "learn_among", stop)
+    monkeypatch.setattr(large_margin_learner, "fit_large_margin", stop)
     model = LargeMarginLearner(**FAST)
     with pytest.raises(error):
         out_of_core.fit(model, X, Y, memory_limit=1_000_000, scratch=tmp_path)
@@ -148,7 +148,7 @@ def test_nothing_is_left_of_a_fit_that_is_interrupted(tmp_path, monkeypatch, err
 
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(fit_labelled.os, "access", lambda *_: False)  # who runs this may write anywhere
+    monkeypatch.setattr(fit_labeled.os, "access", lambda *_: False)  # who runs this may write anywhere
     call = lambda: out_of_core.fit(LargeMarginLearner(**FAST), X, Y, scratch=tmp_path)  # noqa: E731
     assert_refused(call, "is no folder that can be written", "make it first")
 
@@ -189,8 +189,9 @@ def test_a_part_that_says_something_else_is_named(column, values, messages):
     frame = pd.DataFrame(X, columns=list("abcde")).assign(kind=np.array(["a", "b", "c"])[Y], w=1.0)
     rest = frame[60:120].assign(**{column: values})
     parts = [LabeledPart(f"partition {k} of X", piece) for k, piece in enumerate([frame[:60], rest, frame[120:]])]
-    call = lambda: fit_labelled.fit_labelled(  # noqa: E731
-        SerialEngine(), LargeMarginLearner(**FAST), parts, LabeledTable(tuple("abcde"), "kind", "w"), "kind", "w",
+    model = LargeMarginLearner(**FAST)
+    call = lambda: fit_labeled.fit_labeled(  # noqa: E731
+        SerialEngine(), model, model.part_task(), parts, LabeledTable(tuple("abcde"), "kind", "w"), "kind", "w",
         limit=10**6, scratch=None,
     )  # fmt: skip
     assert_refused(call, "partition 1 of X: ", *messages)

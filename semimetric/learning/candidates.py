@@ -1,0 +1,257 @@
+"""Everything called "auto": candidates are fitted to a part of the data and judged on items held out.
+
+    for each trial, for each fold:  fit along the strengths, strong to weak  ->  loss on what the fold holds out
+
+One loop compares; it is told how to fit and how to judge by `HeldOutData`, one for each kind of learning. Which candidate is
+taken is a rule of each kind: all take simple candidates unless another is better by more than one standard error, paired by
+fold, because few items are held out and a lucky fold must not cost them.
+"""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from tqdm import tqdm
+
+from .._foundation.errors import SemimetricWarning
+from .._foundation.types import Floats
+from ..data.schema import Schema
+from ..programs.design_matrix import Design
+from .recipe import Recipe
+from .structure import Structure
+from .training_tuples import TrainingTuples
+
+__all__ = ["Candidate", "Choices", "FittedModel", "HeldOutData", "Trial", "compare", "simplest"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Settings, and the loss on what each fold holds out.
+
+    Parameters
+    ----------
+    n_knots : int or sequence of int, or None
+        Numbers of knots; of a candidate for groups those of joint features, None for as many as others have.
+    alpha : float
+        The strength of the penalty; of a candidate for groups that on joint tables.
+    losses : tuple of float
+        One for each fold.
+    tables : str or None
+        The kind of tables, where kinds are compared.
+    directions : str or None
+        The name of the directions; "given" of those that have none.
+    pairs : tuple of tuples of int
+        The groups of features beside the single ones, where these are compared.
+    share : float
+        How much the penalty counts on joint tables.
+    """
+
+    n_knots: Any
+    alpha: float
+    losses: tuple[float, ...]
+    tables: str | None = None
+    directions: str | None = None
+    pairs: tuple[tuple[int, ...], ...] = ()
+    share: float = 1.0
+
+    @property
+    def loss(self) -> float:
+        """The mean loss over the folds."""
+        return float(np.mean(self.losses))
+
+    def better_than(self, other: "Candidate") -> bool:
+        """Whether its loss is lower by more than one standard error, paired by fold."""
+        gain = np.array(other.losses) - np.array(self.losses)
+        return bool(gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)))
+
+
+def simplest(candidates: Sequence[Candidate]) -> Candidate:
+    """Of the candidates that the best is not better than: the fewest knots, which come first, then the strongest penalty."""
+    best = min(candidates, key=lambda c: c.loss)
+    near = [c for c in candidates if not best.better_than(c)]
+    fewest = [c for c in near if c.n_knots == near[0].n_knots]
+    return max(fewest, key=lambda c: c.alpha)
+
+
+class Choices(tuple[Candidate, ...]):
+    """What "auto" compared; printed as a table of losses, a row for each setting, in which the choice has a star.
+
+    Attributes
+    ----------
+    measure : str
+        What the losses are.
+    names : tuple of str
+        Names of the features, for rows that name groups of them.
+    """
+
+    measure: str
+    names: tuple[str, ...]
+    _rule: Callable[[Sequence[Candidate]], Candidate]
+
+    def __new__(  # noqa: D102  # the parameters are the attributes
+        cls,
+        candidates: Iterable[Candidate] = (),
+        measure: str = "held-out loss",
+        rule: Callable[[Sequence[Candidate]], Candidate] = simplest,
+        names: Sequence[str] = (),
+    ) -> "Choices":
+        made = super().__new__(cls, candidates)
+        made.measure, made._rule, made.names = measure, rule, tuple(names)
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (tuple(self), self.measure, self._rule, self.names)
+
+    @property
+    def chosen(self) -> Candidate:
+        """The candidate that the rule takes."""
+        return self._rule(self)
+
+    def __repr__(self) -> str:
+        if not self:
+            return "Choices: nothing was left to choose"
+        chosen, alphas = self.chosen, list(dict.fromkeys(c.alpha for c in self))
+        cells: dict[str, dict[float, str]] = {}
+        for c in self:
+            cells.setdefault(self._row(c), {})[c.alpha] = f"{c.loss:.3g}{'*' if c is chosen else ' '}"
+        shown = [[f"{', '.join(self._compared)} \\ alpha", *(f"{a:g} " for a in alphas)]]
+        shown += [[row, *(losses.get(a, "") for a in alphas)] for row, losses in cells.items()]
+        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in shown]
+        return "\n".join([f"{self.measure}, mean of {len(chosen.losses)} folds; * the choice", *lines, *self._at_ends()])
+
+    @property
+    def _compared(self) -> tuple[str, ...]:
+        """The settings beside alpha that name a row."""
+        if self.names:
+            return ("groups",)
+        return tuple(n for n in ("tables", "directions") if len({self._text(c, n) for c in self}) > 1) + ("n_knots",)
+
+    def _row(self, candidate: Candidate) -> str:
+        return ", ".join(self._text(candidate, name) for name in self._compared)
+
+    def _text(self, candidate: Candidate, name: str) -> str:
+        """A setting in words."""
+        if name == "groups":
+            added = " * ".join(self.names[f] for f in candidate.pairs[-1]) if candidate.pairs else "single features"
+            return f"+ {added}" if candidate.pairs else added
+        return str(getattr(candidate, name))
+
+    def _at_ends(self) -> list[str]:
+        """What to do about a number at an end of those tried."""
+        if self.names:
+            return []
+        notes = []
+        for name in ("alpha", "n_knots"):
+            tried = list(dict.fromkeys(str(getattr(c, name)) for c in self))
+            if len(tried) > 1 and (at := str(getattr(self.chosen, name))) in (tried[0], tried[-1]):
+                notes.append(f"{name}={at} is an end of what was tried; give {name}= to go beyond")
+        return notes
+
+
+P = TypeVar("P")
+
+
+class Trial(NamedTuple):
+    """A recipe, and the strengths of its penalty that are compared."""
+
+    recipe: Recipe
+    alphas: Sequence[float]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A model, what it was fitted to, and its loss on what was held out.
+
+    Parameters
+    ----------
+    part : TrainingTuples
+        The tuples that it was fitted to.
+    structure : Structure
+    weights : ndarray of shape (n_columns,)
+    loss : float
+        NaN where nothing was held out.
+    """
+
+    part: TrainingTuples
+    structure: Structure
+    weights: Floats
+    loss: float
+
+    @property
+    def design(self) -> Design:
+        """The rows of the columns of the model, for the tuples that it was fitted to."""
+        return self.part.design(self.structure, self.structure.embedding, None)
+
+    @property
+    def residuals(self) -> Floats:
+        """Distance less target, or what a comparison lacks of its margin, shape (n_tuples,)."""
+        return self.design.matvec(self.weights) - self.part.targets
+
+
+class HeldOutData(ABC, Generic[P]):
+    """Data in folds: how a recipe is fitted to one part, and how it is judged on another that shares no item with it.
+
+    Attributes
+    ----------
+    schema : Schema
+        The features of the items.
+    most_joint_columns : int
+        How many weights joint tables may have while their numbers of knots are compared.
+    """
+
+    schema: Schema
+    most_joint_columns = 3_000
+
+    @property
+    @abstractmethod
+    def items(self) -> Floats:
+        """The items that knots are placed among, shape (n_items, n_features)."""
+
+    @abstractmethod
+    def folds(self, recipe: Recipe) -> list[tuple[P, P]]:
+        """Parts to fit to and parts to judge by."""
+
+    @abstractmethod
+    def whole(self, recipe: Recipe) -> P:
+        """Everything, or a sample of it."""
+
+    @abstractmethod
+    def losses(self, trial: Trial, part: P, held: P) -> list[float] | None:
+        """The loss on ``held`` of every strength, fitted to ``part``; None if the recipe has too many weights."""
+
+    @abstractmethod
+    def fitted(self, recipe: Recipe, part: P, held: P | None = None) -> FittedModel:
+        """The model of one recipe, fitted to ``part`` and judged on ``held``."""
+
+
+def compare(data: HeldOutData[P], trials: Sequence[Trial], *, verbose: bool) -> list[Candidate]:
+    """Fit every trial in every fold, and judge it on what the fold holds out; trials of too many weights are left out."""
+    found: list[Candidate] = []
+    with warnings.catch_warnings(), tqdm(total=len(trials), desc="selection", disable=not verbose) as bar:
+        warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
+        folds = data.folds(trials[0].recipe)
+        for trial in trials:
+            found += _compared(data, folds, trial)
+            bar.update()
+    return found
+
+
+def _compared(data: HeldOutData[P], folds: Sequence[tuple[P, P]], trial: Trial) -> list[Candidate]:
+    """The candidates of one trial, one for each strength."""
+    rows = []
+    for part, held in folds:
+        losses = data.losses(trial, part, held)
+        if losses is None:
+            return []
+        rows.append(losses)
+    recipe = trial.recipe
+    named = recipe.directions is None or isinstance(recipe.directions, str)
+    directions = recipe.directions if named else "given"
+    return [
+        Candidate(recipe.n_knots, alpha, tuple(map(float, column)), recipe.tables, directions)
+        for alpha, column in zip(trial.alphas, zip(*rows, strict=True), strict=True)
+    ]

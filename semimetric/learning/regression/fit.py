@@ -1,0 +1,50 @@
+"""Learning a distance from pairs with measured distances: by second moments of all pairs, or by products with their rows.
+
+structure -> outline (prior, touched vertices) -> terms -> program -> weights -> distance
+"""
+
+from ..._foundation.types import Floats
+from ...distances.semimetric import Semimetric
+from ...programs.losses import resolve_loss
+from ...programs.program import ConvexProgram
+from ...solvers.base import Solution
+from ..assembly import assemble
+from ..kept_columns import with_vertices
+from ..prior import fit_l1_prior
+from ..recipe import Recipe
+from ..solve import solve
+from ..structure import Structure
+from ..terms import make_terms
+from .pair_targets import ScaledDistances
+
+__all__ = ["fit_distances"]
+
+
+def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -> tuple[Semimetric, Solution]:
+    """Learn the weights of a structure; the distance, and the solution in units of the mean target."""
+    sums = data.sums(recipe, structure)
+    if sums is not None:
+        return sums.solve(recipe)
+    outline = data.outline(recipe, structure)
+    prior = fit_l1_prior(structure, outline.l1_moments)
+    if outline.vertices is not None:
+        structure = with_vertices(structure, outline.vertices, prior)
+    terms = make_terms(recipe, structure, prior)
+    design, target, weight = data.rows(recipe, structure)
+    loss, penalties = resolve_loss(recipe.loss), recipe.penalties(structure.embedding)
+    program = ConvexProgram(design, target, weight, loss, penalties, terms.columns, terms.lower)
+
+    def norms() -> Floats:
+        return design.rmatvec(weight)
+
+    solution = solve(recipe, structure, terms, program, norms=norms, unit=data.unit)
+    d = assemble(
+        recipe,
+        structure,
+        solution.weights,
+        terms.delta,
+        examples=data.examples,
+        unit=data.unit,
+        out_of_range=outline.out_of_range,
+    )
+    return d, solution

@@ -1,0 +1,217 @@
+"""Measured distances in units of their mean, and what learning asks of them, wherever they are.
+
+Targets are divided by their mean, so that penalties, thresholds and delta do not depend on the unit of the distance.
+Learning asks for sums over the pairs and for a design of their rows, so that the pairs may also lie in parts that nobody
+holds at once: these are in `out_of_core`.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from ..._foundation.errors import InputError
+from ..._foundation.types import Floats, Integers, Pairs
+from ...distances.semimetric import Semimetric
+from ...embeddings.pairs.base import PairMap
+from ...programs.design_matrix import Design, Moments, PairDesign
+from ...programs.losses import Loss, Squared
+from ...solvers.base import Solution
+from ..assembly import count_out_of_range, warn_out_of_range
+from ..kept_columns import keeps_all_vertices, vertices_of_pairs
+from ..recipe import Recipe
+from ..structure import Structure, l1_embedding
+from ..training_tuples import TrainingTuples
+
+__all__ = ["DistanceRows", "Outline", "PairTargets", "ScaledDistances", "SolvableSums"]
+
+_UNITS = (1e-290, 1e290)  # of the mean target: outside, weights in the user's units overflow or lose their digits
+_FEW = 8  # pairs
+
+
+class Outline(NamedTuple):
+    """What decides the columns of a structure.
+
+    Attributes
+    ----------
+    l1_moments : Moments
+        Second moments of the columns of the weighted L1 distance.
+    vertices : list of ndarray or None
+        The vertices that the pairs touch, by group; None where every vertex is a column.
+    out_of_range : ndarray of shape (n_features,) or None
+        How many items lie outside the knots of each feature; None where the knots cover all of them.
+    """
+
+    l1_moments: Moments
+    vertices: list[Integers] | None
+    out_of_range: Integers | None
+
+
+class DistanceRows(NamedTuple):
+    """The rows of all pairs: the design matrix of shape (n_pairs, n), targets and weights of shape (n_pairs,)."""
+
+    design: Design
+    target: Floats
+    weight: Floats
+
+
+class SolvableSums(Protocol):
+    """Sums over all pairs that a distance can be learned from."""
+
+    def solve(self, recipe: Recipe) -> tuple[Semimetric, Solution]:
+        """Learn the distance, with the solution in units of the mean target."""
+
+
+class ScaledDistances(ABC):
+    """Pairs with measured distances in units of their mean.
+
+    Attributes
+    ----------
+    unit : float
+        The mean target, in the user's unit (its square for the link "sqrt").
+    """
+
+    unit: float
+
+    @property
+    @abstractmethod
+    def examples(self) -> Pairs:
+        """A few of the pairs, one at least."""
+
+    @abstractmethod
+    def sums(self, recipe: Recipe, structure: Structure) -> SolvableSums | None:
+        """Sums over all pairs, gathered in one pass; None where a solver may as well ask the rows for them."""
+
+    @abstractmethod
+    def outline(self, recipe: Recipe, structure: Structure) -> Outline:
+        """What decides the columns."""
+
+    @abstractmethod
+    def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:
+        """The rows of the columns of ``structure``."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairTargets(TrainingTuples, ScaledDistances):
+    """Pairs in memory with targets in units of their mean, ready for any structure.
+
+    Parameters
+    ----------
+    tuples : Pairs
+    target : ndarray of shape (n_pairs,)
+        The distances, or their squares for the link "sqrt", divided by ``unit``.
+    weight : ndarray of shape (n_pairs,)
+    base : ndarray of shape (n_pairs, n_base_distances) or None
+        Values of the base distances, in the same unit.
+    unit : float
+        The mean target, in the user's unit.
+    scale : ndarray of shape (n_pairs,) or None
+        Multiplies rows and targets of a relative loss.
+    """
+
+    tuples: Pairs
+    target: Floats
+    weight: Floats
+    base: Floats | None
+    unit: float
+    scale: Floats | None
+    quick_loss: ClassVar[Loss] = Squared()
+
+    @classmethod
+    def of(
+        cls, recipe: Recipe, structure: Structure, pairs: Pairs, y: Floats, weight: Floats, *, unit: float | None = None
+    ) -> "PairTargets":
+        """Put targets into units of their mean, or of ``unit``, and evaluate base distances once.
+
+        Parameters
+        ----------
+        recipe : Recipe
+        structure : Structure
+            Only its base distances are used.
+        pairs : Pairs
+        y : ndarray of shape (n_pairs,)
+            The distances.
+        weight : ndarray of shape (n_pairs,)
+            Weights > 0.
+        unit : float or None
+
+        Raises
+        ------
+        InputError
+            If targets (squared for the link "sqrt") are too large or too small for floating point.
+        """
+        with np.errstate(over="ignore", under="ignore"):
+            target = y * y if recipe.link == "sqrt" else y
+            unit = float((weight / weight.sum()) @ np.abs(target)) if unit is None else unit
+            _check_unit(recipe, y, unit)
+            target = target / unit
+        base = None
+        if structure.bases:
+            columns = [f.evaluate(pairs, n_jobs=recipe.n_jobs, verbose=recipe.verbose) for f in structure.bases]
+            values = np.column_stack(columns)
+            base = (values * values if recipe.link == "sqrt" else values) / unit
+        scale = None
+        if recipe.relative is not False:
+            floor = 0.1 if recipe.relative is True else float(recipe.relative)
+            scale = 1.0 / np.maximum(np.abs(target), floor)
+        return cls(pairs, target, weight, base, unit, scale)
+
+    @property
+    def targets(self) -> Floats:
+        """The targets of the rows, scaled as they are; shape (n_pairs,)."""
+        return self.target if self.scale is None else self.target * self.scale
+
+    @property
+    def examples(self) -> Pairs:
+        """The first pairs, over items of their own: what a distance keeps of its pairs."""
+        index = self.tuples.index[:_FEW]
+        rows, place = np.unique(index, return_inverse=True)
+        return Pairs(self.tuples.items[rows], place.reshape(index.shape))
+
+    def take(self, rows: Integers) -> "PairTargets":
+        """Some of the pairs, their weights again summing to 1."""
+        base, scale = (None if a is None else a[rows] for a in (self.base, self.scale))
+        weight = self.weight[rows] / self.weight[rows].sum()
+        return replace(self, tuples=self.tuples.take(rows), target=self.target[rows], weight=weight, base=base, scale=scale)
+
+    def over(self, items: Floats) -> "PairTargets":
+        """The same pairs over other features of the items, without base distances."""
+        return replace(self, tuples=Pairs(items, self.tuples.index), base=None)
+
+    def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> PairDesign:
+        """The rows of ``embedding`` for these pairs, followed by the base distances."""
+        return PairDesign(embedding, self.tuples, structure.directions, self.base, self.scale, n_jobs)
+
+    def l1_moments(self, structure: Structure, n_jobs: int | None) -> Moments:
+        """Second moments of the columns of the weighted L1 distance."""
+        return self.design(structure, l1_embedding(structure), n_jobs).moments(self.targets, self.weight)
+
+    def sums(self, recipe: Recipe, structure: Structure) -> None:
+        """None: a solver asks the rows for what it needs."""
+        return
+
+    def outline(self, recipe: Recipe, structure: Structure) -> Outline:
+        """From all pairs at once; items are counted outside the knots only where knots are given."""
+        moments = self.l1_moments(structure, recipe.n_jobs)
+        all_kept = recipe.asks_rows or keeps_all_vertices(structure)
+        vertices = None if all_kept else vertices_of_pairs(structure, self.tuples)
+        out_of_range = None
+        if not isinstance(recipe.knots, str):
+            items = self.tuples.used
+            out_of_range = count_out_of_range(structure, items)
+            warn_out_of_range(recipe, structure, out_of_range, len(items))
+        return Outline(moments, vertices, out_of_range)
+
+    def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:
+        """Rows that are made whenever a solver asks for products with them."""
+        return DistanceRows(self.design(structure, structure.embedding, recipe.n_jobs), self.targets, self.weight)
+
+
+def _check_unit(recipe: Recipe, y: Floats, unit: float) -> None:
+    if not _UNITS[0] < unit < _UNITS[1]:
+        squares = 'their squares, which link="sqrt" learns, ' if recipe.link == "sqrt" else ""
+        raise InputError(
+            f"the distances reach {np.abs(y).max():g}, and {squares}have the mean {unit:g}; between {_UNITS[0]:g} and "
+            f"{_UNITS[1]:g} is required: rescale the distances"
+        )

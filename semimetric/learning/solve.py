@@ -1,0 +1,77 @@
+"""One program, one call of a solver: the last step of learning, for every learner.
+
+terms, program -> constraints of the recipe -> solver -> weights, those that nothing determines being the prior's
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from .._foundation.types import Floats
+from ..programs.design_matrix import Moments
+from ..programs.penalties import total
+from ..programs.program import ConvexProgram
+from ..solvers.auto import choose, resolve_solver
+from ..solvers.base import Solution
+from ..solvers.gram import Gram, solve_moments
+from .guarantees import constrained
+from .recipe import Recipe
+from .structure import Structure
+from .terms import Terms
+
+__all__ = ["solve", "solve_second_moments"]
+
+
+def solve(
+    recipe: Recipe,
+    structure: Structure,
+    terms: Terms,
+    program: ConvexProgram,
+    *,
+    norms: Callable[[], Floats],
+    unit: float = 1.0,
+    start: Floats | None = None,
+) -> Solution:
+    """Solve a program under what the recipe asks for.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    structure : Structure
+    terms : Terms
+        The terms that the program was made with.
+    program : ConvexProgram
+    norms : callable
+        Gives any norm of every column, shape (n,); called only where the penalty leaves columns alone.
+    unit : float
+        The user's unit of the distance: constraints are said in it.
+    start : ndarray of shape (n,) or None
+        Weights to begin from.
+
+    Returns
+    -------
+    Solution
+        Its ``solver`` says which solver was chosen and why.
+
+    Raises
+    ------
+    InputError
+        If no weights do all that is asked.
+    """
+    program = constrained(recipe, structure, program, terms.unseen, unit)
+    solver, reason = choose(recipe.solver, program)
+    solution = solver.solve(program, start=start, verbose=recipe.verbose)
+    weights = solution.weights
+    if not recipe.asks_rows:
+        weights = terms.with_prior_where_undetermined(weights, program.penalty, norms)
+    return replace(solution, weights=weights, solver=f"{solution.solver} ({reason})")
+
+
+def solve_second_moments(recipe: Recipe, structure: Structure, terms: Terms, moments: Moments) -> Solution:
+    """`solve` by least squares, from second moments whose total weight is 1; the recipe asks for no rows."""
+    penalty = total(recipe.penalties(structure.embedding), terms.columns)
+    given = resolve_solver(recipe.solver)
+    solution = solve_moments(given if isinstance(given, Gram) else Gram(), moments, penalty, terms.lower)
+    solution.warn_unless_solved()
+    weights = terms.with_prior_where_undetermined(solution.weights, penalty, moments.norms)
+    how = f"{solution.solver} (sums of second moments, {len(weights)} weights)"
+    return replace(solution, weights=weights, solver=how)

@@ -1,0 +1,135 @@
+"""Comparisons in parts: what learning by margins asks of them as sums over parts, their rows staying where they are made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from .._foundation.types import Comparisons, Floats, Integers, Pairs
+from ..data.parts.engine import Engine
+from ..data.parts.tuple_parts import Survey, TuplePart, TupleTable, read_tuples
+from ..embeddings.pairs.base import PairMap
+from ..learning.assembly import count_out_of_range, warn_out_of_range
+from ..learning.comparisons.tuple_data import ComparisonData, InMemoryComparisons, JudgedPairs, OrderedTuples
+from ..learning.prior import spread_from_moments
+from ..learning.recipe import Recipe
+from ..learning.structure import Structure, l1_embedding
+from ..programs.design_matrix import Design, Moments, PairDesign
+from .partitioned_design import PartDesign, PartRows
+
+__all__ = ["PartitionedComparisons"]
+
+_FEW = 8  # pairs
+
+
+def _comparisons(part: TuplePart, table: TupleTable) -> InMemoryComparisons:
+    """The comparisons of one part, with weights as they are given."""
+    read = read_tuples(part, table)
+    if isinstance(read.tuples, Comparisons):
+        return OrderedTuples(read.tuples, read.weight)
+    return JudgedPairs(read.pairs, read.weight, read.y)
+
+
+def _weights(part: TuplePart, table: TupleTable) -> Floats:
+    return read_tuples(part, table).weight
+
+
+def _rows(part: TuplePart, table: TupleTable, structure: Structure, embedding: PairMap, n_jobs: int | None) -> PartRows:
+    """The rows of one part, kept as a matrix where that is small."""
+    comparisons = _comparisons(part, table)
+    design = comparisons.design(structure, embedding, n_jobs).held()
+    return PartRows(design, comparisons.targets, comparisons.weight)
+
+
+def _squares(part: TuplePart, table: TupleTable, structure: Structure, n_jobs: int | None) -> Moments:
+    """Second moments of the differences of features in the near and far pairs of one part."""
+    comparisons = _comparisons(part, table)
+    design = PairDesign(l1_embedding(structure), comparisons.pairs, structure.directions, n_jobs=n_jobs)
+    return design.moments(np.zeros(len(comparisons.pairs)), comparisons.pair_weight)
+
+
+def _vertices(part: TuplePart, table: TupleTable, structure: Structure) -> list[Integers]:
+    return _comparisons(part, table).vertices(structure)
+
+
+def _union(left: list[Integers], right: list[Integers]) -> list[Integers]:
+    return [np.union1d(a, b) for a, b in zip(left, right, strict=True)]
+
+
+def _norms(part: TuplePart, table: TupleTable, structure: Structure, n_jobs: int | None) -> Floats:
+    return _comparisons(part, table).norms(structure, n_jobs)
+
+
+def _out_of_range(part: TuplePart, table: TupleTable, structure: Structure) -> Integers:
+    """How many items of one part lie outside the knots of every feature, and how many items it has: n_features + 1 counts."""
+    items = _comparisons(part, table).items
+    return np.append(count_out_of_range(structure, items), len(items))
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedComparisons(ComparisonData):
+    """Comparisons in parts.
+
+    Parameters
+    ----------
+    engine : Engine
+    parts : sequence of TuplePart
+    table : TupleTable
+    survey : Survey
+        What a first pass over these parts has found.
+    """
+
+    engine: Engine
+    parts: Sequence[TuplePart]
+    table: TupleTable
+    survey: Survey
+
+    @property
+    def n_extra(self) -> int:  # type: ignore[override]  # it depends on what the tuples are
+        """1 for the threshold, where pairs are judged."""
+        return 0 if issubclass(self.table.spec.kind, Comparisons) else 1
+
+    @cached_property
+    def weight(self) -> Floats:  # type: ignore[override]  # it is read once
+        """The weights of all tuples, part after part, summing to 1."""
+        if all(part.weight is None for part in self.parts):
+            return np.full(sum(self.survey.counts), 1.0 / sum(self.survey.counts))
+        weight = np.concatenate(list(self.engine.each(_weights, self.parts, self.table)))
+        return weight / weight.sum()
+
+    @property
+    def items(self) -> Floats:
+        """The sample of the survey."""
+        return self.survey.items
+
+    @property
+    def examples(self) -> Pairs:
+        """Pairs of the first items of the sample: a distance asks only for examples."""
+        return Pairs(self.survey.items, np.arange(2 * (min(len(self.survey.items), _FEW) // 2)).reshape(-1, 2))
+
+    def spread(self, structure: Structure, n_jobs: int | None) -> Floats:
+        """One pass over the parts."""
+        moments = self.engine.total(_squares, add, self.parts, self.table, structure, n_jobs)
+        return spread_from_moments(structure, moments.mean)
+
+    def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> Design:
+        """Rows that are made, and if there is room kept, where the parts are."""
+        rows: Sequence[Any] = self.engine.kept(_rows, self.parts, self.table, structure, embedding, n_jobs)
+        return PartDesign(self.engine, rows, self.survey.counts, embedding.n_columns + self.n_extra)
+
+    def vertices(self, structure: Structure) -> list[Integers]:
+        """One pass over the parts."""
+        return self.engine.total(_vertices, _union, self.parts, self.table, structure)
+
+    def norms(self, structure: Structure, n_jobs: int | None) -> Floats:
+        """One pass over the parts."""
+        return self.engine.total(_norms, add, self.parts, self.table, structure, n_jobs)
+
+    def out_of_range(self, recipe: Recipe, structure: Structure) -> Integers:
+        """One pass over the parts, and one warning for all of them."""
+        *counts, n_items = self.engine.total(_out_of_range, add, self.parts, self.table, structure)
+        warn_out_of_range(recipe, structure, np.array(counts), int(n_items))
+        return np.array(counts)

@@ -1,0 +1,165 @@
+"""Pairs with measured distances in parts: what learning asks of them as sums over parts; rows stay where they are made.
+
+Least squares needs one pass for its second moments; every other loss is left to the solver that one fit would take, whose
+products with the design, and second moments if it takes them, are made part by part.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._foundation.types import Floats, Integers, Pairs
+from ..data.parts.engine import Engine
+from ..data.parts.tuple_parts import Survey, TuplePart, TupleTable, read_tuples
+from ..learning.assembly import count_out_of_range, warn_out_of_range
+from ..learning.kept_columns import keeps_all_vertices, vertices_of_pairs
+from ..learning.recipe import Recipe
+from ..learning.regression.distance_data import DistanceData
+from ..learning.regression.pair_targets import DistanceRows, Outline, PairTargets, ScaledDistances
+from ..learning.regression.second_moments import MomentSums
+from ..learning.structure import Structure
+from ..programs.design_matrix import Moments
+from ..programs.losses import resolve_loss
+from ..solvers.auto import resolve_solver
+from ..solvers.gram import Gram
+from .partitioned_design import PartDesign, PartRows, check_room
+
+__all__ = ["PartitionedDistances"]
+
+
+def _targets(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> PairTargets:
+    """The pairs of one part, in the unit of all."""
+    read = read_tuples(part, table)
+    return PairTargets.of(recipe, structure, read.pairs, read.y, read.weight, unit=unit)
+
+
+def _sums(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> MomentSums:
+    """The second moments of one part."""
+    read = read_tuples(part, table)
+    return MomentSums.of(recipe, structure, read.pairs, read.y, read.weight, unit=unit)
+
+
+@dataclass(frozen=True, eq=False)
+class _PartOutline:
+    """What one part, or several, say of the columns: see `Outline`; with the number of items that were counted."""
+
+    l1_moments: Moments
+    vertices: list[Integers] | None
+    out_of_range: Integers
+    n_items: int
+    examples: Pairs
+
+    def __add__(self, other: "_PartOutline") -> "_PartOutline":
+        """Both, with the examples of the first."""
+        vertices = None
+        if self.vertices is not None and other.vertices is not None:
+            vertices = [np.union1d(a, b) for a, b in zip(self.vertices, other.vertices, strict=True)]
+        return _PartOutline(
+            self.l1_moments + other.l1_moments,
+            vertices,
+            self.out_of_range + other.out_of_range,
+            self.n_items + other.n_items,
+            self.examples,
+        )
+
+
+def _outline(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> _PartOutline:
+    targets = _targets(part, table, recipe, structure, unit)
+    vertices = None if keeps_all_vertices(structure) else vertices_of_pairs(structure, targets.tuples)
+    items = targets.tuples.used
+    return _PartOutline(
+        targets.l1_moments(structure, recipe.n_jobs),
+        vertices,
+        count_out_of_range(structure, items),
+        len(items),
+        targets.examples,
+    )
+
+
+def _rows(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> PartRows:
+    """Rows of the structure's embedding, kept as a matrix where that is small."""
+    rows = _targets(part, table, recipe, structure, unit).rows(recipe, structure)
+    return PartRows(rows.design.held(), rows.target, rows.weight)
+
+
+def _target_and_weight(rows: PartRows) -> tuple[Floats, Floats]:
+    return rows.target, rows.weight
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedDistances(DistanceData):
+    """Pairs with measured distances, in parts.
+
+    Parameters
+    ----------
+    engine : Engine
+    parts : sequence of TuplePart
+    table : TupleTable
+    survey : Survey
+        What a first pass over these parts has found.
+    """
+
+    engine: Engine
+    parts: Sequence[TuplePart]
+    table: TupleTable
+    survey: Survey
+
+    @property
+    def items(self) -> Floats:
+        """The sample of the survey."""
+        return self.survey.items
+
+    def scaled(self, recipe: Recipe, structure: Structure) -> "_ScaledParts":
+        """The unit is the mean target of the survey; base distances are evaluated where the parts are."""
+        return _ScaledParts(self, self.survey.sizes[recipe.link == "sqrt"] / self.survey.total)
+
+
+class _ScaledParts(ScaledDistances):
+    """Pairs in parts, their distances in units of their mean."""
+
+    def __init__(self, data: PartitionedDistances, unit: float) -> None:
+        self.data, self.unit = data, unit
+        self._found: _PartOutline | None = None
+
+    @property
+    def examples(self) -> Pairs:
+        """The first pairs of the first part."""
+        if self._found is not None:
+            return self._found.examples
+        return read_tuples(self.data.parts[0], self.data.table).pairs
+
+    def sums(self, recipe: Recipe, structure: Structure) -> MomentSums | None:
+        """Second moments, where the loss is squared and the solver takes them: one pass over the parts.
+
+        Raises
+        ------
+        InputError
+            If the limit has no room for them.
+        """
+        if not resolve_loss(recipe.loss).quadratic or not isinstance(resolve_solver(recipe.solver), Gram | None):
+            return None
+        data = self.data
+        if keeps_all_vertices(structure):
+            check_room(data.engine, structure.embedding.n_columns, len(data.parts))
+        sums = data.engine.total(_sums, MomentSums.__add__, data.parts, data.table, recipe, structure, self.unit)
+        return sums.warned()
+
+    def outline(self, recipe: Recipe, structure: Structure) -> Outline:
+        """One pass over the parts."""
+        data = self.data
+        found = data.engine.total(_outline, _PartOutline.__add__, data.parts, data.table, recipe, structure, self.unit)
+        warn_out_of_range(recipe, structure, found.out_of_range, found.n_items)
+        self._found = found
+        return Outline(found.l1_moments, found.vertices, None if isinstance(recipe.knots, str) else found.out_of_range)
+
+    def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:
+        """Rows that are made, and if there is room kept, where the parts are."""
+        data = self.data
+        rows: Sequence[Any] = data.engine.kept(_rows, data.parts, data.table, recipe, structure, self.unit)
+        targets, weights = (list(column) for column in zip(*data.engine.each(_target_and_weight, rows), strict=True))
+        n_columns = structure.embedding.n_columns + len(structure.bases)
+        design = PartDesign(data.engine, rows, tuple(map(len, targets)), n_columns)
+        total = data.survey.total if self._found is None else self._found.l1_moments.total
+        return DistanceRows(design, np.concatenate(targets), np.concatenate(weights) / total)

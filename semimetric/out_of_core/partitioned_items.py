@@ -1,0 +1,325 @@
+"""Labelled items in parts: their neighbours are searched in shards that every worker opens, and their triplets stay there.
+
+Shards are built once, one a part, in a folder that all workers see; the codes of items do not depend on the weights, so every
+pass searches the same shards under the distance that it has. What goes out is that distance and a label an item; what comes
+back is a number a triplet.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._foundation.types import Floats, Integers, Pairs
+from ..data.parts.engine import Engine
+from ..data.parts.labeled_parts import ItemSurvey, LabeledPart, LabeledTable, read_items
+from ..data.schema import Schema
+from ..distances.semimetric import Semimetric
+from ..learning.large_margin.in_memory_items import InMemoryNeighbors
+from ..learning.large_margin.labeled_items import (
+    LabeledDataset,
+    LabeledItems,
+    LargeMargin,
+    LargeMarginProblem,
+    SearchableItems,
+    TargetSums,
+    TripletNeighbors,
+    assemble_for_margin,
+    assemble_for_search,
+    drawn_rows,
+)
+from ..learning.large_margin.targets_and_impostors import TargetsAndImpostors, find_neighbors_by_index
+from ..learning.prior import L1Prior
+from ..learning.recipe import Recipe
+from ..learning.structure import Structure, build_structure
+from ..neighbors.index import NeighborIndex
+from ..neighbors.sharded.shard_files import (
+    Place,
+    Shard,
+    check_root,
+    close,
+    distance_digest,
+    places_of,
+    save_shard,
+    switch,
+)
+from ..neighbors.sharded.sharded_index import joined, shard_size
+from ..programs.design_matrix import Design
+from .partitioned_design import PartDesign, PartRows
+
+__all__ = ["PartitionedItems", "PartitionedNeighbors", "PartitionedSearch", "build_places", "distance_of_cells"]
+
+
+class PartNeighbors(NamedTuple):
+    """Targets and impostors of the items of one part, by their numbers among all items.
+
+    Attributes
+    ----------
+    start : int
+        The number of the first of these items.
+    weight : ndarray of shape (n_items,)
+        The weights of these items.
+    found : TargetsAndImpostors
+    """
+
+    start: int
+    weight: Floats
+    found: TargetsAndImpostors
+
+
+def distance_of_cells(recipe: Recipe, rule: LargeMargin, structure: Structure, example: Floats) -> Semimetric:
+    """A distance over the cells of all passes, to code items by: its weights do not matter."""
+    even = L1Prior(np.ones(structure.embedding.grid.n_features), np.ones(structure.embedding.grid.n_features))
+    problem = LargeMarginProblem(recipe, rule, structure, structure, even)
+    return assemble_for_margin(problem, structure.embedding.prior(even.slopes), example, compact=False)
+
+
+def build_places(
+    engine: Engine,
+    folder: Path,
+    d: Semimetric,
+    parts: Sequence[LabeledPart],
+    table: LabeledTable,
+    counts: Sequence[int],
+    size: int,
+) -> list[Place]:
+    """Build shards in ``folder`` from parts that follow one another, of at most ``size`` items where parts are smaller.
+
+    Their ids number the items on from part to part. Small shards are searched slowly, one item after the other.
+    """
+    root, start, room = check_root(folder), 0, 0
+    tasks: list[tuple[list[LabeledPart], int]] = []
+    for part, n in zip(parts, counts, strict=True):
+        if tasks and n <= room:
+            tasks[-1][0].append(part)
+        else:
+            tasks.append(([part], start))
+            room = size
+        start, room = start + n, room - n
+    shards = list(engine.each(_build_shard, tasks, table, d, str(root)))
+    switch(root, distance_digest(d), shards)
+    return places_of(root)
+
+
+def _build_shard(task: tuple[list[LabeledPart], int], table: LabeledTable, d: Semimetric, root: str) -> Shard:
+    parts, start = task
+    items = np.concatenate([read_items(part, table) for part in parts])
+    return save_shard(root, NeighborIndex(d).fit(items, ids=np.arange(start, start + len(items))))
+
+
+def _vectors(index: NeighborIndex, numbers: Integers) -> Floats:
+    """The vectors of items by their numbers, which go on from shard to shard; shape (n, n_features)."""
+    ends = np.cumsum([len(s) for s in index.segments_])
+    owner, out = np.searchsorted(ends, numbers, side="right"), np.empty((len(numbers), index.n_features_in_))
+    for k in np.unique(owner):
+        in_segment, segment = owner == k, index.segments_[k]
+        out[in_segment] = segment.points.raw[numbers[in_segment] - (ends[k] - len(segment))]
+    return out
+
+
+def _search(
+    task: tuple[int, Floats], places: Sequence[Place], d: Semimetric, labels: NDArray, rule: LargeMargin
+) -> PartNeighbors:
+    """Targets and impostors of the items from a number on, one item for each weight."""
+    start, weight = task
+    index, numbers = joined(places, d), np.arange(start, start + len(weight))
+    vectors = _vectors(index, numbers)
+    found = find_neighbors_by_index(index, vectors, numbers, labels, rule.n_targets, rule.n_impostors)
+    return PartNeighbors(start, weight, found)
+
+
+def _with_vectors(part: PartNeighbors, places: Sequence[Place], problem: LargeMarginProblem) -> InMemoryNeighbors:
+    """The neighbours of one part with their vectors: own items first, then those that are others' only."""
+    n, (near, far, distances) = len(part.weight), part.found
+    own = np.arange(part.start, part.start + n)
+    others = np.setdiff1d(np.concatenate([side[side >= 0] for side in (near, far)]), own)
+    items = _vectors(joined(places), np.concatenate([own, others]))
+
+    def rows_of(numbers: Integers) -> Integers:
+        """Rows among these vectors, -1 where there is no neighbour."""
+        is_own = (numbers >= part.start) & (numbers < part.start + n)
+        rows = np.where(is_own, numbers - part.start, n + np.searchsorted(others, numbers))
+        return np.where(numbers >= 0, rows, -1)
+
+    dataset = LabeledDataset(items, np.empty(0, np.int64), np.append(part.weight, np.zeros(len(others))))
+    found = TargetsAndImpostors(rows_of(near), rows_of(far), distances)
+    located = problem.embedding.locate(problem.structure.features_of(items))
+    return InMemoryNeighbors(problem, dataset, located, found)
+
+
+def _weights(part: PartNeighbors) -> Floats:
+    """The weights of the triplets of one part."""
+    return part.weight[part.found.triplets()[:, 0]]
+
+
+def _sums(part: PartNeighbors, places: Sequence[Place], problem: LargeMarginProblem) -> TargetSums:
+    return _with_vectors(part, places, problem).sums
+
+
+def _rows(part: PartNeighbors, places: Sequence[Place], problem: LargeMarginProblem) -> PartRows:
+    """The rows of the triplets of one part; their targets are known, and none is kept."""
+    neighbors = _with_vectors(part, places, problem)
+    return PartRows(neighbors.design(), np.empty(0), neighbors.weight)
+
+
+def _n_impostors(part: PartNeighbors) -> int:
+    return int((part.found.far >= 0).sum())
+
+
+def _impostors(task: tuple[PartNeighbors, Integers], places: Sequence[Place]) -> Floats:
+    """Vectors of some pairs of an item and an impostor, shape (n, 2, n_features)."""
+    part, wanted = task
+    left, right = (side[wanted] for side in part.found.impostors)
+    index = joined(places)
+    return np.stack([_vectors(index, left + part.start), _vectors(index, right)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedNeighbors(TripletNeighbors):
+    """Neighbours of items in parts, which stay where they were found.
+
+    Parameters
+    ----------
+    engine : Engine
+    parts : sequence
+        What stands for the `PartNeighbors` of each part.
+    places : sequence of Place
+        The shards of the items.
+    problem : LargeMarginProblem
+    """
+
+    engine: Engine
+    parts: Sequence[Any]
+    places: Sequence[Place]
+    problem: LargeMarginProblem
+
+    @cached_property
+    def _weight_by_part(self) -> list[Floats]:
+        return list(self.engine.each(_weights, self.parts))
+
+    @property
+    def weight(self) -> Floats:
+        """The weights of all triplets, part after part."""
+        return np.concatenate(self._weight_by_part)
+
+    @cached_property
+    def sums(self) -> TargetSums:  # type: ignore[override]  # it is computed once
+        """Sums over the targets, added up along the tree of parts."""
+        return self.engine.total(_sums, TargetSums.plus, self.parts, self.places, self.problem)
+
+    def design(self) -> Design:
+        """Rows that are made, and if there is room kept, where the parts are."""
+        rows = self.engine.kept(_rows, self.parts, self.places, self.problem)
+        return PartDesign(self.engine, rows, tuple(map(len, self._weight_by_part)), self.problem.embedding.n_columns)
+
+    def impostor_pairs(self, most: int) -> Pairs:
+        """Pairs over the vectors of their own items."""
+        counts = list(self.engine.each(_n_impostors, self.parts))
+        chosen = np.arange(0, sum(counts), max(sum(counts) // most, 1))
+        starts = np.cumsum([0, *counts])
+        wanted = [chosen[(chosen >= a) & (chosen < b)] - a for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        tasks = list(zip(self.parts, wanted, strict=True))
+        vectors = np.concatenate(list(self.engine.each(_impostors, tasks, self.places)))
+        return Pairs(vectors.reshape(-1, vectors.shape[2]), np.arange(2 * len(vectors)).reshape(-1, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedSearch(SearchableItems):
+    """Items in parts, in shards among which neighbours can be searched.
+
+    Parameters
+    ----------
+    engine : Engine
+    places : sequence of Place
+        Shards of the items, numbered from 0 on.
+    labels : ndarray of shape (n_items,)
+        Classes as unsigned integers, as small as there is room for all.
+    weights : sequence of ndarray
+        The weights of the items of each part.
+    survey : ItemSurvey
+        The items picked are those of `drawn_rows`.
+    """
+
+    engine: Engine
+    places: Sequence[Place]
+    labels: NDArray
+    weights: Sequence[Floats]
+    survey: ItemSurvey
+
+    @property
+    def example(self) -> Floats:
+        """The sample of the survey."""
+        return self.survey.items
+
+    def drawn(self, n: int, random_state: int | None) -> Pairs:
+        """The n pairs that the survey has picked."""
+        rows, place = np.unique(drawn_rows(len(self.labels), n, random_state), return_inverse=True)
+        return Pairs(self.survey.picked, place.reshape(n, 2))
+
+    def neighbors(self, problem: LargeMarginProblem, weights: Floats) -> PartitionedNeighbors:
+        """Targets and impostors, searched where the parts are."""
+        d = assemble_for_search(problem, weights, self.example, compact=False)
+        starts = np.cumsum([0, *map(len, self.weights)]).tolist()[:-1]
+        tasks = list(zip(starts, self.weights, strict=True))
+        found = self.engine.stored(_search, tasks, self.places, d, self.labels, problem.rule)
+        return PartitionedNeighbors(self.engine, found, self.places, problem)
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedItems(LabeledItems):
+    """Labelled items in parts.
+
+    Parameters
+    ----------
+    engine : Engine
+    parts : sequence of LabeledPart
+    table : LabeledTable
+    labels : ndarray of shape (n_items,)
+        Classes as unsigned integers, as small as there is room for all.
+    weights : sequence of ndarray
+        The weights of the items of each part.
+    survey : ItemSurvey
+        The items picked are those of `drawn_rows`.
+    limit : int
+        Bytes that a shard may take while it is built.
+    scratch : path-like or None
+        The folder in which shards are built; None for that of the system.
+    """
+
+    engine: Engine
+    parts: Sequence[LabeledPart]
+    table: LabeledTable
+    labels: NDArray
+    weights: Sequence[Floats]
+    survey: ItemSurvey
+    limit: int
+    scratch: str | os.PathLike[str] | None
+
+    @property
+    def example(self) -> Floats:
+        """The sample of the survey."""
+        return self.survey.items
+
+    def structure(self, recipe: Recipe, schema: Schema) -> Structure:
+        """The structure over the sample of the survey."""
+        return build_structure(recipe, self.survey.items, schema)
+
+    @contextmanager
+    def searchable(self, recipe: Recipe, rule: LargeMargin, structure: Structure) -> Iterator[PartitionedSearch]:
+        """The items in shards, which are closed by all workers before their folder is deleted."""
+        d = distance_of_cells(recipe, rule, structure, self.survey.items)
+        counts, size = list(map(len, self.weights)), shard_size(len(self.table.names), self.limit)
+        with tempfile.TemporaryDirectory(prefix="semimetric-", dir=self.scratch, ignore_cleanup_errors=True) as made:
+            folder = Path(made).resolve() / "items"
+            try:
+                places = build_places(self.engine, folder, d, self.parts, self.table, counts, size)
+                yield PartitionedSearch(self.engine, places, self.labels, self.weights, self.survey)
+            finally:
+                self.engine.everywhere(close, str(folder))
