@@ -6,7 +6,7 @@ integers, and
 
     integer sum / step + base <= bound of the item
 
-needs no error term. What remains of the conditions of docs/mathematics.md: at most 256 columns; a table that is constant has
+needs no error term. Of the conditions of docs/mathematics.md, section 4.4, remain: at most 256 columns; a constant table has
 no scale and is not scanned; items that are worst in every column are not returned, so fewer answers than asked prove nothing.
 """
 

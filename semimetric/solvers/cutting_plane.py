@@ -2,7 +2,7 @@
 
     solve with some rows -> add, of every (a, c), the row of its shortest detour -> drop slack rows -> solve again
 
-Separation is exact: one min-plus pass over all grid triples of every group (`embeddings.triangles`). It ends with no violation
+Separation is exact: one min-plus pass over all grid triples of every group (`Triangles.separate`). It ends with no violation
 above the tolerance. What is left is repaired by shortest paths, which lower weights, or, where columns are tied or bounds are
 not even, by a step towards weights that keep every row.
 """

@@ -6,7 +6,7 @@ Newton's step eliminates theta, which leaves one n x n system
     ( P + Aᵀ E⁻¹ A + diag(lambda / (w - lower)) ) dw = rhs,      E diagonal,
 
 so an iteration is one pass over the pairs that gathers AᵀE⁻¹A, and some products. Mehrotra's predictor and corrector; 20
-to 40 passes whatever the size (Frisch-Newton, Portnoy & Koenker 1997, for the absolute loss).
+to 40 passes whatever the size (for the absolute loss the Frisch-Newton method of Portnoy & Koenker 1997).
 """
 
 from dataclasses import dataclass

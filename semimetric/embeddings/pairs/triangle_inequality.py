@@ -152,9 +152,10 @@ class Triangles:
     def closed(self, w: Floats) -> Floats:
         """Every table replaced by its shortest paths: the largest tables below these that satisfy every row.
 
-        Repeated until no sum of two floats is smaller than a third. Lower bounds that are equal for a table, ceilings and
-        monotonicity stay; other lower bounds do not. Columns tied by difference stay tied: the smallest of the shortest paths
-        of each, again and again, until none is smaller; no tied table in between satisfies every row.
+        Repeated until no sum of two floats is smaller than a third. Lower bounds that are equal for a table stay, and ceilings;
+        monotonicity stays in tables of one feature, not in joint ones; other lower bounds do not stay. Columns tied by
+        difference stay tied: the smallest of the shortest paths of each, again and again, until none is smaller; no tied table
+        in between satisfies every row.
         """
         out = np.array(w, dtype=np.float64)
         for columns, table in zip(self.tables, self.values(w), strict=True):
