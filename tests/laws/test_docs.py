@@ -51,3 +51,10 @@ def test_what_parameters_take_is_imported_from_the_root_and_cvxpy_is_not():
 @pytest.mark.parametrize("name", semimetric.__all__)
 def test_public_names_exist_and_are_documented(name):
     assert getattr(semimetric, name).__doc__
+
+
+def test_contributing_shows_the_source_as_it_is():
+    script = ROOT / "tools" / "include_sources.py"
+    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (ROOT / "CONTRIBUTING.md").read_text().count("<!-- source: ") >= 5
