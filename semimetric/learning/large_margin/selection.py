@@ -93,6 +93,12 @@ def decide_large_margin(
     ----------
     recipe : Recipe
         Values for what is not in ``auto``.
+    rule : LargeMargin
+        How many targets, impostors and passes there are.
+    classes : LabeledDataset
+        Items, classes and weights, of which folds are held out.
+    schema : Schema
+        What the columns of the items are.
     auto : frozenset of str
         Among "n_knots", "alpha", "directions" and "tables".
     """
