@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -223,3 +224,25 @@ CLASSES = [value for value in map(vars(semimetric).get, semimetric.__all__) if i
 def test_help_lists_every_parameter_as_python_sees_it(cls):
     entries = lint.entries(inspect.getdoc(cls)) or []
     assert [n for e in entries for n in e.names] == list(inspect.signature(cls).parameters)
+
+
+LEARNERS = [c for c in CLASSES if hasattr(c, "_recipe")]
+CHOICES = ["axioms", "tables", "symmetry", "outside", "link", "loss", "penalty", "solver", "missing"]
+TAKEN = [(c, name) for c in LEARNERS for name in CHOICES if name in inspect.signature(c).parameters]
+ONLY_OF_DISTANCES = {"'gram'", "'splitting'"}  # solvers of the squared loss, which a margin has not
+
+
+def choices(text):
+    """The names in quotes, and None, of a text."""
+    return {name.replace('"', "'") for name in re.findall(r"""["'][\w-]+["']|\bNone\b""", text)}
+
+
+@pytest.mark.parametrize(("learner", "name"), TAKEN)
+def test_what_learners_say_they_take_is_what_they_take(learner, name):
+    (entry,) = [e for e in lint.entries(inspect.getdoc(learner)) if e.names == [name]]
+    documented = choices(re.match(r"\{(.*?)\}", entry.header)[1])
+    with pytest.raises(semimetric.InputError) as refused:
+        learner(**{name: "nothing"})._recipe()
+    known = choices(str(refused.value)) - {"'nothing'"}
+    judged_by_margins = not issubclass(learner, semimetric.DistanceRegressor)
+    assert documented == known - (ONLY_OF_DISTANCES if name == "solver" and judged_by_margins else set())
