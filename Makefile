@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PYTEST_JOBS ?= auto
 
-.PHONY: demo test test-all bench lint clean
+.PHONY: demo test test-all coverage bench lint clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("semimetric needs Python 3.11 or newer; call make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -24,14 +24,18 @@ test: $(STAMP)-dev
 test-all: $(STAMP)-dev
 	$(BIN)/python -m pytest -n $(PYTEST_JOBS)
 
+coverage: $(STAMP)-dev
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(PYTEST_JOBS) -m "not slow and not compiled" --cov
+
 lint: $(STAMP)-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/include_sources.py --check
+	$(BIN)/python tools/check_docstrings.py
 
 bench: $(STAMP)-bench
 	for file in $(filter-out benchmarks/report.py,$(wildcard benchmarks/[a-z]*.py)); do $(BIN)/python $$file || exit 1; done
 
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*

@@ -79,8 +79,7 @@ def fit(
     y : Dask array of shape (n,), NumPy array, or name of a column of ``pairs``
         Classes of items come to the client, and go to every worker.
     sample_weight : as y, or None
-    block_size : str or int
-        Bytes of work of a part, where ``pairs`` are not in parts yet.
+    block_size : bytes of work of a part, where ``pairs`` are not in parts yet, default "256 MiB"
     scratch : path-like or None
         Folder that every worker sees, for the index of labelled items while they are learned from; by default that of this
         system, which does where all workers are on this machine.
@@ -132,9 +131,9 @@ def transform(client: Any, embedding: Any, X: Any, *, block_size: str | int = "2
 
     Parameters
     ----------
-    client : distributed.Client
-    embedding : as in `semimetric.out_of_core.transform`
+    client, embedding : distributed.Client, and what `semimetric.out_of_core.transform` takes
     X : Dask array of shape (n, n_features), Dask frame, or what `semimetric.out_of_core.transform` takes
+    block_size : as in `fit`, default "256 MiB"
 
     Returns
     -------
@@ -150,9 +149,15 @@ def transform(client: Any, embedding: Any, X: Any, *, block_size: str | int = "2
 
 
 def pairwise(client: Any, d: Semimetric, X: Any, Y: Any = None, *, to: Any, block_size: str | int = "256 MiB") -> Path:
-    """`semimetric.out_of_core.pairwise` on a cluster; ``to`` is on storage that every worker sees.
+    """`semimetric.out_of_core.pairwise` on a cluster: all distances between the rows of X and Y, written to files.
 
-    Parts of the rows of X must be of one length for Zarr; rechunk those that are not, or write Parquet.
+    Parameters
+    ----------
+    client, d : distributed.Client, Semimetric
+    X, Y : Dask array of shape (n, n_features), Dask frame, or what `semimetric.out_of_core.pairwise` takes
+        Parts of the rows of X must be of one length for Zarr; rechunk those that are not, or write Parquet.
+    to : path NAME.zarr or NAME.parquet, on storage that every worker sees
+    block_size : as in `fit`, default "256 MiB"
     """
     engine = Cluster(client)
     sides = [None if side is None else [(p.name, p.pieces[0]) for p in item_parts(side, block_size)] for side in (X, Y)]
@@ -171,8 +176,8 @@ def build_index(
         New, or a sharded index, which stays whole until the new one is.
     semimetric : Semimetric
     X : Dask array of shape (n, n_features), Dask frame, or what `ShardedIndex.build` takes
-    ids : array-like of shape (n,), name of a column, or None
-        Row numbers by default; a frame needs a column.
+    ids : array-like of shape (n,), name of a column, or None for row numbers; a frame needs a column
+    block_size : as in `fit`, default "512 MiB"
 
     Raises
     ------
@@ -195,7 +200,13 @@ def build_index(
 
 
 def rebalance(client: Any, folder: Any, n_shards: int | None = None) -> ShardedIndex:
-    """`ShardedIndex.rebalance`, its shards built in parallel."""
+    """`ShardedIndex.rebalance`, its shards built in parallel.
+
+    Parameters
+    ----------
+    client, folder : as in `build_index`
+    n_shards : int or None for as many as there are, default None
+    """
     return ShardedIndex(folder).rebalance(n_shards, engine=Cluster(client))
 
 
@@ -206,9 +217,7 @@ def kneighbors(
 
     Parameters
     ----------
-    client : distributed.Client
-    folder : path-like
-        Of a `ShardedIndex` or a saved `NeighborIndex`, on storage that every worker sees; a worker opens a shard once.
+    client, folder : distributed.Client, and the path of a `ShardedIndex` or a saved `NeighborIndex` that every worker sees
     X : array-like or Dask array of shape (n, n_features), or frame
     n_neighbors, algorithm, n_candidates : as in `NeighborIndex.kneighbors`
     """
@@ -218,12 +227,25 @@ def kneighbors(
 
 
 def radius_neighbors(client: Any, folder: Any, X: Any, radius: float = 1.0) -> list[tuple[Floats, NDArray]]:
-    """Distances and ids of all items within ``radius`` of every row of X, nearest first."""
+    """Distances and ids of all items within ``radius`` of every row of X, nearest first: a pair of arrays for each row.
+
+    Parameters
+    ----------
+    client, folder, X : as in `kneighbors`
+    radius : float, default 1.0
+    """
     return within(Cluster(client), places_of(folder), _computed(X), radius)
 
 
 def kneighbors_graph(client: Any, folder: Any, X: Any, n_neighbors: int = 5, mode: str = "connectivity") -> sparse.csr_matrix:
-    """`kneighbors` as a sparse matrix of ones, or distances; columns are in the order of `ShardedIndex.ids_`."""
+    """`kneighbors` as a sparse matrix of shape (n, n_items); columns are in the order of `ShardedIndex.ids_`.
+
+    Parameters
+    ----------
+    client, folder, X, n_neighbors : as in `kneighbors`
+    mode : {"connectivity", "distance"}, default "connectivity"
+        Entries are ones, or distances.
+    """
     return graph(Cluster(client), places_of(folder), _computed(X), n_neighbors, mode)
 
 

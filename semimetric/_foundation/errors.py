@@ -45,12 +45,19 @@ class MissingExtraError(SemimetricError, ImportError):
 class DistanceCallError(SemimetricError, RuntimeError):
     """A user's distance raised, or returned something that is no distance.
 
-    Attributes
+    Parameters
     ----------
+    message : str
+        What went wrong, and for which pair.
     pair : tuple of int
         Rows of the two items on which the callable failed (of ``vertices_`` with ``method="vertices"``).
     pairs, distances : ndarray
         The pairs evaluated before the failure, shape (k, 2), and their distances, shape (k,).
+
+    Attributes
+    ----------
+    pair, pairs, distances
+        As they were given.
     """
 
     def __init__(self, message, pair, pairs, distances):

@@ -77,9 +77,11 @@ def sample_pairs(
     ----------
     items : ndarray of shape (n_items, n_features)
     n_pairs : int
-    near : float
-        Share of the pairs drawn from the ``n_neighbors`` nearest in Euclidean distance of standardised features.
-    random_state : int or None
+    near : float, default 0.25
+        Share of the pairs whose second item is among the nearest of the first.
+    n_neighbors : int, default 30
+        How many of the other items count as nearest, in Euclidean distance of standardised features.
+    random_state : int or None, default None
     """
     n = len(items)
     if n < 2:

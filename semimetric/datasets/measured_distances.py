@@ -265,6 +265,15 @@ def perceived(stimulus: ArrayLike) -> Floats:
 
     Fechner's logarithm, which tells weak stimuli apart best, and a category boundary at 0.7: log(1 + 9 t) / (2 log 10) + half a
     logistic step.
+
+    Parameters
+    ----------
+    stimulus : array-like
+        Numbers in [0, 1], of any shape.
+
+    Returns
+    -------
+    ndarray of that shape
     """
     t = np.asarray(stimulus, dtype=np.float64)
     step = 1.0 / (1.0 + np.exp(-40.0 * (t - 0.7)))

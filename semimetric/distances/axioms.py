@@ -24,6 +24,21 @@ class Axioms:
     grid points of every table, up to a rounding of 1e-12 of its largest weight; links that are concave, slopes outside the
     range and clipping keep it. Values are as a `Schema` encodes them: an angle is itself one turn
     on, all categories that were not in the fit are one, and so are all missing values.
+
+    Parameters
+    ----------
+    nonnegative : bool
+        d(x, y) >= 0.
+    zero_on_diagonal : bool
+        d(x, x) = 0.
+    symmetric : bool
+        d(x, y) = d(y, x).
+    positive : bool
+        d(x, y) > 0 for different x and y.
+    triangle : bool
+        d(x, z) <= d(x, y) + d(y, z).
+    continuous : bool
+        d has no jumps.
     """
 
     nonnegative: bool

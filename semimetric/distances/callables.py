@@ -113,9 +113,13 @@ class DistanceFunction:
         Parameters
         ----------
         pairs : Pairs
-        nonnegative : bool
+        n_jobs : int or None, default None
+            Threads: None is one, -1 all.
+        verbose : bool, default False
+            Whether a progress bar is shown.
+        nonnegative : bool, default True
             Whether negative numbers are refused.
-        kind : str
+        kind : str, default "items"
             What the rows of ``pairs.items`` are, for messages.
 
         Raises

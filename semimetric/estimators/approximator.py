@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._foundation.errors import InputError, NotSupportedError, warn
+from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats, Integers, Pairs
 from .._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_weights
 from ..data.pair_sampling import sample_pairs
@@ -28,12 +29,14 @@ from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..solvers.base import Solution, Solver, Status
 from .regressor import DistanceRegressor
+from .shared_parameters import LEARNER_PARAMETERS, REGRESSION_PARAMETERS
 
 __all__ = ["DistanceApproximator"]
 
 _MOST_VERTICES = 5_000_000
 
 
+@with_shared_parameters(LEARNER_PARAMETERS, REGRESSION_PARAMETERS)
 class DistanceApproximator(DistanceRegressor):
     """A fast distance in place of a slow one: draws pairs of X, calls the distance, and regresses (`DistanceRegressor`).
 
@@ -60,10 +63,31 @@ class DistanceApproximator(DistanceRegressor):
         axioms are.
     validation_fraction : float, default 0.1
         Share of the items set aside: pairs of them are never learned from, and give `error_quantiles_`. 0 sets none aside.
-    n_knots, knots, groups, directions, tables, axioms, symmetry, delta, outside, link, loss, relative, penalty, alpha, \
-solver, base_distances, categorical_features, periodic, missing, constraints, n_jobs, random_state, verbose
-        As in `DistanceRegressor`. ``n_jobs`` threads also call the distance. With ``method="vertices"``, ``n_knots="auto"``
-        takes 8.
+    {n_knots}
+        With ``method="vertices"``, "auto" is 8.
+    {knots}
+    {groups}
+    {directions}
+    {tables}
+    {axioms}
+    {symmetry}
+    {delta}
+    {outside}
+    {link}
+    {loss}
+    {relative}
+    {penalty}
+    {alpha}
+    {solver}
+    {base_distances}
+    {categorical_features}
+    {periodic}
+    {missing}
+    {constraints}
+    {n_jobs}
+        The threads also call the distance.
+    {random_state}
+    {verbose}
 
     Attributes
     ----------

@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha, check_choice, check_count
@@ -32,6 +33,7 @@ from ..programs.penalties import Penalty
 from ..solvers.base import Solver
 from .base import LearnedDistance
 from .part_tasks import ItemTask, check_solved_by_sums, refuse_choices
+from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 
 __all__ = ["LargeMarginLearner"]
 
@@ -42,6 +44,7 @@ _PARAMETERS = (
 _AUTO = ("directions", "tables")
 
 
+@with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
 class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnedDistance):
     """A distance under which items are closer to their own class than to others by a margin.
 
@@ -53,42 +56,48 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
     Parameters
     ----------
     n_targets : int, default 3
+        Targets of an item: the nearest items of its class.
     n_impostors : int, default 6
+        Impostors of an item: the nearest items of other classes.
     mu : float, default 1.0
         In (0, 1]: the weight of the push against the pull of targets. At 1 the penalty alone keeps distances from growing.
     n_passes : int, default 3
-    n_knots : int, sequence of int or "auto", default "auto"
-    knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
-    groups : "singles" (default), "pairs", "auto", AutoGroups, JointGroups or sequence of tuples of int or str
-        Features modelled jointly; more than one needs ``tables="full"``. "auto" finds pairs worth a joint table, as in
-        `DistanceRegressor`, by the votes of neighbours on items held out: some 50 fits for the first pair.
-    directions : "auto" (default), "lda", "nca", "discriminant", "combined", "pca", None, or as in `DistanceRegressor`
+        How often targets and impostors are found and a program is solved.
+    {n_knots}
+        Settings are compared by the votes of neighbours.
+    {knots}
+    {groups}
+        The error is that of the votes of neighbours: some 50 fits for the first pair.
+    directions : "auto" (default), "lda", "nca", "discriminant", "combined", "pca", None, array, transformer or list
         Combinations of features that join the raw ones: linear discriminants, neighbourhood components, discriminants that
         bend at knots, or the last two together, with the components of up to four samples. "auto" compares "combined" with
-        none at all.
+        none at all. Also an array of shape (n_directions, n_features), a transformer with ``components_``, or a list of such
+        transformers.
     even : {"values", "places"}, default "values"
         What the even L1 distance counts: differences of values, or of places among the knots. With "places", a map of a
         feature that increases, and is linear between knots, leaves the distance if the knots follow and ``directions=None``.
     tables : {"auto", "warped", "full"}, default "auto"
         One monotone scale a number (a metric, with an exact `transform` into L1), or full tables.
-    axioms : {"semimetric", "metric", "quasimetric"}, default "semimetric"
-        "metric": the triangle inequality too, which scales have anyway; ``tables="auto"`` is then "warped". "quasimetric",
-        without symmetry, has full tables.
-    delta : float, default 1e-6
-    outside : {"extend", "clip"}, default "extend"
-    loss : {"squared_hinge", "hinge"} or Loss, default "squared_hinge"
+    {axioms}
+        ``tables="auto"`` is "warped" with "metric" and "full" with "quasimetric".
+    {delta}
+    {outside}
+    {loss}
         With "hinge" and ``penalty=None`` a pass is a linear program (Pele 2011, as cited in paper 2).
-    penalty : as in `DistanceRegressor`, default "auto"
-        A ridge towards the even L1 distance, of full tables with differences as well.
-    alpha : float or "auto", default "auto"
-    solver : {"auto", "newton", "interior_point", "first_order", "reference"} or Solver, default "auto"
-    categorical_features, periodic, missing, constraints : as in `DistanceRegressor`
-        Constraints are in units of the margin.
-    preprocessor : array-like of shape (n_items, n_features) or None
+    {penalty}
+        The weighted L1 distance is here the even one.
+    {alpha}
+    {solver}
+    {categorical_features}
+    {periodic}
+    {missing}
+    {constraints}
+        Values are in units of the margin.
+    preprocessor : array-like of shape (n_items, n_features) or None, default None
         The items, if pairs are given to `pair_distance` as row numbers.
-    n_jobs : int or None, default None
-    random_state : int or None, default 0
-    verbose : bool, default False
+    {n_jobs}
+    {random_state}
+    {verbose}
 
     Attributes
     ----------

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._foundation.errors import InputError
+from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_count
 from ..data.pair_sampling import sample_pairs
@@ -19,6 +20,7 @@ from ..neighbors.index import NeighborIndex
 from ..neighbors.voting import nearness, shares
 from .large_margin_learner import LargeMarginLearner
 from .regressor import DistanceRegressor
+from .shared_parameters import VOTE_PARAMETERS
 
 __all__ = ["SemimetricClassifier", "SemimetricRegressor"]
 
@@ -108,6 +110,7 @@ def _in_order(x: Any, d: Semimetric) -> Any:
     return np.array([x[name] for name in d.feature_names], dtype=None if d.schema.plain else object)
 
 
+@with_shared_parameters(VOTE_PARAMETERS)
 class SemimetricClassifier(ClassifierMixin, NeighborVotes):
     """k nearest neighbours under a distance learned from the classes: fit learns, indexes, and predict counts votes.
 
@@ -117,12 +120,11 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         With ``fit(X, y)`` and ``semimetric_``; None is a `LargeMarginLearner` with its default settings. Parameters of a given
         one are reached as ``learner__alpha`` and so on.
     n_neighbors : int, default 3
+        Neighbours that vote.
     weights : {"uniform", "distance"}, default "uniform"
         Votes count alike, or by 1 / distance; neighbours at distance 0 then vote alone.
-    algorithm : {"exact", "approximate", "brute"}, default "exact"
-        As in `NeighborIndex`.
-    n_jobs : int or None, default None
-        Threads of the search.
+    {algorithm}
+    {n_jobs}
 
     Attributes
     ----------
@@ -187,6 +189,7 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         return self.classes_[chosen]
 
 
+@with_shared_parameters(VOTE_PARAMETERS)
 class SemimetricRegressor(RegressorMixin, NeighborVotes):
     """k nearest neighbours under a distance learned from abs(y_i - y_j): near are items with like values.
 
@@ -195,13 +198,15 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
     learner : DistanceRegressor or None, default None
         Learns from pairs and distances; None is ``DistanceRegressor()``. Its ``preprocessor`` is set to the items.
     n_neighbors : int, default 5
+        Neighbours that vote.
     weights : {"uniform", "distance"}, default "distance"
+        Votes count alike, or by 1 / distance; neighbours at distance 0 then vote alone.
     n_pairs : int, default 20000
         Pairs of items drawn to learn from, a quarter of them near ones.
-    algorithm : {"exact", "approximate", "brute"}, default "exact"
-    n_jobs : int or None, default None
+    {algorithm}
+    {n_jobs}
     random_state : int or None, default 0
-        Of the pairs.
+        Seed of the pairs that are drawn.
 
     Attributes
     ----------

@@ -12,59 +12,50 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats, Pairs
 from .._foundation.validation import check_alpha, check_choice, check_judgements, check_weights
 from ..data.parts.tuple_parts import TargetSpec
 from ..learning.comparisons.tuple_data import JudgedPairs
 from .comparison_learner import TupleLearner
+from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 
 __all__ = ["PairLearner"]
 
 
+@with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
 class PairLearner(ClassifierMixin, TupleLearner):
     """A distance, and a threshold, from pairs judged similar (+1) or dissimilar (-1).
 
-    ``min_{w, b}  sum_i s_i loss(1 + y_i (d_w(x_i, x'_i) - b)) + penalty(w)`` over weights that make d_w a metric and b >= 0.
+    ``min_{w, b}  sum_i s_i loss(1 + y_i (d_w(x_i, x'_i) - b)) + penalty(w)`` over weights under the axioms
+    asked for and b >= 0.
     Pairs of equal points judged dissimilar, and pairs judged both ways, cannot be satisfied; they are outvoted.
 
     Parameters
     ----------
-    n_knots : int, sequence of int or "auto", default "auto"
-        Knots a feature; "auto" chooses on held-out pairs whose items are in no pair trained on.
-    knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
-    groups : "singles" (default), "pairs", "auto", AutoGroups, JointGroups or sequence of tuples of int or str
-        Features modelled jointly; more than one needs ``tables="full"``. "auto" finds pairs worth a joint table, as in
-        `DistanceRegressor`, by errors on held-out tuples.
-    directions : "auto" (default), "discriminant", None, or as in `DistanceRegressor`
-        "discriminant" adds up to 10 piecewise-linear directions in which far pairs differ most and near ones least; "auto"
-        adds them unless raw features alone err less on held-out pairs by more than a standard error. It adds none to a single
-        feature, nor where ``knots`` are given. They combine numbers that no item of the pairs lacks.
-    tables : {"warped", "full"}, default "warped"
-        One monotone scale a feature: a metric, with an exact `transform` into L1. Or full tables. Categories, periodic
-        features and what may be missing have tables in either case, and the distance is then a semimetric.
-    axioms : {"semimetric", "metric", "quasimetric"}, default "semimetric"
-        "metric": the triangle inequality too, which scales have anyway; "quasimetric", without symmetry, needs
-        ``tables="full"``.
-    delta : float, default 1e-6
-        Lower bound of weights that involve raw features, relative to their mean in the weighted L1 prior.
-    outside : {"extend", "clip"}, default "extend"
-    loss : {"squared_hinge", "hinge"} or Loss, default "squared_hinge"
-        The squared hinge is solved by `Newton`, the hinge by `InteriorPoint`, a linear program without a penalty.
-    penalty : as in `DistanceRegressor`, default "auto"
-        Ridges shrink towards the weighted L1 distance that separates the pairs best.
-    alpha : float or "auto", default "auto"
-    solver : {"auto", "newton", "interior_point", "first_order", "reference"} or Solver, default "auto"
-    categorical_features : "auto" (default), None, or sequence of int or str
-    periodic : dict of int or str to float, or None
-    missing : {"error", "level"}, default "error"
-        What the columns are, as in `DistanceRegressor`.
-    constraints : sequence of Monotone, Bounded, TranslationInvariant, Concave, AtLeast, AtMost, default ()
-        What else is known of the distance, in units of the margin, as in `DistanceRegressor`.
-    preprocessor : array-like of shape (n_items, n_features), or frame, or None
-        The items, if pairs are given as row numbers.
-    n_jobs : int or None, default None
-    random_state : int or None, default 0
-    verbose : bool, default False
+    {n_knots}
+        Settings are compared by 1 - AUC on held-out pairs.
+    {knots}
+    {groups}
+        The error is the share of held-out couples, one pair similar and one dissimilar, in the wrong order.
+    {directions}
+    {tables}
+    {axioms}
+    {delta}
+    {outside}
+    {loss}
+    {penalty}
+    {alpha}
+    {solver}
+    {categorical_features}
+    {periodic}
+    {missing}
+    {constraints}
+        Values are in units of the margin.
+    {preprocessor}
+    {n_jobs}
+    {random_state}
+    {verbose}
 
     Attributes
     ----------

@@ -4,23 +4,46 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Quadruplets
 from .._foundation.validation import check_judgements
 from .comparison_learner import ComparisonLearner
+from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 
 __all__ = ["QuadrupletLearner"]
 
 
+@with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
 class QuadrupletLearner(ComparisonLearner):
     """A distance from quadruplets (a, b, c, e) that say: a and b are closer than c and e.
 
-    ``min_w  sum_q s_q loss(1 + d_w(x_a, x_b) - d_w(x_c, x_e)) + penalty(w)`` over weights that make d_w a metric.
+    ``min_w  sum_q s_q loss(1 + d_w(x_a, x_b) - d_w(x_c, x_e)) + penalty(w)`` over weights under the axioms asked for.
 
     Parameters
     ----------
-    n_knots, knots, groups, directions, tables, axioms, delta, outside, loss, penalty, alpha, solver, \
-categorical_features, periodic, missing, preprocessor, n_jobs, random_state, verbose
-        As in `PairLearner`. "auto" is chosen by the share of quadruplets missed, on quadruplets of items of their own.
+    {n_knots}
+        Settings are compared by the share of held-out quadruplets that are missed.
+    {knots}
+    {groups}
+        The error is the share of held-out quadruplets that are missed.
+    {directions}
+    {tables}
+    {axioms}
+    {delta}
+    {outside}
+    {loss}
+    {penalty}
+    {alpha}
+    {solver}
+    {categorical_features}
+    {periodic}
+    {missing}
+    {constraints}
+        Values are in units of the margin.
+    {preprocessor}
+    {n_jobs}
+    {random_state}
+    {verbose}
 
     Attributes
     ----------
@@ -31,8 +54,9 @@ categorical_features, periodic, missing, preprocessor, n_jobs, random_state, ver
         What "auto" compared; printed, a table.
     recipe_ : Recipe
     groups_ : tuple of tuples of int
+        Groups of features of the distance.
     group_choices_ : Choices
-        As in `PairLearner`.
+        What ``groups="auto"`` compared; printed, a table.
     n_features_in_ : int
     """
 

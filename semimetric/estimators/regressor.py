@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import ArrayLike, Floats, Pairs
 from .._foundation.validation import check_distances, check_weights
@@ -29,10 +30,12 @@ from ..programs.penalties import Penalty
 from ..solvers.base import Solver
 from .base import LearnedDistance
 from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
+from .shared_parameters import LEARNER_PARAMETERS, REGRESSION_PARAMETERS
 
 __all__ = ["DistanceRegressor"]
 
 
+@with_shared_parameters(LEARNER_PARAMETERS, REGRESSION_PARAMETERS)
 class DistanceRegressor(RegressorMixin, LearnedDistance):
     """Regression of distances: tables over features that predict the distance of a pair, under the axioms asked for.
 
@@ -41,72 +44,36 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
 
     Parameters
     ----------
-    n_knots : int, sequence of int or "auto", default "auto"
-        Knots a feature; "auto" chooses on held-out pairs that share no item with the others. With both this and ``alpha`` on
-        "auto" a fit costs about 100 times one with numbers.
-    knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
-        How knots are placed, or the knots themselves (of the raw features, then of the directions).
-    groups : "singles" (default), "pairs", "auto", AutoGroups, JointGroups or sequence of tuples of int or str
-        Features modelled jointly, by number or by column name of a frame. "auto" finds pairs worth a joint table beside the
-        single features, within the budget that `AutoGroups` states: from the model of single features on, the pair that could
-        lower the loss most is added as long as the loss on held-out items falls by more than one standard error. Each step
-        costs two fits and a few milliseconds a candidate pair, five times over (four splits and everything). Features that no
-        group names count outside their range only (``outside=``), and positivity is then not claimed.
-    directions : None (default), "pca", array of shape (n_directions, n_features), transformer with ``components_``, or list
-        Linear features that join the raw ones: `EvenDirections`, `HistogramFeatures`, any linear scikit-learn map, or a
-        list of such transformers.
-    tables : {"full", "warped"}, default "full"
-        Full tables, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into L1.
-    axioms : {"semimetric", "metric", "premetric", None}, default "semimetric"
-        What is guaranteed for all points. "metric" needs ``tables="warped"``; "premetric" drops symmetry; None
-        drops every guarantee, and targets may be negative.
-    symmetry : {"tie", "swap"}, default "tie"
-        Tied columns, or the paper's lexicographic swap (not continuous for groups of two or more features).
-    delta : float, default 1e-6
-        Lower bound of the weights that involve raw features, relative to the mean weight of the weighted L1 prior; at 0
-        positivity is not claimed.
-    outside : {"extend", "clip"}, default "extend"
-        Outside the range of the training items a feature goes on with its mean slope across the range; or, with "clip", a
-        value there counts as the end of the range, but for a slope of ``delta`` over the range that keeps different points
-        apart (paper 2, Alg. 1). `Semimetric.outside` reports how often that happens. A feature whose training
-        items already lie beyond its knots (given ``knots=``, or a later block of `partial_fit`) was learned as if they
-        were at its end, so it is clipped, with a `SemimetricWarning` that counts them.
-    link : {"identity", "sqrt"}, default "identity"
-        With "sqrt" the tables learn the squared distance.
-    loss : {"squared", "absolute", "huber"} or Loss, default "squared"
-    relative : bool or float, default False
-        Divide the residual of a pair by max(its target, floor); True takes the floor 0.1, in units of the mean target.
-    penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence of them, or None
-        "auto" is a ridge towards the weighted L1 distance plus tensor differences of order 1 and differences under a common
-        shift. Where no pair ever was, it, "ridge" and None give the weighted L1 distance that fits the pairs; "lasso" and
-        "ridge-zero" shrink to 0 what the pairs do not ask for, so what they never touched goes to its lower bound: a
-        distance between regions that no pair joins is then close to 0.
-    alpha : float or "auto", default "auto"
-        Strength of a penalty given by name; "auto" chooses on held-out pairs, by least squares.
-    solver : {"auto", "gram", "newton", "interior_point", "first_order", "reference"} or Solver, default "auto"
-    base_distances : sequence of callables, default ()
-        Known distances that join the sum with weights >= 0; the tables learn what they miss. The sum is a semimetric if
-        they are. Bounds for nearest-neighbour search cannot see inside a callable: searching such a model means
-        evaluating them for every candidate.
-    categorical_features : "auto" (default), None, or sequence of int or str
-        Features that are categories: a table of every two. "auto" takes the columns of a frame whose dtype is categorical;
-        columns of text must be named, else they are an error (see `Schema.fit`). A category that the fit did not have is at
-        the mean distance that was learned between the category beside it and the others, and all such are one.
-    periodic : dict of int or str to float, or None
-        Features that wrap around, and their periods: ``{"hour": 24}``.
-    missing : {"error", "level"}, default "error"
-        Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. Where no pair has one, its
-        distance to any other value is that of the weighted L1 distance across half the range of the feature.
-    constraints : sequence of Monotone, Bounded, TranslationInvariant, Concave, AtLeast, AtMost, default ()
-        What else is known of the distance; each says in its docstring what it guarantees and why. Tables are held whole.
-    preprocessor : array-like of shape (n_items, n_features), or frame, or None
+    {n_knots}
+        With both this and ``alpha`` on "auto" a fit costs about 100 times one with numbers.
+    {knots}
+    {groups}
+        The error is the loss. Each step costs two fits and a few milliseconds a candidate pair, five times over: for four
+        splits and for everything.
+    {directions}
+    {tables}
+    {axioms}
+    {symmetry}
+    {delta}
+    {outside}
+        The same holds where a later block of `partial_fit` lies beyond the knots of the first.
+    {link}
+    {loss}
+    {relative}
+    {penalty}
+    {alpha}
+        Strengths are compared by least squares, whatever the loss.
+    {solver}
+    {base_distances}
+    {categorical_features}
+    {periodic}
+    {missing}
+    {constraints}
+    preprocessor : array-like of shape (n_items, n_features), or frame, or None, default None
         The items, if pairs are given as row numbers.
-    n_jobs : int or None, default None
-        Threads: None is one, -1 all.
-    random_state : int or None, default 0
-        Seed of samples, splits and k-means.
-    verbose : bool, default False
-        Progress bars.
+    {n_jobs}
+    {random_state}
+    {verbose}
 
     Attributes
     ----------

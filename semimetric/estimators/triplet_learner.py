@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
+from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Triplets
 from .comparison_learner import ComparisonLearner
+from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 
 __all__ = ["TripletLearner"]
 
 
+@with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
 class TripletLearner(ComparisonLearner):
     """A distance from triplets (i, j, l) that say: i is closer to j than to l.
 
-    ``min_w  sum_t s_t loss(1 + d_w(x_i, x_j) - d_w(x_i, x_l)) + penalty(w)`` over weights that make d_w a metric: the hinge of
-    Weinberger & Saul (2009) on the tables of paper 2, section 4. Triplets that contradict one another are outvoted; one that
-    repeats an item on both sides says nothing.
+    ``min_w  sum_t s_t loss(1 + d_w(x_i, x_j) - d_w(x_i, x_l)) + penalty(w)`` over weights under the axioms asked for: the
+    hinge of Weinberger & Saul (2009) on the tables of paper 2, section 4. Triplets that contradict one another are outvoted;
+    one that repeats an item on both sides says nothing.
 
     Parameters
     ----------
-    n_knots, knots, groups, directions, tables, axioms, delta, outside, loss, penalty, alpha, solver, \
-categorical_features, periodic, missing, preprocessor, n_jobs, random_state, verbose
-        As in `PairLearner`. "auto" is chosen by the share of triplets missed, on triplets of items of their own.
+    {n_knots}
+        Settings are compared by the share of held-out triplets that are missed.
+    {knots}
+    {groups}
+        The error is the share of held-out triplets that are missed.
+    {directions}
+    {tables}
+    {axioms}
+    {delta}
+    {outside}
+    {loss}
+    {penalty}
+    {alpha}
+    {solver}
+    {categorical_features}
+    {periodic}
+    {missing}
+    {constraints}
+        Values are in units of the margin.
+    {preprocessor}
+    {n_jobs}
+    {random_state}
+    {verbose}
 
     Attributes
     ----------
@@ -30,8 +53,9 @@ categorical_features, periodic, missing, preprocessor, n_jobs, random_state, ver
         What "auto" compared; printed, a table.
     recipe_ : Recipe
     groups_ : tuple of tuples of int
+        Groups of features of the distance.
     group_choices_ : Choices
-        As in `PairLearner`.
+        What ``groups="auto"`` compared; printed, a table.
     n_features_in_ : int
 
     Examples

@@ -14,17 +14,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from .._foundation.errors import InputError, NotSupportedError, warn
+from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_choice
 from .._kernels.descent import Problem
 from ..embeddings.vectors.base import FeatureMap
 from .base import EmbeddedLinear, weighted
+from .shared_parameters import LINEAR_PARAMETERS
 from .training.calibration import calibrate, probabilities
 from .training.problems import classes_problem
 
 __all__ = ["EmbeddedLinearClassifier"]
 
 
+@with_shared_parameters(LINEAR_PARAMETERS)
 class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     """Linear support vector machine on an embedding that is computed row by row and never stored.
 
@@ -35,44 +38,28 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
     Parameters
     ----------
-    embedding : FeatureMap, "linear" or None, default None
-        What embeds the rows. None is `PL1Embedding()`, every feature as its two nearest of at most 8 knots; "linear" is the
-        features themselves, the control. One that is not fitted is cloned and fitted on X, y; a fitted one is used as it is.
-    C : float, default 1.0
-        Weight of the losses. What is large depends on the rows: where C |phi|² is far above 10, margins are nearly hard and
-        passes are many. Long rows want a small C: PL2's on the 54 features of covtype_75k have |phi|² = 1,300, those of
-        ``PL2Embedding(zero_preserving=True)``, the same functions, 46.
+    {embedding}
+    {C}
     loss : {"squared_hinge", "hinge"}, default "squared_hinge"
         ``max(0, 1 - y f)²`` or ``max(0, 1 - y f)``.
     multi_class : {"ovr", "crammer_singer"}, default "ovr"
         One class against the rest, all in the same passes; or ``max(0, 1 + max_{m != y} f_m - f_y)``, which needs
         ``loss="hinge"``.
-    solver : {"dual", "pegasos"}, default "dual"
-        Dual coordinate descent, to a certified gap; or Pegasos, which keeps no variable a row.
-    fit_intercept : bool, default True
-    intercept_scaling : float, default 1.0
-        Value of the column whose weight, penalised like the others, makes the intercept (B of paper 1).
-    tol : float, default 1e-4
-        Relative duality gap at which "dual" stops.
-    max_iter : int or None, default None
-        Most passes over the rows: None is 1,000 for "dual"; 20 for "pegasos", which takes them all.
+    {solver}
+    {fit_intercept}
+    {intercept_scaling}
+    {tol}
+    {max_iter}
     class_weight : dict, "balanced" or None, default None
         Factors of C. One against the rest, the rest has the factor 1, as in `LinearSVC`.
-    warm_start : bool, default False
-        Start from the dual variables (or the weights, "pegasos") of the fit before; they are kept for that. Weights of another
-        objective, such as another C, count as one pass.
+    {warm_start}
     calibration : {None, "logistic", "isotonic"}, default None
         `predict_proba` from scores held out in five folds, each class against the rest, divided by their sum. Costs five more
         fits. `predict` stays with the largest score.
-    block_size : int or None, default None
-        Rows that are embedded at a time: fewer need less memory, and more passes. None is as many as an eighth of the bytes of
-        X holds, 128 KiB at least and 32 MiB at most.
-    n_jobs : int or None, default None
-        Threads of `decision_function` and `predict`.
-    random_state : int, RandomState or None, default 0
-        Orders the rows.
-    verbose : bool, default False
-        Progress bars.
+    {block_size}
+    {n_jobs}
+    {random_state}
+    {verbose}
 
     Attributes
     ----------
@@ -199,10 +186,12 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y
             As in `fit`.
         classes : array-like or None
             All classes there will be; required in the first call.
+        sample_weight
+            As in `fit`.
 
         Raises
         ------

@@ -10,16 +10,19 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from .._foundation.errors import InputError
+from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha
 from .._kernels.descent import Problem
 from ..embeddings.vectors.base import FeatureMap
 from .base import EmbeddedLinear, weighted
+from .shared_parameters import LINEAR_PARAMETERS
 from .training.problems import values_problem
 
 __all__ = ["EmbeddedLinearRegressor"]
 
 
+@with_shared_parameters(LINEAR_PARAMETERS)
 class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     """Linear regression with an epsilon-insensitive loss on an embedding that is computed row by row and never stored.
 
@@ -29,14 +32,22 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
 
     Parameters
     ----------
-    embedding : FeatureMap, "linear" or None, default None
-        What embeds the rows, as in `EmbeddedLinearClassifier`.
+    {embedding}
     epsilon : float, default 0.0
         Residuals up to it cost nothing, in units of y.
-    C : float, default 1.0
+    {C}
     loss : {"squared_epsilon_insensitive", "epsilon_insensitive"}, default "squared_epsilon_insensitive"
-    solver, fit_intercept, intercept_scaling, tol, max_iter, warm_start, n_jobs, random_state, verbose
-        As in `EmbeddedLinearClassifier`.
+        Squares of what residuals exceed ``epsilon`` by, or the excess itself.
+    {solver}
+    {fit_intercept}
+    {intercept_scaling}
+    {tol}
+    {max_iter}
+    {warm_start}
+    {block_size}
+    {n_jobs}
+    {random_state}
+    {verbose}
 
     Attributes
     ----------
@@ -45,9 +56,10 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     intercept_ : ndarray of shape (1,)
     n_iter_ : int
     duality_gap_ : float
-        ``(P - D) / P``, as in `EmbeddedLinearClassifier`.
-    status_ : str
-        As in `EmbeddedLinearClassifier`.
+        ``(P - D) / P``, P the objective at ``coef_`` and D a value of its dual, so the optimum is at least ``(1 - gap) P``.
+        Loose for "pegasos"; NaN after `partial_fit`.
+    status_ : {"solved", "max_iter", "done", "interrupted"}
+        Why learning stopped: within ``tol``, at ``max_iter``, after all passes of "pegasos", by Ctrl-C.
     n_features_in_ : int
 
     Examples

@@ -52,7 +52,26 @@ def curve(embedding: FeatureMap, coef: ArrayLike, feature: int, at: ArrayLike, *
 def surface(
     embedding: FeatureMap, coef: ArrayLike, pair: Sequence[int], at: Sequence[ArrayLike], *, base: ArrayLike | None = None
 ) -> Floats:
-    """f_{n,l} at all pairs of given values, shape (n_points of the first, n_points of the second); 0 where there is no term."""
+    """f_{n,l} at all pairs of given values: all terms of the embedding that depend on these two features alone.
+
+    Parameters
+    ----------
+    embedding : FeatureMap
+        Fitted.
+    coef : array-like of shape (n_columns,)
+        Weights of a linear machine, of one class.
+    pair : two int
+        The features n and l.
+    at : two array-like, of shapes (n_first,) and (n_second,)
+        Values of feature n and of feature l.
+    base : array-like of shape (n_features,) or None, default None
+        An item that the embedding takes, whose other features are kept; None is zeros.
+
+    Returns
+    -------
+    ndarray of shape (n_first, n_second)
+        0 where there is no term.
+    """
     first, second = (np.asarray(values, dtype=np.float64) for values in at)
     points = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1).reshape(-1, 2)
     return _sum_of(embedding, coef, tuple(pair), points, base).reshape(len(first), len(second))
@@ -89,7 +108,7 @@ def _weights(embedding: FeatureMap, coef: ArrayLike) -> Floats:
 class Shapes:
     """The functions of a machine on PL1 or PL2, by their values at the knots.
 
-    Attributes
+    Parameters
     ----------
     intercept : float
     knots : dict of int to ndarray

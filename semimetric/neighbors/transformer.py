@@ -25,15 +25,26 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    semimetric : Semimetric or None
-        Symmetric, or asymmetric with ``side`` as in `NeighborIndex`.
-    learner : estimator or None
+    semimetric : Semimetric or None, default None
+        The distance; ``side`` says how one that is not symmetric is read.
+    learner : estimator or None, default None
         In place of a distance: what learns it from X and y in `fit`, such as `LargeMarginLearner`, so that the transformer
         can stand at the head of a pipeline.
     n_neighbors : int, default 5
-    mode : {"distance", "connectivity"}
+        Neighbours of an item.
+    mode : {"distance", "connectivity"}, default "distance"
         With "distance" a row holds one neighbour more, as in scikit-learn: an item that was fitted is a neighbour of itself.
-    algorithm, side, n_candidates, n_jobs, random_state : as in `NeighborIndex`
+    algorithm : {"exact", "approximate", "brute"}, default "exact"
+        How neighbours are searched: with a proof, among the ``n_candidates`` items whose cells are typically nearest, or by
+        every distance.
+    side : {"query-first", "query-last"}, default "query-first"
+        For distances that are not symmetric: d(query, item), or d(item, query).
+    n_candidates : int or None, default None
+        Of the approximate search; None is the larger of 100 and 10 n_neighbors.
+    n_jobs : int or None, default None
+        Threads: None is one, -1 all.
+    random_state : int or None, default 0
+        Seed of the sample that places the cells.
 
     Attributes
     ----------

@@ -24,7 +24,18 @@ _WEIGHT = 1 << 26
 
 
 def connect(address: str | None = None, *, workers: int | None = None) -> Any:
-    """A client of the scheduler at ``address``, or of new processes on this machine, ``workers`` of one thread each.
+    """A Dask client: of a scheduler that runs somewhere, or of new processes on this machine.
+
+    Parameters
+    ----------
+    address : str or None, default None
+        Of the scheduler, such as ``"tcp://host:8786"``; None starts processes here.
+    workers : int or None, default None
+        How many processes are started, of one thread each; None leaves it to Dask.
+
+    Returns
+    -------
+    distributed.Client
 
     Raises
     ------

@@ -63,8 +63,10 @@ def plot_kernel(
     kernel : callable
         Of X (n, 1) and Y (m, 1), to an array (n, m): `min_kernel`, `spline_kernel`, or the difference of two.
     ax : matplotlib Axes or None
-    low, high : float, default 0 and 1
-        The range of x and y.
+    low : float, default 0
+        Where the range of x and y begins.
+    high : float, default 1
+        Where it ends.
     """
     if not callable(kernel) or not low < high:
         raise InputError(f"kernel={kernel!r} on [{low!r}, {high!r}]: a callable of X and Y, and low < high, are required")

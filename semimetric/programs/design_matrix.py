@@ -60,7 +60,13 @@ class Moments:
 
 
 class Design(ABC):
-    """A of shape (m, n) through its products."""
+    """A of shape (m, n) through its products.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (m, n).
+    """
 
     shape: tuple[int, int]
 
@@ -137,7 +143,18 @@ class MatrixDesign(Design):
 
 
 class RowsDesign(Design):
-    """Rows made block by block as they are needed: columns of an embedding, then those of ``base``."""
+    """Rows made block by block as they are needed: columns of an embedding, then those of ``base``.
+
+    Attributes
+    ----------
+    embedding : PairMap
+    base : ndarray of shape (m, n_base) or None
+        Columns beside those of the embedding: base distances.
+    scale : ndarray of shape (m,) or None
+        Row multipliers.
+    n_jobs : int or None
+        Threads: None is one, -1 all.
+    """
 
     embedding: PairMap
     base: Floats | None

@@ -43,6 +43,8 @@ def choose(solver: "str | Solver", program: ConvexProgram) -> tuple[Solver, str]
     solver : {"auto", "gram", "newton", "interior_point", "first_order", "splitting", "reference", ...} or Solver
         ``"auto"`` is `choose_plain`. Where the program asks for the triangle inequality, `CuttingPlane` wraps it, or what is
         given, unless that takes triangles itself.
+    program : ConvexProgram
+        What is to be minimised.
     """
     given = resolve_solver(solver)
     if program.triangles is not None and not (given is not None and given.separates):

@@ -102,6 +102,7 @@ def geweke(d, n, n_direct, n_chain, seed=0, w_prior=1.0):
     return (direct.mean(axis=0) - batches.mean(axis=0)) / error
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("d", "w_prior"), [(1, 1.0), (2, 1.0), (3, 20.0)])
 def test_geweke(d, w_prior):
     z = geweke(d, 4, 3000, 12_000, w_prior=w_prior)
@@ -178,6 +179,7 @@ X = np.array([[-1.2], [-1.0], [0.1], [0.9], [1.4]])
 V = np.array([[0.2], [0.3], [2.0], [-0.2], [0.25]])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("weight", [[1, 1, 1, 1, 1], [1, 3, 1, 2, 1]])
 def test_partitions_come_as_often_as_the_exact_posterior_says(weight):
     points, prior = points_of(X, V, np.array(weight, float)), prior_of(1, 5.0)
@@ -187,6 +189,7 @@ def test_partitions_come_as_often_as_the_exact_posterior_says(weight):
     assert distance(exact, frequencies(points, prior, 1.5, 100_000)) < 0.025
 
 
+@pytest.mark.compiled
 def test_six_points_and_another_order():
     points, prior = points_of(np.append(X, [[0.4]], axis=0), np.append(V, [[-1.0]], axis=0)), prior_of(1)
     exact, order = exact_posterior(points, prior, 1.0), np.array([3, 5, 0, 2, 4, 1])

@@ -72,6 +72,7 @@ def assert_triangles(d, items, n=20_000):
             assert (d.paired(x, z) <= d.paired(x, y) + d.paired(y, z) + 3 * tolerance).all()
 
 
+@pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
 @pytest.mark.parametrize("axioms", ["metric", "quasimetric"])
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -190,6 +190,8 @@ def class_anchors(
         Percentiles (low, high), both included.
     p : float
         Of the distance.
+    n_jobs : int or None, default None
+        Threads: None is one, -1 all.
 
     Returns
     -------

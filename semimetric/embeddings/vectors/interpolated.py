@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_count
@@ -19,12 +20,14 @@ from ..._kernels.vectors import Axes, Tables, write_groups
 from ...data.feature_groups import resolve_groups
 from .base import Chunk, Term, check_columns_fit, dense_rows
 from .knot_map import KnotMap
+from .shared_parameters import KNOT_PARAMETERS
 
 __all__ = ["IDEmbedding"]
 
 _ROWS = 4096  # whose vertices are gathered at a time
 
 
+@with_shared_parameters(KNOT_PARAMETERS)
 class IDEmbedding(KnotMap):
     """Groups of features as the vertices of the simplices that hold them: f continuous, any function of a group at its grid.
 
@@ -38,18 +41,25 @@ class IDEmbedding(KnotMap):
 
     Parameters
     ----------
-    n_knots, knots, shared_knots, dtype, sparse_output, n_jobs, random_state
-        As in `PL1Embedding`.
-    groups : {"pairs", "singles", "all"} or list of tuples
+    {n_knots}
+    {knots}
+    groups : {"pairs", "singles", "all"} or list of tuples, default "pairs"
         All pairs; single features; one group of all features; or tuples of numbers or column names. The last feature of a group
         runs fastest. Groups of one and two are PL1 and the pair terms of PL2.
-    most_vertices : int
+    most_vertices : int, default 1 << 20
         A group whose grid has more vertices has columns only for those that the rows of the fit touch (with `partial_fit`,
         of the sample); at others, met by `transform`, there is no column, and the entry is left out: its weight counts as 0.
-    extrapolation : {"clip", "error"}
-    missing : {"error", "zeros", "indicator"}
+    shared_knots : bool, default False
+        Whether all values of all features make one set of knots, so that features are on the same scale.
+    extrapolation : {"clip", "error"}, default "clip"
+        Values outside of the knots are those at the nearest, or are refused.
+    {missing}
         With "zeros" a group with a missing value has no entry; with "indicator" missing is a level of its own on the feature's
         axis of the grid.
+    {dtype}
+    {sparse_output}
+    {n_jobs}
+    {random_state}
 
     Attributes
     ----------

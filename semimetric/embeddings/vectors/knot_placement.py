@@ -40,8 +40,16 @@ def place_vectors(
 
     Parameters
     ----------
+    knots : str or sequence of arrays
+        The strategy, or the knots themselves, one array a feature.
+    n_knots : int or sequence of int
+        Of every feature, at least 2.
+    sample : Reservoir
+        The rows that knots are placed from.
     y : ndarray of shape (rows of the sample,) or None
         For ``knots="tree"``: thresholds of a decision tree of n_knots - 1 leaves in every feature alone.
+    names : sequence of str
+        Of the features.
     shared : bool
         Whether all values of all features make one set of knots.
 

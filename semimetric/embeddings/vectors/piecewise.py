@@ -13,16 +13,19 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._kernels.vectors import Axes, Partners, write_pairs, write_singles
 from .base import Chunk, Term, check_columns_fit, dense_rows
 from .feature_pairs import check_pairs, listed_pairs, neighbours
 from .knot_map import KnotMap
 from .pair_ranking import MOST_ROWS, best_pairs
+from .shared_parameters import KNOT_PARAMETERS
 
 __all__ = ["PL1Embedding", "PL2Embedding"]
 
 
+@with_shared_parameters(KNOT_PARAMETERS)
 class PL1Embedding(KnotMap):
     """Every feature as its two nearest knots: f(x) = sum_n f_n(x_n), f_n continuous and linear between knots.
 
@@ -31,27 +34,19 @@ class PL1Embedding(KnotMap):
 
     Parameters
     ----------
-    n_knots : int or one int a feature, each >= 2
-        The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
-    knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature
-        Minimum, maximum and k-means centres (the paper's); quantiles; equal steps; the thresholds of a decision tree of
-        n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing numbers.
-    extrapolation : {"clip", "linear", "error"}
+    {n_knots}
+    {knots}
+    extrapolation : {"clip", "linear", "error"}, default "clip"
         Values outside of the knots are those at the nearest (the paper's); or go on with the slope of the outer cell; or are
         refused.
-    missing : {"error", "zeros", "indicator"}
-        What NaN is: refused; without any entry; or a column of its own in every feature, also where the fit has seen none.
-    zero_preserving : bool
-        Whether 0 adds nothing: it is one knot more of every feature, and has no column (paper 0, section 3.1). The others are
-        placed from the values that are not 0. X may be sparse, and the rows have entries for its non-zeros only.
-    shared_knots : bool
+    {missing}
+    {zero_preserving}
+    shared_knots : bool, default False
         Whether all values of all features make one set of knots, so that features are on the same scale.
-    dtype : {float64, float32}
-    sparse_output : bool
-    n_jobs : int or None
-        Threads; 1 by default.
-    random_state : int or None
-        Draws the sample of 100,000 rows that knots are placed from where there are more.
+    {dtype}
+    {sparse_output}
+    {n_jobs}
+    {random_state}
 
     Attributes
     ----------
@@ -124,6 +119,7 @@ class PL1Embedding(KnotMap):
         return [label for part in self._vertex_labels() for label in part]
 
 
+@with_shared_parameters(KNOT_PARAMETERS)
 class PL2Embedding(KnotMap):
     """Every feature, and every pair of features, on the knots of PL1: continuous, and linear on triangles.
 
@@ -139,31 +135,38 @@ class PL2Embedding(KnotMap):
 
     Parameters
     ----------
-    n_knots, knots, missing, dtype, sparse_output, n_jobs, random_state
-        As in `PL1Embedding`. A missing value is a row of its own in the grids of its pairs, with "indicator"; a pair with one
-        has no entry, with "zeros".
-    pairs : {"all", "chain", "grid", "best"} or list of pairs
+    {n_knots}
+    {knots}
+    pairs : {"all", "chain", "grid", "best"} or list of pairs, default "all"
         All; those at most ``reach`` features apart; at most ``reach`` steps apart along every axis of a grid of features
         (PL2-K, paper 0, section 5.2); the ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names. A pair is
         ordered by feature, and so are pairs.
-    n_pairs : int or None
+    n_pairs : int or None, default None
         Required with ``pairs="best"``. Pairs are ranked as FAST ranks them (Lou et al., 2013, "Accurate intelligible models
         with pairwise interactions"): a least-squares fit of tables of single features is subtracted from y (from indicators of
         the classes), and a pair gains what its table of 8 by 8 quantile bins explains of the rest, less what noise would.
-    reach : int >= 1
-    shape : tuple of int or None
+    reach : int >= 1, default 1
+        The most steps between the features of a pair, with ``pairs="chain"`` and ``pairs="grid"``.
+    shape : tuple of int or None, default None
         Axes of the features with ``pairs="grid"``, such as (rows, columns); the last runs fastest.
-    shared_knots : bool
+    shared_knots : bool, default False
         Whether all features have the same knots: with those |x_n - x_l|, max and min are in the span (paper 0, section 3).
-    zero_preserving : bool
-        As in `PL1Embedding`: grid points with a coordinate 0 have no columns, so a pair has entries only where both values are
+    extrapolation : {"clip", "linear", "error"}, default "clip"
+        Values outside of the knots are those at the nearest (the paper's), or go on, or are refused. With "linear" the terms of
+        single features go on; pairs are clipped, for the formula of a triangle, continued outside, would jump between cells.
+    {missing}
+        A missing value is a row of its own in the grids of its pairs, with "indicator"; a pair with one has no entry, with
+        "zeros".
+    {zero_preserving}
+        Grid points with a coordinate 0 have no columns, so a pair has entries only where both values are
         not 0, and time and room go with the pairs of those. With an intercept the functions are the same: what a table says
         where a value is 0 are functions of single features and a constant. Where many values are 0, as in indicators of
         categories, that is the better choice of dense X too: on covtype_75k rows have a tenth of the entries, and the direction
         of the mean row, along which machines learn slowly, 11 instead of 71 % of their squared length.
-    extrapolation : {"clip", "linear", "error"}
-        With "linear" the terms of single features go on; pairs are clipped, for the formula of a triangle, continued outside,
-        would jump between cells.
+    {dtype}
+    {sparse_output}
+    {n_jobs}
+    {random_state}
 
     Attributes
     ----------

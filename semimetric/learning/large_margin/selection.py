@@ -127,10 +127,13 @@ def choose_stage(
     Parameters
     ----------
     recipe : Recipe
-        Holds values for what is not in ``auto``.
+        Values for what is not in ``auto``.
     rule : LargeMargin
+        How many targets, impostors and passes there are.
     dataset : LabeledDataset
+        Items, classes and weights, of which folds are held out.
     schema : Schema
+        What the columns of the items are.
     auto : frozenset of str
         What is to be chosen, among "n_knots", "alpha", "directions" and "tables".
 

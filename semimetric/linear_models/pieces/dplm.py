@@ -79,7 +79,7 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
     refine : bool, default True
         Whether EM refines the best state of the chains, unless it would empty a component.
     semimetric : Semimetric or None, default None
-        As in `BoundaryPoints`.
+        The distance of support points, in place of Euclid in equation 3; planes stay Euclidean.
     n_jobs : int or None, default None
         Threads.
     random_state : int or None, default 0

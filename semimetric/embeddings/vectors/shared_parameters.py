@@ -1,0 +1,24 @@
+"""Descriptions of the parameters that maps on knots share: `with_shared_parameters` puts them into docstrings."""
+
+__all__ = ["KNOT_PARAMETERS"]
+
+KNOT_PARAMETERS = """
+n_knots : int or one int a feature, each >= 2, default 8
+    The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
+knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature, default "kmeans"
+    Minimum, maximum and k-means centres (the paper's); quantiles; equal steps; the thresholds of a decision tree of
+    n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing numbers.
+missing : {"error", "zeros", "indicator"}, default "error"
+    What NaN is: refused; without any entry; or a level of its own in every feature, also where the fit has seen none.
+zero_preserving : bool, default False
+    Whether 0 adds nothing: it is one knot more of every feature, and has no column (paper 0, section 3.1). The others are
+    placed from the values that are not 0. X may be sparse, and the rows have entries for its non-zeros only.
+dtype : {float64, float32}, default float64
+    Type of the rows that `transform` returns.
+sparse_output : bool, default True
+    Whether `transform` returns a sparse matrix.
+n_jobs : int or None, default None
+    Threads: None is one, -1 all.
+random_state : int or None, default 0
+    Draws the sample of 100,000 rows that knots are placed from where there are more.
+"""

@@ -1,0 +1,109 @@
+"""Descriptions of the parameters that learners of a distance share: `with_shared_parameters` puts them into docstrings."""
+
+__all__ = ["COMPARISON_PARAMETERS", "LEARNER_PARAMETERS", "REGRESSION_PARAMETERS", "VOTE_PARAMETERS"]
+
+LEARNER_PARAMETERS = """
+n_knots : int, sequence of int or "auto", default "auto"
+    Knots a feature: one number for all, or one for each. "auto" chooses on held-out data whose items are not learned from.
+knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
+    How knots are placed, or the knots themselves (of the raw features, then of the directions).
+groups : "singles" (default), "pairs", "auto", AutoGroups, JointGroups or sequence of tuples of int or str
+    Features modelled jointly, by number or by column name of a frame; several in a group need ``tables="full"``. "auto" finds
+    pairs worth a joint table beside the single features, within the budget that `AutoGroups` states: from the model of single
+    features on, the pair that could lower the loss most is added as long as the error on held-out items falls by more than one
+    standard error. Features that no group names count outside their range only (``outside=``), and positivity is then not
+    claimed.
+delta : float, default 1e-6
+    Lower bound of the weights that involve raw features, relative to the mean weight of the weighted L1 prior; at 0
+    positivity is not claimed.
+outside : {"extend", "clip"}, default "extend"
+    Outside the range of the training items a feature goes on with its mean slope across the range; or, with "clip", a
+    value there counts as the end of the range, but for a slope of ``delta`` over the range that keeps different points
+    apart (paper 2, Alg. 1). `Semimetric.outside` reports how often that happens. A feature whose training items already lie
+    beyond the knots that it is given was learned as if they were at its end, so it is clipped, with a `SemimetricWarning`
+    that counts them.
+penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence or None, default "auto"
+    "ridge" shrinks towards the weighted L1 distance that fits the data best, "ridge-zero" and "lasso" towards 0, and
+    "roughness" and "roughness-2" penalise the differences of tables of order 1 and 2. "auto" is a ridge and, where tables are
+    full, tensor differences of order 1 and differences under a common shift. Vertices of tables that no data touch are set to
+    the weighted L1 distance by "auto", "ridge" and None. "lasso" and "ridge-zero" set them to their lower bound: a distance
+    between regions that no pair joins is then close to 0.
+alpha : float or "auto", default "auto"
+    Strength of a penalty given by name. "auto" chooses on held-out data.
+categorical_features : "auto" (default), None, or sequence of int or str
+    Features that are categories: a table of every two. "auto" takes the columns of a frame whose dtype is categorical;
+    columns of text must be named, else they are an error (see `Schema.fit`). A category that the fit did not have is at
+    the mean distance that was learned between the category beside it and the others, and all such are one.
+periodic : dict of int or str to float, or None, default None
+    Features that wrap around, and their periods: ``{"hour": 24}``.
+missing : {"error", "level"}, default "error"
+    Refuse missing values (NaN, None, NA), or give them a level of their own in every feature. Where the data show none, its
+    distance to any other value is that of the weighted L1 distance across half the range of the feature.
+constraints : sequence of Monotone, Bounded, TranslationInvariant, Concave, AtLeast, AtMost, default ()
+    What else is known of the distance; each says in its docstring what it guarantees and why. Tables are held whole.
+n_jobs : int or None, default None
+    Threads: None is one, -1 all.
+random_state : int or None, default 0
+    Seed of samples, splits and k-means.
+verbose : bool, default False
+    Progress bars.
+"""
+
+REGRESSION_PARAMETERS = """
+directions : None (default), "pca", array of shape (n_directions, n_features), transformer with ``components_``, or list
+    Linear features that join the raw ones: `EvenDirections`, `HistogramFeatures`, any linear scikit-learn map, or a
+    list of such transformers.
+tables : {"full", "warped"}, default "full"
+    Full tables, or one monotone scale a feature: fewer weights, a metric, and an exact `transform` into L1.
+axioms : {"semimetric", "metric", "quasimetric", "premetric", None}, default "semimetric"
+    What is guaranteed for all points. "metric" adds the triangle inequality: full tables keep it by rows of the program, one
+    for every three grid points, and scales (``tables="warped"``) by construction. "quasimetric" is a metric without symmetry
+    and "premetric" a semimetric without symmetry. None drops every guarantee, and targets may be negative. The last three
+    need ``tables="full"``.
+symmetry : {"tie", "swap"}, default "tie"
+    Tied columns, or the paper's lexicographic swap (not continuous for groups of two or more features).
+link : {"identity", "sqrt"}, default "identity"
+    With "sqrt" the tables learn the squared distance.
+loss : {"squared", "absolute", "huber"} or Loss, default "squared"
+    What a pair's residual costs. Losses other than the squared one count large residuals less.
+relative : bool or float, default False
+    Divide the residual of a pair by max(its target, floor); True takes the floor 0.1, in units of the mean target.
+solver : {"auto", "gram", "newton", "interior_point", "first_order", "splitting", "cutting_plane", "reference"} or Solver, \
+default "auto"
+    "auto" chooses by the loss and the number of weights, and ``solution_`` says which it took. `Gram` and `Splitting` need the
+    squared loss, `Newton` a loss that curves. Triangle rows are handled by `CuttingPlane` around any solver that takes rows.
+base_distances : sequence of callables, default ()
+    Known distances that join the sum with weights >= 0; the tables learn what they miss. The sum is a semimetric if
+    they are. Bounds for nearest-neighbour search cannot see inside a callable: searching such a model means
+    evaluating them for every candidate.
+"""
+
+COMPARISON_PARAMETERS = """
+directions : "auto" (default), "discriminant", "pca", None, array, transformer with ``components_``, or list
+    Linear features that join the raw ones. "discriminant" adds up to 10 piecewise-linear directions in which far pairs differ
+    most and near ones least; "auto" adds them unless raw features alone err less on held-out tuples by more than a standard
+    error. It adds none to a single feature, nor where ``knots`` are given. Discriminants combine numbers that no item of the
+    tuples lacks. An array has the shape (n_directions, n_features); see `EvenDirections` and `HistogramFeatures`.
+tables : {"warped", "full"}, default "warped"
+    One monotone scale a feature: a metric, with an exact `transform` into L1. Or full tables. Categories, periodic features
+    and what may be missing have tables in either case, and the distance is then a semimetric unless ``axioms`` asks for more.
+axioms : {"semimetric", "metric", "quasimetric"}, default "semimetric"
+    What is guaranteed for all points. "metric" adds the triangle inequality, which scales have anyway and which full tables
+    keep by rows of the program. "quasimetric" is a metric without symmetry, and needs full tables.
+loss : {"squared_hinge", "hinge"} or Loss, default "squared_hinge"
+    The squared hinge is solved by `Newton`, the hinge by `InteriorPoint`; without a penalty the latter
+    is a linear program.
+solver : {"auto", "newton", "interior_point", "first_order", "cutting_plane", "reference"} or Solver, default "auto"
+    "auto" chooses by the loss and the number of weights, and ``solution_`` says which it took. `Newton` needs a loss that
+    curves. Triangle rows are handled by `CuttingPlane` around any solver that takes rows.
+preprocessor : array-like of shape (n_items, n_features), or frame, or None, default None
+    The items, if tuples are given as row numbers.
+"""
+
+VOTE_PARAMETERS = """
+algorithm : {"exact", "approximate", "brute"}, default "exact"
+    How neighbours are searched. "exact" proves that no other item is nearer, "approximate" refines the items whose cells are
+    typically nearest, and "brute" computes every distance. The distances returned are exact in each case.
+n_jobs : int or None, default None
+    Threads of the search: None is one, -1 all.
+"""
