@@ -130,8 +130,8 @@ def main(folder: Path) -> None:
 
     items = sample(260, 4)
     text = np.array([f"item {k}" for k in range(len(items))])
-    index = sm.NeighborIndex(models["groups and directions"], side="query-last", n_candidates=20).fit(items[:240], ids=text[:240])
-    index.add(items[240:], ids=text[240:]).remove(["item 3", "item 250"])
+    index = sm.NeighborIndex(models["groups and directions"], side="query-last", n_candidates=20)
+    index.fit(items[:240], ids=text[:240]).add(items[240:], ids=text[240:]).remove(["item 3", "item 250"])
     index.save(folder / "index")
     answers["index"] = neighbors_of(index, questions("index"))
 
