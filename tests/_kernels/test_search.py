@@ -5,7 +5,7 @@ import strategies as our
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from test_neighbors import rough
+from searches import rough_distance
 
 from semimetric._kernels.search import cell_minima, nearest, values
 from semimetric.neighbors.query_tables import QueryView
@@ -17,7 +17,7 @@ NOTHING, NO_RANK = np.empty(0), np.empty(0, np.int64)
 def test_values_are_the_distance(data, seed):
     grid = data.draw(our.grids())
     items, queries = data.draw(our.points(grid, 8)), data.draw(our.points(grid, 3))
-    d = rough(grid, seed=seed)
+    d = rough_distance(grid, seed=seed)
     oriented = QueryView(d)
     block, points, out = oriented.profiles(oriented.points(queries)), oriented.points(items), np.empty(8)
     for b in range(3):
@@ -31,7 +31,7 @@ def test_values_are_the_distance(data, seed):
 def test_the_least_value_of_a_cell_is_that_of_a_fine_sample(data, seed):
     grid = data.draw(our.grids(max_features=1, min_knots=2))
     queries = data.draw(our.points(grid, 2))
-    oriented = QueryView(rough(grid, seed=seed))
+    oriented = QueryView(rough_distance(grid, seed=seed))
     block = oriented.profiles(oriented.points(queries))
     top = grid.sizes[0] - 1
     ends = np.sort(np.array(data.draw(st.lists(st.floats(-1, top + 1), min_size=2, max_size=2))))
@@ -50,7 +50,7 @@ def test_the_nearest_are_sorted_by_value_then_rank(seed, k, ranked):
     rng = np.random.default_rng(seed)
     grid = our.Grid([np.array([0.0, 1.0])] * 2)
     items = rng.integers(0, 3, (30, 2)) / 2.0  # many ties
-    oriented = QueryView(rough(grid))
+    oriented = QueryView(rough_distance(grid))
     block, points = oriented.profiles(oriented.points(items[:1])), oriented.points(items)
     rank = rng.permutation(30) if ranked else NO_RANK
     kept, found, every = np.full(k, np.inf), np.full(k, -1), np.empty(30)
@@ -65,7 +65,7 @@ def test_the_nearest_are_sorted_by_value_then_rank(seed, k, ranked):
 
 def test_bounds_that_exceed_the_kth_value_end_the_list():
     grid = our.Grid([np.array([0.0, 1.0])])
-    oriented = QueryView(rough(grid))
+    oriented = QueryView(rough_distance(grid))
     items = np.linspace(0, 1, 11)[:, None]
     block, points = oriented.profiles(oriented.points(items[:1])), oriented.points(items)
     every = np.empty(11)
