@@ -16,9 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kernel
-from .ladders import climb, gather, scatter
+from .ladders import climb, gather, row_norm, scatter
 
 __all__ = ["Machine", "Problem", "answer_pass", "dual_pass", "dual_values", "gap_pass", "restore_pass", "stochastic_pass"]
+
+
+_MOVES, _SLEEPS = 0, 1  # what `_inspect` tells of a row
 
 
 class Problem(NamedTuple):
@@ -87,11 +90,12 @@ def _joint_weight(problem, i):
 
 
 @kernel
-def _inspect_joint(problem, i, score, dual, limits, record):
+def _inspect_joint(problem, i, score, dual, limits, record, status):
     """`_inspect` for Crammer and Singer: G_m = f_m + (m != y), a_y <= 1, a_m <= 0, sum of a = 0."""
     y, weight = problem.codes[i], _joint_weight(problem, i)
     if weight <= 0.0:
-        return False, True
+        status[_MOVES], status[_SLEEPS] = False, True
+        return
     bounded, free, least, term, n_free = -np.inf, -np.inf, np.inf, 0.0, 0
     for m in range(score.shape[0]):
         g = score[m] + (0.0 if m == y else 1.0)
@@ -103,14 +107,19 @@ def _inspect_joint(problem, i, score, dual, limits, record):
     most = max(free, bounded)
     record[0, 0] += weight * (most - score[y] + term)
     record[1, 0] = max(record[1, 0], most - least)
-    return most > least, n_free == 1 and least - bounded > limits[0]  # one alone that could fall has nowhere to send it
+    status[_MOVES] = most > least
+    status[_SLEEPS] = n_free == 1 and least - bounded > limits[0]  # one alone that could fall has nowhere to send it
 
 
 @kernel
-def _inspect(problem, i, score, dual, limits, record):
-    """Whether row i can move, and whether it sleeps; adds to record[0] the gap, to record[1] the worst violation, by class."""
+def _inspect(problem, i, score, dual, limits, record, status):
+    """Tell by ``status`` (2,) whether row i can move, and whether it sleeps.
+
+    The gap of every class is added to record[0], and record[1] keeps the worst violation.
+    """
     if problem.joint:
-        return _inspect_joint(problem, i, score, dual, limits, record)
+        _inspect_joint(problem, i, score, dual, limits, record, status)
+        return
     moves, sleeps = False, True
     for c in range(score.shape[0]):
         target, weight = _place(problem, i, c)
@@ -127,7 +136,7 @@ def _inspect(problem, i, score, dual, limits, record):
             moves = True
             record[1, c] = max(record[1, c], -slack)
         sleeps = sleeps and slack > limits[c]
-    return moves, sleeps
+    status[_MOVES], status[_SLEEPS] = moves, sleeps
 
 
 @kernel
@@ -196,18 +205,19 @@ def dual_pass(chunk, rows, problem, machine, dual, limits, record, awake):
     violation of the pass before (Hsieh et al. 2008, section 3.2).
     """
     K = machine.bias.shape[0]
-    score, move = np.empty(K), np.empty(K)
+    score, move, status = np.empty(K), np.empty(K), np.empty(2, np.bool_)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
         if awake[r] < 2:
             continue
-        i, here = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
-        columns, values = chunk.indices[here], chunk.data[here]
+        i, entries = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
+        columns, values = chunk.indices[entries], chunk.data[entries]
         _score(machine, columns, values, score)
-        moves, sleeps = _inspect(problem, i, score, dual[i], limits, record)
-        awake[r] = 0 if sleeps else 1 + moves
-        if moves:
-            norm = climb(columns, values, machine.order, machine.starts, climbed) + machine.scaling**2
+        _inspect(problem, i, score, dual[i], limits, record, status)
+        awake[r] = 0 if status[_SLEEPS] else 1 + status[_MOVES]
+        if status[_MOVES]:
+            climb(columns, values, machine.order, machine.starts, climbed)
+            norm = row_norm(columns, values, machine.order, climbed) + machine.scaling**2
             if norm > 0.0:
                 _move(problem, i, score, norm, 1.0, dual[i], move)
                 _add(machine, columns, values, climbed, move)
@@ -217,11 +227,12 @@ def dual_pass(chunk, rows, problem, machine, dual, limits, record, awake):
 def gap_pass(chunk, rows, problem, machine, dual, limits, record, awake):
     """`dual_pass` without its steps: the gaps of the rows at the weights as they are, and who sleeps."""
     K = machine.bias.shape[0]
-    score = np.empty(K)
+    score, status = np.empty(K), np.empty(2, np.bool_)
     for r in range(rows.shape[0]):
-        here = slice(chunk.indptr[r], chunk.indptr[r + 1])
-        _score(machine, chunk.indices[here], chunk.data[here], score)
-        awake[r] = not _inspect(problem, rows[r], score, dual[rows[r]], limits, record)[1]
+        entries = slice(chunk.indptr[r], chunk.indptr[r + 1])
+        _score(machine, chunk.indices[entries], chunk.data[entries], score)
+        _inspect(problem, rows[r], score, dual[rows[r]], limits, record, status)
+        awake[r] = not status[_SLEEPS]
 
 
 @kernel
@@ -244,8 +255,8 @@ def restore_pass(chunk, rows, problem, machine, dual):
     move = np.empty(K)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
-        i, here = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
-        columns, values = chunk.indices[here], chunk.data[here]
+        i, entries = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
+        columns, values = chunk.indices[entries], chunk.data[entries]
         for c in range(K):
             weight = _joint_weight(problem, i) if problem.joint else _place(problem, i, c)[1]
             move[c] = weight * float(dual[i, c])
@@ -264,14 +275,15 @@ def stochastic_pass(chunk, rows, problem, machine, clock):
     score, move, dual = np.empty(K), np.empty(K), np.empty(K)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
-        here = slice(chunk.indptr[r], chunk.indptr[r + 1])
-        columns, values = chunk.indices[here], chunk.data[here]
+        entries = slice(chunk.indptr[r], chunk.indptr[r + 1])
+        columns, values = chunk.indices[entries], chunk.data[entries]
         t = clock[1]
         clock[1] = t + 1.0
         if t > 0.0:
             clock[0] *= t / (t + 1.0)
         _score(machine, columns, values, score)
-        norm = climb(columns, values, machine.order, machine.starts, climbed) + machine.scaling**2
+        climb(columns, values, machine.order, machine.starts, climbed)
+        norm = row_norm(columns, values, machine.order, climbed) + machine.scaling**2
         if norm > 0.0:
             score *= clock[0]
             dual[:] = 0.0
@@ -290,8 +302,8 @@ def answer_pass(chunk, rows, problem, machine, answer, record):
     score, move = np.empty(K), np.empty(K)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
-        i, here = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
-        columns, values = chunk.indices[here], chunk.data[here]
+        i, entries = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
+        columns, values = chunk.indices[entries], chunk.data[entries]
         _score(machine, columns, values, score)
         if problem.joint:
             _answer_joint(problem, i, score, move, record)

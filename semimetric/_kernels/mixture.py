@@ -132,28 +132,34 @@ def _exchange(mixture, a, b):
 
 
 @kernel
+def _is_alone(points, mixture, i):
+    """Whether the component of point i has no other points."""
+    return mixture.total[mixture.labels[i]] - points.weight[i] <= 0.5
+
+
+@kernel
 def _take_out(points, mixture, i):
-    """Remove point i; a component that it leaves empty moves behind those in use, so that it is auxiliary. Whether it does."""
+    """Remove point i; a component that it leaves empty moves behind those in use, so that it is auxiliary."""
     k, last = mixture.labels[i], mixture.size[0] - 1
-    mixture.total[k] -= points.weight[i]
-    if mixture.total[k] > 0.5:
-        return False
+    if not _is_alone(points, mixture, i):
+        mixture.total[k] -= points.weight[i]
+        return
     mixture.total[k] = 0.0
     _exchange(mixture, k, last)
     for j in range(mixture.labels.shape[0]):
         if mixture.labels[j] == last:
             mixture.labels[j] = k
     mixture.size[0] = last
-    return True
 
 
 @kernel
-def reassign(points, prior, settings, mixture, rng):
-    """Draw every point's component, given all others (algorithm 8); the number of points that moved."""
-    moved, room = 0, np.empty(mixture.mu.shape[0])
+def reassign(points, prior, settings, mixture, moved, rng):
+    """Draw every point's component, given all others (algorithm 8); moved[0] becomes the number of points that moved."""
+    moved[0], room = 0, np.empty(mixture.mu.shape[0])
     for i in range(points.x.shape[0]):
         before, copies = mixture.labels[i], points.weight[i]
-        alone = _take_out(points, mixture, i)
+        alone = _is_alone(points, mixture, i)
+        _take_out(points, mixture, i)
         used = mixture.size[0]
         for k in range(used + alone, used + settings.n_auxiliary):
             _draw_component(prior, mixture, k, rng)
@@ -165,14 +171,13 @@ def reassign(points, prior, settings, mixture, rng):
                 urn = math.lgamma(mixture.total[k] + copies) - math.lgamma(mixture.total[k])
             logits[k] = urn + copies * _log_density(points, i, mixture, k)
         k = choose(logits, rng)
-        moved += k != (used if alone else before)
+        moved[0] += k != (used if alone else before)
         if k >= used:
             _exchange(mixture, k, used)
             mixture.size[0], k = used + 1, used
             mixture.total[k] = 0.0
         mixture.labels[i] = k
         mixture.total[k] += copies
-    return moved
 
 
 @kernel
@@ -341,10 +346,11 @@ def sweeps(points, prior, settings, mixture, best, trace, rng):
 
     ``best`` keeps the state with the highest log p(points, parameters | labels) among those with settings.wanted components.
     """
+    moved = np.empty(1, np.int64)
     for s in range(trace.shape[0]):
-        moved = reassign(points, prior, settings, mixture, rng)
+        reassign(points, prior, settings, mixture, moved, rng)
         update(points, prior, mixture, rng)
         urn, rest = log_joint(points, prior, settings.alpha, mixture)
-        trace[s, 0], trace[s, 1], trace[s, 2] = urn + rest, mixture.size[0], moved / points.x.shape[0]
+        trace[s, 0], trace[s, 1], trace[s, 2] = urn + rest, mixture.size[0], moved[0] / points.x.shape[0]
         if mixture.size[0] == settings.wanted and rest > best.score[0]:
             _keep(mixture, best, rest)

@@ -12,13 +12,17 @@ import numpy as np
 from .jit import kernel
 
 __all__ = [
+    "BestItems",
+    "Candidates",
     "Profiles",
     "Scales",
+    "SearchedItems",
     "cell_means",
     "cell_minima",
     "cell_of",
     "encode",
     "nearest",
+    "nearest_of_all",
     "nearest_of_each",
     "tabulate",
     "values",
@@ -48,6 +52,40 @@ class Profiles(NamedTuple):
     position: np.ndarray
     fraction: np.ndarray
     beyond: np.ndarray
+
+
+class SearchedItems(NamedTuple):
+    """Items that are searched: positions (n, E) on the features of the scales, the rank of each, and the least sum.
+
+    Among items of the same sum the one of the smallest rank comes first; where ``rank`` is empty, rows rank themselves. No
+    sum is below ``least``.
+    """
+
+    positions: np.ndarray
+    rank: np.ndarray
+    least: float
+
+
+class Candidates(NamedTuple):
+    """Items to look at for one query: their rows (R,), values to add to their sums, and lower bounds of these sums.
+
+    A row of -1 ends the list. ``extra`` and ``bounds`` have R entries or none; bounds increase.
+    """
+
+    rows: np.ndarray
+    extra: np.ndarray
+    bounds: np.ndarray
+
+
+class BestItems(NamedTuple):
+    """The k nearest items so far: sums (k,), increasing, and rows (k,), with inf and -1 where there are fewer.
+
+    ``refined`` (1,) counts the candidates that were looked at.
+    """
+
+    sums: np.ndarray
+    rows: np.ndarray
+    refined: np.ndarray
 
 
 @kernel
@@ -177,45 +215,66 @@ def encode(positions, entry, edges, low, high, codes):
 
 
 @kernel
-def nearest(scales, block, b, positions, rows, extra, bounds, slack, rank, least, kept, found):
-    """The k nearest of ``rows`` to query b by (value, rank), added to what ``kept`` and ``found`` (k) hold already.
+def nearest(scales, block, b, items, candidates, slack, best):
+    """Look at the candidates in their order, and keep in ``best`` the k nearest to query b by (sum, rank).
 
-    ``extra`` are values to add (may be empty). ``bounds`` (may be empty) increase and bound the values from below: as soon
-    as one exceeds the k-th value by more than ``slack``, no later row can be among the nearest. A row of -1 ends the list.
-    ``rank`` may be empty: rows then rank themselves. Returns how many rows were looked at.
+    The sums and rows that ``best`` holds already take part. As soon as a bound exceeds the k-th sum by more than ``slack``,
+    no later candidate can be among the nearest, and the loop ends. ``best.refined[0]`` becomes the number of candidates that
+    were looked at.
     """
-    k, seen = kept.shape[0], np.zeros(1)
+    rows, bounds, rank = candidates.rows, candidates.bounds, items.rank
+    k, seen = best.sums.shape[0], np.zeros(1)
+    best.refined[0] = rows.shape[0]
     for r in range(rows.shape[0]):
         if r % _AHEAD == 0:
-            _touch(positions, rows, r, seen)
+            _touch(items.positions, rows, r, seen)
         row = rows[r]
-        if row < 0 or (bounds.shape[0] and bounds[r] > kept[k - 1] + slack):
-            return r
-        value = _sum(positions[row], scales, block, b, -np.inf)
-        if extra.shape[0]:
-            value += extra[r]
-        value = max(value, least)
-        if value > kept[k - 1]:
-            continue
-        place = row if rank.shape[0] == 0 else rank[row]
-        at = k - 1
-        if value == kept[at] and found[at] >= 0 and place > (found[at] if rank.shape[0] == 0 else rank[found[at]]):
-            continue
-        while at > 0 and (
-            value < kept[at - 1]
-            or (value == kept[at - 1] and place < (found[at - 1] if rank.shape[0] == 0 else rank[found[at - 1]]))
-        ):
-            kept[at], found[at] = kept[at - 1], found[at - 1]
-            at -= 1
-        kept[at], found[at] = value, row
-    return rows.shape[0]
+        if row < 0 or (bounds.shape[0] and bounds[r] > best.sums[k - 1] + slack):
+            best.refined[0] = r
+            break
+        value = _sum(items.positions[row], scales, block, b, -np.inf)
+        if candidates.extra.shape[0]:
+            value += candidates.extra[r]
+        value = max(value, items.least)
+        if not value > best.sums[k - 1]:
+            _insert(value, row, rank, best)
 
 
 @kernel
-def nearest_of_each(scales, block, positions, rows, bounds, slack, rank, least, kept, found, used):
-    """`nearest` for every query of a block, without extra values: rows and bounds (B, R), slack (B,), used (B,)."""
+def _comes_first(row, other, rank):
+    """Whether a row is answered before another one with the same sum; an empty rank is the order of the rows."""
+    return row < other if rank.shape[0] == 0 else rank[row] < rank[other]
+
+
+@kernel
+def _insert(value, row, rank, best):
+    """Put a row where it belongs among the best, whose last leaves; a row that ties with the last may belong nowhere."""
+    sums, rows = best.sums, best.rows
+    at = sums.shape[0] - 1
+    if value == sums[at] and rows[at] >= 0 and _comes_first(rows[at], row, rank):
+        return
+    while at > 0 and (value < sums[at - 1] or (value == sums[at - 1] and _comes_first(row, rows[at - 1], rank))):
+        sums[at], rows[at] = sums[at - 1], rows[at - 1]
+        at -= 1
+    sums[at], rows[at] = value, row
+
+
+@kernel
+def nearest_of_each(scales, block, items, rows, bounds, slack, best):
+    """`nearest` for every query of a block.
+
+    ``rows`` and ``bounds`` have the shape (B, R), ``slack`` (B,), and the arrays of ``best`` (B, k), (B, k) and (B,).
+    """
     nothing = np.empty(0)
     for b in range(rows.shape[0]):
-        used[b] = nearest(
-            scales, block, b, positions, rows[b], nothing, bounds[b], slack[b], rank, least, kept[b], found[b]
-        )  # fmt: skip
+        candidates = Candidates(rows[b], nothing, bounds[b])
+        nearest(scales, block, b, items, candidates, slack[b], BestItems(best.sums[b], best.rows[b], best.refined[b : b + 1]))
+
+
+@kernel
+def nearest_of_all(scales, block, items, rows, best):
+    """`nearest` for every query of a block among the same rows (R,), without bounds; ``best`` as in `nearest_of_each`."""
+    nothing = np.empty(0)
+    candidates = Candidates(rows, nothing, nothing)
+    for b in range(best.rows.shape[0]):
+        nearest(scales, block, b, items, candidates, 0.0, BestItems(best.sums[b], best.rows[b], best.refined[b : b + 1]))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.types import Floats, Integers
-from .._kernels.search import Profiles, nearest, nearest_of_each, values
+from .._kernels.search import BestItems, Candidates, Profiles, SearchedItems, nearest, nearest_of_all, nearest_of_each, values
 from .cells import CellLayout, Cells, Filter
 from .faiss_scan import IntegerTables, Scan, ScanCandidates, whole_numbers
 from .inverted_lists import Lists, list_count
@@ -143,6 +143,10 @@ class Segment:
         rank = np.empty(len(self), np.int64)
         rank[np.argsort(self.ids, kind="stable")] = np.arange(len(self))
         return rank
+
+    @cached_property
+    def _searched(self) -> SearchedItems:
+        return SearchedItems(self.points.positions, self.rank, self.oriented.least)
 
     @cached_property
     def survivors(self) -> int:
@@ -312,10 +316,8 @@ class Segment:
         self, queries: ItemArrays, block: Profiles, rows: Integers, bounds: Floats, slack: Floats, answer: SegmentResult
     ) -> None:
         if self.oriented.simple:
-            nearest_of_each(
-                self.oriented.scales, block, self.points.positions, rows, bounds, slack, self.rank,
-                self.oriented.least, answer.sums, answer.rows, answer.refined,
-            )  # fmt: skip
+            best = BestItems(answer.sums, answer.rows, answer.refined)
+            nearest_of_each(self.oriented.scales, block, self._searched, rows, bounds, slack, best)
             return
         for q, (found, least) in enumerate(zip(rows, bounds, strict=True)):
             found = found[: np.argmax(found < 0)] if (found < 0).any() else found
@@ -326,25 +328,28 @@ class Segment:
     ) -> int:
         """Refine rows in growing chunks, so that what is costly is computed for few; returns how many were refined."""
         simple, start = self.oriented.simple, 0
+        best = BestItems(answer.sums[q], answer.rows[q], np.empty(1, np.int64))
         while start < len(rows):
             stop = len(rows) if simple else min(len(rows), max(2 * start, 4 * answer.sums.shape[1], 64))
             part = rows[start:stop]
             extra = _NOTHING if simple else self.oriented.rest(queries, q, self.points, part)
-            used = nearest(
-                self.oriented.scales, block, q, self.points.positions, part, extra, bounds[start:stop], slack, self.rank,
-                self.oriented.least, answer.sums[q], answer.rows[q],
-            )  # fmt: skip
-            if used < len(part):
-                return start + used
+            candidates = Candidates(part, extra, bounds[start:stop])
+            nearest(self.oriented.scales, block, q, self._searched, candidates, slack, best)
+            if best.refined[0] < len(part):
+                return start + int(best.refined[0])
             start = stop
         return len(rows)
 
     def _brute(self, queries: ItemArrays, block: Profiles, k: int, rows: Integers) -> SegmentResult:
         """All rows, one by one: the oracle, and the way for few."""
         answer = _empty(len(queries), k)
+        answer.at_once[:] = True
+        if self.oriented.simple:
+            best = BestItems(answer.sums, answer.rows, answer.refined)
+            nearest_of_all(self.oriented.scales, block, self._searched, rows, best)
+            return answer
         for q in range(len(queries)):
             answer.refined[q] = self._nearest(queries, block, q, rows, _NOTHING, 0.0, answer)
-        answer.at_once[:] = True
         return answer
 
 

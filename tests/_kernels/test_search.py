@@ -7,10 +7,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from searches import rough_distance
 
-from semimetric._kernels.search import cell_minima, nearest, values
+from semimetric._kernels.search import BestItems, Candidates, SearchedItems, cell_minima, nearest, values
 from semimetric.neighbors.query_tables import QueryView
 
 NOTHING, NO_RANK = np.empty(0), np.empty(0, np.int64)
+
+
+def no_items_yet(k):
+    return BestItems(np.full(k, np.inf), np.full(k, -1), np.zeros(1, np.int64))
 
 
 @given(data=st.data(), seed=st.integers(0, 1000))
@@ -53,14 +57,14 @@ def test_the_nearest_are_sorted_by_value_then_rank(seed, k, ranked):
     oriented = QueryView(rough_distance(grid))
     block, points = oriented.profiles(oriented.points(items[:1])), oriented.points(items)
     rank = rng.permutation(30) if ranked else NO_RANK
-    kept, found, every = np.full(k, np.inf), np.full(k, -1), np.empty(30)
-    rows = rng.permutation(30)
-    used = nearest(oriented.scales, block, 0, points.positions, rows, NOTHING, NOTHING, 0.0, rank, 0.0, kept, found)
+    best, every = no_items_yet(k), np.empty(30)
+    candidates = Candidates(rng.permutation(30), NOTHING, NOTHING)
+    nearest(oriented.scales, block, 0, SearchedItems(points.positions, rank, 0.0), candidates, 0.0, best)
     values(oriented.scales, block, 0, points.positions, np.arange(30), 0.0, every)
     order = np.lexsort((rank if ranked else np.arange(30), every))[:k]
-    assert used == 30
-    assert_array_equal(found, order)
-    assert_array_equal(kept, every[order])
+    assert best.refined[0] == 30
+    assert_array_equal(best.rows, order)
+    assert_array_equal(best.sums, every[order])
 
 
 def test_bounds_that_exceed_the_kth_value_end_the_list():
@@ -70,14 +74,13 @@ def test_bounds_that_exceed_the_kth_value_end_the_list():
     block, points = oriented.profiles(oriented.points(items[:1])), oriented.points(items)
     every = np.empty(11)
     values(oriented.scales, block, 0, points.positions, np.arange(11), 0.0, every)
-    for slack, want in ((0.0, 4), (1.5 * every[1], 5)):
-        kept, found = np.full(3, np.inf), np.full(3, -1)
-        used = nearest(
-            oriented.scales, block, 0, points.positions, np.arange(11), NOTHING, every - 1e-9, slack, NO_RANK, 0.0, kept, found
-        )  # fmt: skip
-        assert found.tolist() == [0, 1, 2]
-        assert used == want - 1
-    used = nearest(
-        oriented.scales, block, 0, points.positions, np.array([4, -1, 0]), NOTHING, NOTHING, 0.0, NO_RANK, 0.0, kept, found
-    )  # fmt: skip
-    assert used == 1  # a row of -1 ends the list too
+    searched = SearchedItems(points.positions, NO_RANK, 0.0)
+    for slack, n_refined in ((0.0, 3), (1.5 * every[1], 4)):
+        best = no_items_yet(3)
+        candidates = Candidates(np.arange(11), NOTHING, every - 1e-9)
+        nearest(oriented.scales, block, 0, searched, candidates, slack, best)
+        assert best.rows.tolist() == [0, 1, 2]
+        assert best.refined[0] == n_refined
+    ended = Candidates(np.array([4, -1, 0]), NOTHING, NOTHING)
+    nearest(oriented.scales, block, 0, searched, ended, 0.0, best)
+    assert best.refined[0] == 1  # a row of -1 ends the list too
