@@ -76,18 +76,13 @@ def _tangent_on_equal_cells(beyond, t, degree, values):
 
 
 @kernel
-def _cell_on_knots(x, knots, degree):
-    """The place among ``knots`` of the lower end of the cell that holds x, or of the cell at the end where x lies outside."""
-    last = knots.shape[0] - 1 - degree
-    return lower_knot(min(max(x, knots[degree]), knots[last]), knots, degree, last)
+def _values_on_knots(x, inside, j, knots, degree, work):
+    """Fill work[0] with the B-splines at x in the cell j, along the tangent where x is not ``inside``.
 
-
-@kernel
-def _values_on_knots(x, j, knots, degree, linear, work):
-    """Fill work[0] with the B-splines at x in the cell j; work[1] is room for those of one degree less."""
-    inside = min(max(x, knots[degree]), knots[knots.shape[0] - 1 - degree])
+    ``inside`` is x clipped to the knots; work[1] is room for the B-splines of one degree less.
+    """
     _de_boor(inside, knots, j, degree, work[0])
-    if linear and x != inside:
+    if x != inside:
         _de_boor(inside, knots, j, degree - 1, work[1])
         _add_slope(x - inside, work[1], knots, j, degree, work[0])
 
@@ -132,8 +127,10 @@ def spline_rows(x, splines, degree, linear, out):
                     a, b, c, d = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
             else:
                 knots = splines.knots[splines.offset[f] : splines.offset[f + 1]]
-                j = _cell_on_knots(value, knots, degree)
-                _values_on_knots(value, j, knots, degree, linear, work)
+                last = knots.shape[0] - 1 - degree
+                clipped = min(max(value, knots[degree]), knots[last])
+                j = lower_knot(clipped, knots, degree, last)
+                _values_on_knots(value if linear else clipped, clipped, j, knots, degree, work)
                 cell = j - degree
                 a, b, c, d = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
             _put(k, first + cell, factor * a, out)

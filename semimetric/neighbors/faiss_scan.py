@@ -1,6 +1,6 @@
 """A scan over 4-bit codes: FAISS sums a query's table over every item in SIMD (docs/mathematics.md, section 4).
 
-FAISS rounds tables to 8 bits by itself, with a scale and an error of its own. Here it is handed whole numbers from 0 to 255
+FAISS rounds tables to 8 bits by itself, with a scale and an error of its own. Here it is handed rounded numbers from 0 to 255
 that already round *down*, whose largest is exactly 255: there is nothing left to round, the sums that come back are exact
 integers, and
 
@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from .._foundation.types import Floats, Integers
 from .cells import CODES
 
-__all__ = ["ScanCandidates", "Scan", "IntegerTables", "kmeans", "whole_numbers"]
+__all__ = ["ScanCandidates", "Scan", "IntegerTables", "kmeans", "rounded_down"]
 
 _TOP = 255.0
 _ROUNDING = 1e-6  # of a step: what float64 may have lost in the table
 
 
 class IntegerTables(NamedTuple):
-    """Tables as whole numbers: (B, M, 16) float32, and what an integer sum means: sum / step + base."""
+    """Tables as rounded numbers: (B, M, 16) float32, and what an integer sum means: sum / step + base."""
 
     tables: NDArray[np.float32]
     step: Floats
@@ -57,16 +57,16 @@ class ScanCandidates(NamedTuple):
     next_sum: Floats
 
 
-def whole_numbers(tables: Floats) -> IntegerTables:
+def rounded_down(tables: Floats) -> IntegerTables:
     """Round tables (B, M, 16) down to 0..255, the largest of each query exactly 255; empty cells (inf) become 255."""
     least = tables.min(axis=2, keepdims=True)
     rise = tables - least
     span = np.where(np.isinf(rise), 0.0, rise).max(axis=(1, 2))
     with np.errstate(divide="ignore", invalid="ignore"):
         step = (_TOP + 2 * _ROUNDING) / span
-        whole = np.floor(rise * step[:, None, None] - _ROUNDING)
-    np.clip(np.nan_to_num(whole, nan=0.0, posinf=_TOP), 0.0, _TOP, out=whole)
-    return IntegerTables(whole.astype(np.float32), step, least.sum(axis=(1, 2)))
+        rounded = np.floor(rise * step[:, None, None] - _ROUNDING)
+    np.clip(np.nan_to_num(rounded, nan=0.0, posinf=_TOP), 0.0, _TOP, out=rounded)
+    return IntegerTables(rounded.astype(np.float32), step, least.sum(axis=(1, 2)))
 
 
 class Scan:
@@ -101,13 +101,13 @@ class Scan:
         self._index = faiss.IndexIVFPQFastScan(plain)
 
     def nearest(
-        self, whole: IntegerTables, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
+        self, rounded: IntegerTables, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.float32], Integers]:
         """The ``count`` smallest sums of every query, increasing, and their rows; rows of -1 fill up.
 
         Parameters
         ----------
-        whole : IntegerTables
+        rounded : IntegerTables
         count : int
         lists : ndarray of shape (B, p) or None
             The lists to visit, -1 for none; all by default.
@@ -115,7 +115,7 @@ class Scan:
             The items that may be answered.
         """
         faiss = _faiss()
-        queries, visited = self._queries(whole), self._visited(len(whole.tables), lists)
+        queries, visited = self._queries(rounded), self._visited(len(rounded.tables), lists)
         found, rows = np.empty((len(queries), count), np.float32), np.empty((len(queries), count), np.int64)
         arrays = [faiss.swig_ptr(a) for a in (visited, np.zeros(visited.shape, np.float32), found, rows)]
         with _threads(1):  # the wrapper search_preassigned takes no parameters
@@ -125,10 +125,10 @@ class Scan:
         return -found, rows
 
     def within(
-        self, whole: IntegerTables, q: int, limit: float, keep: NDArray[np.bool_] | None = None
+        self, rounded: IntegerTables, q: int, limit: float, keep: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.float32], Integers] | None:
         """Sums and rows of all items whose sum is <= ``limit`` for query ``q``, in any order; None if that may be all."""
-        one = whole.of(np.array([q]))
+        one = rounded.of(np.array([q]))
         limit = np.floor(limit)
         if not limit < one.tables.max(axis=2).sum():  # the worst sum: FAISS would not return such items
             return None
@@ -140,8 +140,8 @@ class Scan:
             )
         return -found, rows
 
-    def _queries(self, whole: IntegerTables) -> NDArray[np.float32]:
-        return np.ascontiguousarray(-whole.tables.reshape(len(whole.tables), -1))
+    def _queries(self, rounded: IntegerTables) -> NDArray[np.float32]:
+        return np.ascontiguousarray(-rounded.tables.reshape(len(rounded.tables), -1))
 
     def _visited(self, n_queries: int, lists: Integers | None) -> Integers:
         every = np.arange(self.n_lists) if lists is None else lists

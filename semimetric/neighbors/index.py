@@ -19,7 +19,7 @@ from ..distances.semimetric import Semimetric
 from .cells import CellLayout
 from .ids import check_ids, masks_of, next_ids
 from .query_tables import QueryView
-from .results import Collection, Neighbors, Recall, as_graph, nothing, without_own
+from .results import Collection, Neighbors, Recall, as_graph, no_neighbors, without_own
 from .segment import SearchRequest, Segment
 from .storage import StoredIndex
 from .updates import with_items, without_items
@@ -131,13 +131,13 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         _check_distance(self.semimetric)
         items = self._items(X, reset=True)
         given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
-        self._oriented = QueryView(self.semimetric, self.side)
-        self.layout_ = CellLayout.fit(self._oriented, items, self.random_state)
-        self.segments_ = [Segment.build(self._oriented, self.layout_, given, items, **self._how)]
+        self._view = QueryView(self.semimetric, self.side)
+        self.layout_ = CellLayout.fit(self._view, items, self.random_state)
+        self.segments_ = [Segment.build(self._view, self.layout_, given, items, **self._build_options)]
         return self
 
     @property
-    def _how(self) -> dict[str, Any]:
+    def _build_options(self) -> dict[str, Any]:
         return {"n_lists": self.n_lists, "n_jobs": self.n_jobs, "seed": self.random_state}
 
     @property
@@ -169,7 +169,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         given = check_ids(next_ids(there, len(items)) if ids is None else ids, len(items), there.dtype.kind)
         if np.isin(given, there).any():
             raise InputError(f"id {given[np.isin(given, there)][0]} is in the index already; remove it first, or give another")
-        self.segments_ = with_items(self.segments_, given, items, self._how)
+        self.segments_ = with_items(self.segments_, given, items, self._build_options)
         return self
 
     def remove(self, ids: ArrayLike) -> "NeighborIndex":
@@ -178,7 +178,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         gone = np.unique(check_ids(ids, None, self.segments_[0].ids.dtype.kind, unique=False))
         if missing := np.setdiff1d(gone, self.ids_).tolist():
             raise InputError(f"id {missing[0]} is not in the index; nothing was removed: drop it from ids")
-        self.segments_ = without_items(self.segments_, gone, self._how)
+        self.segments_ = without_items(self.segments_, gone, self._build_options)
         return self
 
     def with_semimetric(self, semimetric: Semimetric) -> "NeighborIndex":
@@ -186,13 +186,13 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         check_is_fitted(self)
         _check_distance(semimetric)
         other = type(self)(**(self.get_params(deep=False) | {"semimetric": semimetric}))
-        oriented = QueryView(semimetric, self.side)
-        if not oriented.same_cells(self._oriented):
+        view = QueryView(semimetric, self.side)
+        if not view.same_cells(self._view):
             raise InputError("the distance has another grid, other groups or directions; fit a new NeighborIndex with it")
-        other._oriented, other.layout_, other.n_features_in_ = oriented, self.layout_, self.n_features_in_
+        other._view, other.layout_, other.n_features_in_ = view, self.layout_, self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             other.feature_names_in_ = self.feature_names_in_
-        other.segments_ = [s.under(oriented) for s in self.segments_]
+        other.segments_ = [s.under(view) for s in self.segments_]
         return other
 
     def kneighbors(
@@ -249,7 +249,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         """
         queries = self._queries(X)
         number = isinstance(radius, (int, float, np.number)) and np.isfinite(radius)
-        if not number or radius < self._oriented.least:
+        if not number or radius < self._view.least:
             raise InputError(f"radius={radius!r}: a finite number is required, >= 0 for distances that are")
         found = self._collection(where).within(queries, radius, n_jobs=self.n_jobs, verbose=self.verbose)
         if X is None:
@@ -284,7 +284,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         return Recall.of(true.distances, got.distances)
 
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
-        d = self.semimetric if reset else self._oriented.semimetric
+        d = self.semimetric if reset else self._view.semimetric
         if not d.schema.plain:
             validate_data(self, X, reset=reset, skip_check_array=True)
             return d.schema.encode(X)
@@ -299,7 +299,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         return self._items(X)
 
     def _collection(self, where: ArrayLike | Iterable | None) -> Collection:
-        return Collection(self._oriented, self.segments_, masks_of(where, self.segments_))
+        return Collection(self._view, self.segments_, masks_of(where, self.segments_))
 
     def _found(self, X: Any, n_neighbors: int, **options: Any) -> Neighbors:
         return self._answer(self._queries(X), None if X is not None else self.ids_, n_neighbors, **options)
@@ -325,7 +325,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         candidates = max(100, 10 * k) if candidates is None else max(check_count("n_candidates", candidates), k)
         wanted = min((candidates if self.rerank is not None else k) + itself, items.n_eligible)
         if not wanted:
-            return nothing(len(queries), self.segments_[0].ids.dtype)
+            return no_neighbors(len(queries), self.segments_[0].ids.dtype)
         search = SearchRequest(wanted, algorithm, candidates + itself, check_count("n_probe", self.n_probe))
         found = items.nearest(queries, search, n_jobs=self.n_jobs, verbose=self.verbose)
         if own is not None:

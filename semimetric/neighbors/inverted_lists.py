@@ -21,9 +21,9 @@ _FROM = 200_000  # items from which lists pay
 _POINTS = 48  # of the sample, for a centroid
 
 
-def list_count(n: int, oriented: QueryView) -> int:
+def list_count(n: int, view: QueryView) -> int:
     """About sqrt(n) lists; 1 where they do not pay, or where no part stands on a single feature."""
-    return 1 if n < _FROM or not oriented.n_tables else round(n**0.5)
+    return 1 if n < _FROM or not view.n_tables else round(n**0.5)
 
 
 class Lists(NamedTuple):
@@ -34,12 +34,12 @@ class Lists(NamedTuple):
 
     @classmethod
     def fit(
-        cls, oriented: QueryView, layout: CellLayout, items: ItemArrays, n_lists: int, *, n_jobs: int | None, seed: int | None
+        cls, view: QueryView, layout: CellLayout, items: ItemArrays, n_lists: int, *, n_jobs: int | None, seed: int | None
     ) -> "Lists":
         """Divide ``items`` into about ``n_lists`` lists."""
         rng = np.random.default_rng(seed)
         rows = np.sort(rng.choice(len(items), min(len(items), _POINTS * n_lists), replace=False))
-        warps = [Warp.of(oriented, items.positions[rows, e], e, rng) for e in range(oriented.n_tables)]
+        warps = [Warp.of(view, items.positions[rows, e], e, rng) for e in range(view.n_tables)]
         even, unit = np.empty((len(items), len(warps)), np.float32), max(warp.scale[-1] for warp in warps)
         for e, warp in enumerate(warps):
             even[:, e] = np.interp(items.positions[:, e], warp.knots, warp.scale / unit)

@@ -43,7 +43,7 @@ class StoredIndex:
 
     segments_: list[Segment]
     layout_: CellLayout
-    _oriented: QueryView
+    _view: QueryView
     n_features_in_: int
 
     def __init__(self, semimetric: Semimetric, **parameters: Any) -> None: ...
@@ -56,17 +56,17 @@ class StoredIndex:
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        given = {name: getattr(self, name) for name in _SAVED} | {"side": self._oriented.side}
+        given = {name: getattr(self, name) for name in _SAVED} | {"side": self._view.side}
         values = {name: v.item() if isinstance(v, np.generic) else v for name, v in given.items()}
         values["n_features_in"] = self.n_features_in_
         values["feature_names_in"] = None if names is None else list(names)
-        write_segments(path, self._oriented.semimetric, self.segments_, values)
+        write_segments(path, self._view.semimetric, self.segments_, values)
 
     @classmethod
     def _load(cls, path: str | os.PathLike[str], *, mmap: bool, base_distances: Sequence[object]) -> Any:
         semimetric, segments, values = read_segments(path, mmap=mmap, base_distances=base_distances)
         index: Any = cls(semimetric, **{name: values[name] for name in _SAVED})
-        index.segments_, index.layout_, index._oriented = segments, segments[0].cells.layout, segments[0].oriented
+        index.segments_, index.layout_, index._view = segments, segments[0].cells.layout, segments[0].view
         index.n_features_in_ = values["n_features_in"]
         if values["feature_names_in"] is not None:
             index.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
@@ -160,7 +160,7 @@ def read_segments(
     prefix = "model_"
     model = State("Semimetric", values["model"], {n[len(prefix) :]: a for n, a in small.items() if n.startswith(prefix)})
     semimetric = Semimetric.from_state(model, base_distances)
-    oriented, layout = QueryView(semimetric, values["side"]), _read_layout(values, small)
+    view, layout = QueryView(semimetric, values["side"]), _read_layout(values, small)
     segments = []
     for k, names in enumerate(values["segments"]):
         large = {name: _read_array(root / "arrays", digest, mmap) for name, digest in names.items()}
@@ -169,7 +169,7 @@ def read_segments(
         joint = Items(Located(*(large[f] for f in Located._fields)), large["order"]) if "order" in large else None
         points = ItemArrays(large["raw"], large["positions"], joint)
         lists = Lists(large["member"], large["centroids"]) if "member" in large else None
-        segments.append(Segment(oriented, large["ids"], points, cells, large["codes"], large["alive"], lists))
+        segments.append(Segment(view, large["ids"], points, cells, large["codes"], large["alive"], lists))
     return semimetric, segments, values
 
 

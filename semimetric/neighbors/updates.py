@@ -43,4 +43,4 @@ def _without(segment: Segment, gone: NDArray, how: Build) -> Segment:
 
 
 def _like(segment: Segment, ids: NDArray, items: NDArray, how: Build) -> Segment:
-    return Segment.build(segment.oriented, segment.cells.layout, ids, items, **how)
+    return Segment.build(segment.view, segment.cells.layout, ids, items, **how)

@@ -42,7 +42,7 @@ def nearest(
     found = []
     for answers in _answers(engine, places, queries, _shard_nearest, search):
         best = merged(answers, k)
-        found.append(best._replace(distances=index._oriented.linked(best.distances)))
+        found.append(best._replace(distances=index._view.linked(best.distances)))
     return Neighbors(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
@@ -50,7 +50,7 @@ def within(engine: Engine, places: Sequence[Place], X: ArrayLike, radius: float)
     """Distances and ids of all items within ``radius`` of every row of X, nearest first."""
     index, out = places[0].open(), []
     number = isinstance(radius, (int, float, np.number)) and np.isfinite(radius)
-    if not number or radius < index._oriented.least:
+    if not number or radius < index._view.least:
         raise InputError(f"radius={radius!r}: a finite number is required, >= 0 for distances that are")
     for answers in _answers(engine, places, index._items(X), _shard_within, radius):
         for parts in zip(*answers, strict=True):

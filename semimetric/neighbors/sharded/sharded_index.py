@@ -106,7 +106,7 @@ class ShardedIndex:
         n_jobs: int | None = None,
     ) -> None:
         self.folder = Path(folder).resolve()
-        self._how = (tuple(base_distances), mmap)
+        self._open_options = (tuple(base_distances), mmap)
         self.n_jobs = n_jobs
         self._open()
 
@@ -114,12 +114,12 @@ class ShardedIndex:
         """Open what the folder says now."""
         self._distance, shards = read_shards(self.folder)
         self.shards = tuple(shards)
-        self._whole: NeighborIndex = joined(self.places).set_params(n_jobs=self.n_jobs)
+        self._joined: NeighborIndex = joined(self.places).set_params(n_jobs=self.n_jobs)
 
     @property
     def places(self) -> list[Place]:
         """Where the shards are."""
-        return [Place(str(self.folder), shard, self._distance, *self._how) for shard in self.shards]
+        return [Place(str(self.folder), shard, self._distance, *self._open_options) for shard in self.shards]
 
     @classmethod
     def build(
@@ -167,38 +167,38 @@ class ShardedIndex:
     @property
     def semimetric(self) -> Semimetric:
         """The distance of all shards."""
-        return self._whole.semimetric
+        return self._joined.semimetric
 
     @property
     def n_samples_fit_(self) -> int:
         """Number of items."""
-        return self._whole.n_samples_fit_
+        return self._joined.n_samples_fit_
 
     @property
     def n_features_in_(self) -> int:
         """Number of features."""
-        return self._whole.n_features_in_
+        return self._joined.n_features_in_
 
     @property
     def ids_(self) -> NDArray:
         """Ids of the items, shard after shard."""
-        return self._whole.ids_
+        return self._joined.ids_
 
     def kneighbors(self, X: ArrayLike | None = None, n_neighbors: int = 5, return_distance: bool = True, **options: Any) -> Any:
         """As `NeighborIndex.kneighbors`."""
-        return self._whole.kneighbors(X, n_neighbors, return_distance, **options)
+        return self._joined.kneighbors(X, n_neighbors, return_distance, **options)
 
     def radius_neighbors(
         self, X: ArrayLike | None = None, radius: float = 1.0, return_distance: bool = True, **options: Any
     ) -> Any:
         """As `NeighborIndex.radius_neighbors`."""
-        return self._whole.radius_neighbors(X, radius, return_distance, **options)
+        return self._joined.radius_neighbors(X, radius, return_distance, **options)
 
     def kneighbors_graph(
         self, X: ArrayLike | None = None, n_neighbors: int = 5, mode: str = "connectivity", **options: Any
     ) -> Any:
         """As `NeighborIndex.kneighbors_graph`; columns are in the order of `ids_`."""
-        return self._whole.kneighbors_graph(X, n_neighbors, mode, **options)
+        return self._joined.kneighbors_graph(X, n_neighbors, mode, **options)
 
     def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:
         """Add the rows of X to the smallest shard; see `NeighborIndex.add`."""
@@ -265,7 +265,7 @@ def joined(places: Sequence[Place], semimetric: Semimetric | None = None) -> Nei
     segments = [segment for index in opened for segment in index.segments_]
     if semimetric is not None:
         _ = [segment.scan for segment in segments if segment.searchable]  # of the opened shards: the next distance shares it
-        segments = [segment.under(whole._oriented) for segment in segments]
+        segments = [segment.under(whole._view) for segment in segments]
     whole.segments_ = segments
     return whole
 
