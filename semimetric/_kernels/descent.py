@@ -1,4 +1,4 @@
-"""Steps of linear machines on a block of embedded rows.
+"""Steps that fit linear classifiers and regressors, row by row of a block of embedded rows.
 
     min_W  |W|² / 2 + sum_i c_i loss(y_i, <W, phi_i>),      W = sum_i c_i phi_i a_iᵀ
 
@@ -21,11 +21,11 @@ from .ladders import climb, gather, row_norm, scatter
 __all__ = ["Machine", "Problem", "answer_pass", "dual_pass", "dual_values", "gap_pass", "restore_pass", "stochastic_pass"]
 
 
-_MOVES, _SLEEPS = 0, 1  # what `_inspect` tells of a row
+_MOVES, _SLEEPS = 0, 1  # The places of what `_inspect` tells of a row.
 
 
 class Problem(NamedTuple):
-    """What the rows ask for. A row belongs to column ``codes[i]``: it has the target t there, and -t in the others.
+    """What is minimised. A row i belongs to column ``codes[i]``: it has the target t there, and -t in the others.
 
     ``target`` and ``sample`` have one number a row, or one for all; ``own`` and ``other`` (K,) are C times the weight of a
     class, for the rows that belong to it and for the rest. ``two_sided`` tells regression, ``joint`` Crammer and Singer.
@@ -53,8 +53,8 @@ class Machine(NamedTuple):
 
 
 @kernel
-def _place(problem, i, c):
-    """Target and weight of row i in column c."""
+def _target_and_weight(problem, i, c):
+    """The target and the weight of row i in column c, two numbers."""
     sample = problem.sample[i if problem.sample.shape[0] > 1 else 0]
     target = problem.target[i if problem.target.shape[0] > 1 else 0]
     if problem.codes[i] == c:
@@ -64,6 +64,7 @@ def _place(problem, i, c):
 
 @kernel
 def _box(problem, target):
+    """The bounds of a dual variable whose row has this target."""
     top = np.inf if problem.squared else 1.0
     if problem.two_sided:
         return -top, top
@@ -86,6 +87,7 @@ def _dual_term(problem, target, a):
 
 @kernel
 def _joint_weight(problem, i):
+    """The weight of row i where the classes of a row are tied."""
     return problem.sample[i if problem.sample.shape[0] > 1 else 0] * problem.own[problem.codes[i]]
 
 
@@ -108,7 +110,7 @@ def _inspect_joint(problem, i, score, dual, limits, record, status):
     record[0, 0] += weight * (most - score[y] + term)
     record[1, 0] = max(record[1, 0], most - least)
     status[_MOVES] = most > least
-    status[_SLEEPS] = n_free == 1 and least - bounded > limits[0]  # one alone that could fall has nowhere to send it
+    status[_SLEEPS] = n_free == 1 and least - bounded > limits[0]  # A class that alone could fall has none to give to.
 
 
 @kernel
@@ -122,7 +124,7 @@ def _inspect(problem, i, score, dual, limits, record, status):
         return
     moves, sleeps = False, True
     for c in range(score.shape[0]):
-        target, weight = _place(problem, i, c)
+        target, weight = _target_and_weight(problem, i, c)
         if weight <= 0.0:
             continue
         a = float(dual[c])
@@ -131,7 +133,7 @@ def _inspect(problem, i, score, dual, limits, record, status):
         g = score[c] - target + (0.5 * a if problem.squared else 0.0)
         up = g + (problem.epsilon if a >= 0.0 else -problem.epsilon) if a < high else np.inf
         down = -g + (problem.epsilon if a <= 0.0 else -problem.epsilon) if a > low else np.inf
-        slack = min(up, down)  # slope in the steepest direction that the box leaves open
+        slack = min(up, down)  # The slope in the steepest direction that the box leaves open.
         if slack < 0.0:
             moves = True
             record[1, c] = max(record[1, c], -slack)
@@ -168,7 +170,7 @@ def _move(problem, i, score, norm, factor, dual, move):
         return
     for c in range(score.shape[0]):
         move[c] = 0.0
-        target, weight = _place(problem, i, c)
+        target, weight = _target_and_weight(problem, i, c)
         weight *= factor
         h = norm * weight + (0.5 if problem.squared else 0.0)
         if h <= 0.0 or weight <= 0.0:
@@ -178,12 +180,13 @@ def _move(problem, i, score, norm, factor, dual, move):
         a = old - (score[c] - target + (0.5 * old if problem.squared else 0.0)) / h
         e = problem.epsilon / h
         a = a - e if a > e else (a + e if a < -e else 0.0)
-        dual[c] = min(max(a, low), high)  # in the precision of the store: weights follow what is stored
+        dual[c] = min(max(a, low), high)  # Weights follow what is stored, in the precision of the store.
         move[c] = (float(dual[c]) - float(old)) * weight
 
 
 @kernel
 def _score(machine, columns, values, out):
+    """The scores of a row, out (K,), given its columns and values."""
     gather(columns, values, machine.weights, out)
     for c in range(out.shape[0]):
         out[c] += machine.scaling * machine.bias[c]
@@ -191,14 +194,15 @@ def _score(machine, columns, values, out):
 
 @kernel
 def _add(machine, columns, values, climbed, move):
+    """Add the row times ``move`` (K,) to the weights; ``climbed`` is what `climb` made of the row."""
     scatter(columns, values, machine.order, machine.starts, climbed, move, machine.weights)
     for c in range(move.shape[0]):
         machine.bias[c] += machine.scaling * move[c]
 
 
 @kernel
-def dual_pass(chunk, rows, problem, machine, dual, limits, record, awake):
-    """A coordinate step on every row ``rows[r]`` of the block where ``awake[r]`` is 2.
+def dual_pass(phi, rows, problem, machine, dual, limits, record, awake):
+    """Take a coordinate step on every row ``rows[r]`` of the block where ``awake[r]`` is 2.
 
     It becomes 1 where the row did not move, and rests for the other sweeps over the block, and 0 where it falls asleep.
     record (2, K) gathers the gap before the steps and the worst violation; rows sleep beyond ``limits`` (K,), the worst
@@ -210,8 +214,8 @@ def dual_pass(chunk, rows, problem, machine, dual, limits, record, awake):
     for r in range(rows.shape[0]):
         if awake[r] < 2:
             continue
-        i, entries = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
-        columns, values = chunk.indices[entries], chunk.data[entries]
+        i, entries = rows[r], slice(phi.indptr[r], phi.indptr[r + 1])
+        columns, values = phi.indices[entries], phi.data[entries]
         _score(machine, columns, values, score)
         _inspect(problem, i, score, dual[i], limits, record, status)
         awake[r] = 0 if status[_SLEEPS] else 1 + status[_MOVES]
@@ -224,13 +228,13 @@ def dual_pass(chunk, rows, problem, machine, dual, limits, record, awake):
 
 
 @kernel
-def gap_pass(chunk, rows, problem, machine, dual, limits, record, awake):
+def gap_pass(phi, rows, problem, machine, dual, limits, record, awake):
     """`dual_pass` without its steps: the gaps of the rows at the weights as they are, and who sleeps."""
     K = machine.bias.shape[0]
     score, status = np.empty(K), np.empty(2, np.bool_)
     for r in range(rows.shape[0]):
-        entries = slice(chunk.indptr[r], chunk.indptr[r + 1])
-        _score(machine, chunk.indices[entries], chunk.data[entries], score)
+        entries = slice(phi.indptr[r], phi.indptr[r + 1])
+        _score(machine, phi.indices[entries], phi.data[entries], score)
         _inspect(problem, rows[r], score, dual[rows[r]], limits, record, status)
         awake[r] = not status[_SLEEPS]
 
@@ -244,29 +248,29 @@ def dual_values(problem, dual, out):
             if problem.joint:
                 out[0] -= 0.0 if c == problem.codes[i] else _joint_weight(problem, i) * dual[i, c]
             else:
-                target, weight = _place(problem, i, c)
+                target, weight = _target_and_weight(problem, i, c)
                 out[c] += weight * _dual_term(problem, target, float(dual[i, c]))
 
 
 @kernel
-def restore_pass(chunk, rows, problem, machine, dual):
-    """Add sum_i c_i phi_i a_iᵀ over the rows: the weights of given dual variables."""
+def restore_pass(phi, rows, problem, machine, dual):
+    """Add sum_i c_i phi_i a_iᵀ over the rows to the machine: the weights of given dual variables."""
     K = machine.bias.shape[0]
     move = np.empty(K)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
-        i, entries = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
-        columns, values = chunk.indices[entries], chunk.data[entries]
+        i, entries = rows[r], slice(phi.indptr[r], phi.indptr[r + 1])
+        columns, values = phi.indices[entries], phi.data[entries]
         for c in range(K):
-            weight = _joint_weight(problem, i) if problem.joint else _place(problem, i, c)[1]
+            weight = _joint_weight(problem, i) if problem.joint else _target_and_weight(problem, i, c)[1]
             move[c] = weight * float(dual[i, c])
         climb(columns, values, machine.order, machine.starts, climbed)
         _add(machine, columns, values, climbed, move)
 
 
 @kernel
-def stochastic_pass(chunk, rows, problem, machine, clock):
-    """A step of Pegasos for every row; clock = (scale of the weights, steps taken t, rows n that the objective counts).
+def stochastic_pass(phi, rows, problem, machine, clock):
+    """Take a step of Pegasos for every row; clock = (scale of the weights, steps taken t, rows n that the objective counts).
 
     W <- argmin_V  (t + 1) / (2 n) |V - t / (t + 1) W|² + c_i loss(y_i, <V, phi_i>):  the subgradient step of size n / (t + 1)
     but never past the margin of the row, so that no first step is too long.
@@ -275,8 +279,8 @@ def stochastic_pass(chunk, rows, problem, machine, clock):
     score, move, dual = np.empty(K), np.empty(K), np.empty(K)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
-        entries = slice(chunk.indptr[r], chunk.indptr[r + 1])
-        columns, values = chunk.indices[entries], chunk.data[entries]
+        entries = slice(phi.indptr[r], phi.indptr[r + 1])
+        columns, values = phi.indices[entries], phi.data[entries]
         t = clock[1]
         clock[1] = t + 1.0
         if t > 0.0:
@@ -293,7 +297,7 @@ def stochastic_pass(chunk, rows, problem, machine, clock):
 
 
 @kernel
-def answer_pass(chunk, rows, problem, machine, answer, record):
+def answer_pass(phi, rows, problem, machine, answer, record):
     """The dual variables that the scores ask for, added to the machine ``answer``.
 
     record (3, K) gathers the losses, and the linear and the quadratic parts of the dual terms.
@@ -302,8 +306,8 @@ def answer_pass(chunk, rows, problem, machine, answer, record):
     score, move = np.empty(K), np.empty(K)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
-        i, entries = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
-        columns, values = chunk.indices[entries], chunk.data[entries]
+        i, entries = rows[r], slice(phi.indptr[r], phi.indptr[r + 1])
+        columns, values = phi.indices[entries], phi.data[entries]
         _score(machine, columns, values, score)
         if problem.joint:
             _answer_joint(problem, i, score, move, record)
@@ -315,9 +319,9 @@ def answer_pass(chunk, rows, problem, machine, answer, record):
 
 @kernel
 def _answer(problem, i, score, move, record):
-    """a = -loss'(f), column by column."""
+    """The dual variables a = -loss'(f) of a row, column by column, as what they add to the weights: ``move`` (K,)."""
     for c in range(score.shape[0]):
-        target, weight = _place(problem, i, c)
+        target, weight = _target_and_weight(problem, i, c)
         loss = _loss(problem, target, score[c])
         size = 2.0 * np.sqrt(loss) if problem.squared else (1.0 if loss > 0.0 else 0.0)
         a = size if target > (score[c] if problem.two_sided else 0.0) else -size
@@ -329,7 +333,7 @@ def _answer(problem, i, score, move, record):
 
 @kernel
 def _answer_joint(problem, i, score, move, record):
-    """The true class up and the one furthest ahead down."""
+    """`_answer` for Crammer and Singer: the true class goes up, and the one that is furthest ahead of it goes down."""
     y, weight = problem.codes[i], _joint_weight(problem, i)
     move[:] = 0.0
     worst = y

@@ -18,7 +18,7 @@ def gather(columns, values, weights, out):
     if K == 1:
         fours = n - n % 4
         a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        for j in range(0, fours, 4):  # four sums, as one would wait for itself
+        for j in range(0, fours, 4):  # One sum alone would wait for itself.
             a += values[j] * weights[np.uint64(columns[j])]
             b += values[j + 1] * weights[np.uint64(columns[j + 1])]
             c += values[j + 2] * weights[np.uint64(columns[j + 2])]
@@ -35,11 +35,11 @@ def gather(columns, values, weights, out):
 
 
 @kernel
-def gather_block(chunk, weights, out):
-    """out (B, K) = the rows of the chunk times the weights."""
+def gather_block(phi, weights, out):
+    """out (B, K) = the rows of phi, in CSR form, times the weights."""
     for r in range(out.shape[0]):
-        entries = slice(chunk.indptr[r], chunk.indptr[r + 1])
-        gather(chunk.indices[entries], chunk.data[entries], weights, out[r])
+        entries = slice(phi.indptr[r], phi.indptr[r + 1])
+        gather(phi.indices[entries], phi.data[entries], weights, out[r])
 
 
 @kernel

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-_AHEAD, _LINE = 16, 8  # rows whose memory is asked for together; values a cache line
+_AHEAD, _LINE = 16, 8  # The number of rows whose memory is asked for together, and of values in a cache line.
 
 
 class Scales(NamedTuple):
@@ -90,7 +90,7 @@ class BestItems(NamedTuple):
 
 @kernel
 def cell_of(position, size):
-    """Cell, fraction in it, and what lies outside the range."""
+    """The cell of a position, the fraction in it, and how far the position lies outside the range."""
     inside = min(max(position, 0.0), size - 1.0)
     k = min(np.int64(inside), max(size - 2, 0))
     return k, inside - k, position - inside
@@ -133,6 +133,7 @@ def _value(position, e, scales, profiles, b):
 
 @kernel
 def _sum(positions, scales, profiles, b, least):
+    """The sum over the features between query b and the item at ``positions`` (E,), at least ``least``."""
     total = 0.0
     for e in range(positions.shape[0]):
         total += _value(positions[e], e, scales, profiles, b)

@@ -96,7 +96,7 @@ def _put(k, column, value, out):
 @kernel
 def _after(k, out):
     """The place of the entry after k: a zero is written over, which spares a branch that would be mispredicted."""
-    return k + (out.data[k] != 0)  # asked of what is stored: float32 has more zeros
+    return k + (out.data[k] != 0)  # The stored value decides, as float32 has more zeros.
 
 
 @kernel

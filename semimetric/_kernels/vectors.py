@@ -16,9 +16,9 @@ from .simplex import walk
 
 __all__ = ["Axes", "Partners", "Tables", "write_groups", "write_pairs", "write_singles"]
 
-_ROWS = 64  # located at a time
-_LEAST = 1e-30  # of a fraction: less is 0 in single precision
-_COUNTED = 128  # knots up to which counting beats a search
+_ROWS = 64  # So many rows are located at a time.
+_LEAST = 1e-30  # A smaller fraction is 0 in single precision.
+_COUNTED = 128  # Up to this number of knots, counting them beats a search.
 
 
 class Axes(NamedTuple):
@@ -69,7 +69,7 @@ class Places(NamedTuple):
 
 @kernel
 def _without(vertex, hole):
-    """The place of a vertex where one is left out."""
+    """The place of a vertex where the vertex ``hole`` is left out; -1 for that vertex itself."""
     return -1 if vertex == hole else vertex - (vertex > hole)
 
 
@@ -134,7 +134,7 @@ def _put_singles(lower, upper, fraction, column, linear, row, out):
 
 @kernel
 def _places(n_rows, n_features):
-    """Room for the places of a block of rows."""
+    """Empty places for a block of at most 64 rows."""
     shape = (min(n_rows, _ROWS), n_features)
     return Places(np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape))
 
@@ -237,7 +237,7 @@ def _among(vertex, keys):
 
 @kernel
 def _gone(lower, groups, gone):
-    """Mark the groups that have a feature without a vertex."""
+    """Mark the groups of which some feature has no vertex, and let that feature stand at vertex 0."""
     gone[:] = False
     for a in range(lower.shape[0]):
         if lower[a] < 0:

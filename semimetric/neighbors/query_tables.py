@@ -36,7 +36,7 @@ class ItemArrays(NamedTuple):
     positions: Floats
     joint: Items | None
 
-    def __len__(self) -> int:  # the number of items, not of fields
+    def __len__(self) -> int:  # The number of items, not of fields.
         return len(self.raw)
 
     def take(self, rows: NDArray) -> "ItemArrays":
@@ -60,7 +60,7 @@ class QueryBlock(NamedTuple):
     items: ItemArrays
     profiles: Profiles
 
-    def __len__(self) -> int:  # the number of queries, not of fields
+    def __len__(self) -> int:  # The number of queries, not of fields.
         return len(self.items)
 
 
@@ -119,7 +119,7 @@ class QueryView:
         if not len(self.joint_groups):
             return None
         embedding, w = part_of(self.semimetric.embedding, self.semimetric.weights, self.joint_groups)
-        assert isinstance(embedding, PairEmbedding)  # other maps have one-feature groups only
+        assert isinstance(embedding, PairEmbedding)  # Other maps have one-feature groups only.
         return embedding, w
 
     @cached_property
@@ -213,10 +213,10 @@ class QueryView:
             return total
         if self.joint:
             embedding, w = self.joint
-            # the precomputed order of an item is merged with the query's (paper 2, section 3)
+            # The precomputed order of an item is merged with that of the query (paper 2, section 3).
             pair = [(queries.joint, np.full(len(rows), b)), (items.joint, rows)]
             (x, i), (y, j) = pair if self.side == "query-first" else pair[::-1]
-            total += embedding.paired(x, i, y, j, w)  # type: ignore[arg-type]
+            total += embedding.paired(x, i, y, j, w)  # type: ignore[arg-type]  # joint items are there with joint groups
         for base in self.semimetric.base_distances:
             given = np.asarray(items.raw[rows], dtype=np.float64)
             query = np.broadcast_to(np.asarray(queries.raw[b], dtype=np.float64), given.shape)
