@@ -4,7 +4,7 @@ from .jit import kernel
 
 __all__ = ["min_gram"]
 
-_TILE = 1024  # columns of a row of ``out`` that stay in the first-level cache
+_TILE = 1024  # So many columns of a row of ``out`` stay in the first-level cache.
 
 
 @kernel

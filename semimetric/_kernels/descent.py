@@ -1,4 +1,4 @@
-"""Steps of linear machines on a block of embedded rows.
+"""Steps that fit linear classifiers and regressors, row by row of a block of embedded rows.
 
     min_W  |W|² / 2 + sum_i c_i loss(y_i, <W, phi_i>),      W = sum_i c_i phi_i a_iᵀ
 
@@ -16,13 +16,16 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kernel
-from .ladders import climb, gather, scatter
+from .ladders import climb, gather, row_norm, scatter
 
 __all__ = ["Machine", "Problem", "answer_pass", "dual_pass", "dual_values", "gap_pass", "restore_pass", "stochastic_pass"]
 
 
+_MOVES, _SLEEPS = 0, 1  # The places of what `_inspect` tells of a row.
+
+
 class Problem(NamedTuple):
-    """What the rows ask for. A row belongs to column ``codes[i]``: it has the target t there, and -t in the others.
+    """What is minimised. A row i belongs to column ``codes[i]``: it has the target t there, and -t in the others.
 
     ``target`` and ``sample`` have one number a row, or one for all; ``own`` and ``other`` (K,) are C times the weight of a
     class, for the rows that belong to it and for the rest. ``two_sided`` tells regression, ``joint`` Crammer and Singer.
@@ -50,8 +53,8 @@ class Machine(NamedTuple):
 
 
 @kernel
-def _place(problem, i, c):
-    """Target and weight of row i in column c."""
+def _target_and_weight(problem, i, c):
+    """The target and the weight of row i in column c, two numbers."""
     sample = problem.sample[i if problem.sample.shape[0] > 1 else 0]
     target = problem.target[i if problem.target.shape[0] > 1 else 0]
     if problem.codes[i] == c:
@@ -61,6 +64,7 @@ def _place(problem, i, c):
 
 @kernel
 def _box(problem, target):
+    """The bounds of a dual variable whose row has this target."""
     top = np.inf if problem.squared else 1.0
     if problem.two_sided:
         return -top, top
@@ -83,15 +87,17 @@ def _dual_term(problem, target, a):
 
 @kernel
 def _joint_weight(problem, i):
+    """The weight of row i where the classes of a row are tied."""
     return problem.sample[i if problem.sample.shape[0] > 1 else 0] * problem.own[problem.codes[i]]
 
 
 @kernel
-def _inspect_joint(problem, i, score, dual, limits, record):
+def _inspect_joint(problem, i, score, dual, limits, record, status):
     """`_inspect` for Crammer and Singer: G_m = f_m + (m != y), a_y <= 1, a_m <= 0, sum of a = 0."""
     y, weight = problem.codes[i], _joint_weight(problem, i)
     if weight <= 0.0:
-        return False, True
+        status[_MOVES], status[_SLEEPS] = False, True
+        return
     bounded, free, least, term, n_free = -np.inf, -np.inf, np.inf, 0.0, 0
     for m in range(score.shape[0]):
         g = score[m] + (0.0 if m == y else 1.0)
@@ -103,17 +109,22 @@ def _inspect_joint(problem, i, score, dual, limits, record):
     most = max(free, bounded)
     record[0, 0] += weight * (most - score[y] + term)
     record[1, 0] = max(record[1, 0], most - least)
-    return most > least, n_free == 1 and least - bounded > limits[0]  # one alone that could fall has nowhere to send it
+    status[_MOVES] = most > least
+    status[_SLEEPS] = n_free == 1 and least - bounded > limits[0]  # A class that alone could fall has none to give to.
 
 
 @kernel
-def _inspect(problem, i, score, dual, limits, record):
-    """Whether row i can move, and whether it sleeps; adds to record[0] the gap, to record[1] the worst violation, by class."""
+def _inspect(problem, i, score, dual, limits, record, status):
+    """Tell by ``status`` (2,) whether row i can move, and whether it sleeps.
+
+    The gap of every class is added to record[0], and record[1] keeps the worst violation.
+    """
     if problem.joint:
-        return _inspect_joint(problem, i, score, dual, limits, record)
+        _inspect_joint(problem, i, score, dual, limits, record, status)
+        return
     moves, sleeps = False, True
     for c in range(score.shape[0]):
-        target, weight = _place(problem, i, c)
+        target, weight = _target_and_weight(problem, i, c)
         if weight <= 0.0:
             continue
         a = float(dual[c])
@@ -122,12 +133,12 @@ def _inspect(problem, i, score, dual, limits, record):
         g = score[c] - target + (0.5 * a if problem.squared else 0.0)
         up = g + (problem.epsilon if a >= 0.0 else -problem.epsilon) if a < high else np.inf
         down = -g + (problem.epsilon if a <= 0.0 else -problem.epsilon) if a > low else np.inf
-        slack = min(up, down)  # slope in the steepest direction that the box leaves open
+        slack = min(up, down)  # The slope in the steepest direction that the box leaves open.
         if slack < 0.0:
             moves = True
             record[1, c] = max(record[1, c], -slack)
         sleeps = sleeps and slack > limits[c]
-    return moves, sleeps
+    status[_MOVES], status[_SLEEPS] = moves, sleeps
 
 
 @kernel
@@ -159,7 +170,7 @@ def _move(problem, i, score, norm, factor, dual, move):
         return
     for c in range(score.shape[0]):
         move[c] = 0.0
-        target, weight = _place(problem, i, c)
+        target, weight = _target_and_weight(problem, i, c)
         weight *= factor
         h = norm * weight + (0.5 if problem.squared else 0.0)
         if h <= 0.0 or weight <= 0.0:
@@ -169,12 +180,13 @@ def _move(problem, i, score, norm, factor, dual, move):
         a = old - (score[c] - target + (0.5 * old if problem.squared else 0.0)) / h
         e = problem.epsilon / h
         a = a - e if a > e else (a + e if a < -e else 0.0)
-        dual[c] = min(max(a, low), high)  # in the precision of the store: weights follow what is stored
+        dual[c] = min(max(a, low), high)  # Weights follow what is stored, in the precision of the store.
         move[c] = (float(dual[c]) - float(old)) * weight
 
 
 @kernel
 def _score(machine, columns, values, out):
+    """The scores of a row, out (K,), given its columns and values."""
     gather(columns, values, machine.weights, out)
     for c in range(out.shape[0]):
         out[c] += machine.scaling * machine.bias[c]
@@ -182,46 +194,49 @@ def _score(machine, columns, values, out):
 
 @kernel
 def _add(machine, columns, values, climbed, move):
+    """Add the row times ``move`` (K,) to the weights; ``climbed`` is what `climb` made of the row."""
     scatter(columns, values, machine.order, machine.starts, climbed, move, machine.weights)
     for c in range(move.shape[0]):
         machine.bias[c] += machine.scaling * move[c]
 
 
 @kernel
-def dual_pass(chunk, rows, problem, machine, dual, limits, record, awake):
-    """A coordinate step on every row ``rows[r]`` of the block where ``awake[r]`` is 2.
+def dual_pass(phi, rows, problem, machine, dual, limits, record, awake):
+    """Take a coordinate step on every row ``rows[r]`` of the block where ``awake[r]`` is 2.
 
     It becomes 1 where the row did not move, and rests for the other sweeps over the block, and 0 where it falls asleep.
     record (2, K) gathers the gap before the steps and the worst violation; rows sleep beyond ``limits`` (K,), the worst
     violation of the pass before (Hsieh et al. 2008, section 3.2).
     """
     K = machine.bias.shape[0]
-    score, move = np.empty(K), np.empty(K)
+    score, move, status = np.empty(K), np.empty(K), np.empty(2, np.bool_)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
         if awake[r] < 2:
             continue
-        i, here = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
-        columns, values = chunk.indices[here], chunk.data[here]
+        i, entries = rows[r], slice(phi.indptr[r], phi.indptr[r + 1])
+        columns, values = phi.indices[entries], phi.data[entries]
         _score(machine, columns, values, score)
-        moves, sleeps = _inspect(problem, i, score, dual[i], limits, record)
-        awake[r] = 0 if sleeps else 1 + moves
-        if moves:
-            norm = climb(columns, values, machine.order, machine.starts, climbed) + machine.scaling**2
+        _inspect(problem, i, score, dual[i], limits, record, status)
+        awake[r] = 0 if status[_SLEEPS] else 1 + status[_MOVES]
+        if status[_MOVES]:
+            climb(columns, values, machine.order, machine.starts, climbed)
+            norm = row_norm(columns, values, machine.order, climbed) + machine.scaling**2
             if norm > 0.0:
                 _move(problem, i, score, norm, 1.0, dual[i], move)
                 _add(machine, columns, values, climbed, move)
 
 
 @kernel
-def gap_pass(chunk, rows, problem, machine, dual, limits, record, awake):
+def gap_pass(phi, rows, problem, machine, dual, limits, record, awake):
     """`dual_pass` without its steps: the gaps of the rows at the weights as they are, and who sleeps."""
     K = machine.bias.shape[0]
-    score = np.empty(K)
+    score, status = np.empty(K), np.empty(2, np.bool_)
     for r in range(rows.shape[0]):
-        here = slice(chunk.indptr[r], chunk.indptr[r + 1])
-        _score(machine, chunk.indices[here], chunk.data[here], score)
-        awake[r] = not _inspect(problem, rows[r], score, dual[rows[r]], limits, record)[1]
+        entries = slice(phi.indptr[r], phi.indptr[r + 1])
+        _score(machine, phi.indices[entries], phi.data[entries], score)
+        _inspect(problem, rows[r], score, dual[rows[r]], limits, record, status)
+        awake[r] = not status[_SLEEPS]
 
 
 @kernel
@@ -233,29 +248,29 @@ def dual_values(problem, dual, out):
             if problem.joint:
                 out[0] -= 0.0 if c == problem.codes[i] else _joint_weight(problem, i) * dual[i, c]
             else:
-                target, weight = _place(problem, i, c)
+                target, weight = _target_and_weight(problem, i, c)
                 out[c] += weight * _dual_term(problem, target, float(dual[i, c]))
 
 
 @kernel
-def restore_pass(chunk, rows, problem, machine, dual):
-    """Add sum_i c_i phi_i a_iᵀ over the rows: the weights of given dual variables."""
+def restore_pass(phi, rows, problem, machine, dual):
+    """Add sum_i c_i phi_i a_iᵀ over the rows to the machine: the weights of given dual variables."""
     K = machine.bias.shape[0]
     move = np.empty(K)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
-        i, here = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
-        columns, values = chunk.indices[here], chunk.data[here]
+        i, entries = rows[r], slice(phi.indptr[r], phi.indptr[r + 1])
+        columns, values = phi.indices[entries], phi.data[entries]
         for c in range(K):
-            weight = _joint_weight(problem, i) if problem.joint else _place(problem, i, c)[1]
+            weight = _joint_weight(problem, i) if problem.joint else _target_and_weight(problem, i, c)[1]
             move[c] = weight * float(dual[i, c])
         climb(columns, values, machine.order, machine.starts, climbed)
         _add(machine, columns, values, climbed, move)
 
 
 @kernel
-def stochastic_pass(chunk, rows, problem, machine, clock):
-    """A step of Pegasos for every row; clock = (scale of the weights, steps taken t, rows n that the objective counts).
+def stochastic_pass(phi, rows, problem, machine, clock):
+    """Take a step of Pegasos for every row; clock = (scale of the weights, steps taken t, rows n that the objective counts).
 
     W <- argmin_V  (t + 1) / (2 n) |V - t / (t + 1) W|² + c_i loss(y_i, <V, phi_i>):  the subgradient step of size n / (t + 1)
     but never past the margin of the row, so that no first step is too long.
@@ -264,14 +279,15 @@ def stochastic_pass(chunk, rows, problem, machine, clock):
     score, move, dual = np.empty(K), np.empty(K), np.empty(K)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
-        here = slice(chunk.indptr[r], chunk.indptr[r + 1])
-        columns, values = chunk.indices[here], chunk.data[here]
+        entries = slice(phi.indptr[r], phi.indptr[r + 1])
+        columns, values = phi.indices[entries], phi.data[entries]
         t = clock[1]
         clock[1] = t + 1.0
         if t > 0.0:
             clock[0] *= t / (t + 1.0)
         _score(machine, columns, values, score)
-        norm = climb(columns, values, machine.order, machine.starts, climbed) + machine.scaling**2
+        climb(columns, values, machine.order, machine.starts, climbed)
+        norm = row_norm(columns, values, machine.order, climbed) + machine.scaling**2
         if norm > 0.0:
             score *= clock[0]
             dual[:] = 0.0
@@ -281,7 +297,7 @@ def stochastic_pass(chunk, rows, problem, machine, clock):
 
 
 @kernel
-def answer_pass(chunk, rows, problem, machine, answer, record):
+def answer_pass(phi, rows, problem, machine, answer, record):
     """The dual variables that the scores ask for, added to the machine ``answer``.
 
     record (3, K) gathers the losses, and the linear and the quadratic parts of the dual terms.
@@ -290,8 +306,8 @@ def answer_pass(chunk, rows, problem, machine, answer, record):
     score, move = np.empty(K), np.empty(K)
     climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
-        i, here = rows[r], slice(chunk.indptr[r], chunk.indptr[r + 1])
-        columns, values = chunk.indices[here], chunk.data[here]
+        i, entries = rows[r], slice(phi.indptr[r], phi.indptr[r + 1])
+        columns, values = phi.indices[entries], phi.data[entries]
         _score(machine, columns, values, score)
         if problem.joint:
             _answer_joint(problem, i, score, move, record)
@@ -303,9 +319,9 @@ def answer_pass(chunk, rows, problem, machine, answer, record):
 
 @kernel
 def _answer(problem, i, score, move, record):
-    """a = -loss'(f), column by column."""
+    """The dual variables a = -loss'(f) of a row, column by column, as what they add to the weights: ``move`` (K,)."""
     for c in range(score.shape[0]):
-        target, weight = _place(problem, i, c)
+        target, weight = _target_and_weight(problem, i, c)
         loss = _loss(problem, target, score[c])
         size = 2.0 * np.sqrt(loss) if problem.squared else (1.0 if loss > 0.0 else 0.0)
         a = size if target > (score[c] if problem.two_sided else 0.0) else -size
@@ -317,7 +333,7 @@ def _answer(problem, i, score, move, record):
 
 @kernel
 def _answer_joint(problem, i, score, move, record):
-    """The true class up and the one furthest ahead down."""
+    """`_answer` for Crammer and Singer: the true class goes up, and the one that is furthest ahead of it goes down."""
     y, weight = problem.codes[i], _joint_weight(problem, i)
     move[:] = 0.0
     worst = y

@@ -44,6 +44,7 @@ def tilted_gamma(x, a, b, c, e, rng):
 
 @kernel
 def _tilted(y, a, b, c, e):
+    """The log density of y = log x, up to a constant, that `tilted_gamma` leaves as it is."""
     x = math.exp(y)
     return (a + 1.0) * y + b * math.log(x + c) - e * x
 
@@ -66,7 +67,7 @@ def turn(angle, strength, rng):
 
 @kernel
 def choose(logits, rng):
-    """A number k with probability proportional to exp(logits[k])."""
+    """Draw a number k with probability proportional to exp(logits[k])."""
     top = logits.max()
     total = 0.0
     for k in range(logits.shape[0]):

@@ -4,7 +4,7 @@ from numba import njit
 
 __all__ = ["exported", "kernel"]
 
-# No fastmath: d(x, x) == 0 and d(x, y) == d(y, x) hold to the bit only without contraction and reordering.
+# There is no fastmath: d(x, x) == 0 and d(x, y) == d(y, x) hold to the bit only without contraction and reordering.
 kernel = njit(cache=True, nogil=True, error_model="numpy")
-# for functions that are handed to other libraries: they close over arrays, so they are not cached
+# This compiles functions that are handed to other libraries: they close over arrays, so they are not cached.
 exported = njit(nogil=True, error_model="numpy")

@@ -8,7 +8,7 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["climb", "climb_rows", "climb_widths", "gather", "gather_block", "scatter", "unclimb"]
+__all__ = ["climb", "climb_rows", "climb_widths", "gather", "gather_block", "row_norm", "scatter", "unclimb"]
 
 
 @kernel
@@ -18,7 +18,7 @@ def gather(columns, values, weights, out):
     if K == 1:
         fours = n - n % 4
         a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        for j in range(0, fours, 4):  # four sums, as one would wait for itself
+        for j in range(0, fours, 4):  # One sum alone would wait for itself.
             a += values[j] * weights[np.uint64(columns[j])]
             b += values[j + 1] * weights[np.uint64(columns[j + 1])]
             c += values[j + 2] * weights[np.uint64(columns[j + 2])]
@@ -35,26 +35,23 @@ def gather(columns, values, weights, out):
 
 
 @kernel
-def gather_block(chunk, weights, out):
-    """out (B, K) = the rows of the chunk times the weights."""
+def gather_block(phi, weights, out):
+    """out (B, K) = the rows of phi, in CSR form, times the weights."""
     for r in range(out.shape[0]):
-        here = slice(chunk.indptr[r], chunk.indptr[r + 1])
-        gather(chunk.indices[here], chunk.data[here], weights, out[r])
+        entries = slice(phi.indptr[r], phi.indptr[r + 1])
+        gather(phi.indices[entries], phi.data[entries], weights, out[r])
 
 
 @kernel
 def climb(columns, values, order, starts, out):
-    """|phi|² of a row; where there is a ladder, out = L_d psi in the blocks that the row touches."""
-    norm = 0.0
+    """out = L_d psi in the blocks that a row touches; nothing where there is no ladder (order 0)."""
     if order == 0:
-        for j in range(values.shape[0]):
-            norm += values[j] * values[j]
-        return norm
+        return
     j, b = 0, 0
     while j < columns.shape[0]:
         while starts[b + 1] <= columns[j]:
             b += 1
-        first, stop, begin = starts[b], starts[b + 1], j
+        first, stop = starts[b], starts[b + 1]
         out[first:stop] = 0.0
         while j < columns.shape[0] and columns[j] < stop:
             out[columns[j]] = values[j]
@@ -65,8 +62,14 @@ def climb(columns, values, order, starts, out):
         for _ in range(order):  # step B
             for k in range(first + 1, stop):
                 out[k] += out[k - 1]
-        for k in range(begin, j):
-            norm += values[k] * out[columns[k]]
+
+
+@kernel
+def row_norm(columns, values, order, climbed):
+    """|phi|² of a row, given what `climb` made of it."""
+    norm = 0.0
+    for j in range(values.shape[0]):
+        norm += values[j] * (values[j] if order == 0 else climbed[columns[j]])
     return norm
 
 

@@ -1,8 +1,8 @@
-"""Linear maps whose result for a row does not depend on the rows beside it."""
+"""Linear algebra that adds in a fixed order: the result for a row does not depend on the rows beside it."""
 
 from .jit import kernel
 
-__all__ = ["linear_map"]
+__all__ = ["inner_product", "linear_map", "quadratic_form", "trace_of"]
 
 
 @kernel
@@ -27,3 +27,30 @@ def linear_map(x, matrix, out):
             a, m = x[i, f], matrix[f]
             for k in range(n_out):
                 row[k] += a * m[k]
+
+
+@kernel
+def inner_product(a, b):
+    """The inner product <a, b> of two vectors (d,)."""
+    total = 0.0
+    for f in range(a.shape[0]):
+        total += a[f] * b[f]
+    return total
+
+
+@kernel
+def quadratic_form(a, M):
+    """The quadratic form a' M a of a vector (d,) and a matrix (d, d)."""
+    total = 0.0
+    for f in range(a.shape[0]):
+        total += a[f] * inner_product(M[f], a)
+    return total
+
+
+@kernel
+def trace_of(M):
+    """The sum of the diagonal of a matrix (d, d)."""
+    total = 0.0
+    for f in range(M.shape[0]):
+        total += M[f, f]
+    return total

@@ -17,7 +17,7 @@ def lower_knot(value, knots, first, last):
         lo += below * step
         cells = min(step, last - lo)
     below = 0
-    for q in range(lo + 1, lo + cells):  # counting beats halving: no branch depends on the value
+    for q in range(lo + 1, lo + cells):  # Counting beats halving, as no branch depends on the value.
         below += knots[q] < value
     return lo + below
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from .draws import choose, tilted_gamma, turn
 from .jit import kernel
+from .linear import inner_product, quadratic_form, trace_of
 
 __all__ = ["Mixture", "Points", "Prior", "Settings", "log_joint", "reassign", "sweeps", "update"]
 
@@ -121,7 +122,7 @@ def _draw_component(prior, mixture, k, rng):
 
 @kernel
 def _exchange(mixture, a, b):
-    """Exchange two slots; the labels stay."""
+    """Exchange what two slots hold; the labels of points stay as they are."""
     if a != b:
         for f in range(mixture.mu.shape[1]):
             mixture.mu[a, f], mixture.mu[b, f] = mixture.mu[b, f], mixture.mu[a, f]
@@ -132,28 +133,34 @@ def _exchange(mixture, a, b):
 
 
 @kernel
+def _is_alone(points, mixture, i):
+    """Whether the component of point i has no other points."""
+    return mixture.total[mixture.labels[i]] - points.weight[i] <= 0.5
+
+
+@kernel
 def _take_out(points, mixture, i):
-    """Remove point i; a component that it leaves empty moves behind those in use, so that it is auxiliary. Whether it does."""
+    """Remove point i; a component that it leaves empty moves behind those in use, so that it is auxiliary."""
     k, last = mixture.labels[i], mixture.size[0] - 1
-    mixture.total[k] -= points.weight[i]
-    if mixture.total[k] > 0.5:
-        return False
+    if not _is_alone(points, mixture, i):
+        mixture.total[k] -= points.weight[i]
+        return
     mixture.total[k] = 0.0
     _exchange(mixture, k, last)
     for j in range(mixture.labels.shape[0]):
         if mixture.labels[j] == last:
             mixture.labels[j] = k
     mixture.size[0] = last
-    return True
 
 
 @kernel
-def reassign(points, prior, settings, mixture, rng):
-    """Draw every point's component, given all others (algorithm 8); the number of points that moved."""
-    moved, room = 0, np.empty(mixture.mu.shape[0])
+def reassign(points, prior, settings, mixture, moved, rng):
+    """Draw every point's component, given all others (algorithm 8); moved[0] becomes the number of points that moved."""
+    moved[0], room = 0, np.empty(mixture.mu.shape[0])
     for i in range(points.x.shape[0]):
         before, copies = mixture.labels[i], points.weight[i]
-        alone = _take_out(points, mixture, i)
+        alone = _is_alone(points, mixture, i)
+        _take_out(points, mixture, i)
         used = mixture.size[0]
         for k in range(used + alone, used + settings.n_auxiliary):
             _draw_component(prior, mixture, k, rng)
@@ -165,14 +172,13 @@ def reassign(points, prior, settings, mixture, rng):
                 urn = math.lgamma(mixture.total[k] + copies) - math.lgamma(mixture.total[k])
             logits[k] = urn + copies * _log_density(points, i, mixture, k)
         k = choose(logits, rng)
-        moved += k != (used if alone else before)
+        moved[0] += k != (used if alone else before)
         if k >= used:
             _exchange(mixture, k, used)
             mixture.size[0], k = used + 1, used
             mixture.total[k] = 0.0
         mixture.labels[i] = k
         mixture.total[k] += copies
-    return moved
 
 
 @kernel
@@ -182,7 +188,7 @@ def _turn_normal(basis, values, omega, w, rng):
     In the axes of M, a rotation in the plane of two axes keeps all else: first those of the flattest axis with every other,
     where most of w lies, then every other with one at random. w comes out with length sqrt(omega).
     """
-    d, y, length = values.shape[0], np.zeros(values.shape[0]), math.sqrt(omega / _form(w, w))
+    d, y, length = values.shape[0], np.zeros(values.shape[0]), math.sqrt(omega / inner_product(w, w))
     for f in range(d):
         for g in range(d):
             y[g] += length * basis[f, g] * w[f]
@@ -194,38 +200,12 @@ def _turn_normal(basis, values, omega, w, rng):
             angle = turn(math.atan2(y[b], y[a]), 0.25 * square * (values[b] - values[a]), rng)
             y[a], y[b] = radius * math.cos(angle), radius * math.sin(angle)
     for f in range(d):
-        w[f] = _form(basis[f], y)
-
-
-@kernel
-def _form(a, b):
-    """<a, b>."""
-    total = 0.0
-    for f in range(a.shape[0]):
-        total += a[f] * b[f]
-    return total
-
-
-@kernel
-def _quadratic(a, M):
-    """a' M a."""
-    total = 0.0
-    for f in range(a.shape[0]):
-        total += a[f] * _form(M[f], a)
-    return total
-
-
-@kernel
-def _trace(M):
-    total = 0.0
-    for f in range(M.shape[0]):
-        total += M[f, f]
-    return total
+        w[f] = inner_product(basis[f], y)
 
 
 @kernel
 def _moments(points, mixture, k, centre):
-    """Of component k: sums of (x - centre) (x - centre)' and of v v'."""
+    """The sums of (x - centre) (x - centre)' and of v v' over the points of component k, two matrices (d, d)."""
     d = points.x.shape[1]
     of_x, of_v = np.zeros((d, d)), np.zeros((d, d))
     for i in range(points.x.shape[0]):
@@ -243,7 +223,7 @@ def _moments(points, mixture, k, centre):
 
 @kernel
 def _mean_of(points, mixture, k, n):
-    """The sum of the points of component k, by n."""
+    """The sum of the points of component k divided by n, shape (d,)."""
     mean = np.zeros(points.x.shape[1])
     for i in range(points.x.shape[0]):
         if mixture.labels[i] == k:
@@ -257,7 +237,7 @@ def _update_normal(prior, mixture, k, of_x, of_v, rng):
     """w_k: its direction, then omega; p(w) = (lambda + omega)^((n + 1) / 2) omega^(n d / 2) exp(-w' M w / 2)."""
     scalars, mu, w = mixture.scalars[k], mixture.mu[k], mixture.w[k]
     n, d, M = mixture.total[k], mu.shape[0], np.empty_like(of_x)
-    r, t, length = scalars[_R], scalars[_T], _trace(of_v)
+    r, t, length = scalars[_R], scalars[_T], trace_of(of_v)
     for f in range(d):
         for g in range(d):
             M[f, g] = of_x[f, g] + prior.eta * mu[f] * mu[g] - t * of_v[f, g]
@@ -265,8 +245,8 @@ def _update_normal(prior, mixture, k, of_x, of_v, rng):
     if d > 1:
         values, basis = np.linalg.eigh(M)
         _turn_normal(basis, values, scalars[_OMEGA], w, rng)
-    omega = _form(w, w)
-    a, b, e = 0.5 * (n * d + d - 2), 0.5 * (n + 1), 0.5 * _quadratic(w, M) / omega
+    omega = inner_product(w, w)
+    a, b, e = 0.5 * (n * d + d - 2), 0.5 * (n + 1), 0.5 * quadratic_form(w, M) / omega
     scalars[_OMEGA] = tilted_gamma(scalars[_OMEGA], a, b, scalars[_LAMBDA], e, rng)
     longer = math.sqrt(scalars[_OMEGA] / omega)
     for f in range(d):
@@ -283,11 +263,11 @@ def update(points, prior, mixture, rng):
         of_x, of_v = _moments(points, mixture, k, mixture.mu[k])
         _update_normal(prior, mixture, k, of_x, of_v, rng)
         mu, omega = mixture.mu[k], scalars[_OMEGA]
-        spread = _trace(of_x) + prior.eta * _form(mu, mu)
+        spread = trace_of(of_x) + prior.eta * inner_product(mu, mu)
         a, many = prior.lam_shape - 1.0 + 0.5 * (n + 1.0) * (d - 1), 0.5 * n * (d - 1)
         scalars[_LAMBDA] = tilted_gamma(scalars[_LAMBDA], a, 0.5 * (n + 1.0), omega, prior.lam_rate + 0.5 * spread, rng)
-        length = omega * _trace(of_v)
-        across = length - _quadratic(mixture.w[k], of_v)
+        length = omega * trace_of(of_v)
+        across = length - quadratic_form(mixture.w[k], of_v)
         a, e = prior.r_shape - 1.0 + 0.5 * n, prior.r_rate + 0.5 * length
         scalars[_R] = tilted_gamma(scalars[_R], a, many, scalars[_T], e, rng)
         a, e = prior.t_shape - 1.0, prior.t_rate + 0.5 * max(across, 0.0)
@@ -297,17 +277,18 @@ def update(points, prior, mixture, rng):
 
 @kernel
 def _log_gamma_density(x, shape, rate):
+    """The log density at x of the gamma distribution with this shape and rate."""
     return shape * math.log(rate) - math.lgamma(shape) + (shape - 1.0) * math.log(x) - rate * x
 
 
 @kernel
 def _log_prior(prior, mixture, k):
-    """log p_0(theta_k), equation 17."""
+    """The log density of the parameters of component k under the prior, log p_0(theta_k), equation 17."""
     lam, r, t, omega = mixture.scalars[k, :4]
     mu, w, d = mixture.mu[k], mixture.w[k], mixture.mu.shape[1]
     of_w = d * math.log(prior.w_precision) - prior.w_precision * omega
-    along = _form(mu, w)
-    quadratic = lam * _form(mu, mu) + along * along
+    along = inner_product(mu, w)
+    quadratic = lam * inner_product(mu, mu) + along * along
     of_mu = d * math.log(prior.eta) + (d - 1) * math.log(lam) + math.log(lam + omega) - prior.eta * quadratic
     scalars = _log_gamma_density(lam, prior.lam_shape, prior.lam_rate) + _log_gamma_density(r, prior.r_shape, prior.r_rate)
     scalars += _log_gamma_density(t, prior.t_shape, prior.t_rate)
@@ -330,6 +311,7 @@ def log_joint(points, prior, alpha, mixture):
 
 @kernel
 def _keep(mixture, best, score):
+    """Copy a state and its score into ``best``."""
     size = mixture.size[0]
     best.mu[:size], best.w[:size], best.scalars[:size] = mixture.mu[:size], mixture.w[:size], mixture.scalars[:size]
     best.total[:size], best.labels[:], best.size[0], best.score[0] = mixture.total[:size], mixture.labels, size, score
@@ -341,10 +323,11 @@ def sweeps(points, prior, settings, mixture, best, trace, rng):
 
     ``best`` keeps the state with the highest log p(points, parameters | labels) among those with settings.wanted components.
     """
+    moved = np.empty(1, np.int64)
     for s in range(trace.shape[0]):
-        moved = reassign(points, prior, settings, mixture, rng)
+        reassign(points, prior, settings, mixture, moved, rng)
         update(points, prior, mixture, rng)
         urn, rest = log_joint(points, prior, settings.alpha, mixture)
-        trace[s, 0], trace[s, 1], trace[s, 2] = urn + rest, mixture.size[0], moved / points.x.shape[0]
+        trace[s, 0], trace[s, 1], trace[s, 2] = urn + rest, mixture.size[0], moved[0] / points.x.shape[0]
         if mixture.size[0] == settings.wanted and rest > best.score[0]:
             _keep(mixture, best, rest)

@@ -35,7 +35,7 @@ def matvec(columns, values, w, slot, out):
 
 @kernel
 def add_rmatvec(columns, values, r, out):
-    """out += Aᵀ r."""
+    """out += Aᵀ r, for r of shape (B,) and out of shape (n + 1,)."""
     for p in range(columns.shape[0]):
         for k in range(columns.shape[1]):
             out[columns[p, k]] += values[p, k] * r[p]

@@ -12,20 +12,24 @@ import numpy as np
 from .jit import kernel
 
 __all__ = [
+    "BestItems",
+    "Candidates",
     "Profiles",
     "Scales",
+    "SearchedItems",
     "cell_means",
     "cell_minima",
     "cell_of",
     "encode",
     "nearest",
+    "nearest_of_all",
     "nearest_of_each",
     "tabulate",
     "values",
 ]
 
 
-_AHEAD, _LINE = 16, 8  # rows whose memory is asked for together; values a cache line
+_AHEAD, _LINE = 16, 8  # The number of rows whose memory is asked for together, and of values in a cache line.
 
 
 class Scales(NamedTuple):
@@ -50,28 +54,62 @@ class Profiles(NamedTuple):
     beyond: np.ndarray
 
 
+class SearchedItems(NamedTuple):
+    """Items that are searched: positions (n, E) on the features of the scales, the rank of each, and the least sum.
+
+    Among items of the same sum the one of the smallest rank comes first; where ``rank`` is empty, rows rank themselves. No
+    sum is below ``least``.
+    """
+
+    positions: np.ndarray
+    rank: np.ndarray
+    least: float
+
+
+class Candidates(NamedTuple):
+    """Items to look at for one query: their rows (R,), values to add to their sums, and lower bounds of these sums.
+
+    A row of -1 ends the list. ``extra`` and ``bounds`` have R entries or none; bounds increase.
+    """
+
+    rows: np.ndarray
+    extra: np.ndarray
+    bounds: np.ndarray
+
+
+class BestItems(NamedTuple):
+    """The k nearest items so far: sums (k,), increasing, and rows (k,), with inf and -1 where there are fewer.
+
+    ``refined`` (1,) counts the candidates that were looked at.
+    """
+
+    sums: np.ndarray
+    rows: np.ndarray
+    refined: np.ndarray
+
+
 @kernel
 def cell_of(position, size):
-    """Cell, fraction in it, and what lies outside the range."""
+    """The cell of a position, the fraction in it, and how far the position lies outside the range."""
     inside = min(max(position, 0.0), size - 1.0)
     k = min(np.int64(inside), max(size - 2, 0))
     return k, inside - k, position - inside
 
 
 @kernel
-def tabulate(scales, block):
-    """Fill pieces, fractions and beyond of ``block`` from its positions.
+def tabulate(scales, profiles):
+    """Fill the pieces, fractions and beyond of ``profiles`` from its positions.
 
     Pieces 2k and 2k + 1 of a cell hold for fractions t <= s and t > s of the query's fraction s:
         t <= s:  [s w(u, k) + (1 - s) w(l, k)] + t [w(u, k + 1) - w(u, k)]
         t >  s:  [s w(u, k + 1) - s w(l, k + 1) + w(l, k)] + t [w(l, k + 1) - w(l, k)]
     """
-    for b in range(block.position.shape[0]):
+    for b in range(profiles.position.shape[0]):
         for e in range(scales.size.shape[0]):
             size, start, first = scales.size[e], scales.start[e], scales.first[e]
-            cell, s, block.beyond[b, e] = cell_of(block.position[b, e], size)
-            block.fraction[b, e] = s
-            pieces = block.pieces[b, first : first + 2 * max(size - 1, 1)]
+            cell, s, profiles.beyond[b, e] = cell_of(profiles.position[b, e], size)
+            profiles.fraction[b, e] = s
+            pieces = profiles.pieces[b, first : first + 2 * max(size - 1, 1)]
             if size == 1:
                 pieces[:, 0], pieces[:, 1] = scales.tables[start], 0.0
                 continue
@@ -85,19 +123,20 @@ def tabulate(scales, block):
 
 
 @kernel
-def _value(position, e, scales, block, b):
+def _value(position, e, scales, profiles, b):
     """Value of feature e between query b and ``position``."""
     k, t, beyond = cell_of(position, scales.size[e])
-    piece = scales.first[e] + 2 * k + (t > block.fraction[b, e])
-    outside = scales.epsilon[e] * abs(block.beyond[b, e] - beyond)
-    return block.pieces[b, piece, 0] + block.pieces[b, piece, 1] * t + outside
+    piece = scales.first[e] + 2 * k + (t > profiles.fraction[b, e])
+    outside = scales.epsilon[e] * abs(profiles.beyond[b, e] - beyond)
+    return profiles.pieces[b, piece, 0] + profiles.pieces[b, piece, 1] * t + outside
 
 
 @kernel
-def _sum(positions, scales, block, b, least):
+def _sum(positions, scales, profiles, b, least):
+    """The sum over the features between query b and the item at ``positions`` (E,), at least ``least``."""
     total = 0.0
     for e in range(positions.shape[0]):
-        total += _value(positions[e], e, scales, block, b)
+        total += _value(positions[e], e, scales, profiles, b)
     return max(total, least)
 
 
@@ -111,49 +150,49 @@ def _touch(positions, rows, start, seen):
 
 
 @kernel
-def values(scales, block, b, positions, rows, least, out):
+def values(scales, profiles, b, positions, rows, least, out):
     """out[r] = sum over the features between query b and the item rows[r], at least ``least``."""
     seen = np.zeros(1)
     for r in range(rows.shape[0]):
         if r % _AHEAD == 0:
             _touch(positions, rows, r, seen)
-        out[r] = _sum(positions[rows[r]], scales, block, b, least)
+        out[r] = _sum(positions[rows[r]], scales, profiles, b, least)
 
 
 @kernel
-def _least_in(low, high, e, scales, block, b):
+def _least_in(low, high, e, scales, profiles, b):
     """The smallest value over low <= position <= high: at an end, or at a breakpoint between."""
-    least = min(_value(low, e, scales, block, b), _value(high, e, scales, block, b))
-    size, s, own = scales.size[e], block.fraction[b, e], block.position[b, e]
+    least = min(_value(low, e, scales, profiles, b), _value(high, e, scales, profiles, b))
+    size, s, own = scales.size[e], profiles.fraction[b, e], profiles.position[b, e]
     for k in range(np.int64(max(low, 0.0)), min(np.int64(max(high, 0.0)), size - 1) + 1):
         if low < k < high:
-            least = min(least, _value(k, e, scales, block, b))
+            least = min(least, _value(k, e, scales, profiles, b))
         if low < k + s < high:
-            least = min(least, _value(k + s, e, scales, block, b))
+            least = min(least, _value(k + s, e, scales, profiles, b))
     if low < own < high:
-        least = min(least, _value(own, e, scales, block, b))
+        least = min(least, _value(own, e, scales, profiles, b))
     return least
 
 
 @kernel
-def cell_minima(scales, block, entry, low, high, out):
+def cell_minima(scales, profiles, entry, low, high, out):
     """out[b, p, c]: the smallest value over cell c of part p, whose feature is entry[p]; inf if it is empty."""
-    for b in range(block.position.shape[0]):
+    for b in range(profiles.position.shape[0]):
         for p in range(entry.shape[0]):
             for c in range(low.shape[1]):
                 empty = low[p, c] > high[p, c]
-                out[b, p, c] = np.inf if empty else _least_in(low[p, c], high[p, c], entry[p], scales, block, b)
+                out[b, p, c] = np.inf if empty else _least_in(low[p, c], high[p, c], entry[p], scales, profiles, b)
 
 
 @kernel
-def cell_means(scales, block, entry, typical, out):
+def cell_means(scales, profiles, entry, typical, out):
     """out[b, p, c]: the mean value over the typical positions (P, C, T) of cell c."""
-    for b in range(block.position.shape[0]):
+    for b in range(profiles.position.shape[0]):
         for p in range(entry.shape[0]):
             for c in range(typical.shape[1]):
                 total = 0.0
                 for t in range(typical.shape[2]):
-                    total += _value(typical[p, c, t], entry[p], scales, block, b)
+                    total += _value(typical[p, c, t], entry[p], scales, profiles, b)
                 out[b, p, c] = total / typical.shape[2]
 
 
@@ -177,45 +216,68 @@ def encode(positions, entry, edges, low, high, codes):
 
 
 @kernel
-def nearest(scales, block, b, positions, rows, extra, bounds, slack, rank, least, kept, found):
-    """The k nearest of ``rows`` to query b by (value, rank), added to what ``kept`` and ``found`` (k) hold already.
+def nearest(scales, profiles, b, items, candidates, slack, best):
+    """Look at the candidates in their order, and keep in ``best`` the k nearest to query b by (sum, rank).
 
-    ``extra`` are values to add (may be empty). ``bounds`` (may be empty) increase and bound the values from below: as soon
-    as one exceeds the k-th value by more than ``slack``, no later row can be among the nearest. A row of -1 ends the list.
-    ``rank`` may be empty: rows then rank themselves. Returns how many rows were looked at.
+    The sums and rows that ``best`` holds already take part. As soon as a bound exceeds the k-th sum by more than ``slack``,
+    no later candidate can be among the nearest, and the loop ends. ``best.refined[0]`` becomes the number of candidates that
+    were looked at.
     """
-    k, seen = kept.shape[0], np.zeros(1)
+    rows, bounds, rank = candidates.rows, candidates.bounds, items.rank
+    k, seen = best.sums.shape[0], np.zeros(1)
+    best.refined[0] = rows.shape[0]
     for r in range(rows.shape[0]):
         if r % _AHEAD == 0:
-            _touch(positions, rows, r, seen)
+            _touch(items.positions, rows, r, seen)
         row = rows[r]
-        if row < 0 or (bounds.shape[0] and bounds[r] > kept[k - 1] + slack):
-            return r
-        value = _sum(positions[row], scales, block, b, -np.inf)
-        if extra.shape[0]:
-            value += extra[r]
-        value = max(value, least)
-        if value > kept[k - 1]:
-            continue
-        place = row if rank.shape[0] == 0 else rank[row]
-        at = k - 1
-        if value == kept[at] and found[at] >= 0 and place > (found[at] if rank.shape[0] == 0 else rank[found[at]]):
-            continue
-        while at > 0 and (
-            value < kept[at - 1]
-            or (value == kept[at - 1] and place < (found[at - 1] if rank.shape[0] == 0 else rank[found[at - 1]]))
-        ):
-            kept[at], found[at] = kept[at - 1], found[at - 1]
-            at -= 1
-        kept[at], found[at] = value, row
-    return rows.shape[0]
+        if row < 0 or (bounds.shape[0] and bounds[r] > best.sums[k - 1] + slack):
+            best.refined[0] = r
+            break
+        value = _sum(items.positions[row], scales, profiles, b, -np.inf)
+        if candidates.extra.shape[0]:
+            value += candidates.extra[r]
+        value = max(value, items.least)
+        if not value > best.sums[k - 1]:
+            _insert(value, row, rank, best)
 
 
 @kernel
-def nearest_of_each(scales, block, positions, rows, bounds, slack, rank, least, kept, found, used):
-    """`nearest` for every query of a block, without extra values: rows and bounds (B, R), slack (B,), used (B,)."""
+def _comes_first(row, other, rank):
+    """Whether a row is answered before another one with the same sum; an empty rank is the order of the rows."""
+    return row < other if rank.shape[0] == 0 else rank[row] < rank[other]
+
+
+@kernel
+def _insert(value, row, rank, best):
+    """Put a row where it belongs among the best, whose last leaves; a row that ties with the last may belong nowhere."""
+    sums, rows = best.sums, best.rows
+    at = sums.shape[0] - 1
+    if value == sums[at] and rows[at] >= 0 and _comes_first(rows[at], row, rank):
+        return
+    while at > 0 and (value < sums[at - 1] or (value == sums[at - 1] and _comes_first(row, rows[at - 1], rank))):
+        sums[at], rows[at] = sums[at - 1], rows[at - 1]
+        at -= 1
+    sums[at], rows[at] = value, row
+
+
+@kernel
+def nearest_of_each(scales, profiles, items, rows, bounds, slack, best):
+    """`nearest` for every query of a block.
+
+    ``rows`` and ``bounds`` have the shape (B, R), ``slack`` (B,), and the arrays of ``best`` (B, k), (B, k) and (B,).
+    """
     nothing = np.empty(0)
     for b in range(rows.shape[0]):
-        used[b] = nearest(
-            scales, block, b, positions, rows[b], nothing, bounds[b], slack[b], rank, least, kept[b], found[b]
-        )  # fmt: skip
+        candidates = Candidates(rows[b], nothing, bounds[b])
+        of_query = BestItems(best.sums[b], best.rows[b], best.refined[b : b + 1])
+        nearest(scales, profiles, b, items, candidates, slack[b], of_query)
+
+
+@kernel
+def nearest_of_all(scales, profiles, items, rows, best):
+    """`nearest` for every query of a block among the same rows (R,), without bounds; ``best`` as in `nearest_of_each`."""
+    nothing = np.empty(0)
+    candidates = Candidates(rows, nothing, nothing)
+    for b in range(best.rows.shape[0]):
+        of_query = BestItems(best.sums[b], best.rows[b], best.refined[b : b + 1])
+        nearest(scales, profiles, b, items, candidates, 0.0, of_query)

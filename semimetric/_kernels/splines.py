@@ -76,23 +76,27 @@ def _tangent_on_equal_cells(beyond, t, degree, values):
 
 
 @kernel
-def _values_on_knots(x, knots, degree, linear, work):
-    """Fill work[0] at x, and return the cell."""
-    last = knots.shape[0] - 1 - degree
-    inside = min(max(x, knots[degree]), knots[last])
-    j = lower_knot(inside, knots, degree, last)
+def _values_on_knots(x, inside, j, knots, degree, work):
+    """Fill work[0] with the B-splines at x in the cell j, along the tangent where x is not ``inside``.
+
+    ``inside`` is x clipped to the knots; work[1] is room for the B-splines of one degree less.
+    """
     _de_boor(inside, knots, j, degree, work[0])
-    if linear and x != inside:
+    if x != inside:
         _de_boor(inside, knots, j, degree - 1, work[1])
         _add_slope(x - inside, work[1], knots, j, degree, work[0])
-    return j - degree
 
 
 @kernel
 def _put(k, column, value, out):
-    """Write an entry, and return the place of the next one: zeros are written over, as a branch would be mispredicted."""
+    """Write an entry; `_after` tells whether it stays."""
     out.indices[k], out.data[k] = column, value
-    return k + (out.data[k] != 0)  # asked of what is stored: float32 has more zeros
+
+
+@kernel
+def _after(k, out):
+    """The place of the entry after k: a zero is written over, which spares a branch that would be mispredicted."""
+    return k + (out.data[k] != 0)  # The stored value decides, as float32 has more zeros.
 
 
 @kernel
@@ -105,11 +109,13 @@ def spline_rows(x, splines, degree, linear, out):
             value, bins, first, factor = x[i, f], splines.bins[f], splines.first[f], splines.factor[f]
             if value != value:
                 if splines.missing[f] >= 0:
-                    k = _put(k, splines.missing[f], 1.0, out)
+                    _put(k, splines.missing[f], 1.0, out)
+                    k = _after(k, out)
                 continue
             if bins <= 0:
                 if bins == 0:
-                    k = _put(k, first, factor, out)
+                    _put(k, first, factor, out)
+                    k = _after(k, out)
                 continue
             if equal:
                 place = (value - splines.low[f]) / splines.width[f] * bins
@@ -121,12 +127,20 @@ def spline_rows(x, splines, degree, linear, out):
                     a, b, c, d = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
             else:
                 knots = splines.knots[splines.offset[f] : splines.offset[f + 1]]
-                cell = _values_on_knots(value, knots, degree, linear, work)
+                last = knots.shape[0] - 1 - degree
+                clipped = min(max(value, knots[degree]), knots[last])
+                j = lower_knot(clipped, knots, degree, last)
+                _values_on_knots(value if linear else clipped, clipped, j, knots, degree, work)
+                cell = j - degree
                 a, b, c, d = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
-            k = _put(k, first + cell, factor * a, out)
-            k = _put(k, first + cell + 1, factor * b, out)
+            _put(k, first + cell, factor * a, out)
+            k = _after(k, out)
+            _put(k, first + cell + 1, factor * b, out)
+            k = _after(k, out)
             if degree > 1:
-                k = _put(k, first + cell + 2, factor * c, out)
+                _put(k, first + cell + 2, factor * c, out)
+                k = _after(k, out)
             if degree > 2:
-                k = _put(k, first + cell + 3, factor * d, out)
+                _put(k, first + cell + 3, factor * d, out)
+                k = _after(k, out)
         out.indptr[i + 1] = k

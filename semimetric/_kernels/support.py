@@ -9,7 +9,7 @@ from .jit import kernel
 
 __all__ = ["nearest_points", "tightest_bisectors"]
 
-_TILE = 512  # items whose sums stay in the first cache
+_TILE = 512  # The sums of so many items stay in the first-level cache.
 
 
 @kernel

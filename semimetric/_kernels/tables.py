@@ -38,7 +38,7 @@ def add_single_tables(x, rows, code, fraction, singles, tables, out):
         i, row = rows[r], out[r]
         for g in range(singles.feature.shape[0]):
             f, c, start = singles.feature[g], singles.size[g], singles.start[g]
-            if c == 1:  # constant: (a, a) alone, which has a weight where the diagonal has columns
+            if c == 1:  # A constant feature has the vertex (a, a) alone, with a weight where the diagonal has columns.
                 row += tables[start]
                 continue
             s, table = x.fraction[i, f], tables[start : start + c * c].reshape(c, c)

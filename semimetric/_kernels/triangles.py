@@ -35,9 +35,12 @@ def detours(table, length, via):
 
 @kernel
 def close_table(table, most):
-    """All shortest paths in place (Floyd-Warshall), repeated until no sum of two floats is smaller; the passes needed."""
+    """Replace a table by its shortest paths (Floyd-Warshall), repeated until no sum of two floats is smaller.
+
+    One pass closes the table but for rounding, and another finds that nothing is left; at most ``most`` are made.
+    """
     n = table.shape[0]
-    for done in range(most):
+    for _ in range(most):
         changed = False
         for b in range(n):
             for a in range(n):
@@ -47,8 +50,7 @@ def close_table(table, most):
                         table[a, c] = first + table[b, c]
                         changed = True
         if not changed:
-            return done + 1
-    return most
+            return
 
 
 @kernel

@@ -16,9 +16,9 @@ from .simplex import walk
 
 __all__ = ["Axes", "Partners", "Tables", "write_groups", "write_pairs", "write_singles"]
 
-_ROWS = 64  # located at a time
-_LEAST = 1e-30  # of a fraction: less is 0 in single precision
-_COUNTED = 128  # knots up to which counting beats a search
+_ROWS = 64  # So many rows are located at a time.
+_LEAST = 1e-30  # A smaller fraction is 0 in single precision.
+_COUNTED = 128  # Up to this number of knots, counting them beats a search.
 
 
 class Axes(NamedTuple):
@@ -69,7 +69,7 @@ class Places(NamedTuple):
 
 @kernel
 def _without(vertex, hole):
-    """The place of a vertex where one is left out."""
+    """The place of a vertex where the vertex ``hole`` is left out; -1 for that vertex itself."""
     return -1 if vertex == hole else vertex - (vertex > hole)
 
 
@@ -111,8 +111,12 @@ def _locate(x, axes, places):
 
 
 @kernel
-def _put_singles(lower, upper, fraction, column, linear, at, out):
-    """Write the two vertices of every feature of a row from ``at`` on; return where the next entry goes. Then clip."""
+def _put_singles(lower, upper, fraction, column, linear, row, out):
+    """Write the two vertices of every feature at the end of a row, then clip the fractions.
+
+    While a row is written, ``out.indptr[row + 1]`` is where its next entry goes.
+    """
+    at = np.int64(out.indptr[row + 1])
     for f in range(column.shape[0]):
         if lower[f] < 0 and upper[f] < 0:
             continue
@@ -125,12 +129,12 @@ def _put_singles(lower, upper, fraction, column, linear, at, out):
         at += (lower[f] >= 0) & (out.data[at] != 0)
         out.indices[at], out.data[at] = column[f] + upper[f], t
         at += (upper[f] >= 0) & (out.data[at] != 0)
-    return at
+    out.indptr[row + 1] = at
 
 
 @kernel
 def _places(n_rows, n_features):
-    """Room for the places of a block of rows."""
+    """Empty places for a block of at most 64 rows."""
     shape = (min(n_rows, _ROWS), n_features)
     return Places(np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape))
 
@@ -138,20 +142,21 @@ def _places(n_rows, n_features):
 @kernel
 def write_singles(x, axes, linear, out):
     """Rows of PL1 of ``x`` (n, F); with ``linear`` the outer cells go on beyond the knots, else values are clipped."""
-    places, at = _places(*x.shape), 0
+    places = _places(*x.shape)
     out.indptr[0] = 0
     for start in range(0, x.shape[0], _ROWS):
         rows = x[start : start + _ROWS]
         _locate(rows, axes, places)
         for r in range(rows.shape[0]):
-            row = places.lower[r], places.upper[r], places.fraction[r]
-            at = _put_singles(*row, axes.column, linear, at, out)
-            out.indptr[start + r + 1] = at
+            row = start + r
+            out.indptr[row + 1] = out.indptr[row]
+            _put_singles(places.lower[r], places.upper[r], places.fraction[r], axes.column, linear, row, out)
 
 
 @kernel
-def _put_pairs(lower, upper, fraction, width, pairs, at, out):
-    """Write the three vertices of every pair, the lower and the upper of both and one between; sorted."""
+def _put_pairs(lower, upper, fraction, width, pairs, row, out):
+    """Write the three vertices of every pair, the lower and the upper of both and one between, at the end of a row; sorted."""
+    at = np.int64(out.indptr[row + 1])
     active = np.flatnonzero((lower >= 0) | (upper >= 0))
     every = pairs.first.shape[0] == 0
     for k in range(active.shape[0]):
@@ -171,7 +176,7 @@ def _put_pairs(lower, upper, fraction, width, pairs, at, out):
             at += ((a | b) >= 0) & (out.data[at] != 0)
             out.indices[at], out.data[at] = start + up * stride + high, min(s, t)
             at += ((up | high) >= 0) & (out.data[at] != 0)
-    return at
+    out.indptr[row + 1] = at
 
 
 @kernel
@@ -184,9 +189,12 @@ def _inside(lower, upper, fraction):
 
 
 @kernel
-def _put_all_pairs(lower, fraction, width, pairs, at, out):
-    """`_put_pairs` of all pairs of a row that is `_inside`, without a branch; -1 where two fractions tie."""
-    ties = 0
+def _put_all_pairs(lower, fraction, width, pairs, row, out):
+    """`_put_pairs` of all pairs of a row that is `_inside`, without a branch.
+
+    Where two fractions tie, an entry is 0, and the end of the row stays where it was.
+    """
+    at, ties = np.int64(out.indptr[row + 1]), 0
     for f in range(lower.shape[0]):
         s, first = fraction[f], pairs.start[f]
         for other in range(f + 1, lower.shape[0]):
@@ -197,24 +205,27 @@ def _put_all_pairs(lower, fraction, width, pairs, at, out):
             out.indices[at + 1], out.data[at + 1] = base + (stride if t < s else 1), abs(s - t)
             out.indices[at + 2], out.data[at + 2] = base + stride + 1, min(s, t)
             at += 3
-    return -1 if ties else at
+    if ties == 0:
+        out.indptr[row + 1] = at
 
 
 @kernel
 def write_pairs(x, axes, linear, pairs, out):
     """PL1, then all ``pairs``: clipped, the second feature running fastest."""
-    places, at = _places(*x.shape), 0
+    places = _places(*x.shape)
     out.indptr[0] = 0
     for start in range(0, x.shape[0], _ROWS):
         rows = x[start : start + _ROWS]
         _locate(rows, axes, places)
         for r in range(rows.shape[0]):
-            row = places.lower[r], places.upper[r], places.fraction[r]
-            at, end = _put_singles(*row, axes.column, linear, at, out), -1
-            if pairs.first.shape[0] == 0 and _inside(*row):
-                end = _put_all_pairs(row[0], row[2], axes.width, pairs, at, out)
-            at = end if end >= 0 else _put_pairs(*row, axes.width, pairs, at, out)
-            out.indptr[start + r + 1] = at
+            row, place = start + r, (places.lower[r], places.upper[r], places.fraction[r])
+            out.indptr[row + 1] = out.indptr[row]
+            _put_singles(*place, axes.column, linear, row, out)
+            end = out.indptr[row + 1]
+            if pairs.first.shape[0] == 0 and _inside(*place):
+                _put_all_pairs(place[0], place[2], axes.width, pairs, row, out)
+            if out.indptr[row + 1] == end:
+                _put_pairs(*place, axes.width, pairs, row, out)
 
 
 @kernel
@@ -226,7 +237,7 @@ def _among(vertex, keys):
 
 @kernel
 def _gone(lower, groups, gone):
-    """Mark the groups that have a feature without a vertex."""
+    """Mark the groups of which some feature has no vertex, and let that feature stand at vertex 0."""
     gone[:] = False
     for a in range(lower.shape[0]):
         if lower[a] < 0:

@@ -15,18 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.types import Floats, Integers
-from .._kernels.search import Profiles, cell_means, cell_minima, encode
+from .._kernels.search import cell_means, cell_minima, encode
 from .joint_cells import Boxes, barycentric
-from .query_tables import ItemArrays, QueryView
+from .query_tables import ItemArrays, QueryBlock, QueryView
 
 __all__ = ["CODES", "MOST_COLUMNS", "Cells", "Filter", "CellLayout", "Warp", "packed_codes"]
 
 CODES = 16
-MOST_COLUMNS = 256  # 8-bit entries then add up within 16 bits
-_SAMPLE = 20_000
-_PROBES = 64
-_BINS = 256
-_TYPICAL = np.array([1 / 6, 1 / 2, 5 / 6])
+MOST_COLUMNS = 256  # The 8-bit entries of so many columns add up within 16 bits.
+_SAMPLE = 20_000  # The number of items from which cells are measured.
+_PROBES = 64  # The number of queries over which the steepness of a table is averaged.
+_BINS = 256  # The number of bins of the histogram from which cells are cut.
+_TYPICAL = np.array([1 / 6, 1 / 2, 5 / 6])  # The quantiles of the items of a cell that stand for it.
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,45 +51,51 @@ class CellLayout:
 
     @property
     def n_columns(self) -> int:
-        """Number of 4-bit codes an item."""
+        """Number of 4-bit codes that an item has."""
         return int(self.column.max(initial=-1)) + 1
 
     @property
     def entries(self) -> Integers:
-        """The scales that are parts."""
+        """Numbers of the scales that are parts: all of them, in order."""
         return np.arange(len(self.edges))
 
     @cached_property
     def digits(self) -> Integers:
-        """Cell of each part for each code of its column, shape (n_parts, 16)."""
+        """The cell of each part that each code of its column stands for, shape (n_parts, 16)."""
         return np.arange(CODES) // self.step[:, None] % self.count[:, None]
 
     @classmethod
-    def fit(cls, oriented: QueryView, X: NDArray, random_state: int | None) -> "CellLayout":
-        """Cells that follow the items X and the steepness of the tables."""
+    def fit(cls, view: QueryView, X: NDArray, random_state: int | None) -> "CellLayout":
+        """The layout whose cells follow the items X (n, n_features) and the steepness of the tables."""
         rng = np.random.default_rng(random_state)
         rows = np.arange(len(X)) if len(X) <= _SAMPLE else np.sort(rng.choice(len(X), _SAMPLE, replace=False))
-        sample = oriented.points(X[rows])
-        warps = [Warp.of(oriented, sample.positions[:, e], e, rng) for e in range(oriented.n_tables)]
-        groups = oriented.held
-        column, step, count = _packed(np.array([warp.spread for warp in warps] + [np.inf] * len(groups)))
+        sample = view.points(X[rows])
+        warps = [Warp.of(view, sample.positions[:, e], e, rng) for e in range(view.n_tables)]
+        spreads = np.array([warp.spread for warp in warps] + [np.inf] * len(view.held))
+        column, step, count = _columns_of_parts(spreads)
         edges = [warp.edges(n) for warp, n in zip(warps, count, strict=False)]
-        boxes = tuple(Boxes.fit(v, sample.joint.located, n) for v, n in zip(groups, count[len(warps) :], strict=True))  # type: ignore[union-attr]
+        boxes: tuple[Boxes, ...] = ()
+        if sample.joint is not None:
+            located, counts = sample.joint.located, count[len(warps) :]
+            boxes = tuple(Boxes.fit(group, located, n) for group, n in zip(view.held, counts, strict=True))
         return cls(np.array(edges).reshape(-1, CODES - 1), boxes, column, step, count)
 
 
-def _packed(spread: Floats) -> tuple[Integers, Integers, Integers]:
-    """Column, step and cells of every part: one a column, or those of least spread together where there are too many."""
+def _columns_of_parts(spread: Floats) -> tuple[Integers, Integers, Integers]:
+    """Column, step and number of cells of every part: one a column, or those of least spread together where too many.
+
+    A column of several parts holds ``fold`` of them, with ``cells`` cells each: cells to the power of fold is at most 16.
+    """
     n, most = len(spread), MOST_COLUMNS
     fold = next((f for f in (1, 2, 4) if n <= f * most), 4)
     cells = {1: CODES, 2: 4, 4: 2}[fold]
-    alone = n if fold == 1 else max((fold * most - n) // (fold - 1), 0)
+    n_alone = n if fold == 1 else max((fold * most - n) // (fold - 1), 0)
     column, count, step = np.zeros(n, np.int64), np.ones(n, np.int64), np.ones(n, np.int64)
-    for place, part in enumerate(np.argsort(-spread, kind="stable")[: fold * most]):  # any further part: one cell
-        together = place - alone
-        column[part] = place if together < 0 else alone + together // fold
-        count[part] = CODES if together < 0 else cells
-        step[part] = 1 if together < 0 else cells ** (together % fold)
+    by_spread = np.argsort(-spread, kind="stable")[: fold * most]  # Parts beyond these have one cell.
+    for place, part in enumerate(by_spread[:n_alone]):
+        column[part], count[part] = place, CODES
+    for place, part in enumerate(by_spread[n_alone:]):
+        column[part], count[part], step[part] = n_alone + place // fold, cells, cells ** (place % fold)
     return column, step, count
 
 
@@ -106,9 +112,12 @@ class Warp(NamedTuple):
         return float(self.sample.std())
 
     @classmethod
-    def of(cls, oriented: QueryView, positions: Floats, e: int, rng: np.random.Generator) -> "Warp":
-        """Mean steepness of the table over queries like the sample, and the slope outside the range."""
-        scales = oriented.scales
+    def of(cls, view: QueryView, positions: Floats, e: int, rng: np.random.Generator) -> "Warp":
+        """The scale of feature e, as steep as its table is in the mean over queries like the sample.
+
+        ``positions`` (n_sample,) are those of a sample of items; outside the range the scale has the slope of the distance.
+        """
+        scales = view.scales
         size, start = int(scales.size[e]), int(scales.start[e])
         table = scales.tables[start : start + size * size].reshape(size, size)
         rows = np.clip(np.rint(rng.choice(positions, _PROBES)), 0, size - 1).astype(np.int64)
@@ -153,20 +162,20 @@ class Cells:
     shares: list[Floats]
 
     @classmethod
-    def of(cls, layout: CellLayout, oriented: QueryView, items: ItemArrays) -> tuple["Cells", NDArray[np.uint8]]:
-        """Cells of ``items``, and their codes, packed two a byte."""
+    def of(cls, layout: CellLayout, view: QueryView, items: ItemArrays) -> tuple["Cells", NDArray[np.uint8]]:
+        """The cells of ``items``, and the codes of the items, packed two a byte, shape (n, n_bytes)."""
         empty = np.full((len(layout.edges), CODES), np.inf)
         low, high, parts = empty, -empty, np.zeros((len(items), len(layout.column)), np.uint8)
         encode(items.positions, layout.entries, layout.edges, low, high, parts)
         shares = []
-        if oriented.held and items.joint is not None:
-            coordinates = barycentric(oriented.held, items.joint)
-            for g, (v, boxes) in enumerate(zip(oriented.held, layout.boxes, strict=True)):
+        if view.held and items.joint is not None:
+            coordinates = barycentric(view.held, items.joint)
+            for g, (group, boxes) in enumerate(zip(view.held, layout.boxes, strict=True)):
                 codes = boxes.codes(items.joint.located)
                 parts[:, len(layout.edges) + g] = codes
-                shares.append(boxes.shares(codes, *coordinates.of(g), v.n_points))
+                shares.append(boxes.shares(codes, *coordinates.of(g), group.n_points))
         cells = cls(layout, low, high, _typical(parts, items, low, high), shares)
-        return cells, _packed_parts(layout, parts)
+        return cells, _packed(layout, parts)
 
 
 def _typical(parts: NDArray[np.uint8], items: ItemArrays, low: Floats, high: Floats) -> Floats:
@@ -183,14 +192,15 @@ def _typical(parts: NDArray[np.uint8], items: ItemArrays, low: Floats, high: Flo
 
 
 def packed_codes(layout: CellLayout, positions: Floats) -> NDArray[np.uint8]:
-    """Codes of vectors that are no items, given by their positions; joint groups are in their first box."""
+    """Codes of vectors that are no items, given by their positions (n, E); joint groups are in their first box."""
     empty = np.full((len(layout.edges), CODES), np.inf)
     parts = np.zeros((len(positions), len(layout.column)), np.uint8)
     encode(positions, layout.entries, layout.edges, empty, -empty, parts)
-    return _packed_parts(layout, parts)
+    return _packed(layout, parts)
 
 
-def _packed_parts(layout: CellLayout, parts: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _packed(layout: CellLayout, parts: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Codes, two a byte with the even column in the low bits, from the cell of every item in every part (n, n_parts)."""
     columns = np.zeros((len(parts), layout.n_columns + layout.n_columns % 2), np.uint8)
     for part, column, step in zip(parts.T, layout.column, layout.step, strict=True):
         columns[:, column] += (part * step).astype(np.uint8)
@@ -202,55 +212,62 @@ class Filter:
     """Cells under a distance: tables of bounds and of typical values for queries; infinite where a cell is empty."""
 
     cells: Cells
-    oriented: QueryView
+    view: QueryView
 
     @cached_property
     def _joint_tables(self) -> list[tuple[Floats, Floats]]:
-        """Least and mean value of each joint group between a grid point of the query and a box of the item."""
-        joint, out = self.oriented.joint, []
+        """Of each joint group, the least and the mean value between a grid point of the query and a box of the item.
+
+        Both tables have the shape (n_points, n_boxes).
+        """
+        joint, out = self.view.joint, []
         layout, shares = self.cells.layout, self.cells.shares
-        for v, t, boxes, share in zip(self.oriented.held, self.oriented.held_tables, layout.boxes, shares, strict=True):
-            least = t if joint is None or joint[0].continuous else np.minimum(t, t.T)  # the swap may take either
-            out.append((boxes.corners(least, v.sizes), t @ share))
+        for group, table, boxes, share in zip(self.view.held, self.view.held_tables, layout.boxes, shares, strict=True):
+            swapped = joint is not None and not joint[0].continuous  # Then either of two entries may count.
+            least = np.minimum(table, table.T) if swapped else table
+            out.append((boxes.corners(least, group.sizes), table @ share))
         return out
 
     @property
     def floor(self) -> float:
-        """What the sum holds besides the columns is at least this: groups without cells, and base distances."""
-        if self.oriented.joint is None:
+        """A lower bound of what groups without cells and base distances add to the sum besides the columns."""
+        if self.view.joint is None:
             return 0.0
-        embedding, w = self.oriented.joint
+        embedding, w = self.view.joint
         least = [w[embedding.group_of_column == g].min(initial=0.0) for g, v in enumerate(embedding.vertices) if not v.held]
         return float(sum(least))
 
-    def minima(self, block: Profiles, queries: ItemArrays) -> Floats:
+    def minima(self, queries: QueryBlock) -> Floats:
         """Lower bounds of what every code adds to the sum, shape (B, n_columns, 16)."""
         layout = self.cells.layout
         least = np.empty((len(queries), len(layout.edges), CODES))
-        cell_minima(self.oriented.scales, block, layout.entries, self.cells.low, self.cells.high, least)
-        return self._columns(least, queries, 0)
+        cell_minima(self.view.scales, queries.profiles, layout.entries, self.cells.low, self.cells.high, least)
+        return self._columns(least, queries.items, 0)
 
-    def means(self, block: Profiles, queries: ItemArrays) -> Floats:
+    def means(self, queries: QueryBlock) -> Floats:
         """Typical values of what every code adds to the sum, shape (B, n_columns, 16)."""
         layout = self.cells.layout
         mean = np.empty((len(queries), len(layout.edges), CODES))
-        cell_means(self.oriented.scales, block, layout.entries, self.cells.typical, mean)
+        cell_means(self.view.scales, queries.profiles, layout.entries, self.cells.typical, mean)
         mean[:, self.cells.low > self.cells.high] = np.inf
-        return self._columns(mean, queries, 1)
+        return self._columns(mean, queries.items, 1)
 
     def _columns(self, scales: Floats, queries: ItemArrays, which: int) -> Floats:
-        """Parts added up into the columns that hold them."""
+        """Values of the scales (B, n_scales, 16), and those of joint groups, added up into the columns that hold them.
+
+        ``which`` is the place of the values among those of `_joint_tables`: 0 for the least, 1 for the mean.
+        """
         layout = self.cells.layout
         if not layout.boxes and len(scales[0]) == layout.n_columns:
             return scales if (layout.column == layout.entries).all() else scales[:, np.argsort(layout.column)]
         out = np.zeros((len(queries), layout.n_columns, CODES))
         for p, column in enumerate(layout.column[: len(layout.edges)]):
             out[:, column] += scales[:, p, layout.digits[p]]
-        if layout.boxes:
-            coordinates = barycentric(self.oriented.held, queries.joint)  # type: ignore[arg-type]
+        if queries.joint is not None and layout.boxes:
+            coordinates = barycentric(self.view.held, queries.joint)
             for g, tables in enumerate(self._joint_tables):
                 p, (vertices, values) = len(layout.edges) + g, coordinates.of(g)
                 table = np.einsum("bs,bsc->bc", values, tables[which][vertices])
-                digits = np.minimum(layout.digits[p], table.shape[1] - 1)  # codes beyond the boxes do not occur
+                digits = np.minimum(layout.digits[p], table.shape[1] - 1)  # Codes beyond the boxes do not occur.
                 out[:, layout.column[p]] += table[:, digits]
         return out

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from .._foundation.types import Floats, Integers
 from .cells import CODES
 
-__all__ = ["ScanCandidates", "Scan", "IntegerTables", "kmeans", "whole_numbers"]
+__all__ = ["ScanCandidates", "Scan", "IntegerTables", "kmeans", "rounded_down"]
 
 _TOP = 255.0
-_ROUNDING = 1e-6  # of a step: what float64 may have lost in the table
+_ROUNDING = 1e-6  # What float64 may have lost in the table, in units of a step.
 
 
 class IntegerTables(NamedTuple):
-    """Tables as whole numbers: (B, M, 16) float32, and what an integer sum means: sum / step + base."""
+    """Tables of integers, (B, M, 16) as float32, and what a sum of their entries means: sum / step + base, both (B,)."""
 
     tables: NDArray[np.float32]
     step: Floats
@@ -37,36 +37,39 @@ class IntegerTables(NamedTuple):
 
     @property
     def flat(self) -> NDArray[np.bool_]:
-        """Queries whose tables are constant: every item has the same bound."""
+        """Whether the tables of a query are constant, shape (B,): then every item has the same bound."""
         return np.isinf(self.step)
 
     def of(self, queries: NDArray) -> "IntegerTables":
-        """Some of the queries."""
+        """The tables of some of the queries, given by their numbers or by a mask."""
         return IntegerTables(self.tables[queries], self.step[queries], self.base[queries])
 
     def bounds(self, sums: NDArray) -> Floats:
-        """Bounds of integer sums (B, R)."""
+        """The bounds that integer sums (B, R) stand for, of the same shape."""
         return sums / self.step[:, None] + self.base[:, None]
 
 
 class ScanCandidates(NamedTuple):
-    """Items that a scan names: sums and rows (B, R), increasing, -1 fills up; the least sum of all others (B,), or NaN."""
+    """Items that a scan names: their sums, increasing, and rows, both (B, R); rows of -1 fill up.
+
+    ``next_sum`` (B,) is a number that the sum of no other item is below, or NaN where none is known.
+    """
 
     sums: NDArray[np.float32]
     rows: Integers
     next_sum: Floats
 
 
-def whole_numbers(tables: Floats) -> IntegerTables:
+def rounded_down(tables: Floats) -> IntegerTables:
     """Round tables (B, M, 16) down to 0..255, the largest of each query exactly 255; empty cells (inf) become 255."""
     least = tables.min(axis=2, keepdims=True)
     rise = tables - least
     span = np.where(np.isinf(rise), 0.0, rise).max(axis=(1, 2))
     with np.errstate(divide="ignore", invalid="ignore"):
         step = (_TOP + 2 * _ROUNDING) / span
-        whole = np.floor(rise * step[:, None, None] - _ROUNDING)
-    np.clip(np.nan_to_num(whole, nan=0.0, posinf=_TOP), 0.0, _TOP, out=whole)
-    return IntegerTables(whole.astype(np.float32), step, least.sum(axis=(1, 2)))
+        rounded = np.floor(rise * step[:, None, None] - _ROUNDING)
+    np.clip(np.nan_to_num(rounded, nan=0.0, posinf=_TOP), 0.0, _TOP, out=rounded)
+    return IntegerTables(rounded.astype(np.float32), step, least.sum(axis=(1, 2)))
 
 
 class Scan:
@@ -87,27 +90,27 @@ class Scan:
         self.n_columns, self.n = n_columns, len(codes)
         self.n_lists = 1 if lists is None else int(lists.max()) + 1
         width = CODES * n_columns
-        self._quantizer = faiss.IndexFlatIP(width)  # lists are chosen by us; a range search asks it, and visits all
+        self._quantizer = faiss.IndexFlatIP(width)  # `_visited` chooses the lists; a range search asks it, and visits all.
         self._quantizer.add(np.zeros((self.n_lists, width), np.float32))
         plain = faiss.IndexIVFPQ(self._quantizer, width, self.n_lists, n_columns, 4, faiss.METRIC_INNER_PRODUCT)
         plain.by_residual, plain.is_trained = False, True
         one_hot = np.tile(np.eye(CODES, dtype=np.float32), (n_columns, 1))
         faiss.copy_array_to_vector(one_hot.ravel(), plain.pq.centroids)
         for number, rows in enumerate(_members(lists, len(codes), self.n_lists)):
-            part = np.ascontiguousarray(codes if lists is None else codes[rows])
+            in_list = np.ascontiguousarray(codes if lists is None else codes[rows])
             if len(rows):
-                plain.invlists.add_entries(number, len(rows), faiss.swig_ptr(rows), faiss.swig_ptr(part))
+                plain.invlists.add_entries(number, len(rows), faiss.swig_ptr(rows), faiss.swig_ptr(in_list))
         plain.ntotal = len(codes)
         self._index = faiss.IndexIVFPQFastScan(plain)
 
     def nearest(
-        self, whole: IntegerTables, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
+        self, rounded: IntegerTables, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.float32], Integers]:
         """The ``count`` smallest sums of every query, increasing, and their rows; rows of -1 fill up.
 
         Parameters
         ----------
-        whole : IntegerTables
+        rounded : IntegerTables
         count : int
         lists : ndarray of shape (B, p) or None
             The lists to visit, -1 for none; all by default.
@@ -115,22 +118,22 @@ class Scan:
             The items that may be answered.
         """
         faiss = _faiss()
-        queries, visited = self._queries(whole), self._visited(len(whole.tables), lists)
+        queries, visited = self._queries(rounded), self._visited(len(rounded.tables), lists)
         found, rows = np.empty((len(queries), count), np.float32), np.empty((len(queries), count), np.int64)
         arrays = [faiss.swig_ptr(a) for a in (visited, np.zeros(visited.shape, np.float32), found, rows)]
-        with _threads(1):  # the wrapper search_preassigned takes no parameters
+        with _threads(1):  # The wrapper search_preassigned takes no parameters.
             self._index.search_preassigned_c(
                 len(queries), faiss.swig_ptr(queries), count, *arrays, False, self._parameters(visited.shape[1], keep)
             )
         return -found, rows
 
     def within(
-        self, whole: IntegerTables, q: int, limit: float, keep: NDArray[np.bool_] | None = None
+        self, rounded: IntegerTables, q: int, limit: float, keep: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.float32], Integers] | None:
         """Sums and rows of all items whose sum is <= ``limit`` for query ``q``, in any order; None if that may be all."""
-        one = whole.of(np.array([q]))
+        one = rounded.of(np.array([q]))
         limit = np.floor(limit)
-        if not limit < one.tables.max(axis=2).sum():  # the worst sum: FAISS would not return such items
+        if not limit < one.tables.max(axis=2).sum():  # FAISS does not return items of the largest sum.
             return None
         if limit < 0:
             return np.empty(0, np.float32), np.empty(0, np.int64)
@@ -140,8 +143,8 @@ class Scan:
             )
         return -found, rows
 
-    def _queries(self, whole: IntegerTables) -> NDArray[np.float32]:
-        return np.ascontiguousarray(-whole.tables.reshape(len(whole.tables), -1))
+    def _queries(self, rounded: IntegerTables) -> NDArray[np.float32]:
+        return np.ascontiguousarray(-rounded.tables.reshape(len(rounded.tables), -1))
 
     def _visited(self, n_queries: int, lists: Integers | None) -> Integers:
         every = np.arange(self.n_lists) if lists is None else lists
@@ -153,14 +156,17 @@ class Scan:
             return faiss.SearchParametersIVF(nprobe=n_probe)
         bits = np.packbits(keep, bitorder="little")
         parameters = faiss.SearchParametersIVF(nprobe=n_probe, sel=faiss.IDSelectorBitmap(bits))
-        parameters.bits = bits  # FAISS keeps a pointer only
+        parameters.bits = bits  # FAISS keeps a pointer only, so the array must live as long.
         return parameters
 
 
 def kmeans(
     X: NDArray[np.float32], rows: Integers, n: int, *, n_jobs: int | None, seed: int
 ) -> tuple[NDArray[np.float32], Integers]:
-    """Centres of the rows ``rows`` of X that some row of X is nearest to, at most n, and the nearest of each row of X."""
+    """At most n centres of the rows ``rows`` of X, and for each row of X the number of its nearest centre.
+
+    Centres that no row of X is nearest to are left out.
+    """
     faiss = _faiss()
     with _threads(effective_n_jobs(n_jobs)):
         model = faiss.Kmeans(X.shape[1], min(n, len(rows)), niter=8, seed=seed, min_points_per_centroid=1)
@@ -176,7 +182,7 @@ def _faiss() -> Any:
 
 
 def _members(lists: Integers | None, n: int, n_lists: int) -> Iterator[Integers]:
-    """Rows of each list, increasing."""
+    """The rows of every list in turn, increasing; ``lists`` (n,) is the list of each row, None for a single list."""
     if lists is None:
         yield np.arange(n, dtype=np.int64)
         return
@@ -186,7 +192,7 @@ def _members(lists: Integers | None, n: int, n_lists: int) -> Iterator[Integers]
 
 @contextmanager
 def _threads(n: int) -> Iterator[None]:
-    """FAISS on ``n`` threads; one in a search, where blocks of queries are what runs in parallel."""
+    """Let FAISS use ``n`` threads: one in a search, where blocks of queries run in parallel already."""
     faiss = _faiss()
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(n)

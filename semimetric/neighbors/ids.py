@@ -9,21 +9,37 @@ from .._foundation.errors import InputError
 from .._foundation.types import ArrayLike
 from .segment import Segment
 
-__all__ = ["check_ids", "masks_of", "next_ids"]
+__all__ = ["check_ids", "ids_to_remove", "masks_of", "new_ids", "next_ids"]
 
 
-def next_ids(there: NDArray, n: int) -> NDArray:
-    """Integers from the largest on."""
-    if there.dtype.kind != "i":
+def next_ids(old_ids: NDArray, n: int) -> NDArray:
+    """The n integers after the largest of the ids that are in the index."""
+    if old_ids.dtype.kind != "i":
         raise InputError("this index has strings as ids; give ids= for the new items too")
-    return int(there.max(initial=-1)) + 1 + np.arange(n)
+    return int(old_ids.max(initial=-1)) + 1 + np.arange(n)
+
+
+def new_ids(ids: ArrayLike | None, n: int, old_ids: NDArray) -> NDArray:
+    """Ids for n new items, of the kind of ``old_ids`` and none of them; None numbers on."""
+    given = check_ids(next_ids(old_ids, n) if ids is None else ids, n, old_ids.dtype.kind)
+    if np.isin(given, old_ids).any():
+        raise InputError(f"id {given[np.isin(given, old_ids)][0]} is in the index already; remove it first, or give another")
+    return given
+
+
+def ids_to_remove(ids: ArrayLike, old_ids: NDArray) -> NDArray:
+    """Distinct ids, increasing, all of which are among ``old_ids``."""
+    removed = np.unique(check_ids(ids, None, old_ids.dtype.kind, unique=False))
+    if missing := np.setdiff1d(removed, old_ids).tolist():
+        raise InputError(f"id {missing[0]} is not in the index; nothing was removed: drop it from ids")
+    return removed
 
 
 def masks_of(where: ArrayLike | Iterable | None, segments: Sequence[Segment]) -> list[NDArray[np.bool_] | None]:
     """Masks over the rows of each segment, from a mask over the items that are alive, or from ids; None keeps all."""
     if where is None:
         return [None] * len(segments)
-    given = np.asarray(where if hasattr(where, "__array__") or isinstance(where, (list, tuple)) else list(where))  # type: ignore[arg-type]
+    given = np.asarray(where if hasattr(where, "__array__") else list(where))  # type: ignore[arg-type]  # no scalar is meant
     if given.dtype.kind != "b":
         wanted = check_ids(given, None, segments[0].ids.dtype.kind, unique=False)
         return [np.isin(s.ids, wanted) for s in segments]
@@ -31,15 +47,15 @@ def masks_of(where: ArrayLike | Iterable | None, segments: Sequence[Segment]) ->
     if given.shape != (sum(alive),):
         raise InputError(f"where is a mask of shape {given.shape} for {sum(alive)} items; give one value for each of ids_")
     masks: list[NDArray[np.bool_] | None] = []
-    for s, part in zip(segments, np.split(given, np.cumsum(alive)[:-1]), strict=True):
+    for s, of_segment in zip(segments, np.split(given, np.cumsum(alive)[:-1]), strict=True):
         mask = s.alive.copy()
-        mask[s.alive] = part
+        mask[s.alive] = of_segment
         masks.append(mask)
     return masks
 
 
 def check_ids(ids: ArrayLike | Iterable, n: int | None, kind: str | None = None, *, unique: bool = True) -> NDArray:
-    """Ids as int64 or as strings, ``n`` of them."""
+    """Ids as int64 or as strings, shape (n,) where n is given; of ``kind`` "i" or "U", and distinct, where that is asked."""
     given = np.asarray(list(ids) if isinstance(ids, (set, frozenset)) else ids).ravel()
     if given.dtype.kind == "O" and all(isinstance(value, str) for value in given):
         given = given.astype(str)

@@ -17,18 +17,15 @@ from .._foundation.types import ArrayLike
 from .._foundation.validation import check_choice, check_count, check_shape
 from ..distances.semimetric import Semimetric
 from .cells import CellLayout
-from .ids import check_ids, masks_of, next_ids
+from .ids import check_ids, ids_to_remove, masks_of, new_ids
 from .query_tables import QueryView
-from .results import Collection, Neighbors, Recall, as_graph, nothing, without_own
+from .results import Collection, Neighbors, Recall, as_graph, no_neighbors, without_own
+from .search_arguments import ALGORITHMS, candidate_count, check_neighbors, check_radius
 from .segment import SearchRequest, Segment
 from .storage import StoredIndex
 from .updates import with_items, without_items
 
-__all__ = [
-    "NeighborIndex",
-]
-
-_ALGORITHMS = ("exact", "approximate", "brute")
+__all__ = ["NeighborIndex"]
 
 
 class NeighborIndex(StoredIndex, BaseEstimator):
@@ -125,19 +122,19 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         InputError
             If ids repeat, or X has another number of features than the distance.
         """
-        check_choice("algorithm", self.algorithm, _ALGORITHMS)
+        check_choice("algorithm", self.algorithm, ALGORITHMS)
         if self.n_lists != "auto":
             check_count("n_lists", self.n_lists)
         _check_distance(self.semimetric)
         items = self._items(X, reset=True)
         given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
-        self._oriented = QueryView(self.semimetric, self.side)
-        self.layout_ = CellLayout.fit(self._oriented, items, self.random_state)
-        self.segments_ = [Segment.build(self._oriented, self.layout_, given, items, **self._how)]
+        self._view = QueryView(self.semimetric, self.side)
+        self.layout_ = CellLayout.fit(self._view, items, self.random_state)
+        self.segments_ = [Segment.build(self._view, self.layout_, given, items, **self._build_options)]
         return self
 
     @property
-    def _how(self) -> dict[str, Any]:
+    def _build_options(self) -> dict[str, Any]:
         return {"n_lists": self.n_lists, "n_jobs": self.n_jobs, "seed": self.random_state}
 
     @property
@@ -147,7 +144,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
 
     @property
     def ids_(self) -> NDArray:
-        """Ids of the items."""
+        """Ids of the items that have not been removed, shape (n_samples_fit_,)."""
         return np.concatenate([s.ids[s.alive] for s in self.segments_])
 
     def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> "NeighborIndex":
@@ -165,20 +162,14 @@ class NeighborIndex(StoredIndex, BaseEstimator):
             If an id is there already, or ids are of another kind.
         """
         check_is_fitted(self)
-        items, there = self._items(X), self.ids_
-        given = check_ids(next_ids(there, len(items)) if ids is None else ids, len(items), there.dtype.kind)
-        if np.isin(given, there).any():
-            raise InputError(f"id {given[np.isin(given, there)][0]} is in the index already; remove it first, or give another")
-        self.segments_ = with_items(self.segments_, given, items, self._how)
+        items = self._items(X)
+        self.segments_ = with_items(self.segments_, new_ids(ids, len(items), self.ids_), items, self._build_options)
         return self
 
     def remove(self, ids: ArrayLike) -> "NeighborIndex":
         """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
         check_is_fitted(self)
-        gone = np.unique(check_ids(ids, None, self.segments_[0].ids.dtype.kind, unique=False))
-        if missing := np.setdiff1d(gone, self.ids_).tolist():
-            raise InputError(f"id {missing[0]} is not in the index; nothing was removed: drop it from ids")
-        self.segments_ = without_items(self.segments_, gone, self._how)
+        self.segments_ = without_items(self.segments_, ids_to_remove(ids, self.ids_), self._build_options)
         return self
 
     def with_semimetric(self, semimetric: Semimetric) -> "NeighborIndex":
@@ -186,13 +177,13 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         check_is_fitted(self)
         _check_distance(semimetric)
         other = type(self)(**(self.get_params(deep=False) | {"semimetric": semimetric}))
-        oriented = QueryView(semimetric, self.side)
-        if not oriented.same_cells(self._oriented):
+        view = QueryView(semimetric, self.side)
+        if not view.same_cells(self._view):
             raise InputError("the distance has another grid, other groups or directions; fit a new NeighborIndex with it")
-        other._oriented, other.layout_, other.n_features_in_ = oriented, self.layout_, self.n_features_in_
+        other._view, other.layout_, other.n_features_in_ = view, self.layout_, self.n_features_in_
         if hasattr(self, "feature_names_in_"):
             other.feature_names_in_ = self.feature_names_in_
-        other.segments_ = [s.under(oriented) for s in self.segments_]
+        other.segments_ = [s.under(view) for s in self.segments_]
         return other
 
     def kneighbors(
@@ -225,12 +216,12 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         ids : ndarray of shape (n_queries, k)
             k is the smaller of n_neighbors and the number of items that may be answered, less one without X.
         """
-        found = self._found(X, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
+        found = self.search(X, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
         return (found.distances, found.ids) if return_distance else found.ids
 
     def search(self, X: ArrayLike | None = None, n_neighbors: int = 5, **options: Any) -> Neighbors:
         """`kneighbors`, its options too, with a report: items refined, and queries for which the first scan was enough."""
-        return self._found(X, n_neighbors, **options)
+        return self._answer(self._queries(X), self.ids_ if X is None else None, n_neighbors, **options)
 
     def radius_neighbors(
         self,
@@ -248,9 +239,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
             One array a query; ids alone if not ``return_distance``.
         """
         queries = self._queries(X)
-        number = isinstance(radius, (int, float, np.number)) and np.isfinite(radius)
-        if not number or radius < self._oriented.least:
-            raise InputError(f"radius={radius!r}: a finite number is required, >= 0 for distances that are")
+        check_radius(radius, self._view.least)
         found = self._collection(where).within(queries, radius, n_jobs=self.n_jobs, verbose=self.verbose)
         if X is None:
             found = [(d[ids != own], ids[ids != own]) for (d, ids), own in zip(found, self.ids_, strict=True)]
@@ -284,7 +273,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         return Recall.of(true.distances, got.distances)
 
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
-        d = self.semimetric if reset else self._oriented.semimetric
+        d = self.semimetric if reset else self._view.semimetric
         if not d.schema.plain:
             validate_data(self, X, reset=reset, skip_check_array=True)
             return d.schema.encode(X)
@@ -299,10 +288,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         return self._items(X)
 
     def _collection(self, where: ArrayLike | Iterable | None) -> Collection:
-        return Collection(self._oriented, self.segments_, masks_of(where, self.segments_))
-
-    def _found(self, X: Any, n_neighbors: int, **options: Any) -> Neighbors:
-        return self._answer(self._queries(X), None if X is not None else self.ids_, n_neighbors, **options)
+        return Collection(self._view, self.segments_, masks_of(where, self.segments_))
 
     def _answer(
         self,
@@ -314,19 +300,15 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         n_candidates: int | None = None,
         where: Any = None,
     ) -> Neighbors:
-        """``own`` are the ids of the queries where these are items themselves."""
-        items, itself = self._collection(where), own is not None
+        """The nearest items of the encoded queries; ``own`` are their ids where the queries are items themselves."""
+        items, n_own = self._collection(where), int(own is not None)
         algorithm = self.algorithm if algorithm is None else algorithm
-        check_choice("algorithm", algorithm, _ALGORITHMS)
-        k, there = check_count("n_neighbors", n_neighbors), self.n_samples_fit_ - itself
-        if k > there:
-            raise InputError(f"n_neighbors={k}, but there are {there} items to answer; ask for fewer")
-        candidates = self.n_candidates if n_candidates is None else n_candidates
-        candidates = max(100, 10 * k) if candidates is None else max(check_count("n_candidates", candidates), k)
-        wanted = min((candidates if self.rerank is not None else k) + itself, items.n_eligible)
+        k = check_neighbors(algorithm, n_neighbors, self.n_samples_fit_ - n_own)
+        candidates = candidate_count(self.n_candidates if n_candidates is None else n_candidates, k)
+        wanted = min((candidates if self.rerank is not None else k) + n_own, items.n_eligible)
         if not wanted:
-            return nothing(len(queries), self.segments_[0].ids.dtype)
-        search = SearchRequest(wanted, algorithm, candidates + itself, check_count("n_probe", self.n_probe))
+            return no_neighbors(len(queries), self.segments_[0].ids.dtype)
+        search = SearchRequest(wanted, algorithm, candidates + n_own, check_count("n_probe", self.n_probe))
         found = items.nearest(queries, search, n_jobs=self.n_jobs, verbose=self.verbose)
         if own is not None:
             found = without_own(found, own)
@@ -341,6 +323,7 @@ def _check_distance(semimetric: object) -> None:
 
 
 def _objects(arrays: list[NDArray]) -> NDArray:
+    """Arrays of any lengths as an array of objects, shape (len(arrays),)."""
     out = np.empty(len(arrays), dtype=object)
     out[:] = arrays
     return out

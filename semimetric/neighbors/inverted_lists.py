@@ -17,13 +17,13 @@ from .query_tables import ItemArrays, QueryView
 
 __all__ = ["Lists", "list_count"]
 
-_FROM = 200_000  # items from which lists pay
-_POINTS = 48  # of the sample, for a centroid
+_FROM = 200_000  # From this number of items on, lists pay.
+_POINTS = 48  # The number of items in the sample for each centroid.
 
 
-def list_count(n: int, oriented: QueryView) -> int:
-    """About sqrt(n) lists; 1 where they do not pay, or where no part stands on a single feature."""
-    return 1 if n < _FROM or not oriented.n_tables else round(n**0.5)
+def list_count(n: int, view: QueryView) -> int:
+    """The number of lists for n items: about sqrt(n), or 1 where lists do not pay, or no part stands on a single feature."""
+    return 1 if n < _FROM or not view.n_tables else round(n**0.5)
 
 
 class Lists(NamedTuple):
@@ -34,16 +34,16 @@ class Lists(NamedTuple):
 
     @classmethod
     def fit(
-        cls, oriented: QueryView, layout: CellLayout, items: ItemArrays, n_lists: int, *, n_jobs: int | None, seed: int | None
+        cls, view: QueryView, layout: CellLayout, items: ItemArrays, n_lists: int, *, n_jobs: int | None, seed: int | None
     ) -> "Lists":
-        """Divide ``items`` into about ``n_lists`` lists."""
+        """Divide ``items`` into about ``n_lists`` lists by k-means on scales that the tables rise evenly on."""
         rng = np.random.default_rng(seed)
         rows = np.sort(rng.choice(len(items), min(len(items), _POINTS * n_lists), replace=False))
-        warps = [Warp.of(oriented, items.positions[rows, e], e, rng) for e in range(oriented.n_tables)]
-        even, unit = np.empty((len(items), len(warps)), np.float32), max(warp.scale[-1] for warp in warps)
+        warps = [Warp.of(view, items.positions[rows, e], e, rng) for e in range(view.n_tables)]
+        scaled, unit = np.empty((len(items), len(warps)), np.float32), max(warp.scale[-1] for warp in warps)
         for e, warp in enumerate(warps):
-            even[:, e] = np.interp(items.positions[:, e], warp.knots, warp.scale / unit)
-        centroids, member = kmeans(even, rows, n_lists, n_jobs=n_jobs, seed=int(rng.integers(2**31)))
+            scaled[:, e] = np.interp(items.positions[:, e], warp.knots, warp.scale / unit)
+        centroids, member = kmeans(scaled, rows, n_lists, n_jobs=n_jobs, seed=int(rng.integers(2**31)))
         positions = np.zeros((len(centroids), items.positions.shape[1]))
         for e, warp in enumerate(warps):
             positions[:, e] = np.interp(centroids[:, e], warp.scale / unit, warp.knots)

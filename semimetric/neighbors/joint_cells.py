@@ -31,9 +31,9 @@ class Barycentric(NamedTuple):
     slot: Integers
 
     def of(self, g: int) -> tuple[Integers, Floats]:
-        """Vertices and weights in group g, shape (n, size + 1)."""
-        part = slice(self.slot[g], self.slot[g + 1])
-        return self.vertices[:, part], self.values[:, part]
+        """Vertices and weights in group g, both of shape (n, size + 1)."""
+        slots = slice(self.slot[g], self.slot[g + 1])
+        return self.vertices[:, slots], self.values[:, slots]
 
 
 def barycentric(groups: Sequence[Vertices], items: Items) -> Barycentric:
@@ -51,7 +51,7 @@ def barycentric(groups: Sequence[Vertices], items: Items) -> Barycentric:
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """A joint group cut at knots.
+    """A joint group whose grid is cut at knots into boxes, each of which is a cell.
 
     Parameters
     ----------
@@ -78,11 +78,11 @@ class Boxes:
 
     @property
     def count(self) -> int:
-        """Number of boxes."""
+        """The number of boxes: the product of the numbers of intervals."""
         return int(np.prod([len(cut) for cut in self.cuts]))
 
     def codes(self, located: Located) -> Integers:
-        """The box of every item; the first feature runs slowest."""
+        """The number of the box of every item, shape (n,); the first feature runs slowest."""
         code = np.zeros(len(located.upper), np.int64)
         for f, cut in zip(self.group, self.cuts, strict=True):
             code = code * len(cut) + np.searchsorted(cut, located.upper[:, f])

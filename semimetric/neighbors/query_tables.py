@@ -1,4 +1,4 @@
-"""A distance as a query sees it: one-feature tables that are tabulated once a query, and the rest.
+"""A distance as a query sees it: one-feature tables that are tabulated once a query, and what else adds to the sum.
 
 d(q, y) before the link = sum_f t_f(q_f, y_f) + epsilon_f |e_f(q) - e_f(y)|     (one-feature parts: `Profiles`)
 + sum over joint groups + sum over base distances      (the rest: `QueryView.rest`)
@@ -23,10 +23,10 @@ from ..embeddings.pairs.base import Items
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.vertices import Vertices
 
-__all__ = ["SIDES", "QueryView", "ItemArrays"]
+__all__ = ["SIDES", "ItemArrays", "QueryBlock", "QueryView"]
 
 SIDES = ("query-first", "query-last")
-_ROWS = 1 << 14
+_ROWS = 1 << 14  # The number of items that are located together.
 
 
 class ItemArrays(NamedTuple):
@@ -36,23 +36,32 @@ class ItemArrays(NamedTuple):
     positions: Floats
     joint: Items | None
 
-    def __len__(self) -> int:  # the number of items, not of fields
+    def __len__(self) -> int:  # The number of items, not of fields.
         return len(self.raw)
 
     def take(self, rows: NDArray) -> "ItemArrays":
-        """Some of the items."""
-        return ItemArrays(self.raw[rows], self.positions[rows], None if self.joint is None else take_items(self.joint, rows))
+        """The items of these row numbers, or of a mask."""
+        return ItemArrays(self.raw[rows], self.positions[rows], None if self.joint is None else _take(self.joint, rows))
 
 
-def take_items(items: Items, rows: NDArray) -> Items:
-    """Some located items, with the sorted order of their fractions."""
-    return Items(Located(*(part[rows] for part in items.located)), items.order[rows])
+def _take(items: Items, rows: NDArray) -> Items:
+    return Items(Located(*(array[rows] for array in items.located)), items.order[rows])
 
 
-def join_items(parts: Sequence[Items]) -> Items:
-    """Located items one after the other."""
-    located = Located(*(np.concatenate(arrays) for arrays in zip(*(part.located for part in parts), strict=True)))
-    return Items(located, np.concatenate([part.order for part in parts]))
+def _joined(located_items: Sequence[Items]) -> Items:
+    """Items that were located slice by slice, one after the other."""
+    located = Located(*(np.concatenate(arrays) for arrays in zip(*(items.located for items in located_items), strict=True)))
+    return Items(located, np.concatenate([items.order for items in located_items]))
+
+
+class QueryBlock(NamedTuple):
+    """Queries that are tabulated together: B items, and the values of every one-feature part for each of them."""
+
+    items: ItemArrays
+    profiles: Profiles
+
+    def __len__(self) -> int:  # The number of queries, not of fields.
+        return len(self.items)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,14 +102,14 @@ class QueryView:
         return self._parts.scales
 
     @property
-    def _cut(self) -> tuple[Any, ...]:
-        """What cells stand on: features with tables, and joint groups with theirs."""
+    def _origin_of_cells(self) -> tuple[Any, ...]:
+        """What cells are cut from: the features with tables, the features of joint groups, and the tables of these groups."""
         held = [(v.group, v.held) for v in self.joint[0].vertices] if self.joint else []
         return self.features[: self.n_tables].tolist(), self.joint_features.tolist(), held
 
     @cached_property
     def joint_groups(self) -> Integers:
-        """The other groups: of several features, or without a table at hand."""
+        """Numbers of the groups of several features, and of those whose table is not at hand."""
         embedding = self.semimetric.embedding
         return np.setdiff1d(np.arange(len(embedding.groups)), single_groups(embedding))
 
@@ -110,7 +119,7 @@ class QueryView:
         if not len(self.joint_groups):
             return None
         embedding, w = part_of(self.semimetric.embedding, self.semimetric.weights, self.joint_groups)
-        assert isinstance(embedding, PairEmbedding)  # other maps have one-feature groups only
+        assert isinstance(embedding, PairEmbedding)  # Other maps have one-feature groups only.
         return embedding, w
 
     @cached_property
@@ -120,28 +129,28 @@ class QueryView:
 
     @cached_property
     def held_tables(self) -> list[Floats]:
-        """Their tables, the query's grid point first."""
+        """The tables of the groups `held`, each (n_points, n_points) with the query's grid point first."""
         if not (self.joint and self.held):
             return []
         embedding, w = self.joint
         groups = np.array([g for g, v in enumerate(embedding.vertices) if v.held])
-        part = embedding.select(groups, np.arange(embedding.grid.n_features))
-        tables = part.tables(w[np.isin(embedding.group_of_column, groups)])
+        selected = embedding.select(groups, np.arange(embedding.grid.n_features))
+        tables = selected.tables(w[np.isin(embedding.group_of_column, groups)])
         return [t.values.T if self.side == "query-last" else t.values for t in tables]
 
     @cached_property
     def joint_features(self) -> Integers:
-        """Embedded features of the joint groups."""
+        """Embedded features of the joint groups, increasing."""
         return np.unique([f for g in self.joint_groups for f in self.semimetric.embedding.groups[g]]).astype(np.int64)
 
     @property
     def least(self) -> float:
-        """What no distance is below: 0 for weights >= 0, where rounding could say otherwise."""
+        """A number that no sum is below: 0 for weights >= 0, where rounding could say otherwise, and else -inf."""
         return 0.0 if self.semimetric.axioms.nonnegative else -np.inf
 
     @property
     def bounded(self) -> bool:
-        """Whether what cells do not see, base distances, is >= 0."""
+        """Whether the base distances, which cells do not see, are >= 0."""
         return all(base.weight >= 0 for base in self.semimetric.base_distances)
 
     @property
@@ -151,7 +160,7 @@ class QueryView:
 
     def same_cells(self, other: "QueryView") -> bool:
         """Whether grid, groups, held tables and directions are those of ``other``: items then have the same cells."""
-        if self._cut != other._cut:
+        if self._origin_of_cells != other._origin_of_cells:
             return False
         a, b = self.semimetric, other.semimetric
         knots = [np.array_equal(x, y) for x, y in zip(a.embedding.grid.knots, b.embedding.grid.knots, strict=False)]
@@ -163,43 +172,51 @@ class QueryView:
         return same and a.directions.same_as(b.directions)
 
     def points(self, X: NDArray, *, n_jobs: int | None = None) -> ItemArrays:
-        """Items on the grid of the distance."""
+        """The rows of X (n, n_features), located on the grid of the distance."""
         positions = np.empty((len(X), len(self.features)))
 
-        def place(block: slice) -> Items | None:
-            positions[block], joint = self._placed(np.asarray(X[block], dtype=np.float64))
+        def locate(rows: slice) -> Items | None:
+            positions[rows], joint = self._located(np.asarray(X[rows], dtype=np.float64))
             return joint
 
-        parts = map_blocks(place, len(X), size=_ROWS, n_jobs=n_jobs)
-        return ItemArrays(X, positions, None if self.joint is None else join_items(parts))  # type: ignore[arg-type]
+        located = map_blocks(locate, len(X), size=_ROWS, n_jobs=n_jobs)
+        joint = [items for items in located if items is not None]
+        return ItemArrays(X, positions, None if self.joint is None else _joined(joint))
 
-    def _placed(self, raw: Floats) -> tuple[Floats, Items | None]:
+    def _located(self, raw: Floats) -> tuple[Floats, Items | None]:
+        """Positions (n, E) of raw vectors on the features of the scales, and the located features of the joint groups."""
         d = self.semimetric
         features = d.directions.append(raw) if d.directions else raw
         located, excess = d.embedding.grid.locate(features), d.embedding.grid.excess(features)
-        return self._parts.positions(located, excess), self.joint[0].locate(
-            features[:, self.joint_features]
-        ) if self.joint else None
+        joint = self.joint[0].locate(features[:, self.joint_features]) if self.joint else None
+        return self._parts.positions(located, excess), joint
 
     def profiles(self, queries: ItemArrays) -> Profiles:
-        """A block of queries, tabulated."""
+        """The one-feature parts as functions of the item, for each of the queries."""
         shape = queries.positions.shape
         n_pieces = int(2 * np.maximum(self.scales.size - 1, 1).sum())
-        block = Profiles(np.empty((shape[0], n_pieces, 2)), queries.positions, np.empty(shape), np.empty(shape))
-        tabulate(self.scales, block)
-        return block
+        profiles = Profiles(np.empty((shape[0], n_pieces, 2)), queries.positions, np.empty(shape), np.empty(shape))
+        tabulate(self.scales, profiles)
+        return profiles
+
+    def block(self, queries: ItemArrays) -> QueryBlock:
+        """Located queries with their profiles."""
+        return QueryBlock(queries, self.profiles(queries))
 
     def rest(self, queries: ItemArrays, b: int, items: ItemArrays, rows: Integers) -> Floats:
-        """Joint groups and base distances between query b and the items ``rows``; empty where there are none."""
+        """What joint groups and base distances add between query b and the items ``rows``, shape (len(rows),).
+
+        It is empty where the distance has neither.
+        """
         total = np.zeros(0 if self.simple else len(rows))
         if not len(rows):
             return total
         if self.joint:
             embedding, w = self.joint
-            # the precomputed order of an item is merged with the query's (paper 2, section 3)
+            # The precomputed order of an item is merged with that of the query (paper 2, section 3).
             pair = [(queries.joint, np.full(len(rows), b)), (items.joint, rows)]
             (x, i), (y, j) = pair if self.side == "query-first" else pair[::-1]
-            total += embedding.paired(x, i, y, j, w)  # type: ignore[arg-type]
+            total += embedding.paired(x, i, y, j, w)  # type: ignore[arg-type]  # joint items are there with joint groups
         for base in self.semimetric.base_distances:
             given = np.asarray(items.raw[rows], dtype=np.float64)
             query = np.broadcast_to(np.asarray(queries.raw[b], dtype=np.float64), given.shape)
@@ -211,5 +228,5 @@ class QueryView:
         return np.sqrt(total) if self.semimetric.link == "sqrt" else total
 
     def unlinked(self, radius: float) -> float:
-        """The sum at a distance."""
+        """The sum whose distance is ``radius``: the inverse of `linked`."""
         return radius * radius if self.semimetric.link == "sqrt" else radius

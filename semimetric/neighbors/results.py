@@ -1,7 +1,7 @@
-"""Queries in blocks over threads, and the answers of several segments as one."""
+"""The answers to queries: found block by block over threads in several segments, and merged into one."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,16 +12,16 @@ from tqdm import tqdm
 from .._foundation.threads import map_blocks
 from .._foundation.types import Floats, Integers, Pairs
 from ..distances.callables import DistanceFunction
-from .query_tables import QueryView
+from .query_tables import QueryBlock, QueryView
 from .segment import SearchRequest, Segment
 
-__all__ = ["Collection", "Neighbors", "Recall", "as_graph", "merged", "nothing", "without_own"]
+__all__ = ["Collection", "Neighbors", "Recall", "as_graph", "merged", "no_neighbors", "without_own"]
 
-_BLOCK = 128  # queries that are tabulated together, at most
+_BLOCK = 128  # At most so many queries are tabulated together.
 
 
 class Neighbors(NamedTuple):
-    """Distances and ids (n_queries, k), and what it took.
+    """Distances and ids of the nearest items, both (n_queries, k), and how much was computed to find them.
 
     ``refined`` counts the items whose exact distance was computed for each query; ``at_once`` says whether the first scan
     was enough.
@@ -43,7 +43,7 @@ class Recall(NamedTuple):
 
     @classmethod
     def of(cls, true: Floats, got: Floats) -> "Recall":
-        """Of exact and found distances (n_queries, k)."""
+        """The recall of found distances, given the exact ones, both (n_queries, k) and increasing in every row."""
         shares = (got <= true[:, -1:]).mean(axis=1)
         return cls(float(shares.mean()), float(np.quantile(shares, 0.05)), *true.shape)
 
@@ -54,92 +54,86 @@ class Recall(NamedTuple):
 class Collection(NamedTuple):
     """Segments under one distance, and which of their items may be answered (all where a mask is None)."""
 
-    oriented: QueryView
+    view: QueryView
     segments: Sequence[Segment]
-    keeps: Sequence[NDArray[np.bool_] | None]
+    masks: Sequence[NDArray[np.bool_] | None]
 
     @property
     def n_eligible(self) -> int:
         """Number of items that may be answered."""
-        pairs = zip(self.segments, self.keeps, strict=True)
-        return sum(s.n_alive if keep is None else int((s.alive & keep).sum()) for s, keep in pairs)
+        masked = zip(self.segments, self.masks, strict=True)
+        return sum(s.n_alive if mask is None else int((s.alive & mask).sum()) for s, mask in masked)
 
     def nearest(self, X: NDArray, search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
         """The k nearest items of every row of X; k must be at most `n_eligible`."""
         found = self.sums(X, search, n_jobs=n_jobs, verbose=verbose)
-        return found._replace(distances=self.oriented.linked(found.distances))
+        return found._replace(distances=self.view.linked(found.distances))
 
     def sums(self, X: NDArray, search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
         """`nearest` with the sums before the link for distances: what nearest of several collections are merged by."""
+        blocks = self._answered(lambda queries: self._nearest(queries, search), X, n_jobs, verbose)
+        return Neighbors(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
+
+    def _answered(self, answer: Callable[[QueryBlock], Any], X: NDArray, n_jobs: int | None, verbose: bool) -> list[Any]:
+        """What ``answer`` returns for every block of the queries X, in order; blocks run in parallel."""
         with tqdm(total=len(X), desc="queries", disable=not verbose) as bar:
 
-            def answered(block: slice) -> Neighbors:
-                found = self._nearest(X[block], search)
-                bar.update(len(found.ids))
+            def answered(rows: slice) -> Any:
+                queries = self.view.block(self.view.points(X[rows]))
+                found = answer(queries)
+                bar.update(len(queries))
                 return found
 
-            parts = map_blocks(answered, len(X), size=_block(len(X), n_jobs), n_jobs=n_jobs)
-        return Neighbors(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+            return map_blocks(answered, len(X), size=_block_size(len(X), n_jobs), n_jobs=n_jobs)
 
-    def _nearest(self, X: NDArray, search: SearchRequest) -> Neighbors:
-        queries = self.oriented.points(X)
-        block = self.oriented.profiles(queries)
-        answers = [s.nearest(queries, block, search, keep) for s, keep in zip(self.segments, self.keeps, strict=True)]
+    def _nearest(self, queries: QueryBlock, search: SearchRequest) -> Neighbors:
+        answers = [s.nearest(queries, search, mask) for s, mask in zip(self.segments, self.masks, strict=True)]
         sums = np.hstack([a.sums for a in answers])
         ids = np.hstack([s.ids[a.rows] for s, a in zip(self.segments, answers, strict=True)])
         refined, at_once = np.sum([a.refined for a in answers], axis=0), np.all([a.at_once for a in answers], axis=0)
         found = Neighbors(sums, ids, refined, at_once)
-        return found if len(answers) == 1 else smallest(found, search.k)  # a segment alone is sorted
+        return found if len(answers) == 1 else _smallest(found, search.k)  # One segment answers in order already.
 
     def within(self, X: NDArray, radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray]]:
         """Distances and ids of all items within ``radius`` of every row of X, nearest first, ties of the sum by id."""
-        with tqdm(total=len(X), desc="queries", disable=not verbose) as bar:
+        blocks = self._answered(lambda queries: self._within(queries, radius), X, n_jobs, verbose)
+        return [found for block in blocks for found in block]
 
-            def answered(block: slice) -> list[tuple[Floats, NDArray]]:
-                found = self._within(X[block], radius)
-                bar.update(len(found))
-                return found
-
-            parts = map_blocks(answered, len(X), size=_block(len(X), n_jobs), n_jobs=n_jobs)
-        return [pair for part in parts for pair in part]
-
-    def _within(self, X: NDArray, radius: float) -> list[tuple[Floats, NDArray]]:
-        queries, limit = self.oriented.points(X), self.oriented.unlinked(radius) * (1 + 1e-12)
-        block, found = self.oriented.profiles(queries), []
-        ready = [s.prepared(queries, block) for s in self.segments]
-        for q in range(len(X)):
-            parts = zip(self.segments, ready, self.keeps, strict=True)
-            answers = [s.within(queries, block, r, q, limit, keep) for s, r, keep in parts]
+    def _within(self, queries: QueryBlock, radius: float) -> list[tuple[Floats, NDArray]]:
+        limit, found = self.view.unlinked(radius) * (1 + 1e-12), []
+        prepared = [(s, s.bounds(queries), mask) for s, mask in zip(self.segments, self.masks, strict=True)]
+        for q in range(len(queries)):
+            answers = [s.within(queries, q, limit, bounds, mask) for s, bounds, mask in prepared]
             sums = np.concatenate([sums for sums, _ in answers])
             ids = np.concatenate([s.ids[rows] for s, (_, rows) in zip(self.segments, answers, strict=True)])
             order = np.lexsort((ids, sums))
-            distances = self.oriented.linked(sums[order])
+            distances = self.view.linked(sums[order])
             found.append((distances[distances <= radius], ids[order][distances <= radius]))
         return found
 
     def vectors(self, ids: NDArray) -> NDArray:
         """Raw vectors of items by id, shape (*ids.shape, n_features)."""
-        alive = [np.flatnonzero(s.alive) for s in self.segments]  # an id that was removed may be there again
-        there = np.concatenate([s.ids[rows] for s, rows in zip(self.segments, alive, strict=True)])
-        owner = np.repeat(np.arange(len(alive)), [len(rows) for rows in alive])
-        order = np.argsort(there, kind="stable")
-        place = order[np.searchsorted(there[order], ids)]
+        alive = [np.flatnonzero(s.alive) for s in self.segments]  # An id that was removed may have been added again.
+        alive_ids = np.concatenate([s.ids[rows] for s, rows in zip(self.segments, alive, strict=True)])
+        segment_of = np.repeat(np.arange(len(alive)), [len(rows) for rows in alive])
+        order = np.argsort(alive_ids, kind="stable")
+        place = order[np.searchsorted(alive_ids[order], ids)]
         row = np.concatenate(alive)[place]
         out = np.empty((*ids.shape, self.segments[0].points.raw.shape[1]))
         for k, s in enumerate(self.segments):
-            here = owner[place] == k
-            out[here] = s.points.raw[row[here]]
+            in_segment = segment_of[place] == k
+            out[in_segment] = s.points.raw[row[in_segment]]
         return out
 
     def reranked(
         self, X: NDArray, found: Neighbors, distance: Callable, k: int, *, n_jobs: int | None, verbose: bool
     ) -> Neighbors:
-        """The k nearest of the answers by another distance, with its values."""
+        """Of the neighbours that were found, the k nearest by another distance, with its values as distances."""
         n, m = found.ids.shape
         vectors = np.concatenate([X, self.vectors(found.ids).reshape(n * m, -1)]).astype(np.float64)
         pairs = np.column_stack([np.repeat(np.arange(n), m), n + np.arange(n * m)])
-        pairs = pairs if self.oriented.side == "query-first" else pairs[:, ::-1]
-        function = DistanceFunction.detect(distance, vectors, schema=self.oriented.semimetric.schema)
+        pairs = pairs if self.view.side == "query-first" else pairs[:, ::-1]
+        function = DistanceFunction.detect(distance, vectors, schema=self.view.semimetric.schema)
         true = function.evaluate(Pairs(vectors, pairs), n_jobs=n_jobs, verbose=verbose).reshape(n, m)
         order = np.lexsort((found.ids, true), axis=-1)[:, :k]
         return found._replace(
@@ -147,41 +141,41 @@ class Collection(NamedTuple):
         )
 
 
-def _block(n: int, n_jobs: int | None) -> int:
-    """Queries a block: enough of them for every thread."""
+def _block_size(n: int, n_jobs: int | None) -> int:
+    """The number of queries in a block, so that there are blocks for every thread."""
     return max(min(_BLOCK, -(-n // effective_n_jobs(n_jobs))), 1)
 
 
-def merged(parts: Sequence[Neighbors], k: int) -> Neighbors:
+def merged(answers: Sequence[Neighbors], k: int) -> Neighbors:
     """The k nearest of several answers to the same queries."""
-    sums, ids = (np.hstack([getattr(p, name) for p in parts]) for name in ("distances", "ids"))
-    refined, at_once = np.sum([p.refined for p in parts], axis=0), np.all([p.at_once for p in parts], axis=0)
-    return smallest(Neighbors(sums, ids, refined, at_once), k)
+    sums, ids = np.hstack([a.distances for a in answers]), np.hstack([a.ids for a in answers])
+    refined, at_once = np.sum([a.refined for a in answers], axis=0), np.all([a.at_once for a in answers], axis=0)
+    return _smallest(Neighbors(sums, ids, refined, at_once), k)
 
 
-def smallest(found: Neighbors, k: int) -> Neighbors:
-    """The k smallest of every row, ties by id."""
+def _smallest(found: Neighbors, k: int) -> Neighbors:
+    """The k neighbours of the smallest distances in every row, increasing; ties go to the smallest id."""
     order = np.lexsort((found.ids, found.distances), axis=-1)[:, :k]
     return found._replace(
         distances=np.take_along_axis(found.distances, order, axis=1), ids=np.take_along_axis(found.ids, order, axis=1)
     )
 
 
-def as_graph(values: Floats, ids: NDArray, there: NDArray) -> sparse.csr_matrix:
-    """Values of ids (n_queries, k) as a sparse matrix whose columns are the ids ``there``; rows keep their order."""
-    order = np.argsort(there, kind="stable")
-    columns = order[np.searchsorted(there, ids.ravel(), sorter=order)]
-    ends = np.arange(len(ids) + 1) * ids.shape[1]
-    return sparse.csr_matrix((values.ravel(), columns, ends), shape=(len(ids), len(there)))
+def as_graph(values: Floats, ids: NDArray, all_ids: NDArray) -> sparse.csr_matrix:
+    """Values of ids (n_queries, k) as a sparse matrix with a column for each of ``all_ids``; rows keep their order."""
+    order = np.argsort(all_ids, kind="stable")
+    columns = order[np.searchsorted(all_ids, ids.ravel(), sorter=order)]
+    indptr = np.arange(len(ids) + 1) * ids.shape[1]
+    return sparse.csr_matrix((values.ravel(), columns, indptr), shape=(len(ids), len(all_ids)))
 
 
-def nothing(n: int, dtype: np.dtype) -> Neighbors:
-    """Answers without neighbours."""
+def no_neighbors(n: int, dtype: np.dtype) -> Neighbors:
+    """The answer to n queries where no item may be answered; ids are of type ``dtype``."""
     return Neighbors(np.empty((n, 0)), np.empty((n, 0), dtype), np.zeros(n, np.int64), np.ones(n, dtype=bool))
 
 
 def without_own(found: Neighbors, own: NDArray) -> Neighbors:
-    """Leave out each item itself, or the last where it is not there."""
+    """Neighbours (n, k - 1) without the id ``own`` (n,) of the query itself, or without the last where it is not among them."""
     drop = found.ids == own[:, None]
     drop[~drop.any(axis=1), -1] = True
     shape = (len(own), found.ids.shape[1] - 1)

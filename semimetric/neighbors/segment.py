@@ -1,4 +1,4 @@
-"""A set of items that is searched as one: filter, refine, certify.
+"""A set of items that is searched as one: filter by bounds, refine by exact distances, certify the answer.
 
 Exact search, for one query:
 
@@ -15,27 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.types import Floats, Integers
-from .._kernels.search import Profiles, nearest, nearest_of_each, values
+from .._kernels.search import BestItems, Candidates, SearchedItems, nearest, nearest_of_all, nearest_of_each, values
 from .cells import CellLayout, Cells, Filter
-from .faiss_scan import IntegerTables, Scan, ScanCandidates, whole_numbers
+from .faiss_scan import IntegerTables, Scan, ScanCandidates, rounded_down
 from .inverted_lists import Lists, list_count
-from .query_tables import ItemArrays, QueryView
+from .query_tables import ItemArrays, QueryBlock, QueryView
 
 __all__ = ["SegmentResult", "SearchRequest", "Segment"]
 
-_FEW = 2_048  # items that are looked at one by one
-_SLACK = 1e-10  # of the largest bounds: what adding up in another order may change
-_WORTH = 8  # candidates that are more than this part of all items are not worth a scan
-_LARGE, _FEW_QUERIES, _PROBE = 65_536, 4, 8_192  # where and how single queries guess a range from a sample
-_SAMPLE = 32
-Mask: TypeAlias = NDArray[np.bool_] | None  # None keeps all
+_FEW = 2_048  # Up to this number of items, all of them are looked at one by one.
+_SLACK = 1e-10  # Relative to the largest bounds: what adding up in another order may change.
+_WORTH = 8  # A scan does not pay where it would name more than this part of the items.
+_LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
+_PROBE = 8_192  # The size of the sample of items that suggests the range.
+_SAMPLE = 32  # The number of items that are taken as queries to measure how many survive the filter.
+Mask: TypeAlias = NDArray[np.bool_] | None  # Items that may be answered; None stands for all.
 
-_NOTHING = np.empty(0)
+_NO_VALUES = np.empty(0)
 _NO_RANK = np.empty(0, np.int64)
 
 
 class SearchRequest(NamedTuple):
-    """What is asked: k and the algorithm; how many candidates it refines and how many lists it visits if approximate."""
+    """The number k of neighbours, the algorithm, and what the approximate one refines (items) and visits (lists)."""
 
     k: int
     algorithm: str = "exact"
@@ -58,7 +59,7 @@ class Segment:
 
     Parameters
     ----------
-    oriented : QueryView
+    view : QueryView
     ids : ndarray of shape (n,), int64 or str
     points : ItemArrays
     cells : Cells
@@ -69,7 +70,7 @@ class Segment:
         How the items are divided for the approximate search.
     """
 
-    oriented: QueryView
+    view: QueryView
     ids: NDArray
     points: ItemArrays
     cells: Cells
@@ -80,7 +81,7 @@ class Segment:
     @classmethod
     def build(
         cls,
-        oriented: QueryView,
+        view: QueryView,
         layout: CellLayout,
         ids: NDArray,
         X: NDArray,
@@ -89,28 +90,29 @@ class Segment:
         n_jobs: int | None,
         seed: int | None,
     ) -> "Segment":
-        """Locate, encode and divide the items X."""
-        points = oriented.points(X, n_jobs=n_jobs)
-        cells, codes = Cells.of(layout, oriented, points)
-        n = list_count(len(ids), oriented) if n_lists == "auto" else int(n_lists)
-        many = n > 1 and oriented.n_tables > 0
-        lists = Lists.fit(oriented, layout, points, n, n_jobs=n_jobs, seed=seed) if many else None
-        return cls(oriented, ids, points, cells, codes, np.ones(len(ids), dtype=bool), lists)
+        """Locate, encode and divide the items X of shape (n, n_features), whose ids are ``ids`` (n,)."""
+        points = view.points(X, n_jobs=n_jobs)
+        cells, codes = Cells.of(layout, view, points)
+        n = list_count(len(ids), view) if n_lists == "auto" else int(n_lists)
+        divided = n > 1 and view.n_tables > 0
+        lists = Lists.fit(view, layout, points, n, n_jobs=n_jobs, seed=seed) if divided else None
+        return cls(view, ids, points, cells, codes, np.ones(len(ids), dtype=bool), lists)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def with_alive(self, alive: NDArray[np.bool_]) -> "Segment":
-        """The same items with others removed; the scan is shared."""
+        """The same items, of which ``alive`` (n,) are not removed; the scan is shared."""
         return self._shared(replace(self, alive=alive))
 
-    def under(self, oriented: QueryView) -> "Segment":
+    def under(self, view: QueryView) -> "Segment":
         """The same items and codes under another distance of the same cells."""
-        points = self.points if np.array_equal(oriented.features, self.oriented.features) else oriented.points(self.points.raw)
-        return self._shared(replace(self, oriented=oriented, points=points))
+        points = self.points if np.array_equal(view.features, self.view.features) else view.points(self.points.raw)
+        return self._shared(replace(self, view=view, points=points))
 
     def _shared(self, other: "Segment") -> "Segment":
-        for name in ("scan", "_coarse", "_probe", "rank"):  # these depend on codes and ids alone
+        """``other`` with what depends on codes and ids alone, as far as it has been computed here."""
+        for name in ("scan", "_coarse", "_probe", "rank"):
             if name in vars(self):
                 vars(other)[name] = vars(self)[name]
         return other
@@ -122,22 +124,28 @@ class Segment:
 
     @cached_property
     def filter(self) -> Filter:
-        """Tables of bounds."""
-        return Filter(self.cells, self.oriented)
+        """The cells under the distance, which bound the sums of items from below."""
+        return Filter(self.cells, self.view)
 
     @cached_property
     def scan(self) -> Scan:
-        """The codes in FAISS."""
+        """The codes of all items as FAISS holds them, divided into the inverted lists."""
         return Scan(self.codes, self.cells.layout.n_columns, None if self.lists is None else self.lists.member)
 
     @cached_property
     def _coarse(self) -> Scan | None:
-        """The codes of the centroids of the lists."""
+        """The codes of the centroids of the lists; None where there is one list."""
         return None if self.lists is None else Scan(self.lists.codes, self.cells.layout.n_columns)
 
     @cached_property
+    def _probe(self) -> tuple[Scan, Integers]:
+        """The codes of a sample of the items, and the rows of the sample."""
+        rows = np.linspace(0, len(self) - 1, min(_PROBE, len(self))).astype(np.int64)
+        return Scan(self.codes[rows], self.cells.layout.n_columns), rows
+
+    @cached_property
     def rank(self) -> Integers:
-        """Place of every id in their order; empty where rows are in order already."""
+        """The place of every id in their order, shape (n,); empty where ids increase from row to row."""
         if (self.ids[1:] > self.ids[:-1]).all():
             return _NO_RANK
         rank = np.empty(len(self), np.int64)
@@ -145,21 +153,24 @@ class Segment:
         return rank
 
     @cached_property
+    def _searched(self) -> SearchedItems:
+        return SearchedItems(self.points.positions, self.rank, self.view.least)
+
+    @cached_property
     def survivors(self) -> int:
         """How many items typically have a bound within the distance of the 10th neighbour: measured on items as queries."""
         rows = np.linspace(0, len(self) - 1, min(_SAMPLE, len(self))).astype(np.int64)
-        queries = self.points.take(rows)
-        block = self.oriented.profiles(queries)
-        answer = self._certified(queries, block, SearchRequest(min(11, len(self))), None, max(256, len(self) // 64))
+        queries = self.view.block(self.points.take(rows))
+        answer = self._certified(queries, SearchRequest(min(11, len(self))), None, max(256, len(self) // 64))
         return int(np.quantile(answer.refined, 0.9)) + 1
 
     @property
     def searchable(self) -> bool:
         """Whether there are bounds: some column, and nothing outside of them that may be negative."""
-        return self.cells.layout.n_columns > 0 and self.oriented.bounded
+        return self.cells.layout.n_columns > 0 and self.view.bounded
 
     def _eligible(self, keep: Mask) -> Mask:
-        """Items that are alive and kept; None for all."""
+        """The mask of the items that are alive and kept; None for all."""
         if self.n_alive == len(self):
             return keep
         return self.alive if keep is None else self.alive & keep
@@ -167,184 +178,171 @@ class Segment:
     def _rows(self, eligible: Mask) -> Integers:
         return np.arange(len(self)) if eligible is None else np.flatnonzero(eligible)
 
-    def nearest(self, queries: ItemArrays, block: Profiles, search: SearchRequest, keep: Mask) -> SegmentResult:
+    def nearest(self, queries: QueryBlock, search: SearchRequest, keep: Mask) -> SegmentResult:
         """The k nearest of the items that are alive and kept, for a block of queries."""
         eligible = self._eligible(keep)
         n = len(self) if eligible is None else int(eligible.sum())
         if search.algorithm == "brute" or not self.searchable or n <= max(_FEW, 2 * search.k):
-            return self._brute(queries, block, search.k, self._rows(eligible))
+            return self._brute(queries, search.k, self._rows(eligible))
         if search.algorithm == "approximate":
-            return self._approximate(queries, block, search, eligible)
-        first = max(4 * search.k, int(1.5 * self.survivors * np.sqrt(max(search.k, 10) / 10)), 64)
-        if first * _WORTH > n:
-            return self._brute(queries, block, search.k, self._rows(eligible))
-        return self._certified(queries, block, search, eligible, first)
+            return self._approximate(queries, search, eligible)
+        n_first = max(4 * search.k, int(1.5 * self.survivors * np.sqrt(max(search.k, 10) / 10)), 64)
+        if n_first * _WORTH > n:
+            return self._brute(queries, search.k, self._rows(eligible))
+        return self._certified(queries, search, eligible, n_first)
 
-    def prepared(self, queries: ItemArrays, block: Profiles) -> tuple[IntegerTables, Floats] | None:
-        """What range searches of a block share: tables of bounds; None where all items are looked at."""
-        return self._bounds(queries, block) if self.searchable and len(self) > _FEW else None
+    def bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats] | None:
+        """What range searches of a block share: tables of bounds, and slacks (B,); None where all items are looked at."""
+        return self._bounds(queries) if self.searchable and len(self) > _FEW else None
 
     def within(
-        self, queries: ItemArrays, block: Profiles, ready: tuple[IntegerTables, Floats] | None, q: int, limit: float, keep: Mask
+        self, queries: QueryBlock, q: int, limit: float, bounds: tuple[IntegerTables, Floats] | None, keep: Mask
     ) -> tuple[Floats, Integers]:
-        """Sums and rows of all items whose sum may be <= limit (rounding aside), for query q of the block."""
+        """Sums and rows of all items whose sum may be <= limit (rounding aside), for query q of the block.
+
+        ``bounds`` are those of the block, as the method of this name gives them.
+        """
         eligible, rows = self._eligible(keep), None
-        if ready is not None:
-            rows = self._surviving(ready[0], q, limit + ready[1][q], eligible)
+        if bounds is not None:
+            tables, slack = bounds
+            rows = self._surviving(tables, q, limit + slack[q], eligible)
         rows = self._rows(eligible) if rows is None else rows
         sums = np.empty(len(rows))
-        values(self.oriented.scales, block, q, self.points.positions, rows, -np.inf, sums)
-        if not self.oriented.simple:
-            sums = sums + self.oriented.rest(queries, q, self.points, rows)
-        return np.maximum(sums, self.oriented.least), rows
+        values(self.view.scales, queries.profiles, q, self.points.positions, rows, -np.inf, sums)
+        if not self.view.simple:
+            sums = sums + self.view.rest(queries.items, q, self.points, rows)
+        return np.maximum(sums, self.view.least), rows
 
-    def _bounds(self, queries: ItemArrays, block: Profiles) -> tuple[IntegerTables, Floats]:
-        """Tables of bounds in whole numbers, and the slack of each query."""
-        tables = self.filter.minima(block, queries)
+    def _bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats]:
+        """Tables of bounds as integers, and the slack of each query, shape (B,)."""
+        tables = self.filter.minima(queries)
         size = np.where(np.isinf(tables), 0.0, np.abs(tables)).max(axis=2).sum(axis=1)
-        return whole_numbers(tables), _SLACK * size
+        return rounded_down(tables), _SLACK * size
 
-    def _surviving(self, whole: IntegerTables, q: int, limit: float, eligible: Mask) -> Integers | None:
-        """Rows whose bound is <= limit; None if that may be all."""
-        if whole.flat[q]:
+    def _surviving(self, tables: IntegerTables, q: int, limit: float, eligible: Mask) -> Integers | None:
+        """Rows whose bound is <= limit for query q; None if that may be all."""
+        if tables.flat[q]:
             return None
-        found = self.scan.within(whole, q, (limit - self.filter.floor - whole.base[q]) * whole.step[q], eligible)
+        integer_limit = (limit - self.filter.floor - tables.base[q]) * tables.step[q]
+        found = self.scan.within(tables, q, integer_limit, eligible)
         return None if found is None else found[1]
 
-    def _certified(
-        self, queries: ItemArrays, block: Profiles, search: SearchRequest, eligible: Mask, first: int
-    ) -> SegmentResult:
-        whole, slack = self._bounds(queries, block)
+    def _certified(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n_first: int) -> SegmentResult:
+        """The exact answer: the first scan names ``n_first`` items, and a second one those that it may have missed."""
+        tables, slack = self._bounds(queries)
         answer = _empty(len(queries), search.k)
-        few = len(queries) <= _FEW_QUERIES and len(self) >= _LARGE
-        sums, rows, next_sum = (self._sampled if few else self._first)(whole, min(first, len(self)), eligible)
-        self._refine(queries, block, rows, whole.bounds(sums) + self.filter.floor, slack, answer)
-        # no item that was not named has less
-        others = np.where(np.isnan(next_sum), -np.inf, whole.bounds(next_sum[:, None])[:, 0] + self.filter.floor)
-        ended = answer.refined < (rows >= 0).sum(axis=1)
-        answer.at_once[:] = ended | (answer.refined == len(self)) | (answer.sums[:, -1] + slack < others)
+        by_range = len(queries) <= _FEW_QUERIES and len(self) >= _LARGE
+        named = (self._smallest_by_range if by_range else self._smallest)(tables, min(n_first, len(self)), eligible)
+        self._refine(queries, named.rows, tables.bounds(named.sums) + self.filter.floor, slack, answer)
+        # No item that was not named has a smaller bound than this one.
+        unnamed_bound = tables.bounds(named.next_sum[:, None])[:, 0] + self.filter.floor
+        unnamed_bound[np.isnan(named.next_sum)] = -np.inf
+        ended_early = answer.refined < (named.rows >= 0).sum(axis=1)
+        answer.at_once[:] = ended_early | (answer.refined == len(self)) | (answer.sums[:, -1] + slack < unnamed_bound)
         for q in np.flatnonzero(~answer.at_once):
-            self._complete(queries, block, whole, int(q), slack[q], eligible, answer)
+            self._complete(queries, int(q), tables, slack[q], eligible, answer)
         return answer
 
-    def _first(self, whole: IntegerTables, count: int, eligible: Mask) -> ScanCandidates:
-        """The ``count`` items of the smallest sums; nothing is said of the others beyond the last of these."""
-        sums, rows = self._scanned(whole, count, eligible)
-        return ScanCandidates(sums, rows, np.full(len(rows), np.nan))
-
     def _complete(
-        self,
-        queries: ItemArrays,
-        block: Profiles,
-        whole: IntegerTables,
-        q: int,
-        slack: float,
-        eligible: Mask,
-        answer: SegmentResult,
+        self, queries: QueryBlock, q: int, tables: IntegerTables, slack: float, eligible: Mask, answer: SegmentResult
     ) -> None:
-        """Every item that can be among the nearest of query q, given the distance of the k-th so far."""
-        rows = self._surviving(whole, q, answer.sums[q, -1] + slack, eligible)
+        """Refine every item that can be among the nearest of query q, given the distance of the k-th so far."""
+        rows = self._surviving(tables, q, answer.sums[q, -1] + slack, eligible)
         if rows is None:
             rows = self._rows(eligible)
         answer.sums[q], answer.rows[q] = np.inf, -1
         answer.refined[q] += len(rows)
-        self._nearest(queries, block, q, rows, _NOTHING, 0.0, answer)
+        self._refine_one(queries, q, Candidates(rows, _NO_VALUES, _NO_VALUES), 0.0, answer)
 
-    def _approximate(self, queries: ItemArrays, block: Profiles, search: SearchRequest, eligible: Mask) -> SegmentResult:
-        whole = whole_numbers(self.filter.means(block, queries))
+    def _approximate(self, queries: QueryBlock, search: SearchRequest, eligible: Mask) -> SegmentResult:
+        tables = rounded_down(self.filter.means(queries))
         answer = _empty(len(queries), search.k)
         count = min(max(search.n_candidates, search.k), len(self))
-        _, rows = self._scanned(whole, count, eligible, search.n_probe)
-        if self.lists is not None and (short := rows[:, search.k - 1] < 0).any():  # too few in these lists: visit all
-            _, rows[short] = self._scanned(whole.of(short), count, eligible)
-        self._refine(queries, block, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
-        for q in np.flatnonzero(answer.rows[:, -1] < 0):  # a constant table, or too few answers: look at all
-            self._complete(queries, block, whole, int(q), 0.0, eligible, answer)
+        _, rows = self._scanned(tables, count, eligible, search.n_probe)
+        too_few = rows[:, search.k - 1] < 0
+        if self.lists is not None and too_few.any():  # The lists that were visited hold too few items, so all are visited.
+            _, rows[too_few] = self._scanned(tables.of(too_few), count, eligible)
+        self._refine(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        for q in np.flatnonzero(answer.rows[:, -1] < 0):  # A constant table, or too few answers: all items are refined.
+            self._complete(queries, int(q), tables, 0.0, eligible, answer)
         return answer
 
     def _scanned(
-        self, whole: IntegerTables, count: int, eligible: Mask, n_probe: int | None = None
+        self, tables: IntegerTables, count: int, eligible: Mask, n_probe: int | None = None
     ) -> tuple[NDArray[np.float32], Integers]:
         """The items of the smallest sums in all lists, or in the ``n_probe`` nearest; none for constant tables."""
-        sums, rows = np.zeros((len(whole.step), count), np.float32), np.full((len(whole.step), count), -1)
-        varied = ~whole.flat
+        sums, rows = np.zeros((len(tables.step), count), np.float32), np.full((len(tables.step), count), -1)
+        varied = ~tables.flat
         if varied.any():
-            part = whole if varied.all() else whole.of(varied)
+            searched = tables if varied.all() else tables.of(varied)
             lists = None
             if n_probe and self._coarse and n_probe < self._coarse.n:
-                _, lists = self._coarse.nearest(part, n_probe)
-            sums[varied], rows[varied] = self.scan.nearest(part, count, lists=lists, keep=eligible)
+                _, lists = self._coarse.nearest(searched, n_probe)
+            sums[varied], rows[varied] = self.scan.nearest(searched, count, lists=lists, keep=eligible)
         return sums, rows
 
-    def _sampled(self, whole: IntegerTables, count: int, eligible: Mask) -> ScanCandidates:
+    def _smallest(self, tables: IntegerTables, count: int, eligible: Mask) -> ScanCandidates:
+        """The ``count`` items of the smallest sums; nothing is said of the others beyond the last of these."""
+        sums, rows = self._scanned(tables, count, eligible)
+        return ScanCandidates(sums, rows, np.full(len(rows), np.nan))
+
+    def _smallest_by_range(self, tables: IntegerTables, count: int, eligible: Mask) -> ScanCandidates:
         """About ``count`` items of the smallest sums, by a range search up to a sum that a sample of the items suggests.
 
         For single queries FAISS collects a range faster than many best.
         """
         probe, sampled = self._probe
         place = min(max(count * len(sampled) // len(self), 1), len(sampled))
-        guesses, _ = probe.nearest(whole, place, keep=None if eligible is None else eligible[sampled])
-        parts = [self._up_to(whole, q, float(guess), eligible) for q, guess in enumerate(guesses[:, -1])]
-        width = max(len(sums) for sums, _, _ in parts)
-        named = ScanCandidates(
-            np.zeros((len(parts), max(width, 1)), np.float32), np.full((len(parts), max(width, 1)), -1),
-            np.array([next_sum for _, _, next_sum in parts]),
-        )  # fmt: skip
-        for q, (sums, rows, _) in enumerate(parts):
+        guesses, _ = probe.nearest(tables, place, keep=None if eligible is None else eligible[sampled])
+        found = [self._up_to(tables, q, float(guess), eligible) for q, guess in enumerate(guesses[:, -1])]
+        shape = (len(found), max(1, *(len(sums) for sums, _, _ in found)))
+        named = ScanCandidates(np.zeros(shape, np.float32), np.full(shape, -1), np.array([each[2] for each in found]))
+        for q, (sums, rows, _) in enumerate(found):
             named.sums[q, : len(sums)], named.rows[q, : len(rows)] = sums, rows
         return named
 
-    def _up_to(self, whole: IntegerTables, q: int, limit: float, eligible: Mask) -> tuple[NDArray[np.float32], Integers, float]:
-        """Sums and rows of all items up to a sum, increasing, and the least sum of the others."""
-        found = None if whole.flat[q] or not np.isfinite(limit) else self.scan.within(whole, q, limit, eligible)
+    def _up_to(self, tables: IntegerTables, q: int, limit: float, eligible: Mask) -> tuple[NDArray, Integers, float]:
+        """Sums and rows of all items up to a sum, increasing, and the least sum of the others (NaN: unknown)."""
+        found = None if tables.flat[q] or not np.isfinite(limit) else self.scan.within(tables, q, limit, eligible)
         if found is None:
             return np.empty(0, np.float32), np.empty(0, np.int64), np.nan
-        order = np.argsort(found[0].astype(np.uint16), kind="stable")  # sums are whole numbers below 65,536
+        order = np.argsort(found[0].astype(np.uint16), kind="stable")  # Sums are integers below 65,536.
         return found[0][order], found[1][order], np.floor(limit) + 1.0
 
-    @cached_property
-    def _probe(self) -> tuple[Scan, Integers]:
-        """A sample of the codes, and its rows."""
-        rows = np.linspace(0, len(self) - 1, min(_PROBE, len(self))).astype(np.int64)
-        return Scan(self.codes[rows], self.cells.layout.n_columns), rows
-
-    def _refine(
-        self, queries: ItemArrays, block: Profiles, rows: Integers, bounds: Floats, slack: Floats, answer: SegmentResult
-    ) -> None:
-        if self.oriented.simple:
-            nearest_of_each(
-                self.oriented.scales, block, self.points.positions, rows, bounds, slack, self.rank,
-                self.oriented.least, answer.sums, answer.rows, answer.refined,
-            )  # fmt: skip
+    def _refine(self, queries: QueryBlock, rows: Integers, bounds: Floats, slack: Floats, answer: SegmentResult) -> None:
+        """Refine the rows (B, R), in their order, until their bounds (B, R) exceed the k-th sum by more than the slack (B,)."""
+        if self.view.simple:
+            best = BestItems(answer.sums, answer.rows, answer.refined)
+            nearest_of_each(self.view.scales, queries.profiles, self._searched, rows, bounds, slack, best)
             return
-        for q, (found, least) in enumerate(zip(rows, bounds, strict=True)):
-            found = found[: np.argmax(found < 0)] if (found < 0).any() else found
-            answer.refined[q] = self._nearest(queries, block, q, found, least, slack[q], answer)
+        for q, (named, bound) in enumerate(zip(rows, bounds, strict=True)):
+            ended = named[: np.argmax(named < 0)] if (named < 0).any() else named
+            answer.refined[q] = self._refine_one(queries, q, Candidates(ended, _NO_VALUES, bound), slack[q], answer)
 
-    def _nearest(
-        self, queries: ItemArrays, block: Profiles, q: int, rows: Integers, bounds: Floats, slack: float, answer: SegmentResult
-    ) -> int:
-        """Refine rows in growing chunks, so that what is costly is computed for few; returns how many were refined."""
-        simple, start = self.oriented.simple, 0
+    def _refine_one(self, queries: QueryBlock, q: int, candidates: Candidates, slack: float, answer: SegmentResult) -> int:
+        """Refine candidates of query q in growing slices, so that what is costly is computed for few; return how many were."""
+        rows, bounds = candidates.rows, candidates.bounds
+        best, start = BestItems(answer.sums[q], answer.rows[q], np.empty(1, np.int64)), 0
         while start < len(rows):
-            stop = len(rows) if simple else min(len(rows), max(2 * start, 4 * answer.sums.shape[1], 64))
-            part = rows[start:stop]
-            extra = _NOTHING if simple else self.oriented.rest(queries, q, self.points, part)
-            used = nearest(
-                self.oriented.scales, block, q, self.points.positions, part, extra, bounds[start:stop], slack, self.rank,
-                self.oriented.least, answer.sums[q], answer.rows[q],
-            )  # fmt: skip
-            if used < len(part):
-                return start + used
-            start = stop
-        return len(rows)
+            stop = len(rows) if self.view.simple else min(len(rows), max(2 * start, 4 * answer.sums.shape[1], 64))
+            extra = self.view.rest(queries.items, q, self.points, rows[start:stop])
+            nearer = Candidates(rows[start:stop], extra, bounds[start:stop])
+            nearest(self.view.scales, queries.profiles, q, self._searched, nearer, slack, best)
+            start += int(best.refined[0])
+            if start < stop:
+                break
+        return start
 
-    def _brute(self, queries: ItemArrays, block: Profiles, k: int, rows: Integers) -> SegmentResult:
-        """All rows, one by one: the oracle, and the way for few."""
+    def _brute(self, queries: QueryBlock, k: int, rows: Integers) -> SegmentResult:
+        """Refine all ``rows``: what every other search must agree with, and the way for few items."""
         answer = _empty(len(queries), k)
-        for q in range(len(queries)):
-            answer.refined[q] = self._nearest(queries, block, q, rows, _NOTHING, 0.0, answer)
         answer.at_once[:] = True
+        if self.view.simple:
+            best = BestItems(answer.sums, answer.rows, answer.refined)
+            nearest_of_all(self.view.scales, queries.profiles, self._searched, rows, best)
+            return answer
+        for q in range(len(queries)):
+            answer.refined[q] = self._refine_one(queries, q, Candidates(rows, _NO_VALUES, _NO_VALUES), 0.0, answer)
         return answer
 
 

@@ -34,16 +34,16 @@ from .segment import Segment
 __all__ = ["FILE", "StoredIndex", "read_segments", "write_segments"]
 
 FILE = "index.smm"
-_ARRAY, _PART = re.compile(r"[0-9a-f]{64}\.npy"), re.compile(r"\..*\.part")
+_ARRAY_FILE, _UNFINISHED_FILE = re.compile(r"[0-9a-f]{64}\.npy"), re.compile(r"\..*\.part")
 _SAVED = ("side", "algorithm", "n_lists", "n_probe", "n_candidates", "n_jobs", "random_state", "verbose")
 
 
 class StoredIndex:
-    """`save` and its counterpart, for an index with parameters, ``segments_`` and names of features."""
+    """The part of `NeighborIndex` that saves it and reads it back."""
 
     segments_: list[Segment]
     layout_: CellLayout
-    _oriented: QueryView
+    _view: QueryView
     n_features_in_: int
 
     def __init__(self, semimetric: Semimetric, **parameters: Any) -> None: ...
@@ -56,17 +56,17 @@ class StoredIndex:
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        given = {name: getattr(self, name) for name in _SAVED} | {"side": self._oriented.side}
+        given = {name: getattr(self, name) for name in _SAVED} | {"side": self._view.side}
         values = {name: v.item() if isinstance(v, np.generic) else v for name, v in given.items()}
         values["n_features_in"] = self.n_features_in_
         values["feature_names_in"] = None if names is None else list(names)
-        write_segments(path, self._oriented.semimetric, self.segments_, values)
+        write_segments(path, self._view.semimetric, self.segments_, values)
 
     @classmethod
     def _load(cls, path: str | os.PathLike[str], *, mmap: bool, base_distances: Sequence[object]) -> Any:
         semimetric, segments, values = read_segments(path, mmap=mmap, base_distances=base_distances)
         index: Any = cls(semimetric, **{name: values[name] for name in _SAVED})
-        index.segments_, index.layout_, index._oriented = segments, segments[0].cells.layout, segments[0].oriented
+        index.segments_, index.layout_, index._view = segments, segments[0].cells.layout, segments[0].view
         index.n_features_in_ = values["n_features_in"]
         if values["feature_names_in"] is not None:
             index.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
@@ -76,9 +76,12 @@ class StoredIndex:
 def write_segments(
     folder: str | os.PathLike[str], semimetric: Semimetric, segments: Sequence[Segment], values: dict[str, Any]
 ) -> None:
-    """Write an index to ``folder``, which is made, or which holds an index already."""
+    """Write an index to ``folder``, which is made, or which holds an index already.
+
+    ``values`` are what JSON can hold of the index: its parameters and the names of its features.
+    """
     root = Path(folder)
-    if root.exists() and not (root / FILE).is_file() and not _begun(root):
+    if root.exists() and not (root / FILE).is_file() and not _is_unfinished(root):
         raise StorageError(f"{root} is there and is no index; give another folder")
     if not root.parent.is_dir():
         raise StorageError(f"cannot save to {root}: the folder {root.parent} does not exist; create it first")
@@ -90,17 +93,18 @@ def write_segments(
         cells = segment.cells
         small |= {f"low_{k}": cells.low, f"high_{k}": cells.high, f"typical_{k}": cells.typical}
         small |= {f"share_{k}_{g}": share for g, share in enumerate(cells.shares)}
-        large.append({name: _write_array(root / "arrays", array) for name, array in _large(segment).items()})
+        large.append({name: _write_array(root / "arrays", array) for name, array in _large_arrays(segment).items()})
     groups = [{"group": list(b.group), "cuts": len(b.cuts)} for b in layout.boxes]
-    whole = values | {"model": dict(model.values), "boxes": groups, "segments": large}
-    write_state(root / FILE, State("NeighborIndex", whole, small))
-    named = {f"{digest}.npy" for names in large for digest in names.values()}
+    stored = values | {"model": dict(model.values), "boxes": groups, "segments": large}
+    write_state(root / FILE, State("NeighborIndex", stored, small))
+    used_files = {f"{digest}.npy" for digests in large for digest in digests.values()}
     for path in (root / "arrays").iterdir():
-        if path.name not in named:
+        if path.name not in used_files:
             path.unlink()
 
 
-def _large(segment: Segment) -> dict[str, NDArray[Any]]:
+def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:
+    """The arrays of a segment that grow with the number of items, by the names under which they are saved."""
     points = segment.points
     arrays = {"raw": points.raw, "positions": points.positions, "codes": segment.codes, "ids": segment.ids}
     arrays["alive"] = segment.alive
@@ -111,31 +115,32 @@ def _large(segment: Segment) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _begun(root: Path) -> bool:
+def _is_unfinished(root: Path) -> bool:
     """Whether the folder is empty, or holds no more than arrays of a first save that did not end."""
-    if not root.is_dir() or any(path.name != "arrays" and not _PART.fullmatch(path.name) for path in root.iterdir()):
+    if not root.is_dir() or any(p.name != "arrays" and not _UNFINISHED_FILE.fullmatch(p.name) for p in root.iterdir()):
         return False
     arrays = root / "arrays"
-    return not arrays.exists() or all(_ARRAY.fullmatch(path.name) or _PART.fullmatch(path.name) for path in arrays.iterdir())
+    return not arrays.exists() or all(
+        _ARRAY_FILE.fullmatch(p.name) or _UNFINISHED_FILE.fullmatch(p.name) for p in arrays.iterdir()
+    )
 
 
 def _write_array(folder: Path, array: NDArray[Any]) -> str:
-    """Write an array under its digest, beside the others; one that is there already is left."""
+    """Write an array to a file named by its digest, unless there is such a file; return the digest."""
     array = np.ascontiguousarray(array)
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
     content = (header.getvalue(), array.reshape(-1).view(np.uint8).data if array.size else b"")
-    total = hashlib.sha256()
-    for part in content:
-        total.update(part)
-    target = folder / f"{total.hexdigest()}.npy"
-    if target.is_file() and target.stat().st_size == sum(map(len, content)):
-        return total.hexdigest()
-    write_beside(target, lambda file: file.writelines(content))
-    return total.hexdigest()
+    digest = hashlib.sha256(content[0])
+    digest.update(content[1])
+    target = folder / f"{digest.hexdigest()}.npy"
+    if not target.is_file() or target.stat().st_size != sum(map(len, content)):
+        write_beside(target, lambda file: file.writelines(content))
+    return digest.hexdigest()
 
 
 def _layout_arrays(layout: CellLayout) -> dict[str, NDArray[Any]]:
+    """The arrays of a layout by the names under which they are saved."""
     cuts = {f"cut_{g}_{k}": cut for g, boxes in enumerate(layout.boxes) for k, cut in enumerate(boxes.cuts)}
     return cuts | {"edges": layout.edges, "column": layout.column, "step": layout.step, "count": layout.count}
 
@@ -143,7 +148,7 @@ def _layout_arrays(layout: CellLayout) -> dict[str, NDArray[Any]]:
 def read_segments(
     folder: str | os.PathLike[str], *, mmap: bool, base_distances: Sequence[object]
 ) -> tuple[Semimetric, list[Segment], dict[str, Any]]:
-    """What `write_segments` wrote: the distance, the segments and the values.
+    """Read what `write_segments` wrote: the distance, the segments and the values.
 
     Raises
     ------
@@ -160,7 +165,7 @@ def read_segments(
     prefix = "model_"
     model = State("Semimetric", values["model"], {n[len(prefix) :]: a for n, a in small.items() if n.startswith(prefix)})
     semimetric = Semimetric.from_state(model, base_distances)
-    oriented, layout = QueryView(semimetric, values["side"]), _read_layout(values, small)
+    view, layout = QueryView(semimetric, values["side"]), _read_layout(values, small)
     segments = []
     for k, names in enumerate(values["segments"]):
         large = {name: _read_array(root / "arrays", digest, mmap) for name, digest in names.items()}
@@ -169,7 +174,7 @@ def read_segments(
         joint = Items(Located(*(large[f] for f in Located._fields)), large["order"]) if "order" in large else None
         points = ItemArrays(large["raw"], large["positions"], joint)
         lists = Lists(large["member"], large["centroids"]) if "member" in large else None
-        segments.append(Segment(oriented, large["ids"], points, cells, large["codes"], large["alive"], lists))
+        segments.append(Segment(view, large["ids"], points, cells, large["codes"], large["alive"], lists))
     return semimetric, segments, values
 
 
@@ -182,6 +187,7 @@ def _read_layout(values: dict[str, Any], small: dict[str, NDArray[Any]]) -> Cell
 
 
 def _read_array(folder: Path, digest: str, mmap: bool) -> NDArray[Any]:
+    """The array of this digest, read or mapped into memory once its file is verified."""
     path = folder / f"{digest}.npy"
     if not path.is_file():
         raise StorageError(f"{path} is missing; the index is not whole: restore it, or build it again")

@@ -82,7 +82,7 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
         check_choice("mode", self.mode, ("distance", "connectivity"))
         if (self.semimetric is None) == (self.learner is None):
             raise InputError("one of semimetric= and learner= is required: a distance, or what learns it from X and y")
-        for name in ("learner_", "feature_names_in_"):  # of an earlier fit
+        for name in ("learner_", "feature_names_in_"):  # An earlier fit may have left them.
             self.__dict__.pop(name, None)
         semimetric: Any = self.semimetric
         if self.learner is not None:
@@ -99,7 +99,7 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
 
     @property
     def n_samples_fit_(self) -> int:
-        """Number of items."""
+        """Number of items that were fitted."""
         return self.index_.n_samples_fit_
 
     def transform(self, X: ArrayLike) -> sparse.csr_matrix:
@@ -108,6 +108,6 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
         return self.index_.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the columns, one an item."""
+        """Names of the columns of the graph, one for each item, shape (n_samples_fit_,)."""
         check_is_fitted(self)
         return np.array([f"semimetricneighborstransformer{k}" for k in range(self.n_samples_fit_)], dtype=object)

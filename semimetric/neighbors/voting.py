@@ -1,4 +1,4 @@
-"""Votes of neighbours: each for its class, alike or by its nearness."""
+"""Votes of neighbours: every neighbour votes for its class, with the weight 1 or with one that falls with its distance."""
 
 import numpy as np
 
@@ -9,21 +9,24 @@ __all__ = ["nearness", "shares"]
 
 
 def nearness(distances: Floats, weights: str) -> Floats:
-    """Weight of every neighbour's vote, shape (n, k): 1, or 1 / distance.
+    """The weight of every neighbour's vote, shape (n, k): 1, or 1 / distance.
 
-    Where some are at distance 0 they alone vote; where all are infinitely far, as distances overflow, alike.
+    Neighbours at distance 0 vote alone. Where all are infinitely far, because distances overflow, all have the weight 1.
     """
     check_choice("weights", weights, ("uniform", "distance"))
     if weights == "uniform":
         return np.ones_like(distances)
-    at = distances == 0
+    coincides = distances == 0
     with np.errstate(divide="ignore"):
-        weight = np.where(at.any(axis=1, keepdims=True), at.astype(np.float64), 1.0 / distances)
+        weight = np.where(coincides.any(axis=1, keepdims=True), coincides.astype(np.float64), 1.0 / distances)
     return np.where(weight.any(axis=1, keepdims=True), weight, 1.0)
 
 
 def shares(labels: Integers, n_classes: int, weight: Floats | None = None) -> Floats:
-    """Share of the votes that each class gets, shape (n, n_classes), for neighbours' classes (n, k)."""
+    """The share of the votes that each class gets, shape (n, n_classes).
+
+    ``labels`` (n, k) are the classes of the neighbours as numbers, and ``weight`` (n, k) those of their votes; None is 1.
+    """
     votes = np.zeros((len(labels), n_classes))
     rows = np.repeat(np.arange(len(labels)), labels.shape[1])
     np.add.at(votes, (rows, labels.ravel()), 1.0 if weight is None else weight.ravel())

@@ -43,7 +43,7 @@ def alternate(points, prior, settings, mixture, out, rng):
     for step in range(out.shape[0]):
         for _ in range(4):
             draw_data(points, mixture, rng)
-            reassign(points, prior, settings, mixture, rng)
+            reassign(points, prior, settings, mixture, np.empty(1, np.int64), rng)
             update(points, prior, mixture, rng)
         for i in range(m):
             k = mixture.labels[i]
@@ -56,7 +56,7 @@ def alternate(points, prior, settings, mixture, out, rng):
 def labels_of(points, prior, settings, mixture, out, rng):
     """Labels after each sweep, (steps, m)."""
     for step in range(out.shape[0]):
-        reassign(points, prior, settings, mixture, rng)
+        reassign(points, prior, settings, mixture, np.empty(1, np.int64), rng)
         update(points, prior, mixture, rng)
         out[step] = mixture.labels
 

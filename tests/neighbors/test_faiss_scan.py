@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from semimetric.neighbors.faiss_scan import IntegerTables, Scan, kmeans, whole_numbers
+from semimetric.neighbors.faiss_scan import IntegerTables, Scan, kmeans, rounded_down
 
 
 def packed(codes):
@@ -80,7 +80,7 @@ def test_whole_numbers_never_exceed_the_bound(seed, scale, offset):
     rng = np.random.default_rng(seed)
     tables = scale * (offset + rng.random((4, 6, 16)) ** 3)
     tables[1, 2, 3] = np.inf  # an empty cell
-    whole = whole_numbers(tables)
+    whole = rounded_down(tables)
     assert (whole.tables.max(axis=(1, 2)) == 255).all()
     codes = rng.integers(0, 16, (50, 6))
     for q in range(4):
@@ -95,7 +95,7 @@ def test_whole_numbers_never_exceed_the_bound(seed, scale, offset):
 def test_constant_tables_are_told_apart():
     tables = np.ones((2, 3, 16))
     tables[1, 0, 0] = 2.0
-    assert whole_numbers(tables).flat.tolist() == [True, False]
+    assert rounded_down(tables).flat.tolist() == [True, False]
 
 
 def test_every_centre_has_a_member_and_members_are_nearest():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import assert_refused
-from test_neighbors import some
+from searches import search_problem
 
 from semimetric import NeighborIndex
 from semimetric.neighbors import updates
@@ -44,7 +44,7 @@ def test_new_ids_go_on_from_the_largest():
 
 def test_masks_skip_removed_items_and_span_segments(monkeypatch):
     monkeypatch.setattr(updates, "_TAIL", 0)
-    d, items, _ = some(60)
+    d, items, _ = search_problem(60)
     index = NeighborIndex(d).fit(items[:45]).add(items[45:]).remove([2, 50])
     wanted = np.zeros(58, bool)
     wanted[[0, 2, 57]] = True  # of ids_: 0, 3 and 59

@@ -10,6 +10,7 @@ from cases import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from searches import rough_distance, search_problem
 
 from semimetric import DistanceRegressor, Grid, NeighborIndex, Semimetric
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
@@ -21,15 +22,6 @@ def scans_for_few(monkeypatch):
     """Small sets are scanned too."""
     monkeypatch.setattr(segment, "_FEW", 0)
     monkeypatch.setattr(segment, "_WORTH", 0)
-
-
-def rough(grid, *, kind="singles", seed=0, link="identity", low=0.0):
-    """A distance with random tables: no smoothness, no triangle inequality."""
-    rng = np.random.default_rng(seed)
-    embedding = cases.EMBEDDINGS[kind](grid)
-    weights = low + rng.random(embedding.n_columns) ** 3
-    names = tuple(f"x{f}" for f in range(grid.n_features))
-    return Semimetric(embedding, weights, rng.random(grid.n_features), names, link=link)
 
 
 def answers(d, queries, items, k, side="query-first"):
@@ -60,7 +52,7 @@ def test_exact_is_brute_is_the_slow_twin(kind, data, seed, k):
     items, queries = data.draw(our.points(grid, 24)), data.draw(our.points(grid, 3))
     items = items[np.random.default_rng(seed).integers(0, 24, 60)]  # duplicates
     link, side = data.draw(st.sampled_from(["identity", "sqrt"])), data.draw(st.sampled_from(["query-first", "query-last"]))
-    d = rough(grid, kind=kind, seed=seed, link=link)
+    d = rough_distance(grid, kind=kind, seed=seed, link=link)
     index = NeighborIndex(d, side=side).fit(items)
     same_answers(d, index, queries, items, k, side)
     exact, brute = index.search(queries, k), index.search(queries, k, algorithm="brute")
@@ -74,7 +66,7 @@ def test_exact_is_brute_is_the_slow_twin(kind, data, seed, k):
 def test_exact_is_brute_on_many_features_and_rough_tables(seed, n_features):
     rng = np.random.default_rng(seed)
     items, queries = rng.normal(size=(3000, n_features)), 1.5 * rng.normal(size=(4, n_features))
-    d = rough(Grid.fit(items[:200], n_knots=6), seed=seed)
+    d = rough_distance(Grid.fit(items[:200], n_knots=6), seed=seed)
     index = NeighborIndex(d).fit(items)
     exact, brute = index.search(queries, 5), index.search(queries, 5, algorithm="brute")
     assert_array_equal(exact.ids, brute.ids)
@@ -87,19 +79,13 @@ def test_exact_is_brute_on_many_features_and_rough_tables(seed, n_features):
         assert (np.diff(distances[q]) >= 0).all()
 
 
-def some(n=500, n_features=4, seed=0):
-    rng = np.random.default_rng(seed)
-    items = rng.normal(size=(n, n_features))
-    return rough(Grid.fit(items, n_knots=5), seed=seed, low=0.05), items, rng.normal(size=(7, n_features))
-
-
 @pytest.mark.parametrize("probe", [10, 100, 10_000])
 def test_an_item_that_may_not_be_answered_never_is(probe, monkeypatch):
     """The first row, at the query itself but removed or left out by a filter, on the sampled path."""
     monkeypatch.setattr(segment, "_LARGE", 0)
     monkeypatch.setattr(segment, "_PROBE", probe)
     for seed in range(4):
-        d, items, _ = some(3000, seed=seed)
+        d, items, _ = search_problem(3000, seed=seed)
         items[0] *= 4
         index = NeighborIndex(d).fit(items)
         for k in (1, 2, 5):
@@ -114,7 +100,7 @@ def test_an_item_that_may_not_be_answered_never_is(probe, monkeypatch):
 
 def test_a_frame_must_have_the_columns_of_the_distance():
     pandas = pytest.importorskip("pandas")
-    d, items, _ = some(60)
+    d, items, _ = search_problem(60)
     named = Semimetric(d.embedding, d.weights, d.epsilon, tuple("abcd"))
     frame = pandas.DataFrame(items, columns=list("abcd"))
     NeighborIndex(named).fit(frame).estimate_recall(frame, 3)
@@ -139,7 +125,7 @@ def test_positions_and_weights_of_any_size(scale):
     items = rng.normal(size=(400, 3))
     items[:, 2] = 1e6 + 1e-9 * items[:, 2]
     grid = Grid([np.linspace(-1, 1, 4)] * 3)
-    plain = rough(grid, low=0.05)
+    plain = rough_distance(grid, low=0.05)
     d = Semimetric(PairEmbedding(grid), scale * plain.weights, scale * plain.epsilon, plain.feature_names)
     index = NeighborIndex(d, n_lists=5).fit(items)
     exact, brute = index.search(items[:5] + 0.1, 4), index.search(items[:5] + 0.1, 4, algorithm="brute")
@@ -149,7 +135,7 @@ def test_positions_and_weights_of_any_size(scale):
 
 
 def test_many_threads_may_ask_a_fresh_index():
-    d, items, queries = some(3000)
+    d, items, queries = search_problem(3000)
     want = NeighborIndex(d).fit(items).kneighbors(queries, 5)
     index = NeighborIndex(d).fit(items)
     with ThreadPoolExecutor(8) as pool:
@@ -164,7 +150,7 @@ def test_a_range_guessed_from_a_sample_changes_nothing(probe, monkeypatch):
     monkeypatch.setattr(segment, "_LARGE", 0)
     monkeypatch.setattr(segment, "_PROBE", probe)
     for seed in range(3):
-        d, items, queries = some(3000, seed=seed)
+        d, items, queries = search_problem(3000, seed=seed)
         index, mask = NeighborIndex(d).fit(items), np.random.default_rng(seed).random(3000) < 0.3
         for where in (None, mask):
             for q in queries:
@@ -176,7 +162,7 @@ def test_a_range_guessed_from_a_sample_changes_nothing(probe, monkeypatch):
 
 
 def test_batch_is_single_and_threads_are_one():
-    d, items, queries = some()
+    d, items, queries = search_problem()
     index = NeighborIndex(d).fit(items)
     batch = index.kneighbors(np.tile(queries, (12, 1)), 6)
     one = [index.kneighbors(q[None], 6) for q in queries]
@@ -192,7 +178,7 @@ def test_batch_is_single_and_threads_are_one():
 @settings(max_examples=15)
 def test_adding_and_removing_is_a_fresh_index(kind, seed):
     rng = np.random.default_rng(seed)
-    d, items, queries = some(seed=seed % 7)
+    d, items, queries = search_problem(seed=seed % 7)
     name = (lambda i: i) if kind == "int" else (lambda i: np.char.add("item ", i.astype(str)))
     ids = rng.permutation(len(items))
     index = NeighborIndex(d).fit(items[:200], ids=name(ids[:200]))
@@ -215,14 +201,14 @@ def test_adding_and_removing_is_a_fresh_index(kind, seed):
 
 
 def test_an_id_can_come_back():
-    d, items, queries = some()
+    d, items, queries = search_problem()
     index = NeighborIndex(d, rerank=cases.cityblock).fit(items[:100]).remove([3]).add(queries[:1], ids=[3])
     assert index.kneighbors(queries[:1], 1)[1].item() == 3
     assert index.kneighbors(queries[:1], 1)[0].item() == 0
 
 
 def test_where_is_an_index_of_those_items():
-    d, items, queries = some()
+    d, items, queries = search_problem()
     index, mask = NeighborIndex(d).fit(items), np.arange(500) % 3 == 0
     want = NeighborIndex(d).fit(items[mask], ids=np.flatnonzero(mask)).kneighbors(queries, 5)
     for where in (mask, np.flatnonzero(mask), set(np.flatnonzero(mask).tolist())):
@@ -239,7 +225,7 @@ def test_where_is_an_index_of_those_items():
 
 
 def test_without_queries_no_item_is_its_own_neighbour():
-    d, items, _ = some(100)
+    d, items, _ = search_problem(100)
     items[7] = items[3]
     index = NeighborIndex(d).fit(items)
     distances, ids = index.kneighbors(n_neighbors=3)
@@ -254,7 +240,7 @@ def test_without_queries_no_item_is_its_own_neighbour():
 
 
 def test_the_approximate_search_finds_nearly_all_and_says_so():
-    d, items, queries = some(4000, 6)
+    d, items, queries = search_problem(4000, 6)
     index = NeighborIndex(d).fit(items)
     recall = index.estimate_recall(items[:100] + 0.01, 10)
     assert recall.mean > 0.97
@@ -272,7 +258,7 @@ def test_lists_are_for_the_approximate_search_only():
     centres = 3 * rng.normal(size=(20, 6))
     items = centres[rng.integers(0, 20, 4000)] + rng.normal(size=(4000, 6))
     queries, mask = items[:50] + 0.05, rng.random(4000) < 0.02
-    d = rough(Grid.fit(items, n_knots=5), low=0.05)
+    d = rough_distance(Grid.fit(items, n_knots=5), low=0.05)
     index, flat = NeighborIndex(d, n_lists=40, n_probe=6).fit(items), NeighborIndex(d).fit(items)
     assert 10 < len(index.segments_[0].lists.codes) <= 40
     for where in (None, mask):
@@ -286,7 +272,7 @@ def test_lists_are_for_the_approximate_search_only():
 
 
 def test_rerank_answers_with_the_true_distance():
-    d, items, queries = some()
+    d, items, queries = search_problem()
     index = NeighborIndex(d, rerank=cases.cityblock, n_candidates=500).fit(items)
     true = np.abs(queries[:, None] - items).sum(axis=2)
     distances, ids = index.kneighbors(queries, 4)
@@ -295,14 +281,14 @@ def test_rerank_answers_with_the_true_distance():
 
 
 def test_another_distance_on_the_same_grid_keeps_the_codes():
-    d, items, queries = some()
+    d, items, queries = search_problem()
     index = NeighborIndex(d).fit(items)
     other = Semimetric(d.embedding, d.weights[::-1].copy(), d.epsilon, d.feature_names)
     shared = index.with_semimetric(other)
     assert shared.segments_[0].codes is index.segments_[0].codes
     want = NeighborIndex(other).fit(items).kneighbors(queries, 5)
     assert_array_equal(shared.kneighbors(queries, 5)[1], want[1])
-    another = rough(Grid.fit(items, n_knots=4))
+    another = rough_distance(Grid.fit(items, n_knots=4))
     assert_refused(lambda: index.with_semimetric(another), "another grid", "fit a new NeighborIndex")
 
 
@@ -311,7 +297,7 @@ def test_more_groups_than_columns_are_packed():
     rng = np.random.default_rng(0)
     for n_features in (300, 600, 1100):
         items = rng.normal(size=(400, n_features))
-        d = rough(Grid.fit(items, n_knots=3), seed=n_features)
+        d = rough_distance(Grid.fit(items, n_knots=3), seed=n_features)
         index = NeighborIndex(d).fit(items)
         assert index.layout_.n_columns <= 256
         exact, brute = index.search(items[:5] + 0.1, 3), index.search(items[:5] + 0.1, 3, algorithm="brute")
@@ -356,13 +342,13 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_is_refused(name):
-    d, items, queries = some()
+    d, items, queries = search_problem()
     call, *words = BAD[name]
     assert_refused(lambda: call(NeighborIndex(d).fit(items), queries), *words, error=ValueError)
 
 
 def test_an_index_can_be_emptied_and_filled_again():
-    d, items, queries = some(50)
+    d, items, queries = search_problem(50)
     index = NeighborIndex(d).fit(items).remove(np.arange(50))
     assert_refused(lambda: index.kneighbors(queries, 1), "n_neighbors=1", "there are 0 items")
     assert all(len(part) == 0 for part in index.radius_neighbors(queries, 1.0, return_distance=False))
@@ -381,7 +367,7 @@ def test_a_soak_of_many_queries_has_no_mismatch(kind):
         items[:50] *= 10
         queries = np.vstack([items[rng.integers(0, 4000, 500)], 1.5 * rng.normal(size=(500, n_features))])
         grid = Grid.fit(items[1000:1500], n_knots=int(rng.integers(2, 9)))
-        index = NeighborIndex(rough(grid, kind=kind, seed=seed), n_jobs=2).fit(items)
+        index = NeighborIndex(rough_distance(grid, kind=kind, seed=seed), n_jobs=2).fit(items)
         exact, brute = index.search(queries, 10), index.search(queries, 10, algorithm="brute")
         assert_array_equal(exact.ids, brute.ids)
         assert_array_equal(exact.distances, brute.distances)

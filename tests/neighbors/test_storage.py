@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 from numpy.testing import assert_array_equal
-from test_neighbors import rough, some
+from searches import rough_distance, search_problem
 
 import semimetric
 from semimetric import Grid, NeighborIndex, StorageError
@@ -30,7 +30,7 @@ def assert_same(a, b, queries):
 def test_saved_and_loaded_is_the_one_in_memory(tmp_path, kind, mmap):
     rng = np.random.default_rng(0)
     items, queries = rng.normal(size=(300, 3)), rng.normal(size=(5, 3))
-    d = rough(Grid.fit(items, n_knots=4), kind=kind)
+    d = rough_distance(Grid.fit(items, n_knots=4), kind=kind)
     index = NeighborIndex(d, side="query-last", n_candidates=50).fit(items[:200], ids=np.arange(200).astype(str))
     index.add(items[200:], ids=np.arange(200, 300).astype(str)).remove(["3", "250"])
     index.save(tmp_path / "index")
@@ -44,7 +44,7 @@ def test_saved_and_loaded_is_the_one_in_memory(tmp_path, kind, mmap):
 
 def test_saving_again_writes_what_is_new(tmp_path, monkeypatch):
     monkeypatch.setattr(updates, "_TAIL", 0)
-    d, items, queries = some()
+    d, items, queries = search_problem()
     index = NeighborIndex(d).fit(items)
     index.save(tmp_path / "index")
     before = {p.name: (p.stat().st_mtime_ns, p.stat().st_ino) for p in (tmp_path / "index" / "arrays").iterdir()}
@@ -58,7 +58,7 @@ def test_saving_again_writes_what_is_new(tmp_path, monkeypatch):
 
 
 def test_a_first_save_that_dies_can_be_repeated(tmp_path, monkeypatch):
-    d, items, queries = some(60)
+    d, items, queries = search_problem(60)
     index, real = NeighborIndex(d, n_candidates=np.int64(50)).fit(items), os.replace
     for n in range(8):
         count = 0
@@ -82,8 +82,8 @@ def test_a_first_save_that_dies_can_be_repeated(tmp_path, monkeypatch):
 
 
 def test_the_distance_of_the_fit_is_what_is_saved(tmp_path):
-    d, items, queries = some(60)
-    other = rough(Grid.fit(items, n_knots=5), seed=9)
+    d, items, queries = search_problem(60)
+    other = rough_distance(Grid.fit(items, n_knots=5), seed=9)
     index = NeighborIndex(d).fit(items).set_params(semimetric=other, side="query-last")
     index.save(tmp_path / "index")
     assert_same(index, semimetric.load(tmp_path / "index"), queries)
@@ -92,7 +92,7 @@ def test_the_distance_of_the_fit_is_what_is_saved(tmp_path):
 @pytest.mark.parametrize("step", ["replace", "fsync", "unlink"])
 def test_a_save_that_dies_leaves_a_whole_index(tmp_path, monkeypatch, step):
     """Killed at the n-th rename, flush or deletion, for every n: what is on disk is the old index or the new one."""
-    d, items, queries = some()
+    d, items, queries = search_problem()
     old = NeighborIndex(d).fit(items)
     new = NeighborIndex(d).fit(items).add(queries).remove([5])
     wanted = [old.kneighbors(queries, 3)[1].tolist(), new.kneighbors(queries, 3)[1].tolist()]
@@ -126,7 +126,7 @@ def test_a_save_that_dies_leaves_a_whole_index(tmp_path, monkeypatch, step):
 
 
 def test_altered_and_truncated_files_are_refused(tmp_path):
-    d, items, queries = some(60)
+    d, items, queries = search_problem(60)
     NeighborIndex(d).fit(items).save(tmp_path / "index")
     rng = np.random.default_rng(0)
     for path in [tmp_path / "index" / storage.FILE, *sorted((tmp_path / "index" / "arrays").iterdir())]:
@@ -156,7 +156,7 @@ def test_altered_and_truncated_files_are_refused(tmp_path):
 
 
 def test_foreign_files_and_folders_are_refused(tmp_path):
-    d, items, _ = some(60)
+    d, items, _ = search_problem(60)
     index = NeighborIndex(d).fit(items)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("years of work")

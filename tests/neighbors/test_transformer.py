@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from searches import search_problem
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN, HDBSCAN
 from sklearn.manifold import TSNE
@@ -13,7 +14,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import validate_data
-from test_neighbors import some
 
 from semimetric import Grid, NeighborIndex, Semimetric, SemimetricNeighborsTransformer
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
@@ -67,7 +67,7 @@ def test_scikit_learns_own_checks(estimator, check):
 
 
 def test_an_index_is_cloned_and_pickled():
-    d, items, queries = some(100)
+    d, items, queries = search_problem(100)
     index = NeighborIndex(d, n_candidates=7).fit(items)
     assert clone(index).get_params()["n_candidates"] == 7
     index.kneighbors(queries)
@@ -77,7 +77,7 @@ def test_an_index_is_cloned_and_pickled():
 
 
 def test_a_classifier_on_the_graph_is_one_on_all_distances():
-    d, items, queries = some(200)
+    d, items, queries = search_problem(200)
     y = (items[:, 0] > 0).astype(int)
     pipeline = make_pipeline(
         SemimetricNeighborsTransformer(d, n_neighbors=7), KNeighborsClassifier(7, metric="precomputed", weights="distance")
@@ -89,7 +89,7 @@ def test_a_classifier_on_the_graph_is_one_on_all_distances():
 
 
 def test_the_graph_of_the_items_has_sorted_rows_that_begin_with_the_item():
-    d, items, _ = some(100)
+    d, items, _ = search_problem(100)
     graph = SemimetricNeighborsTransformer(d, n_neighbors=4).fit_transform(items)
     assert graph.shape == (100, 100)
     assert (np.diff(graph.indptr) == 5).all()
@@ -103,7 +103,7 @@ def test_the_graph_of_the_items_has_sorted_rows_that_begin_with_the_item():
 
 
 def test_clusterings_and_maps_take_the_graph():
-    d, items, _ = some(60)
+    d, items, _ = search_problem(60)
     items[:30] += 5
     graph = SemimetricNeighborsTransformer(d, n_neighbors=20).fit_transform(items)
     labels = DBSCAN(eps=float(np.median(graph.data)), min_samples=3, metric="precomputed").fit_predict(graph)

@@ -1,7 +1,7 @@
 """Segments: gathered while small, built anew when many items have gone, never more than needed."""
 
 import numpy as np
-from test_neighbors import some
+from searches import search_problem
 
 from semimetric import NeighborIndex
 from semimetric.neighbors import updates
@@ -9,7 +9,7 @@ from semimetric.neighbors import updates
 
 def test_small_additions_share_a_segment(monkeypatch):
     monkeypatch.setattr(updates, "_TAIL", 50)
-    d, items, _ = some(400)
+    d, items, _ = search_problem(400)
     index = NeighborIndex(d).fit(items[:100])
     sizes = []
     for start in range(100, 240, 20):
@@ -23,7 +23,7 @@ def test_small_additions_share_a_segment(monkeypatch):
 
 
 def test_a_segment_that_lost_a_quarter_is_built_anew():
-    d, items, _ = some(400)
+    d, items, _ = search_problem(400)
     index = NeighborIndex(d).fit(items)
     index.remove(np.arange(80))
     assert len(index.segments_[0]) == 400  # marked only
@@ -34,7 +34,7 @@ def test_a_segment_that_lost_a_quarter_is_built_anew():
 
 def test_untouched_segments_keep_their_scan(monkeypatch):
     monkeypatch.setattr(updates, "_TAIL", 50)
-    d, items, queries = some(400)
+    d, items, queries = search_problem(400)
     index = NeighborIndex(d).fit(items[:300])
     index.segments_[0].scan  # noqa: B018 - built
     index.add(items[300:])
@@ -48,7 +48,7 @@ def test_untouched_segments_keep_their_scan(monkeypatch):
 
 def test_segments_without_items_go(monkeypatch):
     monkeypatch.setattr(updates, "_TAIL", 0)
-    d, items, _ = some(60)
+    d, items, _ = search_problem(60)
     index = NeighborIndex(d).fit(items[:45]).add(items[45:]).remove(np.arange(45))
     assert [len(s) for s in index.segments_] == [15]
     index.remove(np.arange(45, 60))

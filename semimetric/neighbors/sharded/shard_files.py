@@ -42,7 +42,7 @@ __all__ = [
 
 FILE = "shards.smm"
 _KIND, _PREFIX = "ShardedIndex", "shard-"
-_OPENED = 1024  # shards that a process keeps open; their items are mapped
+_OPENED = 1024  # A process keeps at most so many shards open; their items are mapped.
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Place:
             index = _opened(self)
         with _LOCK:
             _OPEN.pop(self, None)
-            _OPEN[self] = index  # the last one used comes last
+            _OPEN[self] = index  # The shard that was used last comes last.
             while len(_OPEN) > _OPENED:
                 del _OPEN[next(iter(_OPEN))]
         return index
@@ -92,13 +92,13 @@ def places_of(folder: str | os.PathLike[str], *, base_distances: Sequence[Any] =
     StorageError
         If the folder is neither.
     """
-    root, how = Path(folder).resolve(), (tuple(base_distances), mmap)
+    root, options = Path(folder).resolve(), (tuple(base_distances), mmap)
     if (root / FILE).is_file() or not (root / INDEX).is_file():
         distance, shards = read_shards(root)
-        return [Place(str(root), shard, distance, *how) for shard in shards]
+        return [Place(str(root), shard, distance, *options) for shard in shards]
     alone = Shard(".", file_digest(root / INDEX), -1, "i")
-    index = Place(str(root), alone, "", *how).open()
-    return [Place(str(root), replace(alone, n=index.n_samples_fit_), "", *how)]
+    index = Place(str(root), alone, "", *options).open()
+    return [Place(str(root), replace(alone, n=index.n_samples_fit_), "", *options)]
 
 
 _OPEN: dict[Place, NeighborIndex] = {}
@@ -113,6 +113,7 @@ def close(root: str) -> None:
 
 
 def _opened(place: Place) -> NeighborIndex:
+    """The index of a shard, read and verified; see `Place.open`."""
     folder, shard = Path(place.root) / place.shard.name, place.shard
     if not (folder / INDEX).is_file():
         raise StorageError(f"shard {shard.name} of {place.root} is missing; restore its folder, or build the index again")
@@ -133,14 +134,14 @@ def _opened(place: Place) -> NeighborIndex:
 
 
 def distance_digest(semimetric: Semimetric) -> str:
-    """SHA-256 of what a distance is made of."""
+    """SHA-256 of the values and arrays that a saved distance consists of, in hexadecimal digits."""
     state = semimetric.to_state()
-    total = hashlib.sha256(json.dumps(state.values, sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps(state.values, sort_keys=True).encode())
     for name in sorted(state.arrays):
         array = np.ascontiguousarray(state.arrays[name])
-        total.update(f"{name} {array.dtype} {array.shape}".encode())
-        total.update(array.tobytes())
-    return total.hexdigest()
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def check_root(folder: str | os.PathLike[str]) -> Path:
@@ -152,8 +153,8 @@ def check_root(folder: str | os.PathLike[str]) -> Path:
         If something else is there, or there is no folder to make it in.
     """
     root = Path(folder).resolve()
-    ours = root.is_dir() and all(p.name == FILE or p.name.startswith((_PREFIX, f".{FILE}.")) for p in root.iterdir())
-    if root.exists() and not (root / FILE).is_file() and not ours:
+    unfinished = root.is_dir() and all(p.name == FILE or p.name.startswith((_PREFIX, f".{FILE}.")) for p in root.iterdir())
+    if root.exists() and not (root / FILE).is_file() and not unfinished:
         raise StorageError(f"{root} is there and is no sharded index; give another folder")
     if not root.parent.is_dir():
         raise StorageError(f"cannot write {root}: the folder {root.parent} does not exist; create it first")
@@ -172,28 +173,28 @@ def save_shard(root: str | os.PathLike[str], index: NeighborIndex, old: str | No
         for path in (Path(root) / old / "arrays").iterdir():
             try:
                 os.link(path, folder / "arrays" / path.name)
-            except OSError:  # storage without links: save writes what is not there
+            except OSError:  # Where the storage has no links, saving writes every array.
                 break
     index.save(folder)
     return Shard(name, file_digest(folder / INDEX), index.n_samples_fit_, index.segments_[0].ids.dtype.kind)
 
 
 def switch(root: Path, distance: str, shards: Sequence[Shard]) -> None:
-    """Let ``shards`` be the index from now on, and delete what it does not name."""
+    """Let ``shards`` be the index from now on, and delete the folders of all others."""
     write_state(root / FILE, State(_KIND, {"distance": distance, "shards": [asdict(s) for s in shards]}))
     sweep(root, shards)
 
 
 def sweep(root: Path, shards: Sequence[Shard]) -> None:
     """Delete folders of shards that are not among these."""
-    named = {s.name for s in shards}
+    kept = {s.name for s in shards}
     for path in root.glob(f"{_PREFIX}*"):
-        if path.name not in named:
+        if path.name not in kept:
             shutil.rmtree(path, ignore_errors=True)
 
 
 def read_shards(folder: str | os.PathLike[str]) -> tuple[str, list[Shard]]:
-    """Digest of the distance, and the shards.
+    """The digest of the distance, and the shards, that the folder names.
 
     Raises
     ------

@@ -7,18 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..._foundation.errors import InputError
 from ..._foundation.types import ArrayLike, Floats
-from ..._foundation.validation import check_choice, check_count
+from ..._foundation.validation import check_choice
 from ...data.parts.engine import Engine
 from ...data.parts.row_parts import slices
 from ..results import Neighbors, as_graph, merged
+from ..search_arguments import candidate_count, check_neighbors, check_radius
 from ..segment import SearchRequest
 from .shard_files import Place
 
 __all__ = ["graph", "nearest", "within"]
 
-_FEW = 64  # queries that are worth a call
+_FEW = 64  # A call is worth its cost from so many queries on.
 
 
 def nearest(
@@ -32,29 +32,24 @@ def nearest(
 ) -> Neighbors:
     """The k nearest of all items for every row of X, as one index would answer."""
     index = places[0].open()
-    queries, there = index._items(X), sum(place.shard.n for place in places)
+    queries = index._items(X)
     algorithm = index.algorithm if algorithm is None else algorithm
-    check_choice("algorithm", algorithm, ("exact", "approximate", "brute"))
-    if check_count("n_neighbors", k) > there:
-        raise InputError(f"n_neighbors={k}, but there are {there} items to answer; ask for fewer")
-    candidates = max(100, 10 * k) if n_candidates is None else max(check_count("n_candidates", n_candidates), k)
-    search = SearchRequest(k, algorithm, candidates, index.n_probe)
+    check_neighbors(algorithm, k, sum(place.shard.n for place in places))
+    search = SearchRequest(k, algorithm, candidate_count(n_candidates, k), index.n_probe)
     found = []
     for answers in _answers(engine, places, queries, _shard_nearest, search):
         best = merged(answers, k)
-        found.append(best._replace(distances=index._oriented.linked(best.distances)))
+        found.append(best._replace(distances=index._view.linked(best.distances)))
     return Neighbors(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
 def within(engine: Engine, places: Sequence[Place], X: ArrayLike, radius: float) -> list[tuple[Floats, NDArray]]:
     """Distances and ids of all items within ``radius`` of every row of X, nearest first."""
     index, out = places[0].open(), []
-    number = isinstance(radius, (int, float, np.number)) and np.isfinite(radius)
-    if not number or radius < index._oriented.least:
-        raise InputError(f"radius={radius!r}: a finite number is required, >= 0 for distances that are")
+    check_radius(radius, index._view.least)
     for answers in _answers(engine, places, index._items(X), _shard_within, radius):
-        for parts in zip(*answers, strict=True):
-            distances, ids = (np.concatenate(column) for column in zip(*parts, strict=True))
+        for of_shards in zip(*answers, strict=True):
+            distances, ids = (np.concatenate(arrays) for arrays in zip(*of_shards, strict=True))
             order = np.lexsort((ids, distances))
             out.append((distances[order], ids[order]))
     return out
@@ -68,18 +63,21 @@ def graph(engine: Engine, places: Sequence[Place], X: ArrayLike, k: int, mode: s
     return as_graph(found.distances if mode == "distance" else np.ones(found.ids.shape), found.ids, ids)
 
 
-def _answers(engine: Engine, places: Sequence[Place], queries: NDArray, function: Any, what: Any) -> list[list[Any]]:
-    """Answers of every shard to every block of queries; blocks are as few as keep all workers busy."""
+def _answers(engine: Engine, places: Sequence[Place], queries: NDArray, function: Any, request: Any) -> list[list[Any]]:
+    """The answers of all shards to every block of queries; there are as few blocks as keep all workers busy.
+
+    ``function`` takes a place with a block of queries, and the request.
+    """
     wanted = -(-2 * engine.width // len(places))
     blocks = slices(len(queries), max(-(-len(queries) // wanted), _FEW))
     tasks = [(place, queries[block]) for block in blocks for place in places]
-    near = [b if len(places) == 1 else 0 for b in range(len(blocks)) for _ in places]  # an index alone is opened by all
-    found = list(engine.each_near(function, tasks, near, what))
+    near = [b if len(places) == 1 else 0 for b in range(len(blocks)) for _ in places]  # All workers open a single index.
+    found = list(engine.each_near(function, tasks, near, request))
     return [found[b * len(places) : (b + 1) * len(places)] for b in range(len(blocks))]
 
 
 def _shard_nearest(task: tuple[Place, NDArray], search: SearchRequest) -> Neighbors:
-    """Sums before the link, so that ties are those of one index."""
+    """The nearest items of one shard with their sums before the link, so that ties are those of one index."""
     place, queries = task
     index = place.open()
     search = search._replace(k=min(search.k, place.shard.n))

@@ -19,7 +19,7 @@ from ...data.parts.engine import Engine, SerialEngine
 from ...data.parts.readers import item_rows
 from ...data.parts.row_parts import LazyRows, parse_memory, slices
 from ...distances.semimetric import Semimetric
-from ..ids import check_ids, next_ids
+from ..ids import check_ids, ids_to_remove, new_ids
 from ..index import NeighborIndex
 from .shard_files import Place, Shard, check_root, distance_digest, read_shards, save_shard, sweep, switch
 
@@ -28,9 +28,18 @@ __all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined", "shard_size"]
 
 @dataclass(frozen=True, eq=False)
 class ItemPart:
-    """Items of one shard: pieces that are rows to be read, or what was read; their ids, or the number of the first.
+    """The items of one shard, read or still to be read.
 
-    ``n`` is how many they are, NaN where only reading tells.
+    Attributes
+    ----------
+    name : str
+        How errors call the part.
+    pieces : tuple of LazyRows, arrays or tables
+        The rows of the items, one after the other.
+    ids : int, str, tuple of arrays or LazyRows, or None
+        The number of the first item, the column that holds the ids, or the ids.
+    n : float
+        The number of items, NaN where only reading tells.
     """
 
     name: str
@@ -45,7 +54,7 @@ class ItemPart:
             raise InputError("it is empty; every shard needs at least one item: leave it out, or repartition")
         X = np.concatenate([np.asarray(p) for p in read]) if len(read) > 1 else read[0]
         ids = self.ids
-        if isinstance(ids, str):  # a column of the tables
+        if isinstance(ids, str):
             if not all(ids in getattr(p, "columns", ()) for p in read):
                 raise InputError(f"it has no column {ids!r} for ids; name another, or add it")
             ids = np.concatenate([np.asarray(p[ids]) for p in read])
@@ -106,20 +115,20 @@ class ShardedIndex:
         n_jobs: int | None = None,
     ) -> None:
         self.folder = Path(folder).resolve()
-        self._how = (tuple(base_distances), mmap)
+        self._open_options = (tuple(base_distances), mmap)
         self.n_jobs = n_jobs
         self._open()
 
     def _open(self) -> None:
-        """Open what the folder says now."""
+        """Open the shards that the folder names now."""
         self._distance, shards = read_shards(self.folder)
         self.shards = tuple(shards)
-        self._whole: NeighborIndex = joined(self.places).set_params(n_jobs=self.n_jobs)
+        self._joined: NeighborIndex = joined(self.places).set_params(n_jobs=self.n_jobs)
 
     @property
     def places(self) -> list[Place]:
-        """Where the shards are."""
-        return [Place(str(self.folder), shard, self._distance, *self._how) for shard in self.shards]
+        """Where the shards are, in their order."""
+        return [Place(str(self.folder), shard, self._distance, *self._open_options) for shard in self.shards]
 
     @classmethod
     def build(
@@ -155,8 +164,8 @@ class ShardedIndex:
         InputError
             If items of a part cannot be used, or ids repeat, within a shard or across shards.
         """
-        room = shard_size(semimetric.n_features, parse_memory(memory_limit))
-        rows = item_rows(X, room)
+        size = shard_size(semimetric.n_features, parse_memory(memory_limit))
+        rows = item_rows(X, size)
         n = sum(map(len, rows))
         if n_shards is not None:
             rows = item_rows(X, max(-(-n // check_count("n_shards", n_shards)), 1))
@@ -167,58 +176,52 @@ class ShardedIndex:
     @property
     def semimetric(self) -> Semimetric:
         """The distance of all shards."""
-        return self._whole.semimetric
+        return self._joined.semimetric
 
     @property
     def n_samples_fit_(self) -> int:
-        """Number of items."""
-        return self._whole.n_samples_fit_
+        """Number of items in all shards."""
+        return self._joined.n_samples_fit_
 
     @property
     def n_features_in_(self) -> int:
-        """Number of features."""
-        return self._whole.n_features_in_
+        """Number of features of the items."""
+        return self._joined.n_features_in_
 
     @property
     def ids_(self) -> NDArray:
         """Ids of the items, shard after shard."""
-        return self._whole.ids_
+        return self._joined.ids_
 
     def kneighbors(self, X: ArrayLike | None = None, n_neighbors: int = 5, return_distance: bool = True, **options: Any) -> Any:
-        """As `NeighborIndex.kneighbors`."""
-        return self._whole.kneighbors(X, n_neighbors, return_distance, **options)
+        """The nearest items of every query among all shards; see `NeighborIndex.kneighbors`."""
+        return self._joined.kneighbors(X, n_neighbors, return_distance, **options)
 
     def radius_neighbors(
         self, X: ArrayLike | None = None, radius: float = 1.0, return_distance: bool = True, **options: Any
     ) -> Any:
-        """As `NeighborIndex.radius_neighbors`."""
-        return self._whole.radius_neighbors(X, radius, return_distance, **options)
+        """All items of all shards within ``radius`` of every query; see `NeighborIndex.radius_neighbors`."""
+        return self._joined.radius_neighbors(X, radius, return_distance, **options)
 
     def kneighbors_graph(
         self, X: ArrayLike | None = None, n_neighbors: int = 5, mode: str = "connectivity", **options: Any
     ) -> Any:
-        """As `NeighborIndex.kneighbors_graph`; columns are in the order of `ids_`."""
-        return self._whole.kneighbors_graph(X, n_neighbors, mode, **options)
+        """`kneighbors` as a sparse matrix, see `NeighborIndex.kneighbors_graph`; columns are in the order of `ids_`."""
+        return self._joined.kneighbors_graph(X, n_neighbors, mode, **options)
 
     def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:
         """Add the rows of X to the smallest shard; see `NeighborIndex.add`."""
-        there = self.ids_
-        given = check_ids(next_ids(there, len(X)) if ids is None else ids, len(X), there.dtype.kind)  # type: ignore[arg-type]
-        if np.isin(given, there).any():
-            raise InputError(f"id {given[np.isin(given, there)][0]} is in the index already; remove it first, or give another")
+        given = new_ids(ids, len(X), self.ids_)  # type: ignore[arg-type]  # ArrayLike allows a scalar, which has no length
         smallest = min(range(len(self.shards)), key=lambda k: self.shards[k].n)
         return self._changed({smallest: self._copy(smallest).add(X, given)})
 
     def remove(self, ids: ArrayLike) -> Self:
         """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
-        gone = np.unique(check_ids(ids, None, self.ids_.dtype.kind, unique=False))
-        if missing := np.setdiff1d(gone, self.ids_).tolist():
-            raise InputError(f"id {missing[0]} is not in the index; nothing was removed: drop it from ids")
-        changed = {}
+        removed, changed = ids_to_remove(ids, self.ids_), {}
         for k, place in enumerate(self.places):
-            here = gone[np.isin(gone, place.open().ids_)]
-            if len(here):
-                changed[k] = self._copy(k).remove(here)
+            in_shard = removed[np.isin(removed, place.open().ids_)]
+            if len(in_shard):
+                changed[k] = self._copy(k).remove(in_shard)
         return self._changed(changed)
 
     def rebalance(self, n_shards: int | None = None, *, engine: Engine | None = None) -> Self:
@@ -237,7 +240,7 @@ class ShardedIndex:
         return self
 
     def _copy(self, k: int) -> NeighborIndex:
-        """A shard that can be changed: the opened one stays as it is saved."""
+        """A copy of shard k that can be changed: the opened one stays as it is saved."""
         index = self.places[k].open()
         copy = index.with_semimetric(index.semimetric)
         copy.segments_ = list(index.segments_)
@@ -254,24 +257,25 @@ class ShardedIndex:
 
 
 def shard_size(n_features: int, limit: int) -> int:
-    """Items a shard, so that building it takes ``limit`` bytes."""
+    """The number of items in a shard, so that building it takes at most about ``limit`` bytes."""
     return max(limit // (40 * n_features + 200), 1)
 
 
 def joined(places: Sequence[Place], semimetric: Semimetric | None = None) -> NeighborIndex:
     """All shards as one index, under another distance of the same cells if one is given; codes are read once a process."""
     opened = [place.open() for place in places]
-    whole = opened[0].with_semimetric(opened[0].semimetric if semimetric is None else semimetric)
-    segments = [segment for index in opened for segment in index.segments_]
+    index = opened[0].with_semimetric(opened[0].semimetric if semimetric is None else semimetric)
+    segments = [segment for shard in opened for segment in shard.segments_]
     if semimetric is not None:
-        _ = [segment.scan for segment in segments if segment.searchable]  # of the opened shards: the next distance shares it
-        segments = [segment.under(whole._oriented) for segment in segments]
-    whole.segments_ = segments
-    return whole
+        # The scan is made while the segment is that of the opened shard, so that the next distance shares it.
+        _ = [segment.scan for segment in segments if segment.searchable]
+        segments = [segment.under(index._view) for segment in segments]
+    index.segments_ = segments
+    return index
 
 
 def parts_of(rows: Sequence[LazyRows], ids: Any) -> list[ItemPart]:
-    """One part for each rows, with its ids."""
+    """A part for each of the rows, with its ids: given in all, in a column of that name, or numbered from the first row on."""
     starts = np.cumsum([0, *map(len, rows)]).tolist()
     if ids is None or isinstance(ids, str):
         return [ItemPart(r.name, (r,), start if ids is None else ids) for r, start in zip(rows, starts, strict=False)]
@@ -302,7 +306,7 @@ def build_shards(
 
 
 def _built_shard(part: ItemPart, root: str, semimetric: Semimetric, n_jobs: int | None) -> tuple[Shard, NDArray | None]:
-    """The saved shard, and its ids if they were given."""
+    """The saved shard of a part, and its ids if they were given."""
     try:
         X, ids = part.read()
         numbered = np.arange(part.ids, part.ids + len(X)) if ids is None or isinstance(ids, int) else ids
@@ -314,13 +318,15 @@ def _built_shard(part: ItemPart, root: str, semimetric: Semimetric, n_jobs: int 
 
 
 def _check_distinct(names: Sequence[str], built: Sequence[tuple[Shard, NDArray | None]]) -> None:
-    if any(ids is None for _, ids in built):  # numbered on from shard to shard
+    """Refuse ids that two shards share, or that are integers in one and text in another."""
+    every = [ids for _, ids in built if ids is not None]
+    if len(every) < len(built):  # Items without ids are numbered on from shard to shard.
         return
     kinds = [shard.kind for shard, _ in built]
     if len(set(kinds)) > 1:
         other = next(k for k, kind in enumerate(kinds) if kind != kinds[0])
         raise InputError(f"ids of {names[0]} and of {names[other]} are of different kinds; integers or strings in all: convert")
-    ids = np.concatenate([part for _, part in built])  # type: ignore[misc]
+    ids = np.concatenate(every)
     order = np.argsort(ids, kind="stable")
     same = np.flatnonzero(ids[order][1:] == ids[order][:-1])
     if len(same):
@@ -330,7 +336,7 @@ def _check_distinct(names: Sequence[str], built: Sequence[tuple[Shard, NDArray |
 
 
 def _divided_shard(task: list[tuple[Place, int, int]], root: str) -> Shard:
-    """A new shard of some rows of old ones."""
+    """A new shard of rows of old ones: the task names the old shards, and the first row and the row after the last of each."""
     indexes = [place.open() for place, _, _ in task]
     X = np.concatenate([index._queries(None)[a:b] for index, (_, a, b) in zip(indexes, task, strict=True)])
     ids = np.concatenate([index.ids_[a:b] for index, (_, a, b) in zip(indexes, task, strict=True)])
