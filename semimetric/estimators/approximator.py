@@ -22,7 +22,7 @@ from ..learning.assembly import distance
 from ..learning.recipe import Recipe
 from ..learning.regression.selection import Choices
 from ..learning.structure import Structure, build, make_task
-from ..programs.constraints import Shape
+from ..programs.constraints import Constraint
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..solvers.base import Solution, Solver, Status
@@ -103,7 +103,7 @@ solver, base_distances, categorical_features, periodic, missing, constraints, n_
         categorical_features: str | Sequence[int | str] | None = "auto",
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
-        constraints: Sequence[Shape] = (),
+        constraints: Sequence[Constraint] = (),
         n_jobs: int | None = None,
         random_state: int | None = 0,
         verbose: bool = False,

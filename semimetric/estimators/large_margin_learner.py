@@ -26,7 +26,7 @@ from ..learning.large_margin.labelled_data import LabeledDataset, LargeMargin
 from ..learning.large_margin.selection import LargeMarginChoices, decide_large_margin
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
-from ..programs.constraints import Shape
+from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
 from ..solvers.base import Solver
@@ -142,7 +142,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         categorical_features: str | Sequence[int | str] | None = "auto",
         periodic: dict[int | str, float] | None = None,
         missing: str = "error",
-        constraints: Sequence[Shape] = (),
+        constraints: Sequence[Constraint] = (),
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,

@@ -22,7 +22,7 @@ from ..learning.regression.second_moments import Stream, check_streams
 from ..learning.regression.selection import Choices, decide
 from ..learning.structure import build, check_varied, make_task
 from ..learning.terms import fit
-from ..programs.constraints import Shape
+from ..programs.constraints import Constraint
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..solvers.base import Solution, Solver
@@ -153,7 +153,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         categorical_features: str | Sequence[int | str] | None = "auto",
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
-        constraints: Sequence[Shape] = (),
+        constraints: Sequence[Constraint] = (),
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,

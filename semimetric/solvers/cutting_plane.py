@@ -17,7 +17,7 @@ from .._foundation.validation import check_alpha, check_count
 from ..embeddings.pairs.triangle_inequality import Triangles
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status, repaired
+from .base import Solution, Solver, Status, with_repair
 from .default_choice import choose_plain
 
 __all__ = ["CuttingPlane"]
@@ -92,7 +92,7 @@ class CuttingPlane(Solver):
         kept = replace(program, triangles=None, inequalities=_joined(program.inequalities, every)).feasible(w)
         solution = Solution(kept, program.objective(kept), 0.0, n_iter, status, solution.solver)
         solution = replace(solution, gap=max(solution.objective - bound, 0.0))
-        return self._named(repaired(program, w, triangles.excess(w), solution), len(rows))
+        return self._named(with_repair(program, w, triangles.excess(w), solution), len(rows))
 
 
 def _joined(given: Inequalities | None, rows: Inequalities) -> Inequalities:

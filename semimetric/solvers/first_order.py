@@ -15,7 +15,7 @@ from tqdm import tqdm
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status, open_ends, repaired, unknown_inside
+from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
 
 __all__ = ["FirstOrder"]
 
@@ -38,7 +38,7 @@ class FirstOrder(Solver):
     max_iter: int = 20_000
 
     def refusal(self, program: ConvexProgram) -> str | None:
-        return unknown_inside(program) or open_ends(program)
+        return refuse_unknown_inside(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         run = _PrimalDualRun(program, start)
@@ -61,7 +61,7 @@ class FirstOrder(Solver):
             run.certify()  # what came after the last check
         solution = Solution(run.best, run.objective, run.gap, n_iter, status, "FirstOrder")
         rows = program.inequalities
-        return repaired(program, run.raw, 0.0 if rows is None else rows.excess(run.raw), solution)
+        return with_repair(program, run.raw, 0.0 if rows is None else rows.excess(run.raw), solution)
 
 
 class _PrimalDualRun:

@@ -13,7 +13,7 @@ from .._foundation.types import Floats
 from ..programs.design_matrix import Moments
 from ..programs.penalties import Quadratic
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status, no_rows
+from .base import Solution, Solver, Status, refuse_inequalities
 from .box_quadratic import BoxQuadratic, BoxSolution, interior, solve_regular
 
 __all__ = ["Gram", "minimise", "solve_moments"]
@@ -41,9 +41,7 @@ class Gram(Solver):
     def refusal(self, program: ConvexProgram) -> str | None:
         if not program.loss.quadratic:
             return f"{type(program.loss).__name__} is not a squared loss; use FirstOrder or Reference"
-        if program.equalities is not None:
-            return "it has explicit equality rows; use Reference"
-        return no_rows(program)
+        return refuse_inequalities(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         moments = program.design.moments(program.y, program.sample_weight)

@@ -21,7 +21,7 @@ from tqdm import tqdm
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status, open_ends, repaired, unknown_inside
+from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
 
 __all__ = ["InteriorPoint"]
 
@@ -58,7 +58,7 @@ class InteriorPoint(Solver):
     max_iter: int = 100
 
     def refusal(self, program: ConvexProgram) -> str | None:
-        return unknown_inside(program) or open_ends(program)
+        return refuse_unknown_inside(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         newton, certificate = _Newton(program), GapBound(program)
@@ -91,7 +91,7 @@ class InteriorPoint(Solver):
         gap = max(objective - bound, 0.0)
         solution = Solution(np.maximum(w, program.lower), objective, gap, n_iter, status, "InteriorPoint")
         rows = program.inequalities
-        return repaired(program, raw, 0.0 if rows is None else rows.excess(raw), solution)
+        return with_repair(program, raw, 0.0 if rows is None else rows.excess(raw), solution)
 
 
 class _State(NamedTuple):

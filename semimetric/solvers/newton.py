@@ -19,7 +19,7 @@ from tqdm import tqdm
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status, no_rows, open_ends
+from .base import Solution, Solver, Status, refuse_free_weights, refuse_inequalities
 from .box_quadratic import BoxQuadratic, pivot, solve_regular
 
 __all__ = ["Newton"]
@@ -50,7 +50,7 @@ class Newton(Solver):
     def refusal(self, program: ConvexProgram) -> str | None:
         if program.loss.curvature <= 0:
             return f"{type(program.loss).__name__} has no curvature; use InteriorPoint, FirstOrder or Reference"
-        return no_rows(program) or open_ends(program)
+        return refuse_inequalities(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         run = _NewtonRun(program, program.lower if start is None else np.maximum(start, program.lower))

@@ -26,7 +26,7 @@ from .._kernels.triangles import Rows, project_rows
 from ..programs.design_matrix import MatrixDesign
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status, open_ends, repaired, unknown_inside
+from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
 
 __all__ = ["Splitting"]
 
@@ -58,7 +58,7 @@ class Splitting(Solver):
     def refusal(self, program: ConvexProgram) -> str | None:
         if not program.loss.quadratic:
             return f"{type(program.loss).__name__} is not a squared loss; use InteriorPoint, FirstOrder or Reference"
-        return unknown_inside(program) or open_ends(program)
+        return refuse_unknown_inside(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         run = _AdmmRun(program, start)
@@ -80,7 +80,7 @@ class Splitting(Solver):
         if status is not Status.SOLVED:
             run.check()
         solution = Solution(run.best, run.objective, run.gap, n_iter, status, "Splitting")
-        return repaired(program, run.raw, run.rows.excess(run.raw), solution)
+        return with_repair(program, run.raw, run.rows.excess(run.raw), solution)
 
 
 class _System(ABC):

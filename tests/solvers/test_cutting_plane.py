@@ -11,7 +11,8 @@ from cases import assert_refused
 from semimetric import NotSupportedError
 from semimetric.embeddings.pairs.triangle_inequality import Triangles
 from semimetric.learning.guarantees import inside
-from semimetric.programs.constraints import Monotone, TableLayout
+from semimetric.programs.constraints import Monotone
+from semimetric.programs.table_layout import TableLayout
 from semimetric.solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting, Status, choose
 
 SETTINGS = {

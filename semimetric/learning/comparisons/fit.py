@@ -50,7 +50,7 @@ def prepared(recipe: Recipe, evidence: InMemoryComparisons, names: Names) -> Rec
         return recipe
     (near, near_weight), (far, far_weight) = evidence.near, evidence.far
     usable = Schema.of(names).usable
-    found = discriminants(near, far, near_weight, far_weight, usable=usable, random_state=recipe.random_state)
+    found = discriminants(near, far, near_weight, far_weight, usable=usable)
     return replace(recipe, directions=found)
 
 
