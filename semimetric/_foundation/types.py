@@ -76,8 +76,8 @@ class Tuples:
         rows = np.unique(self.index)
         return self.items if len(rows) == len(self.items) else self.items[rows]
 
-    def take(self, rows: NDArray) -> Self:
-        """Some of the tuples, over the same items; ``rows`` are their numbers or a mask."""
+    def take(self, rows: NDArray | slice) -> Self:
+        """Some of the tuples, over the same items; ``rows`` are their numbers, a slice or a mask."""
         return type(self)(self.items, self.index[rows])
 
 
