@@ -1,6 +1,6 @@
 """The exceptions and warnings of the package.
 
-Every message has three parts: what was given, what is required, what to do.
+Every message has three parts: it says what was given, what is required, and what to do.
 """
 
 import sys
@@ -19,11 +19,11 @@ __all__ = [
     "warn",
 ]
 
-_PACKAGE = str(Path(__file__).parents[1] / "_")[:-1]  # with the separator
+_PACKAGE = str(Path(__file__).parents[1] / "_")[:-1]  # the folder of the package, with the separator at its end
 
 
 class SemimetricError(Exception):
-    """Base of every error that semimetric raises on purpose."""
+    """The base class of every error that semimetric raises on purpose."""
 
 
 class InputError(SemimetricError, ValueError):
@@ -31,7 +31,7 @@ class InputError(SemimetricError, ValueError):
 
 
 class NotSupportedError(SemimetricError, ValueError):
-    """The parts are valid one by one, but do not go together."""
+    """Data and parameters that are valid one by one, but cannot be combined."""
 
 
 class StorageError(SemimetricError, ValueError):
@@ -43,14 +43,14 @@ class MissingExtraError(SemimetricError, ImportError):
 
 
 class DistanceCallError(SemimetricError, RuntimeError):
-    """A user's distance raised, or returned something that is no distance.
+    """A user's distance raised an error, or returned something that is no distance.
 
     Parameters
     ----------
     message : str
         What went wrong, and for which pair.
     pair : tuple of int
-        Rows of the two items on which the callable failed (of ``vertices_`` with ``method="vertices"``).
+        The rows of the two items on which the callable failed (rows of ``vertices_`` with ``method="vertices"``).
     pairs, distances : ndarray
         The pairs evaluated before the failure, shape (k, 2), and their distances, shape (k,).
 
@@ -62,14 +62,16 @@ class DistanceCallError(SemimetricError, RuntimeError):
 
     def __init__(self, message, pair, pairs, distances):
         super().__init__(message)
-        self.pair, self.pairs, self.distances = pair, pairs, distances
+        self.pair = pair
+        self.pairs = pairs
+        self.distances = distances
 
     def __reduce__(self):
         return type(self), (self.args[0], self.pair, self.pairs, self.distances)
 
 
 class SemimetricWarning(UserWarning):
-    """Something was adapted to the data; the message says what."""
+    """The package has adapted something to the data; the message says what."""
 
 
 class ConvergenceWarning(SemimetricWarning):
@@ -77,8 +79,10 @@ class ConvergenceWarning(SemimetricWarning):
 
 
 def warn(message: str, category: type[Warning] = SemimetricWarning) -> None:
-    """Warn at the line outside the package that called it."""
-    frame, level = sys._getframe(1), 2
+    """Issue a warning that points to the line outside the package from which the package was called."""
+    frame = sys._getframe(1)
+    level = 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame, level = frame.f_back, level + 1
+        frame = frame.f_back
+        level += 1
     warnings.warn(message, category, stacklevel=level)

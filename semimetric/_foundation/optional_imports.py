@@ -1,4 +1,4 @@
-"""Optional packages, imported where they are needed and named by their pip extra."""
+"""Optional packages, which are imported only where they are needed; an error names the extra that installs them."""
 
 from importlib import import_module
 from types import ModuleType
@@ -7,7 +7,9 @@ from .errors import MissingExtraError
 
 __all__ = ["optional"]
 
-_ON_INDEX = {"ot": "POT", "dask": "dask[distributed]", "distributed": "dask[distributed]"}
+# the names on the package index of packages whose import name differs
+_PIP_NAMES = {"ot": "POT", "dask": "dask[distributed]", "distributed": "dask[distributed]"}
+# the extra of semimetric that installs each module
 _EXTRAS = {
     "dask": "distributed",
     "dask.array": "distributed",
@@ -26,12 +28,12 @@ _EXTRAS = {
 
 
 def optional(module: str) -> ModuleType:
-    """Import ``module``, or say which extra of semimetric brings it."""
+    """The module of that name; an error that names the extra of semimetric that installs it if it is missing."""
     try:
         return import_module(module)
     except ImportError as error:
         extra, package = _EXTRAS[module], module.split(".")[0]
         raise MissingExtraError(
             f"this needs the package {package!r}, which is not installed; install it with: pip install "
-            f'{_ON_INDEX.get(package, package)}, or all of the extra in the folder of semimetric: pip install ".[{extra}]"'
+            f'{_PIP_NAMES.get(package, package)}, or all of the extra in the folder of semimetric: pip install ".[{extra}]"'
         ) from error

@@ -1,7 +1,8 @@
-"""One file with JSON and arrays: written beside the old one and renamed, read back only if every byte is as written.
+"""Saving an object as one file of JSON values and arrays.
 
-The file is a zip archive: ``header.json`` (format, versions, class, digest), ``state.json`` and ``arrays/NAME.npy``. There
-is no pickle in it, so reading a file never runs code.
+The file is a zip archive with ``header.json`` (format, versions, class, digest), ``state.json`` and ``arrays/NAME.npy``. There
+is no pickle in it, so reading a file never runs code. A new file is written beside the old one and then renamed, and a file is
+read only if its digest shows that every byte is as it was written.
 """
 
 import hashlib
@@ -27,14 +28,14 @@ __all__ = ["FORMAT_VERSION", "State", "file_digest", "package_version", "read_st
 
 FORMAT_VERSION = 1
 _FORMAT = "semimetric"
-# what a damaged archive in memory makes zipfile raise
+# the errors that zipfile raises for a damaged archive
 _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, KeyError, RuntimeError)
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same object gives the same bytes
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the time stamp of every member, so that the same object always gives the same bytes
 
 
 @dataclass(frozen=True)
 class State:
-    """What an object is made of: a class name, JSON values and arrays."""
+    """The contents of a saved object: the name of its class, JSON values and arrays."""
 
     kind: str
     values: Mapping[str, Any]
@@ -42,7 +43,7 @@ class State:
 
 
 def package_version() -> str:
-    """Version of the installed package."""
+    """The version of the installed package, or "0+unknown" if it is not installed."""
     try:
         return version("semimetric")
     except PackageNotFoundError:
@@ -56,6 +57,7 @@ def _array_bytes(array: NDArray[Any]) -> bytes:
 
 
 def _digest(members: Mapping[str, bytes]) -> str:
+    """SHA-256 of the names and contents of the members, in the order of their names."""
     total = hashlib.sha256()
     for name in sorted(members):
         for part in (name.encode(), members[name]):
@@ -65,12 +67,12 @@ def _digest(members: Mapping[str, bytes]) -> str:
 
 
 def write_state(path: str | os.PathLike[str], state: State) -> None:
-    """Write ``state`` to ``path``; a file that is there stays whole until the new one is complete.
+    """Write ``state`` to ``path``; a file that is there already is replaced only when the new one is complete.
 
     Raises
     ------
     StorageError
-        If the folder does not exist, or the path is one.
+        If the folder does not exist, or the path is a folder.
     """
     target = Path(path)
     if target.is_dir():
@@ -91,7 +93,7 @@ def write_state(path: str | os.PathLike[str], state: State) -> None:
 
 
 def write_beside(target: Path, write: Callable[[Any], None]) -> None:
-    """Let ``write`` fill a new file beside ``target``, and rename it: a file that is there stays whole until then."""
+    """Let ``write`` fill a new file beside ``target``, then replace ``target`` by it; if it fails, ``target`` is unchanged."""
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -106,13 +108,13 @@ def write_beside(target: Path, write: Callable[[Any], None]) -> None:
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file, read in pieces."""
+    """SHA-256 of the contents of a file, which may be larger than memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _mode(target: Path) -> int:
-    """Permissions of the file that is replaced, or of any new file."""
+    """The permissions of ``target`` if it exists, else those of any new file."""
     if target.exists():
         return target.stat().st_mode & 0o777
     mask = os.umask(0)
@@ -127,14 +129,14 @@ def _write_archive(file: Any, members: Mapping[str, bytes]) -> None:
 
 
 def read_state(path: str | os.PathLike[str]) -> State:
-    """Read what `write_state` wrote.
+    """The state that `write_state` has written to ``path``.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     StorageError
-        If the file is foreign, truncated, altered, or of a newer format.
+        If the file was not written by semimetric, is truncated or altered, or has a newer format.
     """
     source = Path(path)
     content = source.read_bytes()
@@ -150,9 +152,12 @@ def read_state(path: str | os.PathLike[str]) -> State:
 
 
 def _header(source: Path, members: dict[str, bytes]) -> dict[str, Any]:
+    """The valid header of a file that this version can read; it is removed from ``members``."""
     try:
         header = json.loads(members.pop("header.json"))
-        format_name, format_version, kind = header["format"], int(header["format_version"]), header["class"]
+        format_name = header["format"]
+        format_version = int(header["format_version"])
+        kind = header["class"]
     except (KeyError, ValueError, TypeError) as error:
         raise StorageError(f"{source} was not written by semimetric: it has no readable header.json; check the path") from error
     if format_name != _FORMAT or not isinstance(kind, str):
@@ -166,6 +171,7 @@ def _header(source: Path, members: dict[str, bytes]) -> dict[str, Any]:
 
 
 def _verified(source: Path, header: dict[str, Any], members: dict[str, bytes]) -> State:
+    """The state in ``members``, whose digest must be that of the header."""
     if _digest(members | {"class": header["class"].encode()}) != header.get("digest"):
         raise StorageError(f"{source} was altered after it was saved: its digest differs; restore it or save the model again")
     values = json.loads(members.pop("state.json"))

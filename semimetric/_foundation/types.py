@@ -1,4 +1,4 @@
-"""Array aliases and the index arrays that say which items belong together."""
+"""Type aliases of arrays, frozen values, and pairs, triplets and quadruplets of items given by row numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -26,14 +26,18 @@ Integers: TypeAlias = NDArray[np.int64]
 
 
 class FrozenValue:
-    """A frozen dataclass with arrays: pickled as the arguments that make it, so that a copy is frozen too."""
+    """The base of frozen dataclasses with arrays.
+
+    It is pickled as the arguments that make it, so that the arrays of a copy are read only too.
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]
+        names = [f.name for f in fields(self)]  # type: ignore[arg-type]  # every subclass is a dataclass
+        return type(self), tuple(getattr(self, name) for name in names)
 
 
 def freeze(value: Any, *names: str) -> None:
-    """Replace the arrays called ``names`` of a frozen dataclass by read-only copies, for its ``__post_init__``."""
+    """Replace the arrays called ``names`` of a frozen dataclass by read-only copies; to be called in ``__post_init__``."""
     for name in names:
         array = np.array(getattr(value, name))
         array.setflags(write=False)
@@ -42,20 +46,20 @@ def freeze(value: Any, *names: str) -> None:
 
 @dataclass(frozen=True)
 class Tuples:
-    """Tuples of rows of ``items``: an index, never a copy of the items.
+    """Tuples of items, given by their row numbers, so that items are never copied.
 
     Parameters
     ----------
     items : ndarray of shape (n_items, n_features), float64
-    index : ndarray of shape (n_tuples, size of a tuple), int64
-        Rows of ``items``.
+    index : ndarray of shape (n_tuples, size), int64
+        The row numbers in ``items`` of the members of each tuple.
 
     Attributes
     ----------
     size : int
-        Items in a tuple.
+        The number of items in a tuple.
     sides : tuple of str
-        What its members are called where they are columns of a table.
+        The names of the members of a tuple where they are columns of a table.
     """
 
     items: Floats
@@ -68,34 +72,34 @@ class Tuples:
 
     @property
     def used(self) -> Floats:
-        """The items that are in some tuple."""
+        """The items that are in some tuple, each once: shape (n_used, n_features)."""
         rows = np.unique(self.index)
         return self.items if len(rows) == len(self.items) else self.items[rows]
 
-    def take(self, rows: NDArray) -> Self:
-        """The tuples at ``rows`` (integers or a mask), over the same items."""
+    def take(self, rows: NDArray | slice) -> Self:
+        """Some of the tuples, over the same items; ``rows`` are their numbers, a slice or a mask."""
         return type(self)(self.items, self.index[rows])
 
 
 class Pairs(Tuples):
-    """Pairs of items, index of shape (n_pairs, 2)."""
+    """Pairs of items; the index has shape (n_pairs, 2)."""
 
     size = 2
     sides = ("left", "right")
 
     @property
     def left(self) -> Integers:
-        """Rows of the first items, shape (n_pairs,)."""
+        """The row numbers of the first items, shape (n_pairs,)."""
         return self.index[:, 0]
 
     @property
     def right(self) -> Integers:
-        """Rows of the second items, shape (n_pairs,)."""
+        """The row numbers of the second items, shape (n_pairs,)."""
         return self.index[:, 1]
 
 
 class Comparisons(Tuples):
-    """Tuples that say d(near pair) < d(far pair)."""
+    """Tuples of which two members are a near pair and two a far pair, with d(near pair) < d(far pair)."""
 
     _near: tuple[int, int]
     _far: tuple[int, int]
@@ -112,7 +116,7 @@ class Comparisons(Tuples):
 
 
 class Triplets(Comparisons):
-    """Triplets (i, j, l): d(i, j) < d(i, l), index of shape (n_triplets, 3)."""
+    """Triplets (i, j, l) with d(i, j) < d(i, l); the index has shape (n_triplets, 3)."""
 
     size = 3
     sides = ("i", "j", "l")
@@ -120,7 +124,7 @@ class Triplets(Comparisons):
 
 
 class Quadruplets(Comparisons):
-    """Quadruplets (a, b, c, e): d(a, b) < d(c, e), index of shape (n_quadruplets, 4)."""
+    """Quadruplets (a, b, c, e) with d(a, b) < d(c, e); the index has shape (n_quadruplets, 4)."""
 
     size = 4
     sides = ("a", "b", "c", "e")
@@ -128,7 +132,7 @@ class Quadruplets(Comparisons):
 
 
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, with (2), (3), ... behind those that one before has taken."""
+    """The names, with (2), (3), ... appended to those that an earlier name has taken."""
     taken: dict[str, None] = {}
     for name in names:
         k, free = 1, name

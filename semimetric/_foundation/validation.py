@@ -1,7 +1,7 @@
-"""Input checks that scikit-learn lacks: pairs, distances, tuples by index."""
+"""Checks of user input that scikit-learn lacks: of pairs, distances, tuples by row number, and parameters."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils import check_array
@@ -31,9 +31,9 @@ _NEW = "for new points, use model.semimetric_.paired(X, Y) of the fitted model"
 def check_items(
     X: ArrayLike, *, name: str = "X", n_features: int | None = None, names: Sequence[str] = (), min_items: int = 1
 ) -> Floats:
-    """Finite float64 matrix of shape (n_items, n_features), C-contiguous.
+    """X as a finite, C-contiguous float64 matrix of shape (n_items, n_features).
 
-    A frame must have the columns ``names`` in this order, where given; arrays have no names to compare.
+    If ``names`` are given, a frame must have these columns in this order; an array has no names to compare.
     """
     try:
         items = check_array(X, dtype=np.float64, order="C", ensure_min_samples=min_items, input_name=name)
@@ -47,7 +47,7 @@ def check_items(
 def check_shape(
     items: Floats, X: ArrayLike, *, name: str = "X", n_features: int | None = None, names: Sequence[str] = ()
 ) -> None:
-    """The number of features of ``items``, and the columns of the frame ``X`` that they come from."""
+    """Refuse ``items`` with another number of features, or from a frame ``X`` with other columns than ``names``."""
     if n_features is not None and items.shape[1] != n_features:
         raise InputError(
             f"{name} has {items.shape[1]} features, but {n_features} features are required; "
@@ -58,10 +58,11 @@ def check_shape(
 
 
 def _check_numbers(X: ArrayLike, name: str) -> None:
-    """Name the first column of a frame that holds something that is no number."""
+    """Refuse a frame that holds something that is no number, naming its first such column."""
+    frame: Any = X
     for column in getattr(X, "columns", ()):
         try:
-            np.asarray(X[column]).astype(np.float64)  # type: ignore[index, call-overload]
+            np.asarray(frame[column]).astype(np.float64)
         except (TypeError, ValueError) as error:
             raise InputError(
                 f"column {column!r} of {name} is not of numbers ({error}); if it holds categories, name it in "
@@ -70,11 +71,12 @@ def _check_numbers(X: ArrayLike, name: str) -> None:
 
 
 def _check_names(given: Sequence[object], names: Sequence[str], name: str) -> None:
+    """Refuse a frame whose columns ``given`` are named, but not ``names`` in this order."""
     columns = tuple(given)
     if not columns or columns == tuple(names) or not all(isinstance(c, str) for c in columns):
         return
     unknown = [c for c in columns if c not in names]
-    if unknown and list(names) == [f"x{k}" for k in range(len(names))]:  # fitted on an array
+    if unknown and list(names) == [f"x{k}" for k in range(len(names))]:  # the model was fitted on an array, without names
         return
     wrong = f"{unknown[0]!r} is not among them" if unknown else "their order differs"
     raise InputError(
@@ -88,7 +90,7 @@ def _listed(names: Sequence[object]) -> str:
 
 
 def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Floats, Floats]:
-    """As many rows of x and of y; with ``repeat`` a single row goes with each row of the other."""
+    """x and y, which must have equally many rows; with ``repeat`` a single row of one is repeated for each of the other."""
     if repeat and 1 in (len(x), len(y)):
         x, y = (np.ascontiguousarray(side) for side in np.broadcast_arrays(x, y))
     if len(x) != len(y):
@@ -97,7 +99,7 @@ def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Fl
 
 
 def _check_index(index: ArrayLike, n_items: int, name: str) -> Integers:
-    """Integer tuples within range of the items."""
+    """The index as int64, of which every entry must be a row number of the items."""
     array = np.asarray(index)
     if array.dtype.kind not in "iu":
         raise InputError(
@@ -123,10 +125,11 @@ def check_tuples(
     names: Sequence[str] = (),
     encode: Callable[..., Floats] | None = None,
 ) -> T:
-    """Points (m, size, n_features), or row numbers (m, size) of the items ``preprocessor``, as `Pairs`, `Triplets`, ...
+    """The tuples that a user gives, as an object of the class ``kind``: `Pairs`, `Triplets` or `Quadruplets`.
 
-    Points are viewed as items, so nothing is copied. ``names`` are those that a frame of items must have; ``encode`` turns a
-    table and its ``name`` into the matrix, for items that are not of numbers alone.
+    They are given as points of shape (m, size, n_features), or as row numbers of shape (m, size) of the items
+    ``preprocessor``. Points are viewed as items, so nothing is copied. A frame of items must have the columns ``names``. For
+    items that are not numbers alone, ``encode(table, name=...)`` makes the matrix of a table.
     """
     name, size = kind.__name__.lower()[:-1], kind.size
     if preprocessor is not None:
@@ -163,7 +166,7 @@ def check_tuples(
 
 
 def check_judgements(y: ArrayLike, n_pairs: int, *, both: bool = True) -> Floats:
-    """+1 (similar) or -1 (dissimilar), one a pair; some of either where ``both``."""
+    """y as float64, +1 (similar) or -1 (dissimilar) for each pair; with ``both``, each of the two must occur."""
     labels = np.asarray(y)
     if labels.shape != (n_pairs,):
         raise InputError(f"y has shape {labels.shape} for {n_pairs} pairs; one label a pair is required: +1 or -1")
@@ -181,7 +184,7 @@ def check_judgements(y: ArrayLike, n_pairs: int, *, both: bool = True) -> Floats
 
 
 def check_distances(y: ArrayLike, n_pairs: int, *, minimum: float = 0.0) -> Floats:
-    """Finite distances >= ``minimum``, one a pair, not all equal to 0."""
+    """y as float64, a finite distance >= ``minimum`` for each pair, of which not all may be 0."""
     distances = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", ensure_min_samples=0)
     if distances.shape != (n_pairs,):
         raise InputError(f"y has shape {distances.shape} for {n_pairs} pairs; one distance a pair is required")
@@ -197,7 +200,7 @@ def check_distances(y: ArrayLike, n_pairs: int, *, minimum: float = 0.0) -> Floa
 
 
 def check_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
-    """Non-negative weights that sum to 1, uniform when None."""
+    """The sample weights, >= 0, divided by their sum; uniform weights for None."""
     if sample_weight is None:
         return np.full(n, 1.0 / n)
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -209,26 +212,26 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
-    """Refuse a parameter that is none of ``choices``."""
+    """Refuse a parameter whose value is not among ``choices``."""
     if value not in choices:
         raise InputError(f"{name}={value!r} is not known; use one of {', '.join(repr(c) for c in choices)}")
 
 
 def check_count(name: str, value: object, *, minimum: int = 1) -> int:
-    """An integer >= ``minimum``."""
+    """The value of a parameter, which must be an integer >= ``minimum``."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
         raise InputError(f"{name}={value!r}: an integer >= {minimum} is required")
     return int(value)
 
 
 def check_n_jobs(n_jobs: int | None) -> None:
-    """None, or an integer that is not 0."""
+    """Refuse a number of threads that is neither None nor an integer other than 0."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
         raise InputError(f"n_jobs={n_jobs!r}: a number of threads is required; give 1 or more, -1 for all cores, or None")
 
 
 def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
-    """A finite number >= 0 (> 0 if strict)."""
+    """The value of a parameter, which must be a finite number >= 0, or > 0 if ``strict``."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not np.isfinite(value):
         raise InputError(f"{name}={value!r} must be a finite number")
     if value < 0 or (strict and value == 0):

@@ -1,6 +1,6 @@
-"""Columns of tables as numbers, or as codes of categories.
+"""Columns of tables as float64: as numbers, or as codes of categories.
 
-Frames are those of pandas and polars, which are asked for what they can do and not imported.
+Tables are arrays, or frames of pandas or polars. These packages are not imported: frames are told by their attributes.
 """
 
 from __future__ import annotations
@@ -16,46 +16,46 @@ from .._foundation.types import Floats
 __all__ = ["Category", "as_table", "categories_of", "cells_of", "codes_of", "column_of", "is_categorical", "numbers_of"]
 
 Category: TypeAlias = str | bool | int | float
-_DTYPES = ("category", "categorical", "enum")  # pandas; polars
-_TIMES = ("date", "time", "duration")
+_CATEGORICAL_DTYPES = ("category", "categorical", "enum")  # the first of pandas, the others of polars
+_TIMES = ("date", "time", "duration")  # how the names of dtypes of times begin
 
 
 def is_categorical(column: Any) -> bool:
     """Whether the dtype of a column says that it holds categories."""
-    return str(column.dtype).lower().split("(")[0] in _DTYPES
+    return str(column.dtype).lower().split("(")[0] in _CATEGORICAL_DTYPES
 
 
 def as_table(X: Any) -> Any:
-    """A frame or an array as it is, anything else as an array that keeps numbers beside text."""
+    """A frame or an array unchanged; anything else as an array of objects, in which numbers and text keep their types."""
     if hasattr(X, "columns") or isinstance(X, np.ndarray):
         return X
     return np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
 
 
 def column_of(X: Any, k: int) -> Any:
-    """Column k of a frame or array."""
+    """The column number ``k`` of a frame or array."""
     return X.iloc[:, k] if hasattr(X, "iloc") else X[:, k]
 
 
 def cells_of(column: Any) -> Sequence[Any]:
-    """The cells of a column as objects."""
+    """The cells of a column as a list of Python objects."""
     if hasattr(column, "to_list"):
         return column.to_list()
     return column.tolist()
 
 
 def is_missing(cell: Any) -> bool:
-    """NaN, None, NaT, or NA of pandas, which is equal to nothing and has no truth."""
+    """Whether a cell is None, NaN, NaT, or the NA of pandas (whose comparisons have no truth value)."""
     return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)
 
 
 def numbers_of(column: Any, title: str, source: str) -> Floats:
-    """A column as float64, NaN where a value is missing.
+    """The numbers of a column as float64, NaN where a value is missing.
 
     Raises
     ------
     InputError
-        If a cell is no number, naming the column and saying how to declare categories.
+        If a cell is no number; the message names the column and says how to declare categories.
     """
     if str(getattr(column, "dtype", "")).lower().startswith(_TIMES):
         raise InputError(
@@ -76,7 +76,7 @@ def numbers_of(column: Any, title: str, source: str) -> Floats:
 
 
 def codes_of(cells: Sequence[Any], categories: Sequence[Category], source: str) -> Floats:
-    """Places of cells among the categories: K for one that is none of them, NaN for a missing one."""
+    """The code of every cell: its place among the K categories, K for any other value, NaN for a missing value."""
     place: dict[Any, float] = {category: float(k) for k, category in enumerate(categories)}
     try:
         codes = [place.get(cell, -1.0) for cell in cells]
@@ -89,7 +89,7 @@ def codes_of(cells: Sequence[Any], categories: Sequence[Category], source: str) 
 
 
 def categories_of(column: Any, source: str) -> tuple[Category, ...]:
-    """Those that the dtype lists, in its order, or those that occur, sorted.
+    """The categories of a column: those that its dtype lists, in its order, or else those that occur, sorted.
 
     Raises
     ------
@@ -97,7 +97,8 @@ def categories_of(column: Any, source: str) -> tuple[Category, ...]:
         If there are none, or one is neither text nor a truth value nor a finite number.
     """
     listed = getattr(getattr(column, "dtype", None), "categories", None)
-    ordered = listed is not None and not str(column.dtype).startswith("Categorical")  # polars lists those of all frames
+    # the dtype Categorical of polars lists the categories of all frames
+    ordered = listed is not None and not str(column.dtype).startswith("Categorical")
     if ordered:
         found = list(cells_of(listed))
     else:

@@ -1,4 +1,4 @@
-"""Groups of features that are modelled jointly, by name, by number or by column."""
+"""Groups of features that are modelled jointly: how users give them, and the numbers of their features."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,22 +15,23 @@ __all__ = ["AutoGroups", "Groups", "JointGroups", "automatic", "resolve_groups"]
 
 @dataclass(frozen=True)
 class AutoGroups:
-    """The budget of ``groups="auto"``, which finds pairs of features that are worth a joint table beside the single features.
+    """The budget of ``groups="auto"``, which finds pairs of features that deserve a joint table beside the single features.
 
     Parameters
     ----------
     max_groups : int or None, default None
-        Pairs at most; None is the number of features, 10 at most.
+        The most pairs that are chosen; None is the number of features, but at most 10.
     max_columns : int, default 3000
-        Weights at most of all joint tables: a pair with c knots each has (c⁴ - c²) / 2, twice that without symmetry.
+        The most weights of all joint tables together. A pair with c knots each has (c⁴ - c²) / 2 weights, or twice that
+        without symmetry.
     max_candidates : int, default 1000
-        Pairs that are scored at most. Of more features than that allows those with the largest shares of the distance are
+        The most pairs that are scored. If there are more, only the features with the largest shares of the distance are
         paired; the others stay single.
 
     Raises
     ------
     InputError
-        If a number is no whole number of at least 1.
+        If a number is no integer >= 1.
 
     Examples
     --------
@@ -50,16 +51,17 @@ class AutoGroups:
 
 @dataclass(frozen=True)
 class JointGroups:
-    """Every feature by itself and, beside these, groups with joint tables: what ``groups="auto"`` comes to.
+    """Every single feature and, beside these, groups with joint tables: this is what ``groups="auto"`` chooses.
 
     Parameters
     ----------
     groups : tuple of tuples of int or str
-        Features by number or by name.
+        The features of each group, by number or by name.
     n_knots : int or None, default None
-        Knots of a feature in such a group; None is as many as it has otherwise.
+        The number of knots of a feature in such a group; None is as many as it has by itself.
     share : float, default 1.0
-        Every penalty counts this much on the joint tables: those called "auto" shrink them towards what is not joint.
+        The factor of every penalty on the joint tables. The penalties called "auto" shrink joint tables towards sums over
+        single features.
 
     Raises
     ------
@@ -86,7 +88,7 @@ Groups: TypeAlias = str | AutoGroups | JointGroups | Sequence[Sequence[int | str
 
 
 def automatic(groups: object) -> AutoGroups | None:
-    """The budget, if groups are to be found."""
+    """The budget for finding groups, if ``groups`` asks to find them; else None."""
     if isinstance(groups, str) and groups == "auto":
         return AutoGroups()
     return groups if isinstance(groups, AutoGroups) else None
@@ -95,14 +97,15 @@ def automatic(groups: object) -> AutoGroups | None:
 def resolve_groups(
     groups: Groups | Iterable[Sequence[int | str]], n_features: int, names: Sequence[str] = (), *, parameter: str = "groups"
 ) -> tuple[tuple[int, ...], ...]:
-    """``"singles"``, ``"pairs"`` or given tuples of features, by number or by one of ``names``, checked; ``parameter``
-    is what a caller was given them as.
+    """The valid groups of features, by number: all ``"singles"``, all ``"pairs"``, or the given tuples.
+
+    ``names`` are the names by which features may be given; ``parameter`` is the name of the caller's parameter, for messages.
 
     Raises
     ------
     InputError
-        If a group is empty, is none, repeats a feature or another group, or names a feature that is not there; or if groups
-        are to be found, where nothing is learned from.
+        If a group is empty, is no group, repeats a feature or another group, or names a feature that does not exist; or if
+        groups are to be found where there is nothing to find them with.
     """
     if automatic(groups) is not None:
         raise InputError(
@@ -115,9 +118,9 @@ def resolve_groups(
         return tuple(combinations(range(n_features), size))
     if isinstance(groups, JointGroups):
         groups = (*((f,) for f in range(n_features)), *groups.groups)
-    if not isinstance(groups, Iterable):
+    if isinstance(groups, AutoGroups) or not isinstance(groups, Iterable):
         raise InputError(f"groups={groups!r} is no list of groups; tuples of features are required, or 'singles' or 'pairs'")
-    resolved = tuple(_group(group, names, parameter) for group in groups)  # type: ignore[union-attr]
+    resolved = tuple(_group(group, names, parameter) for group in groups)
     if not resolved:
         raise InputError(f"{parameter} is empty; name at least one group of features")
     for group in resolved:
@@ -131,7 +134,7 @@ def resolve_groups(
 
 
 def _group(group: object, names: Sequence[str], parameter: str) -> tuple[int, ...]:
-    """Numbers of the features of a group."""
+    """The numbers of the features of a group."""
     if isinstance(group, str) or not isinstance(group, Iterable):
         raise InputError(
             f"{parameter}= holds {group!r}, which is no group; groups are tuples of features, by number or by column name of a "
@@ -141,6 +144,7 @@ def _group(group: object, names: Sequence[str], parameter: str) -> tuple[int, ..
 
 
 def _feature(feature: object, names: Sequence[str], parameter: str) -> int:
+    """The number of a feature that is given by number or by name."""
     if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool):
         return int(feature)
     if isinstance(feature, str) and feature in names:

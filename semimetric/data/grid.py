@@ -1,15 +1,15 @@
-"""The grid: strictly increasing knots for every feature, and where values fall between them.
+"""The grid: strictly increasing knots of every feature, and where values lie between them.
 
     V = (v_{i,0} < ... < v_{i,c_i - 1}) for feature i      (paper 2, eq. 1, without ties)
 
-Example: knots (0, 1, 4) put the value 2.5 into the cell between vertices 1 and 2, half way.
+Example: with knots (0, 1, 4) the value 2.5 lies in the cell between the vertices 1 and 2, half way.
 
-Every kind of feature has vertices with positions 0, 1, 2, ...; a value lies at one, or between two that follow one another:
+A feature of any kind has vertices with positions 0, 1, 2, ...; a value lies at a vertex or between two consecutive ones:
 
     numeric      the knots
     periodic     the knots v_0 < ... < v_{c-1} < v_0 + P of one turn: the last is the first again, values are taken modulo P
-    categorical  the knots 0, ..., K - 1, one a category, and K for one that was not in the fit; no value lies between
-    missing      one vertex more, after the last knot, where the feature has a level for it
+    categorical  the knots 0, ..., K - 1, one for each category, and K for new categories; no value lies between them
+    missing      one further vertex after the last knot, if the feature has a level for missing values
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ _MOST_KNOTS = 65_535  # vertices are stored as uint16
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Knots of every feature; a value, made by `fit` or from given knots.
+    """The knots of every feature; a grid is made by `fit` or from given knots.
 
     Parameters
     ----------
     knots : sequence of array-like
-        Strictly increasing, finite, one array a feature; lengths may differ. A feature with one knot carries nothing. The
-        last knot of a periodic feature is the first plus the period; those of a categorical one are 0, 1, ..., K.
+        One array of strictly increasing, finite numbers for each feature; their lengths may differ. A feature with one knot
+        does not contribute. The last knot of a periodic feature is the first plus the period; the knots of a categorical
+        feature are 0, 1, ..., K.
     kinds : sequence of {"numeric", "periodic", "categorical"}
-        One a feature; all numeric by default.
+        The kind of each feature; all are numeric by default.
     missing : sequence of bool
         Whether each feature has a level for missing values; none by default.
 
@@ -79,8 +80,9 @@ class Grid:
             _check_knots(feature, k)
             _check_kind(feature, k, kind)
             k.setflags(write=False)
-        for name, value in (("knots", arrays), ("kinds", kinds), ("missing", missing)):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "knots", arrays)
+        object.__setattr__(self, "kinds", kinds)
+        object.__setattr__(self, "missing", missing)
 
     @classmethod
     def fit(
@@ -93,33 +95,30 @@ class Grid:
         names: Sequence[str] = (),
         schema: Schema | None = None,
     ) -> Grid:
-        """Knots from data.
+        """A grid whose knots are placed from data.
 
         Parameters
         ----------
         X : array-like of shape (n_items, n_features), or frame
         n_knots : int or one int a feature, each >= 2
-            Numbers of knots asked for; of a periodic feature on one turn; a categorical one has as many as categories, and one.
-            Ties in the data reduce them, with a `SemimetricWarning`.
+            The number of knots asked for; for a periodic feature it is that on one turn. A categorical feature always has one
+            knot for each category and one more. Ties in the data reduce the numbers, with a `SemimetricWarning`.
         strategy : {"quantile", "uniform", "kmeans"}
             Quantiles; equal widths; or k-means centres with the minimum and maximum kept (paper 0, section 3).
         random_state : int or None
-            For the sample: of more than 100,000 items the inner knots come from that many at random; the
-            first and last knot are the minimum and maximum of all.
+            The seed of the sample: of more than 100,000 items the inner knots come from so many drawn at random. The first
+            and last knots are the minimum and maximum of all items.
         names : sequence of str
-            Of the features, for warnings; numbers by default.
+            The names of the features in warnings; their numbers by default.
         schema : Schema or None
-            What the columns of X are; None asks the dtypes of a frame, as `Schema.fit` does.
+            The schema of X; None makes it from the dtypes of a frame, as `Schema.fit` does.
         """
         if schema is None and not hasattr(X, "columns"):
-            items = check_items(X)
-            schema = Schema.numeric([f"x{k}" for k in range(items.shape[1])])
-        else:
-            schema = schema or Schema.fit(X)
-            items = schema.encode(X)
-        return cls.fit_encoded(
-            items, schema, n_knots=n_knots, strategy=strategy, random_state=random_state, names=names
-        )  # fmt: skip
+            X = check_items(X)
+            schema = Schema.numeric([f"x{k}" for k in range(X.shape[1])])
+        schema = schema or Schema.fit(X)
+        items = schema.encode(X)
+        return cls.fit_encoded(items, schema, n_knots=n_knots, strategy=strategy, random_state=random_state, names=names)
 
     @classmethod
     def fit_encoded(
@@ -132,7 +131,7 @@ class Grid:
         random_state: int | None,
         names: Sequence[str] = (),
     ) -> Grid:
-        """`fit` for a matrix that the schema has encoded already."""
+        """The grid of `fit`, for a matrix that the schema has encoded already."""
         check_choice("knots", strategy, STRATEGIES)
         counts = knot_counts(n_knots, items.shape[1], _MOST_KNOTS)
         grid = cls(place_knots(items, schema, counts, strategy, random_state), schema.kinds, schema.missing)
@@ -141,32 +140,32 @@ class Grid:
 
     @property
     def n_features(self) -> int:
-        """Number of features."""
+        """The number of features."""
         return len(self.knots)
 
     @cached_property
     def counts(self) -> Integers:
-        """Number of knots of every feature."""
+        """The number of knots of every feature, shape (n_features,)."""
         return np.array([len(k) for k in self.knots], dtype=np.int64)
 
     @cached_property
     def sizes(self) -> Integers:
-        """Number of vertices of every feature: knots, and the level for missing values."""
+        """The number of vertices of every feature: of knots, and of the level for missing values. Shape (n_features,)."""
         return self.counts + np.array(self.missing)
 
     @cached_property
     def seams(self) -> Integers:
-        """Of every periodic feature the vertex that is vertex 0 again; 0 of the others."""
+        """The vertex of every periodic feature that is the same as its vertex 0; 0 for other features."""
         return np.where(np.array(self.kinds) == "periodic", self.counts - 1, 0)
 
     @cached_property
     def varies(self) -> NDArray[np.bool_]:
-        """Whether every feature has more than one vertex."""
+        """Whether each feature has more than one different vertex, shape (n_features,)."""
         return self.sizes - (self.seams > 0) > 1
 
     @cached_property
     def extends(self) -> NDArray[np.bool_]:
-        """Whether values can lie outside the range of every feature: of numeric ones."""
+        """Whether values of each feature can lie outside its range, which is so for numeric ones: shape (n_features,)."""
         return np.array(self.kinds) == "numeric"
 
     @property
@@ -177,43 +176,43 @@ class Grid:
     @cached_property
     def widths(self) -> Floats:
         """The largest gap between values of every feature: its range, half its period, 1 between categories; 1 if constant."""
-        across = {"numeric": 1.0, "periodic": 0.5}
-        widths = [across.get(kind, 0.0) * (k[-1] - k[0]) for kind, k in zip(self.kinds, self.knots, strict=True)]
+        factor = {"numeric": 1.0, "periodic": 0.5}
+        widths = [factor.get(kind, 0.0) * (k[-1] - k[0]) for kind, k in zip(self.kinds, self.knots, strict=True)]
         return np.where(np.array(widths) > 0, widths, 1.0)
 
     @cached_property
     def starts(self) -> Integers:
-        """First knot of every feature in `flat`, and the end."""
+        """The place in `flat` of the first knot of every feature, and the length of `flat`: shape (n_features + 1,)."""
         return np.concatenate([[0], np.cumsum(self.counts)])
 
     @cached_property
     def flat(self) -> Floats:
-        """All knots, feature after feature."""
+        """The knots of all features, one feature after another."""
         return np.concatenate(self.knots)
 
     @cached_property
     def low(self) -> Floats:
-        """First knot of every feature."""
+        """The first knot of every feature, shape (n_features,)."""
         return np.array([k[0] for k in self.knots])
 
     @cached_property
     def high(self) -> Floats:
-        """Last knot of every feature."""
+        """The last knot of every feature, shape (n_features,)."""
         return np.array([k[-1] for k in self.knots])
 
     @property
     def ends(self) -> Grid:
-        """The same ranges with two knots a feature (one where the feature is constant)."""
+        """The grid that has only the first and the last knot of every feature (one knot if the feature is constant)."""
         return Grid([k[[0, -1]] if len(k) > 1 else k for k in self.knots])
 
     @property
     def places(self) -> Grid:
-        """The grid on which the knots of every number are 0, 1, ...: where `place` puts values."""
+        """The grid of the values that `place` returns: the knots of every numeric feature are 0, 1, ..."""
         counted = [np.arange(len(k)) if kind == "numeric" else k for k, kind in zip(self.knots, self.kinds, strict=True)]
         return Grid(counted, self.kinds, self.missing)
 
     def place(self, X: ArrayLike) -> Floats:
-        """Every number as its place among its knots, linear between two; other values, and missing ones, as they are."""
+        """X with every number replaced by its position among its knots; other values, and missing ones, are unchanged."""
         x = self._checked(X).copy()
         for f in np.flatnonzero(self.extends):
             x[:, f] = np.interp(x[:, f], self.knots[f], np.arange(len(self.knots[f])))
@@ -221,19 +220,18 @@ class Grid:
 
     def select(self, features: Integers) -> Grid:
         """The grid of some of the features."""
-        parts = [[values[f] for f in features] for values in (self.knots, self.kinds, self.missing)]
-        return Grid(*parts)
+        return Grid(*([values[f] for f in features] for values in (self.knots, self.kinds, self.missing)))
 
     def vertices(self, feature: int) -> Floats:
-        """Values of a feature at its vertices: the knots, and NaN for the missing level."""
+        """The values of a feature at its vertices: its knots, and NaN for the level of missing values."""
         return np.append(self.knots[feature], np.nan) if self.missing[feature] else self.knots[feature]
 
     def gap(self, feature: int, a: Floats | Integers, b: Floats | Integers) -> Floats:
-        """How far positions of a feature are apart in the Gower distance, in the unit of the feature.
+        """The gap between the positions ``a`` and ``b`` of a feature in the Gower distance, in the unit of the feature.
 
-        |u - v| of numbers; min(|u - v|, P - |u - v|) on a circle; 1 between two categories; between a missing value and any
-        other half the range of numbers, a quarter of the period, or 1 for categories (half of 1 for a feature that is
-        constant else); 0 between two missing values.
+        It is |u - v| for the numbers u and v at these positions, min(|u - v|, P - |u - v|) on a circle, and 1 between two
+        different categories. Between a missing value and any other it is half the range of numbers, a quarter of the period, 1
+        for categories, and 1/2 for a feature that has no other gap. Between two missing values it is 0.
         """
         knots, kind = self.knots[feature], self.kinds[feature]
         if kind == "categorical":
@@ -243,12 +241,12 @@ class Grid:
         if kind == "periodic":
             out = np.minimum(out, np.maximum(knots[-1] - knots[0] - out, 0.0))
         if self.missing[feature]:
-            gone = [side > len(knots) - 0.5 for side in (a, b)]
-            out = np.where(gone[0] == gone[1], np.where(gone[0], 0.0, out), self.widths[feature] / 2)
+            a_missing, b_missing = (side > len(knots) - 0.5 for side in (a, b))
+            out = np.where(a_missing == b_missing, np.where(a_missing, 0.0, out), self.widths[feature] / 2)
         return out
 
     def locate(self, X: ArrayLike) -> Located:
-        """Lower vertex, upper vertex and fraction of every value; values outside the range are clipped.
+        """The lower vertex, the upper vertex and the fraction between them of every value; values outside are clipped.
 
         Parameters
         ----------
@@ -261,21 +259,22 @@ class Grid:
             category.
         """
         x = self._checked(X)
-        gone = None if np.isfinite(x).all() else np.isnan(x) & np.array(self.missing)
-        if gone is not None and not (gone | np.isfinite(x)).all():
+        missing = None if np.isfinite(x).all() else np.isnan(x) & np.array(self.missing)
+        if missing is not None and not (missing | np.isfinite(x)).all():
             raise InputError("X holds NaN or infinity; finite values are required: fill them in or drop those rows")
         if not self.plain:
-            x = self._reduced(x)
-        lower, upper = np.empty(x.shape, np.uint16), np.empty(x.shape, np.uint16)
-        located = Located(lower, upper, np.empty(x.shape))
+            x = self._in_range(x)
+        located = Located(np.empty(x.shape, np.uint16), np.empty(x.shape, np.uint16), np.empty(x.shape))
         locate_cells(x, self.flat, self.starts, *located)
-        if gone is not None:  # at the upper end of the cell before the level, so that no kernel need know it
-            last = np.broadcast_to(self.sizes - 1, x.shape)[gone]
-            lower[gone], upper[gone], located.fraction[gone] = last - 1, last, 1.0
+        if missing is not None:  # at the upper end of the cell before the level, so that kernels need no rule for it
+            last = np.broadcast_to(self.sizes - 1, x.shape)[missing]
+            located.lower[missing] = last - 1
+            located.upper[missing] = last
+            located.fraction[missing] = 1.0
         return located
 
-    def _reduced(self, x: Floats) -> Floats:
-        """Periodic features on the turn of their knots; a missing value as the first knot; codes checked."""
+    def _in_range(self, x: Floats) -> Floats:
+        """The values with angles taken to the turn of their knots and missing values at the first knot; codes are checked."""
         x = np.where(np.isnan(x), self.low, x)
         for f in np.flatnonzero(self.seams):
             x[:, f] = self.low[f] + np.mod(x[:, f] - self.low[f], self.high[f] - self.low[f])
@@ -285,13 +284,13 @@ class Grid:
         return x
 
     def excess(self, X: ArrayLike) -> Floats:
-        """x - clip(x): how far every number lies outside its range, signed; 0 inside, on circles and for missing values."""
+        """x - clip(x), the signed distance of every number from its range: 0 inside, on circles and for missing values."""
         x = self._checked(X)
         out = x - np.clip(x, self.low, self.high)
         return out if self.plain else np.where(self.extends & ~np.isnan(x), out, 0.0)
 
     def _checked(self, X: ArrayLike) -> Floats:
-        """X as the kernels need it: they read as many columns as there are features."""
+        """X as a C-contiguous float64 matrix with one column for each feature, as the kernels need it."""
         x = np.ascontiguousarray(X, dtype=np.float64)
         if x.shape != (len(x), self.n_features):
             raise InputError(
@@ -317,17 +316,17 @@ def _check_knots(feature: int, knots: Floats) -> None:
 
 
 def schema_of(grid: Grid, names: Sequence[str], schema: Schema | None = None) -> Schema:
-    """The schema of a grid's first features under ``names``; None makes one whose categories are their codes.
+    """The schema of the first features of a grid, called ``names``; without ``schema``, categories are their codes.
 
     Raises
     ------
     InputError
-        If kinds or levels for missing values differ.
+        If the kinds or the levels for missing values of the schema and the grid differ.
     """
     n = len(names)
     if schema is None:
         parts = zip(names, grid.kinds, grid.knots, grid.missing, strict=False)
-        return Schema(tuple(Feature(name, *_extent(kind, k), missing=gone) for name, kind, k, gone in parts))
+        return Schema(tuple(_feature_of(*part) for part in parts))
     if (schema.kinds, schema.missing) != (grid.kinds[:n], grid.missing[:n]) or len(grid.kinds) < n:
         raise InputError(
             f"the schema has features of the kinds {schema.kinds}, the grid {grid.kinds[:n]} for {tuple(names)}; "
@@ -336,10 +335,11 @@ def schema_of(grid: Grid, names: Sequence[str], schema: Schema | None = None) ->
     return schema.renamed(names)
 
 
-def _extent(kind: str, knots: Floats) -> tuple[str, tuple[int, ...], float]:
-    """Kind, categories and period that go with knots."""
+def _feature_of(name: str, kind: str, knots: Floats, missing: bool) -> Feature:
+    """The feature that has these knots; the categories of a categorical one are their codes."""
     categories = tuple(range(len(knots) - 1)) if kind == "categorical" else ()
-    return kind, categories, float(knots[-1] - knots[0]) if kind == "periodic" else 0.0
+    period = float(knots[-1] - knots[0]) if kind == "periodic" else 0.0
+    return Feature(name, kind, categories, period, missing)
 
 
 def _check_kind(feature: int, knots: Floats, kind: str) -> None:

@@ -1,4 +1,4 @@
-"""Where knots are placed: by quantiles, evenly or by k-means, on a line or on a circle."""
+"""The placement of knots: at quantiles, at equal distances or by k-means, on a line or on a circle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .schema import Feature, Schema
 
 __all__ = ["STRATEGIES", "knot_counts", "knots_of_values", "place_knots", "sampled_rows", "warn_of_fewer"]
 
-_MOST_ROWS = 100_000
+_MOST_ROWS = 100_000  # of larger tables, knots are placed from a sample of so many rows
 _MOST_STEPS = 300  # of Lloyd's algorithm
 
 
@@ -25,38 +25,46 @@ def _uniform_knots(values: Floats, n_knots: int) -> Floats:
 
 
 def _kmeans_knots(values: Floats, n_knots: int) -> Floats:
-    """Minimum, maximum and n_knots - 2 centres (paper 0, section 3); all values where there are no more than n_knots."""
+    """The minimum, the maximum and n_knots - 2 centres (paper 0, section 3); all values if there are at most n_knots."""
     distinct = np.unique(values)
     if len(distinct) <= n_knots:
         return distinct
     ends = distinct[[0, -1]]
-    return ends if n_knots == 2 else np.clip(np.sort(np.append(ends, _centres(values, distinct, n_knots - 2))), *ends)
+    if n_knots == 2:
+        return ends
+    centers = _kmeans_centers(values, distinct, n_knots - 2)
+    return np.clip(np.sort(np.append(ends, centers)), *ends)
 
 
-def _centres(values: Floats, distinct: Floats, n_centres: int) -> Floats:
-    """k-means on a line, Lloyd's steps from the quantiles: cells are runs of sorted values, so a step costs k log n."""
-    low, width = distinct[0], distinct[-1] - distinct[0]
+def _kmeans_centers(values: Floats, distinct: Floats, n_centers: int) -> Floats:
+    """The centres of k-means on a line, by Lloyd's algorithm from the quantiles: shape (n_centers,).
+
+    The clusters are runs of the sorted values, so that one step costs O(k log n).
+    """
+    low = distinct[0]
+    width = distinct[-1] - distinct[0]
     ordered = (np.sort(values) - low) / width
     sums = np.concatenate([[0.0], np.cumsum(ordered)])
-    middle = (np.arange(n_centres) + 0.5) / n_centres
-    centres = np.quantile(ordered, middle)
-    if len(np.unique(centres)) < n_centres:
-        centres = np.quantile((distinct - low) / width, middle)
-    ends = np.zeros(n_centres + 1, np.int64)
+    shares = (np.arange(n_centers) + 0.5) / n_centers
+    centers = np.quantile(ordered, shares)
+    if len(np.unique(centers)) < n_centers:
+        centers = np.quantile((distinct - low) / width, shares)
+    bounds = np.zeros(n_centers + 1, np.int64)
     for _ in range(_MOST_STEPS):
-        cuts = np.searchsorted(ordered, (centres[1:] + centres[:-1]) / 2)
-        before, ends = ends, np.concatenate([[0], cuts, [len(ordered)]])
-        if (before == ends).all():
+        cuts = np.searchsorted(ordered, (centers[1:] + centers[:-1]) / 2)
+        previous = bounds
+        bounds = np.concatenate([[0], cuts, [len(ordered)]])
+        if (previous == bounds).all():
             break
-        count = np.diff(ends)
-        centres = np.where(count > 0, np.diff(sums[ends]) / np.maximum(count, 1), centres)
-    return low + centres * width
+        count = np.diff(bounds)
+        centers = np.where(count > 0, np.diff(sums[bounds]) / np.maximum(count, 1), centers)
+    return low + centers * width
 
 
 def sampled_rows(n: int, random_state: int | None) -> Integers | None:
-    """Rows of the sample of ``n`` items that knots are placed among; None for all.
+    """The rows of the sample of ``n`` items from which knots are placed; None if all rows are used.
 
-    What such a sample becomes with its two extremes is no longer sampled, so knots of a stream are those of its items.
+    A sample together with its two extremes is not sampled again, so the knots of a stream are those of all of its items.
     """
     if n <= _MOST_ROWS + 2:
         return None
@@ -64,25 +72,30 @@ def sampled_rows(n: int, random_state: int | None) -> Integers | None:
 
 
 def _sample(items: Floats, random_state: int | None) -> Floats:
-    """At most _MOST_ROWS rows, and the minimum and maximum of every feature as two more."""
+    """The items, or of many of them a sample, followed by a row of minima and a row of maxima over all items."""
     rows = sampled_rows(len(items), random_state)
     if rows is None:
         return items
-    return np.vstack([items[rows], np.fmin.reduce(items), np.fmax.reduce(items)])  # without what is missing
+    return np.vstack([items[rows], np.fmin.reduce(items), np.fmax.reduce(items)])  # both ignore NaN
 
 
 def _circle_knots(values: Floats, n_knots: int, strategy: str, period: float) -> Floats:
-    """Knots from the value after the widest gap on to the same one turn later; a gap wider than a cell is a cell."""
-    places = np.unique(values)
-    gaps = np.diff(places, append=places[0] + period)
-    first = places[(np.argmax(gaps) + 1) % len(places)]
-    turn, make = first + np.mod(values - first, period), _MAKE[strategy]
+    """Knots of one turn, from the value after the widest gap up to that same value one period later.
+
+    A gap that is wider than a cell of equal knots is a cell of its own.
+    """
+    distinct = np.unique(values)
+    gaps = np.diff(distinct, append=distinct[0] + period)
+    first = distinct[(np.argmax(gaps) + 1) % len(distinct)]
+    turn = first + np.mod(values - first, period)
+    place = _PLACE[strategy]
     if gaps.max() < period / n_knots:
-        return np.unique(make(np.append(turn, first + period), n_knots + 1))
-    return np.append(np.unique(make(turn, n_knots)), first + period)
+        return np.unique(place(np.append(turn, first + period), n_knots + 1))
+    return np.append(np.unique(place(turn, n_knots)), first + period)
 
 
 def _knots_of(column: Floats, feature: Feature, n_knots: int, strategy: str) -> Floats:
+    """The knots of a feature of any kind, from its encoded column."""
     if feature.kind == "categorical":
         return np.arange(len(feature.categories) + 1.0)
     values = column[~np.isnan(column)]
@@ -93,12 +106,12 @@ def _knots_of(column: Floats, feature: Feature, n_knots: int, strategy: str) -> 
     return knots_of_values(values, n_knots, strategy)
 
 
-_MAKE = {"quantile": _quantile_knots, "uniform": _uniform_knots, "kmeans": _kmeans_knots}
-STRATEGIES = tuple(_MAKE)
+_PLACE = {"quantile": _quantile_knots, "uniform": _uniform_knots, "kmeans": _kmeans_knots}
+STRATEGIES = tuple(_PLACE)
 
 
 def knot_counts(n_knots: int | Sequence[int], n_features: int, most: int) -> Integers:
-    """``n_knots``, checked, one number a feature."""
+    """The valid number of knots of every feature, at most ``most``: shape (n_features,)."""
     given = np.asarray(n_knots)
     if given.ndim > 1 or given.size not in (1, n_features):
         raise InputError(
@@ -112,27 +125,31 @@ def knot_counts(n_knots: int | Sequence[int], n_features: int, most: int) -> Int
 
 
 def knots_of_values(values: Floats, n_knots: int, strategy: str) -> Floats:
-    """At most n_knots strictly increasing knots of numbers, the minimum and maximum among them."""
-    return np.unique(_MAKE[strategy](values, n_knots))
+    """At most ``n_knots`` strictly increasing knots, from the minimum to the maximum of the values."""
+    return np.unique(_PLACE[strategy](values, n_knots))
 
 
 def place_knots(items: Floats, schema: Schema, counts: Integers, strategy: str, random_state: int | None) -> list[Floats]:
-    """Knots of every feature of an encoded matrix."""
+    """The knots of every feature of an encoded matrix of items; ``counts`` are the numbers of knots to place."""
     columns = zip(_sample(items, random_state).T, schema.features, counts, strict=True)
     return [_knots_of(column, feature, int(c), strategy) for column, feature, c in columns]
 
 
 def warn_of_fewer(found: Sequence[int], counts: Integers, schema: Schema, names: Sequence[object]) -> None:
-    """Say which features are constant, and where ties left fewer knots than asked for."""
+    """Warn of constant features, and of features that have fewer knots than asked for because of ties.
+
+    ``found`` are the numbers of knots that were placed, ``counts`` those that were asked for.
+    """
     features = list(zip(schema.features, found, counts, strict=True))
-    turn = [n - (f.kind != "numeric") for f, n, _ in features]  # without the seam, and the level of other categories
-    constant = [k for k, (f, _, _) in enumerate(features) if turn[k] == 1 and not f.missing]
+    # the last knot of a periodic feature is the first again, and that of a categorical one is for new categories
+    different = [n - (f.kind != "numeric") for f, n, _ in features]
+    constant = [k for k, (f, _, _) in enumerate(features) if different[k] == 1 and not f.missing]
     if constant:
         shown = ", ".join(str(names[f]) for f in constant[:8]) + (f" and {len(constant) - 8} more" if constant[8:] else "")
         subject = f"features {shown} are" if constant[1:] else f"feature {shown} is"
         warn(f"{subject} constant: nothing is learned there")
-    fewer = [k for k, (f, _, c) in enumerate(features) if f.kind != "categorical" and 1 < turn[k] < c]
+    fewer = [k for k, (f, _, c) in enumerate(features) if f.kind != "categorical" and 1 < different[k] < c]
     if fewer:
-        shown = ", ".join(f"{names[f]}: {turn[f]} of {counts[f]}" for f in fewer[:5])
+        shown = ", ".join(f"{names[f]}: {different[f]} of {counts[f]}" for f in fewer[:5])
         more = f" and {len(fewer) - 5} more" if len(fewer) > 5 else ""
         warn(f"ties in the data leave fewer knots ({shown}{more})")

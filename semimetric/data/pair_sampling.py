@@ -1,4 +1,4 @@
-"""Which pairs to learn from, and which to hold out: sampling and splitting, always seeded."""
+"""Drawing the pairs to learn from, and splitting pairs into those to train on and those to validate on; always seeded."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -14,11 +14,11 @@ from .._foundation.types import Floats, Integers, Tuples
 
 __all__ = ["item_disjoint_splits", "sample_pairs"]
 
-_FEW_COMPONENTS = 30
+_FEW_COMPONENTS = 30  # with fewer components, items are held out instead of components
 
 
 def _identities(pairs: Tuples) -> NDArray[np.int64]:
-    """The same number for equal items, in the shape of the index: tuples given as points may repeat an item."""
+    """A number for every member of every tuple, the same for equal items: tuples given as points may repeat an item."""
     used, inverse = np.unique(pairs.index, return_inverse=True)
     items = np.nan_to_num(pairs.items[used], nan=np.inf)  # missing values are equal to one another
     _, same = np.unique(items, axis=0, return_inverse=True)
@@ -28,18 +28,19 @@ def _identities(pairs: Tuples) -> NDArray[np.int64]:
 def item_disjoint_splits(
     pairs: Tuples, *, n_splits: int, random_state: int | None, held_out: float = 0.3
 ) -> Iterator[tuple[Integers, Integers]]:
-    """Rows to train on and rows to validate on, such that no item is in a pair (or longer tuple) of both.
+    """Splits of the rows of ``pairs`` into those to train on and those to validate on, which share no item.
 
-    Where the pairs fall into many components that share no item, whole components are held out and no pair is lost;
-    otherwise a share of the items is held out, and pairs with one item on each side are left out.
+    Where the pairs fall into many components that share no item, components are held out and no pair is lost. Otherwise a
+    share of the items is held out, and pairs with items of both sides are left out.
 
     Parameters
     ----------
     pairs : Tuples
+        Pairs, or longer tuples.
     n_splits : int
     random_state : int or None
     held_out : float
-        Share of the components or items that validate.
+        The share of the components, or of the items, that is held out for validation.
 
     Raises
     ------
@@ -52,13 +53,14 @@ def item_disjoint_splits(
     graph = sparse.coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(n_items, n_items))
     n_components, component = connected_components(graph, directed=False)
     unit = component if n_components >= _FEW_COMPONENTS else np.arange(n_items)
+    n_units = int(unit.max()) + 1
     rng = np.random.default_rng(random_state)
     for _ in range(n_splits):
-        n_units = int(unit.max()) + 1
-        out = np.zeros(n_units, dtype=bool)
-        out[rng.permutation(n_units)[: max(1, round(held_out * n_units))]] = True
-        sides = out[unit][identity].sum(axis=1)
-        train, test = np.flatnonzero(sides == 0), np.flatnonzero(sides == identity.shape[1])
+        is_held_out = np.zeros(n_units, dtype=bool)
+        is_held_out[rng.permutation(n_units)[: max(1, round(held_out * n_units))]] = True
+        n_held_out = is_held_out[unit][identity].sum(axis=1)  # members of each tuple
+        train = np.flatnonzero(n_held_out == 0)
+        test = np.flatnonzero(n_held_out == identity.shape[1])
         if min(len(train), len(test)) < 2:
             raise InputError(
                 f"{len(pairs)} pairs over {n_items} different items are too few to hold some out (a split left "
@@ -70,8 +72,9 @@ def item_disjoint_splits(
 def sample_pairs(
     items: Floats, n_pairs: int, *, near: float = 0.25, n_neighbors: int = 30, random_state: int | None = None
 ) -> Integers:
-    """Distinct pairs of different rows, shape (n_pairs, 2): random ones, and near ones, so that small distances are learned
-    too. All pairs, if there are no more than n_pairs.
+    """Distinct pairs of different rows, shape (n_pairs, 2); all pairs, if there are at most ``n_pairs``.
+
+    Some are random pairs, and some are pairs of near neighbours, so that small distances are learned too.
 
     Parameters
     ----------
@@ -87,25 +90,28 @@ def sample_pairs(
     if n < 2:
         raise InputError("at least two items are required to draw pairs")
     rng = np.random.default_rng(random_state)
-    n_all, seen = n * (n - 1) // 2, set[tuple[int, int]]()
-    while missing := min(n_pairs, n_all) - len(seen):
+    n_all = n * (n - 1) // 2
+    found = set[tuple[int, int]]()
+    while missing := min(n_pairs, n_all) - len(found):
         n_near = round(near * missing)
         drawn = [_near_pairs(items, n_near, n_neighbors, rng), rng.integers(0, n, (2 * (missing - n_near) + 16, 2))]
-        if seen and n_all <= 4 * n_pairs:  # the last ones are hard to hit
+        if found and n_all <= 4 * n_pairs:  # random draws seldom hit the last few pairs, so all pairs are offered
             drawn.append(rng.permutation(list(combinations(range(n), 2))))
-        _add_pairs(seen, np.concatenate(drawn), n_pairs)
-        near /= 2  # the near ones may be drawn all
-    pairs = np.array(sorted(seen), dtype=np.int64).reshape(-1, 2)
+        _add_pairs(found, np.concatenate(drawn), n_pairs)
+        near /= 2  # all near pairs may have been drawn already
+    pairs = np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
     return rng.permuted(rng.permutation(pairs), axis=1)
 
 
-def _add_pairs(seen: set[tuple[int, int]], drawn: Integers, n_pairs: int) -> None:
+def _add_pairs(found: set[tuple[int, int]], drawn: Integers, n_pairs: int) -> None:
+    """Add the drawn pairs of different rows to ``found``, up to ``n_pairs`` in all."""
     for i, j in drawn.tolist():
-        if i != j and len(seen) < n_pairs:
-            seen.add((min(i, j), max(i, j)))
+        if i != j and len(found) < n_pairs:
+            found.add((min(i, j), max(i, j)))
 
 
 def _near_pairs(items: Floats, n: int, n_neighbors: int, rng: np.random.Generator) -> Integers:
+    """``n`` pairs of a random item and one of its nearest neighbours, shape (n, 2); none if all items are equal."""
     if not n:
         return np.empty((0, 2), np.int64)
     spread = items.std(axis=0)

@@ -1,11 +1,11 @@
-"""What the columns of a table are: numbers, angles or categories, and whether values may be missing.
+"""The schema of a table: which columns are numbers, angles or categories, and whether values may be missing.
 
-A schema turns a table, a frame of pandas or polars or an array, into the float64 matrix that everything else works on:
+A schema encodes a table, which is an array or a frame of pandas or polars, as the float64 matrix that everything else uses:
 
     numeric      the number
     periodic     the number modulo its period, in [0, period)
-    categorical  the place of the category among those of the fit, 0 to K - 1, or K for one that is none of them
-    missing      NaN, where the schema has a level for it
+    categorical  the place of the category among those of the fit, 0 to K - 1, or K for a new category
+    missing      NaN, where the schema has a level for missing values
 
 Example: a table of an hour with the period 24 and a colour with the categories blue and red turns (25, "red") into (1, 1).
 """
@@ -27,7 +27,7 @@ from .columns import Category, as_table, categories_of, cells_of, codes_of, colu
 __all__ = ["Feature", "Names", "Schema", "feature_names"]
 
 KINDS = ("numeric", "periodic", "categorical")
-_FEW = 30  # categories that get coordinates
+_MOST_COORDINATES = 30  # a feature with more categories than this has no coordinates
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Feature:
     name : str
     kind : {"numeric", "periodic", "categorical"}
     categories : tuple of str, bool, int or float
-        Of a categorical feature, in the order of their codes.
+        The categories of a categorical feature, in the order of their codes.
     period : float
-        Of a periodic feature.
+        The period of a periodic feature.
     missing : bool
         Whether a missing value is a level of its own; else it is an error.
     """
@@ -56,17 +56,17 @@ class Feature:
         check_choice("kind", self.kind, KINDS)
 
     def encode(self, column: Any, source: str) -> Floats:
-        """A column as float64, NaN where a value is missing."""
+        """The encoded column, float64 of shape (n_items,), NaN where a value is missing; ``source`` names the table."""
         if self.kind == "categorical":
             return codes_of(cells_of(column), self.categories, f"column {self.name!r} of {source}")
         numbers = numbers_of(column, self.name, source)
         if self.kind == "periodic":
             numbers = np.mod(numbers, self.period)
-            numbers[numbers == self.period] = 0.0  # the rest of -1e-20
+            numbers[numbers == self.period] = 0.0  # np.mod rounds a tiny negative number up to the period
         return numbers
 
     def whole_knots(self, knots: ArrayLike) -> ArrayLike:
-        """Knots that are given for the feature, with those that its kind adds: codes of categories, the end of a turn."""
+        """The knots of the feature, made of those that a user gives: its kind adds the codes of categories, or the seam."""
         if self.kind == "categorical":
             return np.arange(len(self.categories) + 1.0)
         if self.kind == "numeric":
@@ -75,7 +75,7 @@ class Feature:
         return np.append(turn, turn[0] + self.period)
 
     def decode(self, codes: Floats) -> NDArray[Any]:
-        """The values of encoded ones as objects: None for a category that is missing or was not in the fit."""
+        """The values that ``codes`` stand for, as objects; None for a category that is missing or was not in the fit."""
         if self.kind != "categorical":
             return codes.astype(object)
         values = np.array([*self.categories, None], dtype=object)
@@ -84,7 +84,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Schema:
-    """The features of a table, in the order of its columns: a value, made by `fit` or from given features.
+    """The features of a table, in the order of its columns; it is made by `fit` or from given features.
 
     Parameters
     ----------
@@ -103,12 +103,12 @@ class Schema:
 
     @classmethod
     def numeric(cls, names: Sequence[str]) -> Schema:
-        """Numbers only, none of them missing."""
+        """The schema of numeric features that are never missing."""
         return cls(tuple(Feature(name) for name in names))
 
     @classmethod
     def of(cls, given: Names) -> Schema:
-        """A schema as it is; names are those of numeric features."""
+        """The given schema; for names, the schema of numeric features with these names."""
         return given if isinstance(given, Schema) else cls.numeric(given)
 
     @classmethod
@@ -121,29 +121,29 @@ class Schema:
         missing: str = "error",
         name: str = "X",
     ) -> Schema:
-        """What the columns of X are, by the dtypes of a frame or as told.
+        """The schema of the columns of X, by the parameters and the dtypes of a frame.
 
         Parameters
         ----------
         X : frame of pandas or polars, or array-like of shape (n_items, n_features)
         categorical_features : "auto" (default), None, or sequence of int or str
-            Columns that hold categories, by number or name. "auto" takes those of a frame whose dtype says so: ``category``
-            of pandas, ``Categorical`` and ``Enum`` of polars; of an array none. Columns of text are not taken for
-            categories unless they are named here, since they are as often ids: undeclared they are an error. Truth values
-            are numbers, 1 and 0. Categories are text, truth values or finite numbers, in the order of the dtype where it
-            has one, else sorted.
+            The columns that hold categories, by number or name. "auto" takes the columns of a frame whose dtype is
+            ``category`` of pandas, or ``Categorical`` or ``Enum`` of polars, and none of an array. Text is as often an
+            identifier as a category, so columns of text that are not named here are an error. Truth values are the numbers 1
+            and 0. Categories are text, truth values or finite numbers, in the order of the dtype where it has one, else
+            sorted.
         periodic : dict of int or str to float, or None
-            The period of columns that wrap around: ``{"hour": 24}``.
+            The periods of columns that wrap around, such as ``{"hour": 24}``.
         missing : {"error", "level"}
             Whether a missing value (NaN, None, NA) is refused, or a level of its own in every feature.
         name : str
-            Of X, for messages.
+            The name of X in messages.
 
         Raises
         ------
         InputError
-            If a column is named that is not there, is both categorical and periodic, holds nothing but missing values, or
-            has categories that are neither text nor numbers.
+            If a given column does not exist, is both categorical and periodic, holds nothing but missing values, or has
+            categories that are neither text nor numbers.
         """
         check_choice("missing", missing, ("error", "level"))
         check_choice("categorical_features", categorical_features, ("auto",)) if isinstance(categorical_features, str) else None
@@ -170,54 +170,55 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the features."""
+        """The names of the features."""
         return tuple(f.name for f in self.features)
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Kind of every feature."""
+        """The kinds of the features."""
         return tuple(f.kind for f in self.features)
 
     @property
     def missing(self) -> tuple[bool, ...]:
-        """Whether every feature has a level for missing values."""
+        """Whether each feature has a level for missing values."""
         return tuple(f.missing for f in self.features)
 
     @property
     def plain(self) -> bool:
-        """Whether there are only numbers, none of them missing: tables are then matrices already."""
+        """Whether all features are numeric and never missing, so that a table needs no encoding."""
         return all(f.kind == "numeric" and not f.missing for f in self.features)
 
     def renamed(self, names: Sequence[str]) -> Schema:
-        """The schema with other names."""
+        """The schema with other names of the features."""
         if self.names == tuple(names):
             return self
         return Schema(tuple(replace(f, name=name) for f, name in zip(self.features, names, strict=True)))
 
     def reads_as(self, other: Schema) -> bool:
-        """Whether the other encodes the same values alike, whatever the names of its features."""
+        """Whether both schemas encode the same values alike; the names of their features may differ."""
         return len(self.names) == len(other.names) and self.renamed(other.names) == other
 
     @property
     def usable(self) -> NDArray[np.bool_]:
-        """Whether directions may combine each feature: numbers."""
+        """Whether directions may combine each feature, which is true of numeric ones: shape (n_features,)."""
         return np.array(self.kinds) == "numeric"
 
     def extended(self, names: Sequence[str], uses: NDArray[np.bool_]) -> Schema:
-        """The schema of the features followed by directions: one of them is missing where a feature that it uses is.
+        """The schema of the features followed by directions called ``names``.
 
-        ``uses`` has shape (n_directions, n_features), as in `Directions`.
+        A direction may be missing if a feature that it uses may be; ``uses``, of shape (n_directions, n_features), says which
+        features each direction uses.
         """
         missing = (uses & np.array(self.missing)).any(axis=1)
         return Schema((*self.features, *(Feature(n, missing=bool(m)) for n, m in zip(names, missing, strict=True))))
 
     def encode(self, X: Any, *, name: str = "X", min_items: int = 1) -> Floats:
-        """The table as a C-contiguous float64 matrix of shape (n_items, n_features).
+        """The table X as a C-contiguous float64 matrix of shape (n_items, n_features).
 
         Raises
         ------
         InputError
-            If X has other columns, text where numbers are required, infinite values, or missing ones without a level.
+            If X has other columns, text where numbers are required, infinite values, or missing values without a level.
         """
         n = len(self.features)
         if self.plain:
@@ -233,27 +234,29 @@ class Schema:
         return out
 
     def decode(self, X: Floats) -> NDArray[Any]:
-        """The values of an encoded matrix, or of one encoded vector, as objects; of a plain schema X itself."""
+        """The values of an encoded matrix, or of one encoded vector, as objects; X itself if the schema is plain."""
         if self.plain:
             return X
         return np.stack([f.decode(X[..., k]) for k, f in enumerate(self.features)], axis=-1)
 
     def coordinates(self, X: Floats) -> Floats:
-        """An encoded matrix as coordinates for a Euclidean distance, such as a sample of near pairs needs.
+        """Coordinates of an encoded matrix for a Euclidean distance, with which near pairs are sampled.
 
-        A number is one, an angle two, on the circle, and a category one for each of at most 30; a missing one is at their mean.
+        A number has one coordinate, and an angle has two, those of its point on the circle. A category has one indicator for
+        each of up to 30 categories, and none if there are more. A missing number or angle is at the mean of the others.
         """
         parts = [np.zeros((len(X), 1))]
         for feature, column in zip(self.features, X.T, strict=True):
             if feature.kind == "categorical":
-                known = np.arange(len(feature.categories)) if len(feature.categories) <= _FEW else np.arange(0)
-                parts.append((column[:, None] == known).astype(np.float64))
+                n = len(feature.categories)
+                indicators = np.arange(n if n <= _MOST_COORDINATES else 0)
+                parts.append((column[:, None] == indicators).astype(np.float64))
                 continue
             angle = 2 * np.pi * column / feature.period if feature.kind == "periodic" else column
             part = np.column_stack([np.cos(angle), np.sin(angle)] if feature.kind == "periodic" else [column])
-            gone = np.isnan(part)
-            mean = np.where(gone, 0.0, part).sum(axis=0) / np.maximum((~gone).sum(axis=0), 1)
-            parts.append(np.where(gone, mean, part))
+            missing = np.isnan(part)
+            mean = np.where(missing, 0.0, part).sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
+            parts.append(np.where(missing, mean, part))
         return np.hstack(parts)
 
     def row(self, x: Any) -> NDArray[Any]:
@@ -261,29 +264,31 @@ class Schema:
         return np.asarray(x, dtype=np.float64 if self.plain else object)[None]
 
     def rows(self, x: Any) -> Any:
-        """One vector as a table of one row; anything else as it is."""
+        """One vector as a table of one row; a table unchanged."""
         return self.row(x) if not hasattr(x, "columns") and np.ndim(x) == 1 else x
 
     def unseen(self, X: Floats) -> NDArray[np.bool_]:
-        """Whether each encoded value is a category that was not in the fit."""
+        """Whether each value of an encoded matrix is a category that was not in the fit, shape (n_items, n_features)."""
         counts = [len(f.categories) if f.kind == "categorical" else np.inf for f in self.features]
         return np.asarray(counts) == X
 
     def state(self) -> list[dict[str, Any]]:
-        """What JSON can hold of it: all."""
+        """The features as values that JSON can hold."""
         return [asdict(f) | {"categories": list(f.categories)} for f in self.features]
 
     @classmethod
     def read(cls, state: Sequence[Mapping[str, Any]]) -> Schema:
-        """The schema of `state`."""
+        """The schema whose `state` is given."""
         return cls(tuple(Feature(**{**f, "categories": tuple(f["categories"])}) for f in state))
 
     def _check_values(self, items: Floats, name: str) -> None:
+        """Refuse infinite values, and missing values without a level."""
         bad = np.argwhere(np.isinf(items) | (np.isnan(items) & ~np.array(self.missing)))
         if len(bad):
             row, k = bad[0].tolist()
-            given = "an infinite" if np.isinf(items[row, k]) else "a missing"
-            advice = "correct it" if np.isinf(items[row, k]) else 'fill them in, drop those rows, or use missing="level"'
+            infinite = np.isinf(items[row, k])
+            given = "an infinite" if infinite else "a missing"
+            advice = "correct it" if infinite else 'fill them in, drop those rows, or use missing="level"'
             raise InputError(
                 f"row {row} of {name} has {given} value (NaN or infinity) in {self.names[k]!r} ({len(bad)} such values in "
                 f"all); finite values are required: {advice}"
@@ -294,7 +299,7 @@ Names: TypeAlias = Schema | Sequence[str]
 
 
 def feature_names(X: Any, n_features: int) -> tuple[str, ...]:
-    """Column names of a frame, or x0, x1, ..."""
+    """The column names of a frame whose columns have names; else x0, x1, ..."""
     columns = getattr(X, "columns", None)
     if columns is not None and all(isinstance(c, str) for c in columns) and len(columns) == n_features:
         return tuple(columns)
@@ -302,7 +307,7 @@ def feature_names(X: Any, n_features: int) -> tuple[str, ...]:
 
 
 def _chosen(X: Any, given: Any, names: Sequence[str]) -> set[int]:
-    """Numbers of the categorical columns."""
+    """The numbers of the categorical columns of X, given as the parameter ``categorical_features``."""
     if given is None:
         return set()
     if isinstance(given, str):
@@ -313,19 +318,20 @@ def _chosen(X: Any, given: Any, names: Sequence[str]) -> set[int]:
 
 
 def _number(feature: object, names: Sequence[str], parameter: str) -> int:
+    """The number of a column that is given by number or by name."""
     if isinstance(feature, str) and feature in names:
         return list(names).index(feature)
-    whole = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
-    if whole and 0 <= feature < len(names):  # type: ignore[operator]
-        return int(feature)  # type: ignore[call-overload]
+    if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool) and 0 <= feature < len(names):
+        return int(feature)
     known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     raise InputError(
         f"{parameter}= names the feature {feature!r}; a name ({known}) or a number below {len(names)} is required: correct it"
     )
 
 
-def _period(feature: object, period: object) -> float:
+def _period(feature: object, period: Any) -> float:
+    """The valid period of a feature."""
     number = isinstance(period, (int, float, np.number)) and not isinstance(period, bool)
-    if not number or not 0 < period < np.inf:  # type: ignore[operator]
+    if not number or not 0 < period < np.inf:
         raise InputError(f"periodic= gives {feature!r} the period {period!r}; a finite number > 0 is required")
-    return float(period)  # type: ignore[arg-type]
+    return float(period)

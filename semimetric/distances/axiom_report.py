@@ -1,4 +1,7 @@
-"""What a model guarantees and how that is known; and points that show what it does not (docs/mathematics.md, section 2)."""
+"""A report on the axioms of a distance: how each is proved, and points that violate the triangle inequality, if any are found.
+
+The theory is in docs/mathematics.md, section 2.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,27 +16,29 @@ from .axioms import Axioms
 
 __all__ = ["AxiomReport", "certify"]
 
-_SHOWN = 1e-9  # of the distance: a violation at points that is no rounding
-_SHRINK, _ROUNDS = 0.8, 40
+_SHOWN = 1e-9  # a violation counts if it exceeds this share of the distance; less may be rounding
+_ROUNDS = 40  # of the search for points
+_SHRINK = 0.8  # the factor of the length of steps from one round to the next
 
 
 @dataclass(frozen=True, eq=False)
 class AxiomReport:
-    """Which axioms hold, how each was proved, and what speaks against the triangle inequality; printed, a line an axiom.
+    """Which axioms hold, how each was proved, and what speaks against the triangle inequality. Printing shows one a line.
 
     Attributes
     ----------
     axioms : Axioms
     proofs : dict of str to str
-        Of every axiom how it was proved, or why it was not.
+        How each axiom was proved, or why it was not.
     triangle : {"proved", "violated", "not proved"}
-        "not proved": some table violates it, yet no points were found at which the sum of all does.
+        The result for the triangle inequality. It is "not proved" if some table violates it, yet no points were found at which
+        the sum of all tables does.
     worst : Detour or None
-        The grid points of the group that violate it most, or come nearest to; None where there are no tables.
+        The grid points of a group that violate the triangle inequality most, or come nearest to it; None without tables.
     triple : ndarray of shape (3, n_features) or None
-        Points x, y, z, encoded, whose d(x, z) exceeds d(x, y) + d(y, z) most of those found; None where none were.
+        The encoded points x, y, z with the largest d(x, z) - d(x, y) - d(y, z) that were found; None if that is never > 0.
     excess : float
-        d(x, z) - d(x, y) - d(y, z) at the triple; 0 without one.
+        d(x, z) - d(x, y) - d(y, z) at the triple; 0 if there is none.
     """
 
     axioms: Axioms
@@ -52,29 +57,31 @@ class AxiomReport:
 
 
 def certify(d: Any, *, n_starts: int = 64, random_state: int | None = 0) -> AxiomReport:
-    """What is proved of d, and, where the triangle inequality is not, a search for points that violate it.
+    """The report on d; if its triangle inequality is not proved, points that violate it are searched for.
 
-    The search begins at grid triples that violate a group's table, the other features equal or anywhere, and at random points,
-    and climbs by random steps that shrink.
+    The search begins at random points, and at triples of grid points that violate the inequality in the table of a group. It
+    then climbs by random steps that shrink.
 
     Parameters
     ----------
     d : Semimetric
     n_starts : int, default 64
+        The number of triples that the search begins with.
     random_state : int or None, default 0
     """
     check_count("n_starts", n_starts)
-    worst = _worst(d)
-    found = max(worst, key=lambda w: w.excess / max(w.largest, 1e-300), default=None)
+    detours = _worst_detours(d)
+    worst = max(detours, key=lambda w: w.excess / max(w.largest, 1e-300), default=None)
     triple: Floats | None = None
     excess = 0.0
     if not d.axioms.triangle:
-        triple, excess = _search(d, worst, n_starts, np.random.default_rng(random_state))
+        triple, excess = _search(d, detours, n_starts, np.random.default_rng(random_state))
     verdict = "proved" if d.axioms.triangle else "violated" if excess > 0 else "not proved"
-    return AxiomReport(d.axioms, _proofs(d, found, verdict, excess), verdict, found, triple, excess)
+    return AxiomReport(d.axioms, _proofs(d, worst, verdict, excess), verdict, worst, triple, excess)
 
 
-def _worst(d: Any) -> list[Detour]:
+def _worst_detours(d: Any) -> list[Detour]:
+    """The worst triple of every table; none if the tables cannot be checked."""
     try:
         return Triangles.of(d.embedding).worst(d.weights)
     except NotSupportedError:
@@ -82,7 +89,7 @@ def _worst(d: Any) -> list[Detour]:
 
 
 def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[str, str]:
-    """One sentence an axiom."""
+    """How each axiom was proved, or why it was not, in one phrase; ``verdict`` is that on the triangle inequality."""
     a, least = d.axioms, float(d.weights.min(initial=np.inf))
     bounds = f"by the weights, of which the least is {least:.3g}"
     if verdict == "violated":
@@ -107,29 +114,29 @@ def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[s
 
 
 def _search(d: Any, worst: list[Detour], n_starts: int, rng: np.random.Generator) -> tuple[Floats | None, float]:
-    """The triple that violates most, of those that local ascent finds, and its excess; none where that is rounding."""
+    """The triple with the largest excess that local ascent finds, and its excess; (None, 0) if that may be rounding."""
     grid, n = d.embedding.grid, d.n_features
     low, high = grid.low[:n], grid.high[:n]
-    starts = low + (high - low) * rng.random((n_starts, 3, n))
-    starts = _on_levels(d, starts)
+    triples = _with_valid_codes(d, low + (high - low) * rng.random((n_starts, 3, n)))
     for k, detour in enumerate(sorted(worst, key=lambda w: -w.excess)[: n_starts // 2]):
         group = d.embedding.groups[detour.group]
         if max(group) < n and not detour.holds:
-            starts[k] = _lifted(d, starts[k, 0], detour)
-    value = _excess(d, starts)
+            triples[k] = _points_of(d, triples[k, 0], detour)
+    excess = _excess(d, triples)
     for step in _SHRINK ** np.arange(_ROUNDS):
-        moved = starts + step * (high - low) * rng.normal(size=starts.shape) * (rng.random(starts.shape) < 2.0 / n + 0.2)
-        moved = _on_levels(d, np.clip(moved, low, high))
+        moved = triples + step * (high - low) * rng.normal(size=triples.shape) * (rng.random(triples.shape) < 2.0 / n + 0.2)
+        moved = _with_valid_codes(d, np.clip(moved, low, high))
         new = _excess(d, moved)
-        better = new > value
-        starts[better], value[better] = moved[better], new[better]
-    best = int(np.argmax(value))
-    size = float(d.paired_by_index(starts[best], np.array([[0, 2]]))[0])
-    return (starts[best], float(value[best])) if value[best] > _SHOWN * max(size, 1e-300) else (None, 0.0)
+        better = new > excess
+        triples[better] = moved[better]
+        excess[better] = new[better]
+    best = int(np.argmax(excess))
+    distance = float(d.paired_by_index(triples[best], np.array([[0, 2]]))[0])
+    return (triples[best], float(excess[best])) if excess[best] > _SHOWN * max(distance, 1e-300) else (None, 0.0)
 
 
-def _lifted(d: Any, around: Floats, detour: Detour) -> Floats:
-    """Three points that differ in the group alone, there at the grid points of the detour."""
+def _points_of(d: Any, around: Floats, detour: Detour) -> Floats:
+    """Three points like ``around`` that have the values of the detour's grid points in its group: (3, n_features)."""
     points = np.tile(around, (3, 1))
     group = d.embedding.groups[detour.group]
     sizes = [int(d.embedding.grid.sizes[f]) for f in group]
@@ -139,8 +146,8 @@ def _lifted(d: Any, around: Floats, detour: Detour) -> Floats:
     return points
 
 
-def _on_levels(d: Any, points: Floats) -> Floats:
-    """Categories at codes; numbers as they are."""
+def _with_valid_codes(d: Any, points: Floats) -> Floats:
+    """The points with categorical features rounded, in place, to codes of categories."""
     grid = d.embedding.grid
     for f in range(d.n_features):
         if grid.kinds[f] == "categorical":
@@ -149,7 +156,8 @@ def _on_levels(d: Any, points: Floats) -> Floats:
 
 
 def _excess(d: Any, triples: Floats) -> Floats:
-    """d(x, z) - d(x, y) - d(y, z) of triples (m, 3, n_features), encoded."""
-    points, k = triples.reshape(-1, triples.shape[2]), 3 * np.arange(len(triples))
-    across, first, second = (d.paired_by_index(points, np.column_stack([k + i, k + j])) for i, j in ((0, 2), (0, 1), (1, 2)))
-    return across - first - second
+    """d(x, z) - d(x, y) - d(y, z) of encoded triples (x, y, z) of shape (m, 3, n_features): shape (m,)."""
+    points = triples.reshape(-1, triples.shape[2])
+    k = 3 * np.arange(len(triples))
+    xz, xy, yz = (d.paired_by_index(points, np.column_stack([k + i, k + j])) for i, j in ((0, 2), (0, 1), (1, 2)))
+    return xz - xy - yz

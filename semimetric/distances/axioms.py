@@ -1,4 +1,4 @@
-"""What a distance guarantees, and the strongest name for it."""
+"""The axioms that a distance is proved to satisfy, and the strongest name that they give it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ __all__ = ["Axioms"]
 
 @dataclass(frozen=True)
 class Axioms:
-    """What holds for every pair of points, by the weights and columns of the model.
+    """The axioms that hold for every pair of points, by the weights and columns of the model.
 
-    With base distances it holds if each base distance is itself a semimetric: symmetry and zeros on the diagonal are checked
-    on a few pairs of the training, and not claimed if they fail there; the triangle inequality is never claimed.
-    ``triangle=False`` means "not proved", not "violated": it is proved by the columns of monotone scales, and by a check of all
-    grid points of every table, up to a rounding of 1e-12 of its largest weight; links that are concave, slopes outside the
-    range and clipping keep it. Values are as a `Schema` encodes them: an angle is itself one turn
-    on, all categories that were not in the fit are one, and so are all missing values.
+    With base distances, they hold if each base distance is itself a semimetric. Symmetry and zeros on the diagonal are checked
+    on a few pairs of the training set and not claimed if they fail there; the triangle inequality is never claimed then.
+
+    ``triangle=False`` means "not proved", not "violated". The triangle inequality is proved by the columns of monotone scales,
+    and by a check of all grid points of every table, up to a rounding of 1e-12 of its largest weight. Concave links, slopes
+    outside the range and clipping preserve it.
+
+    Points are equal if a `Schema` encodes them alike: an angle equals itself one turn on, all categories that were not in the
+    fit are equal, and so are all missing values.
 
     Parameters
     ----------
@@ -52,28 +55,30 @@ class Axioms:
     def of(
         cls, embedding: PairMap, weights: Floats, epsilon: Floats, n_raw: int, base_distances: Sequence[BaseDistance]
     ) -> Axioms:
-        """What is guaranteed, from the columns and the signs of the weights; the first ``n_raw`` features are raw ones."""
-        e, grid = embedding, embedding.grid
-        outside = bool((((epsilon > 0) | ~grid.extends) & (grid.seams != 1))[:n_raw].all())  # a circle with one knot is a point
-        covered = {f for group, holds in zip(e.groups, e.positive_groups(weights), strict=True) if holds for f in group}
+        """The axioms that the columns and the signs of the weights guarantee; the first ``n_raw`` features are raw ones."""
+        grid = embedding.grid
+        # a circle with one knot is a single point, so it cannot tell different values apart
+        positive_outside = bool((((epsilon > 0) | ~grid.extends) & (grid.seams != 1))[:n_raw].all())
+        positive_groups = embedding.positive_groups(weights)
+        covered = {f for group, holds in zip(embedding.groups, positive_groups, strict=True) if holds for f in group}
         nonnegative = bool((weights >= 0).all() and (epsilon >= 0).all())
         return cls(
             nonnegative=nonnegative,
-            zero_on_diagonal=e.zero_diagonal and all(base.zero_on_diagonal for base in base_distances),
-            symmetric=e.symmetric and all(base.symmetric for base in base_distances),
-            positive=nonnegative and outside and covered >= set(range(n_raw)),
-            triangle=nonnegative and not base_distances and (e.metric or _on_the_grid(e, weights)),
-            continuous=e.continuous,
+            zero_on_diagonal=embedding.zero_diagonal and all(base.zero_on_diagonal for base in base_distances),
+            symmetric=embedding.symmetric and all(base.symmetric for base in base_distances),
+            positive=nonnegative and positive_outside and covered >= set(range(n_raw)),
+            triangle=nonnegative and not base_distances and (embedding.metric or _holds_on_grid(embedding, weights)),
+            continuous=embedding.continuous,
         )
 
     @property
     def name(self) -> str:
-        """The strongest name that all of these give.
+        """The strongest name of a distance with these axioms.
 
-        none: negative, or not 0 from a point to itself; premetric: not symmetric; quasimetric: not symmetric, with the
-        triangle inequality; semimetric: symmetric; metric: both. Where different points can be at distance 0,
-        pseudoquasimetric, pseudosemimetric and pseudometric stand for the last three, and "premetric, not positive" for the
-        second.
+        A "metric" is symmetric and satisfies the triangle inequality; a "semimetric" is symmetric, a "quasimetric" satisfies
+        the triangle inequality, and a "premetric" does neither. If different points can be at distance 0, these are called
+        "pseudometric", "pseudosemimetric", "pseudoquasimetric" and "premetric, not positive". The name is "none" if a distance
+        can be negative, or is not 0 from a point to itself.
         """
         if not (self.nonnegative and self.zero_on_diagonal):
             return "none"
@@ -88,8 +93,8 @@ class Axioms:
         return f"{self.name} ({', '.join(held)})" if held else "none"
 
 
-def _on_the_grid(embedding: PairMap, weights: Floats) -> bool:
-    """Whether every table obeys the triangle inequality on its grid points (docs/mathematics.md, section 2)."""
+def _holds_on_grid(embedding: PairMap, weights: Floats) -> bool:
+    """Whether every table satisfies the triangle inequality on its grid points (docs/mathematics.md, section 2)."""
     try:
         triangles = Triangles.of(embedding)
     except NotSupportedError:

@@ -1,4 +1,4 @@
-"""Known distances that join a learned one as columns of their own."""
+"""Base distances: known distances that are added to a learned distance, each with a weight of its own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,21 +15,24 @@ from .callables import DistanceFunction
 
 __all__ = ["BaseDistance", "base_functions"]
 
-_CALLS = 1 << 16  # pairs a call
+_PAIRS = 1 << 16  # pairs that a function is called with at once
 
 
 @dataclass(frozen=True, eq=False)
 class BaseDistance(FrozenValue):
-    """A known distance D that joins the sum as ``weight D^power``, weight >= 0.
+    """A known distance D that adds the term ``weight D^power`` to the sum.
 
     Parameters
     ----------
     function : DistanceFunction
     weight : float
+        The weight, >= 0.
     name : str
     probe : ndarray of shape (k, 2, n_features)
+        A few pairs of training items.
     values : ndarray of shape (k,)
-        D on the probe: stored with a model, so that the callable that is given again at load can be checked.
+        The distances of these pairs. They are saved with a model, so that the callable that is given when it is loaded can be
+        checked.
     power : int
         2 for the square-root link, else 1.
     """
@@ -46,30 +49,32 @@ class BaseDistance(FrozenValue):
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether D(y, x) is D(x, y) on the probe, or the weight is 0."""
+        """Whether D(y, x) = D(x, y) for the pairs of the probe, or the weight is 0."""
         return self._gives(self.probe[:, 1], self.probe[:, 0], self.values)
 
     @cached_property
     def zero_on_diagonal(self) -> bool:
-        """Whether D(x, x) is 0 for the items of the probe, or the weight is 0."""
+        """Whether D(x, x) = 0 for the items of the probe, or the weight is 0."""
         items = self.probe.reshape(-1, self.probe.shape[2])
         return self._gives(items, items, np.zeros(len(items)))
 
-    def _gives(self, x: Floats, y: Floats, want: Floats) -> bool:
+    def _gives(self, x: Floats, y: Floats, expected: Floats) -> bool:
+        """Whether the distances of the rows of x to the rows of y are as expected, or the weight is 0."""
         if self.weight == 0:
             return True
         try:
-            return bool(np.allclose(self.function(x, y), want, rtol=1e-9, atol=1e-12))
-        except Exception:  # a user's code that refuses the question has not shown it
+            return bool(np.allclose(self.function(x, y), expected, rtol=1e-9, atol=1e-12))
+        except Exception:  # a user's function may raise anything; then nothing is shown
             return False
 
     def paired(self, x: Floats, y: Floats) -> Floats:
-        """The term of the rows of x and the same rows of y, shape (n,).
+        """The term ``weight D^power`` for each row of x and the same row of y, shape (n,).
 
         Raises
         ------
         InputError
-            If the callable gives another number of values, or one that is no finite number >= 0: the error shows the vectors.
+            If the callable returns another number of values, or one that is no finite number >= 0; the message shows the
+            vectors.
         """
         values = self.function(x, y)
         if values.shape != (len(x),):
@@ -87,25 +92,25 @@ class BaseDistance(FrozenValue):
         return self.weight * values**self.power
 
     def add_pairwise(self, x: Floats, y: Floats, out: Floats) -> None:
-        """out[i, j] += the term of x_i and y_j, a block of rows at a time."""
-        for block in blocks(len(x), max(1, _CALLS // max(len(y), 1))):
+        """Add the term of the rows x_i and y_j to ``out[i, j]``, one block of rows at a time."""
+        for block in blocks(len(x), max(1, _PAIRS // max(len(y), 1))):
             part = x[block]
             out[block] += self.paired(np.repeat(part, len(y), axis=0), np.tile(y, (len(part), 1))).reshape(len(part), len(y))
 
     def state(self) -> dict[str, Any]:
-        """What JSON can hold of it."""
+        """All but the function and the arrays, as values that JSON can hold."""
         return {"name": self.name, "weight": self.weight, "batch": self.function.batch, "power": self.power}
 
     @classmethod
     def read(
         cls, state: Mapping[str, Any], function: Any, probe: Floats, values: Floats, schema: Schema | None = None
     ) -> "BaseDistance":
-        """The base distance of `state`, with its callable given again; it sees what ``schema`` decodes.
+        """The base distance whose `state` is given, with its callable, which is called with the values that ``schema`` decodes.
 
         Raises
         ------
         StorageError
-            If the callable does not give the stored values.
+            If the callable does not return the stored values.
         """
         if not callable(function):
             raise StorageError(f"base distance {state['name']!r} must be callable, not {function!r}; give the function itself")
@@ -120,17 +125,19 @@ class BaseDistance(FrozenValue):
 
 
 def base_functions(given: Any, items: Floats, schema: Schema | None = None) -> tuple[DistanceFunction, ...]:
-    """What ``base_distances=`` means: functions that were tried on a few of the items, and see what ``schema`` decodes.
+    """The functions that are given as ``base_distances=``, each tried on a few of the items.
+
+    They are called with the values that ``schema`` decodes.
 
     Raises
     ------
     InputError
-        If it is no sequence of callables, or one of them fails.
+        If ``given`` is no sequence of callables, or one of them fails.
     """
     if callable(given) or not isinstance(given, Sequence):
-        raise InputError(f"base_distances={given!r} must be a sequence of callables; give a list, such as [{_called(given)}]")
+        raise InputError(f"base_distances={given!r} must be a sequence of callables; give a list, such as [{_name_of(given)}]")
     return tuple(DistanceFunction.detect(f, items, name=f"base_distances[{k}]", schema=schema) for k, f in enumerate(given))
 
 
-def _called(function: Any) -> str:
+def _name_of(function: Any) -> str:
     return getattr(function, "__name__", "function")

@@ -1,4 +1,4 @@
-"""Distances given as Python functions: called on two vectors or on two batches, and checked as they answer.
+"""Distances that users give as Python functions, of two vectors or of two batches, and checks of the values they return.
 
 A function of two batches takes X and Y of shape (n, n_features) and returns n distances.
 """
@@ -21,24 +21,26 @@ __all__ = ["Distance", "DistanceFunction"]
 
 Distance: TypeAlias = Callable[[Any, Any], Any]
 T = TypeVar("T")
-_PROBE = 3
-_BATCH, _SINGLE = 1024, 32  # pairs a task
-_SEARCHED = 256  # rows searched for different items
+_PROBE = 3  # pairs on which a function is tried
+_BATCH = 1024  # pairs in a task of a function of batches
+_SINGLE = 32  # pairs in a task of a function of vectors
+_SEARCHED = 256  # rows among which different items are looked for
 
 
 @dataclass(frozen=True)
 class DistanceFunction:
-    """A callable, and whether it takes batches.
+    """A callable that computes distances of vectors or of batches.
 
     Parameters
     ----------
     function : callable
     batch : bool
-        True if it takes two batches, False if two vectors. `detect` finds out.
+        True if it takes two batches, False if it takes two vectors; `detect` finds out which.
     name : str
-        The parameter that it was given as, for messages.
+        The parameter as which a user has given it, for messages.
     schema : Schema or None
-        Of the items: the callable sees the values that it decodes, objects where there are categories.
+        The schema of the items. The callable is called with the values that it decodes, which are objects if there are
+        categories.
     """
 
     function: Distance
@@ -50,39 +52,44 @@ class DistanceFunction:
     def detect(
         cls, function: Distance | None, items: Floats, *, name: str = "distance", schema: Schema | None = None
     ) -> "DistanceFunction":
-        """Try ``function`` on a few pairs of different items: it takes batches if a batch gives the numbers of its vectors.
+        """The function, tried on a few pairs of different items to find out whether it takes batches.
 
-        A pair on which it fails says nothing of its form: it is passed over, and `evaluate` names it if it is drawn.
+        It takes batches if a batch gives the same numbers as its vectors one by one. A pair on which the function fails does
+        not count; if that pair is evaluated later, `evaluate` names it.
 
         Raises
         ------
         InputError
-            If it is not callable, or neither form gives numbers on any of the pairs.
+            If it is not callable, or returns numbers for none of the pairs in either form.
         ImportError
-            That of the function, as it is: a package is missing.
+            If the function cannot import a package; its own error is raised.
         """
         if not callable(function):
             raise InputError(f"{name}={function!r} must be callable: a function of two vectors, or of two batches")
         schema = None if schema is None or schema.plain else schema
         left, right = (side if schema is None else schema.decode(side) for side in _probe(items))
         pairs = list(zip(left, right, strict=True))
-        single, error = _answers(lambda x, y: float(function(x, y)), pairs)
-        alone, batch_error = ({}, None) if single else _answers(lambda x, y: _one(function(x[None], y[None])), pairs)
-        rows = np.array(sorted(single or alone or range(len(pairs))))
-        whole, whole_error = _attempt(lambda: np.asarray(function(left[rows], right[rows]), dtype=np.float64))
-        known = [single.get(k, np.nan) for k in rows.tolist()]
-        if whole is not None and whole.shape == (len(rows),) and (not single or np.allclose(whole, known, equal_nan=True)):
-            return cls(function, True, name, schema)
-        if not single:
+        of_vectors, error = _values(lambda x, y: float(function(x, y)), pairs)
+        of_batches_of_one: dict[int, float] = {}
+        one_error = None
+        if not of_vectors:
+            of_batches_of_one, one_error = _values(lambda x, y: _only_value(function(x[None], y[None])), pairs)
+        rows = np.array(sorted(of_vectors or of_batches_of_one or range(len(pairs))))
+        of_batch, batch_error = _attempt(lambda: np.asarray(function(left[rows], right[rows]), dtype=np.float64))
+        if of_batch is not None and of_batch.shape == (len(rows),):
+            known = [of_vectors.get(k, np.nan) for k in rows.tolist()]
+            if not of_vectors or np.allclose(of_batch, known, equal_nan=True):
+                return cls(function, True, name, schema)
+        if not of_vectors:
             raise InputError(
                 f"{name} works neither on two vectors ({_brief(error)}) nor on two batches "
-                f"({_brief(batch_error or whole_error)}); it must return one number for two vectors, or n numbers for two "
+                f"({_brief(one_error or batch_error)}); it must return one number for two vectors, or n numbers for two "
                 "arrays (n, n_features)"
             ) from error
         return cls(function, False, name, schema)
 
     def __call__(self, X: Floats, Y: Floats) -> Floats:
-        """Distances of the rows of X to the rows of Y, shape (n,)."""
+        """The distances of the rows of X to the same rows of Y, shape (n,)."""
         if self.schema is not None:
             X, Y = self.schema.decode(X), self.schema.decode(Y)
         if self.batch:
@@ -90,25 +97,25 @@ class DistanceFunction:
         return np.array([float(self.function(x, y)) for x, y in zip(X, Y, strict=True)], dtype=np.float64)
 
     def asymmetry(self, items: Floats) -> tuple[float, float] | None:
-        """d(x, y) and d(y, x) of the first of a few pairs of items where they differ; None if there is none."""
+        """d(x, y) and d(y, x) of the first of a few pairs of items for which they differ; None if there is no such pair."""
         left, right = _probe(items)
         there, _ = _attempt(lambda: self(left, right))
         back, _ = _attempt(lambda: self(right, left))
         if there is None or back is None or there.shape != back.shape:
-            return None  # `evaluate` will say why
+            return None  # `evaluate` will report the failure
         differ = np.flatnonzero(~np.isclose(there, back, rtol=1e-6, equal_nan=True))
         return (float(there[differ[0]]), float(back[differ[0]])) if len(differ) else None
 
     def evaluate(self, pairs: Pairs, **options: Any) -> Floats:
-        """Distances of ``pairs``, shape (n_pairs,): all blocks of `stream`."""
+        """The distances of ``pairs``, shape (n_pairs,); the options are those of `stream`."""
         return np.concatenate([np.empty(0), *self.stream(pairs, **options)])
 
     def stream(
         self, pairs: Pairs, *, n_jobs: int | None = None, verbose: bool = False, nonnegative: bool = True, kind: str = "items"
     ) -> Iterator[Floats]:
-        """Distances of ``pairs``, block by block over ``n_jobs`` threads, with a progress bar if verbose.
+        """The distances of ``pairs``, block by block, computed by ``n_jobs`` threads, with a progress bar if ``verbose``.
 
-        Whatever ends it, every distance that was evaluated in order before comes first.
+        If an error or Ctrl-C ends the evaluation, the distances of all pairs before it have been yielded.
 
         Parameters
         ----------
@@ -125,11 +132,11 @@ class DistanceFunction:
         Raises
         ------
         DistanceCallError
-            If the callable raises or returns NaN, infinity or (if ``nonnegative``) a negative number: the error names
-            the pair and carries what was evaluated so far.
+            If the callable raises, or returns NaN, infinity or (if ``nonnegative``) a negative number. The error names the
+            pair and has the distances evaluated so far.
         """
         parts = list(blocks(len(pairs), _BATCH if self.batch else _SINGLE))
-        tasks = (delayed(self._checked)(pairs.take(part), nonnegative) for part in parts)  # type: ignore[arg-type]
+        tasks = (delayed(self._checked)(pairs.take(part), nonnegative) for part in parts)
         results = Parallel(n_jobs=effective_n_jobs(n_jobs), prefer="threads", return_as="generator")(tasks)
         done: list[Floats] = []
         with tqdm(total=len(pairs), desc="distances", unit="pair", disable=not verbose) as bar:
@@ -143,14 +150,14 @@ class DistanceFunction:
                 bar.update(len(values))
 
     def _checked(self, pairs: Pairs, nonnegative: bool) -> tuple[Floats, BaseException | None]:
-        """Distances up to the first that failed, and the failure."""
+        """The distances of the pairs before the first failure, and the failure, None if there is none."""
         if not self.batch:
             return self._one_by_one(pairs, nonnegative)
         try:
             values = self(pairs.items[pairs.left], pairs.items[pairs.right])
             if values.shape != (len(pairs),):
                 raise InputError(f"it returned shape {values.shape} for {len(pairs)} pairs")
-        except Exception:  # a user's code may raise anything; pair by pair finds the one
+        except Exception:  # a user's function may raise anything; evaluating pair by pair finds the pair that failed
             return self._one_by_one(pairs, nonnegative)
         except KeyboardInterrupt as interrupt:
             return np.empty(0), interrupt
@@ -158,14 +165,15 @@ class DistanceFunction:
         return (values[: bad[0]], InputError(f"it returned {values[bad[0]]}")) if len(bad) else (values, None)
 
     def _one_by_one(self, pairs: Pairs, nonnegative: bool) -> tuple[Floats, BaseException | None]:
+        """The values of `_checked`, evaluated pair by pair."""
         done: list[float] = []
         try:
             for x, y in zip(pairs.items[pairs.left], pairs.items[pairs.right], strict=True):
-                value = _one(self(x[None], y[None]))
+                value = _only_value(self(x[None], y[None]))
                 if not np.isfinite(value) or (nonnegative and value < 0):
                     raise InputError(f"it returned {value}")
                 done.append(value)
-        except (Exception, KeyboardInterrupt) as failure:  # a user's code, re-raised with the pair; or the user
+        except (Exception, KeyboardInterrupt) as failure:  # `stream` raises it again, together with the pair
             return np.array(done), failure
         return np.array(done), None
 
@@ -181,22 +189,22 @@ class DistanceFunction:
 
 
 def _probe(items: Floats) -> tuple[Floats, Floats]:
-    """Both sides of a few pairs of items that differ, if any do."""
-    n = _PROBE if items.shape[1] != _PROBE else _PROBE + 1  # so that (n,) cannot be taken for (n_features,)
+    """The first items and the second items of a few pairs, which differ if there are different items."""
+    n = _PROBE if items.shape[1] != _PROBE else _PROBE + 1  # n values must not be mistaken for n_features values
     different = np.sort(np.unique(items[:_SEARCHED], axis=0, return_index=True)[1])
     rows = different[np.arange(2 * n) % len(different)]
     return items[rows[0::2]], items[rows[1::2]]
 
 
-def _answers(call: Callable[..., float], pairs: Sequence[tuple[Floats, Floats]]) -> tuple[dict[int, float], Exception | None]:
-    """The answers by the number of their pair, where there are any, and the first failure."""
+def _values(call: Callable[..., float], pairs: Sequence[tuple[Floats, Floats]]) -> tuple[dict[int, float], Exception | None]:
+    """The value of ``call`` by the number of its pair, for the pairs without a failure, and the first failure."""
     attempts = [_attempt(partial(call, x, y)) for x, y in pairs]
     failures = [error for _, error in attempts if error is not None]
     return {k: a for k, (a, _) in enumerate(attempts) if a is not None}, failures[0] if failures else None
 
 
-def _one(values: Any) -> float:
-    """The number in the answer to a batch of one pair."""
+def _only_value(values: Any) -> float:
+    """The one number that a function has returned for a batch of one pair."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (1,):
         raise InputError(f"it returned shape {array.shape} for 1 pairs")
@@ -204,15 +212,17 @@ def _one(values: Any) -> float:
 
 
 def _attempt(call: Callable[[], T]) -> tuple[T | None, Exception | None]:
+    """The value of a call and None, or None and the error that it raised."""
     try:
         return call(), None
-    except ImportError:  # a package is missing, whatever the form
+    except ImportError:  # a missing package says nothing about the form of the function
         raise
-    except Exception as error:  # the probe of a user's code; the caller reports failures
+    except Exception as error:  # a user's function may raise anything; the caller reports it
         return None, error
 
 
 def _brief(error: Exception | None) -> str:
+    """The error in a few words, for a message."""
     if isinstance(error, InputError):
         return str(error)
     return f"{type(error).__name__}: {error}" if error is not None else "the wrong number of values"

@@ -1,4 +1,4 @@
-"""Why a distance is what it is: shares of its terms, and of the features behind them."""
+"""Explanations of distances: the shares of their terms, and of the raw features behind the terms."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from .semimetric import Semimetric
 
 __all__ = ["MOST_PAIRS", "Explanation", "importances"]
 
-MOST_PAIRS = 20_000  # pairs, and
-_ITEMS = 500  # items that tell what directions are made of
+MOST_PAIRS = 20_000  # pairs over which shares are averaged
+_ITEMS = 500  # items from which the parts of raw features in directions are computed
 
 
 def importances(d: Semimetric, items: Floats, pairs: Integers) -> Floats:
-    """Mean share of every raw feature in the distance of pairs, shape (n_features,), summing to 1.
+    """The mean share of every raw feature in the distances of pairs, shape (n_features,), summing to 1.
 
-    A group's share is divided evenly among its features; a direction's among raw features, by how much it varies with each.
+    The share of a group is divided equally among its features. The share of a direction is divided among the raw features in
+    proportion to how much it varies with each.
 
     Parameters
     ----------
     d : Semimetric
     items : ndarray of shape (n_items, n_features)
-        Encoded, as `Schema.encode` gives them.
+        The items, encoded by `Schema.encode`.
     pairs : ndarray of shape (n_pairs, 2)
-        Rows of items.
+        The row numbers of the items of each pair.
     """
     pairs = pairs[:: max(len(pairs) // MOST_PAIRS, 1)]
     raw = d.schema.decode(items)
@@ -43,36 +44,40 @@ def importances(d: Semimetric, items: Floats, pairs: Integers) -> Floats:
 
 
 def made_of(d: Semimetric, items: Floats) -> Floats:
-    """How much of every embedded feature comes from each raw one, shape (n_features + n_directions, n_features)."""
+    """The share of each raw feature in every embedded feature, shape (n_features + n_directions, n_features).
+
+    The share in a direction is proportional to its standard deviation when that raw feature alone varies.
+    """
     n = d.n_features
     if d.directions is None:
         return np.eye(n)
     some = items[:: max(len(items) // _ITEMS, 1)]
-    still = np.tile(np.where(np.isnan(some[0]), 0.0, some[0]), (len(some), 1))
-    out = np.zeros((len(d.directions.names), n))
+    constant = np.tile(np.where(np.isnan(some[0]), 0.0, some[0]), (len(some), 1))
+    spread = np.zeros((len(d.directions.names), n))
     for f in range(n):
-        moved = still.copy()
-        moved[:, f] = np.where(np.isnan(some[:, f]), still[:, f], some[:, f])
-        out[:, f] = d.directions.append(moved)[:, n:].std(axis=0)
-    total = out.sum(axis=1, keepdims=True)
-    return np.vstack([np.eye(n), out / np.where(total > 0, total, 1.0)])
+        varied = constant.copy()
+        varied[:, f] = np.where(np.isnan(some[:, f]), constant[:, f], some[:, f])
+        spread[:, f] = d.directions.append(varied)[:, n:].std(axis=0)
+    total = spread.sum(axis=1, keepdims=True)
+    return np.vstack([np.eye(n), spread / np.where(total > 0, total, 1.0)])
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Why some items are the neighbours of one.
+    """The nearest neighbours of an item, and what each term contributes to their distances.
 
     Attributes
     ----------
     indices : ndarray of shape (k,)
-        Rows of the items that were fitted, the nearest first.
+        The row numbers of the neighbours among the fitted items, the nearest first.
     targets : ndarray of shape (k,)
-        Their classes or values.
+        The classes or values of the neighbours.
     distances : ndarray of shape (k,)
+        The distances of the neighbours.
     terms : tuple of str
-        Names of the terms of the distance.
+        The names of the terms of the distance.
     contributions : ndarray of shape (k, n_terms)
-        What each term adds to each distance (before the link).
+        What each term adds to each distance, before the link.
     """
 
     indices: Integers
@@ -82,16 +87,15 @@ class Explanation:
     contributions: Floats
 
     def largest(self, n: int = 5) -> list[tuple[str, float]]:
-        """The terms that separate the item most from its neighbours, with their mean contributions."""
+        """The names and mean contributions of the ``n`` terms that separate the item most from its neighbours."""
         mean = self.contributions.mean(axis=0)
         order = np.argsort(-mean, kind="stable")[:n]
         return [(self.terms[t], float(mean[t])) for t in order if mean[t] > 0]
 
     def __repr__(self) -> str:
         lines = []
-        for row, target, distance, parts in zip(
-            self.indices, self.targets, self.distances, self.contributions, strict=True
-        ):  # fmt: skip
+        neighbors = zip(self.indices, self.targets, self.distances, self.contributions, strict=True)
+        for row, target, distance, parts in neighbors:
             order = np.argsort(-parts, kind="stable")[:4]
             why = ", ".join(f"{self.terms[t]} {parts[t]:.3g}" for t in order if parts[t] > 0) or "equal in every term"
             lines.append(f"{row} ({target}) at {distance:.4g}: {why}")

@@ -1,4 +1,4 @@
-"""The one-feature parts of a distance as plain arrays: what a search tabulates and an exported metric holds.
+"""The terms of a distance that depend on single features, as plain arrays: for searches and for compiled metrics.
 
 sum over f of  t_f(x_f, y_f) + epsilon_f |e_f(x) - e_f(y)|,      e(x) = x - clip(x)
 """
@@ -21,11 +21,23 @@ __all__ = ["SingleParts", "compiled_metric", "part_of", "single_groups", "single
 
 
 class SingleParts(NamedTuple):
-    """One part a feature: its number, the unit of what lies outside its range, and the tables.
+    """The parts of a distance that depend on one feature each.
 
-    The first ``n_tables`` features have a table of their own, the others only a slope outside (their tables are zero). What
-    lies outside the range of a number that may be missing is a part of its own, since positions that went on beyond the range
-    would meet the missing level; ``within`` and ``beyond`` say of which a part's position is made.
+    The first ``n_tables`` parts have a table; the others have only a slope outside the range of their feature, and a table of
+    zeros. A feature that may be missing has two parts, because positions beyond its range would meet the level of missing
+    values: one for its table and one for its slope outside.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n_parts,)
+        The number of the feature of each part.
+    n_tables : int
+    unit : ndarray of shape (n_parts,)
+        The length outside the range of the feature that counts as one position.
+    scales : Scales
+        The tables and slopes, as kernels take them.
+    within, beyond : ndarray of bool of shape (n_parts,)
+        Whether the position of a part counts the position in the range, and the excess outside of it.
     """
 
     features: Integers
@@ -36,51 +48,62 @@ class SingleParts(NamedTuple):
     beyond: NDArray[np.bool_]
 
     def positions(self, located: Located, excess: Floats) -> Floats:
-        """Positions of located values (n, F), shape (n, n_parts)."""
+        """The positions of located items in every part, shape (n_items, n_parts); ``excess`` is that of `Grid.excess`."""
         f = self.features
-        inside, outside = located.lower[:, f] + located.fraction[:, f], excess[:, f] / self.unit
+        inside = located.lower[:, f] + located.fraction[:, f]
+        outside = excess[:, f] / self.unit
         if self.within.all() and self.beyond.all():
             return inside + outside
         return np.where(self.within, inside, 0.0) + np.where(self.beyond, outside, 0.0)
 
 
 def single_groups(embedding: PairMap) -> Integers:
-    """Groups of one feature whose table is at hand. Under the swap no part stands alone."""
+    """The numbers of the groups of one feature whose tables are in memory; none if symmetry is by swapping."""
     held = [v.held for v in embedding.vertices] if isinstance(embedding, PairEmbedding) else None
-    alone = [g for g, group in enumerate(embedding.groups) if len(group) == 1 and (held is None or held[g])]
-    return np.array(alone if embedding.continuous else [], dtype=np.int64)
+    single = [g for g, group in enumerate(embedding.groups) if len(group) == 1 and (held is None or held[g])]
+    return np.array(single if embedding.continuous else [], dtype=np.int64)
 
 
 def part_of(embedding: PairMap, weights: Floats, groups: Integers) -> tuple[PairMap, Floats]:
-    """The map of some groups over their own features, and its weights."""
+    """The embedding of some of the groups, over the features of these groups alone, and its weights."""
     features = np.unique([f for g in groups for f in embedding.groups[g]]).astype(np.int64)
     return embedding.select(groups, features), weights[np.isin(embedding.group_of_column, groups)]
 
 
 def single_parts(embedding: PairMap, weights: Floats, epsilon: Floats, *, transposed: bool = False) -> SingleParts:
-    """The one-feature parts; tables have the first vector's vertex first, or the second's if ``transposed``."""
-    grid, groups = embedding.grid, single_groups(embedding)
-    own = np.array([embedding.groups[g][0] for g in groups], dtype=np.int64)
-    missing, sloped = np.array(grid.missing), np.flatnonzero(epsilon)
-    features = np.concatenate([own, sloped[missing[sloped] | ~np.isin(sloped, own)]])
+    """The parts of single features; the vertex of the first vector runs along the rows of a table.
+
+    With ``transposed`` it runs along the columns.
+    """
+    grid = embedding.grid
+    groups = single_groups(embedding)
+    with_table = np.array([embedding.groups[g][0] for g in groups], dtype=np.int64)
+    missing = np.array(grid.missing)
+    sloped = np.flatnonzero(epsilon)
+    features = np.concatenate([with_table, sloped[missing[sloped] | ~np.isin(sloped, with_table)]])
     tables = []
     if len(groups):
         part, w = part_of(embedding, weights, groups)
         tables = [table.values.T if transposed else table.values for table in part.tables(w)]
-    table, apart = np.arange(len(features)) < len(own), missing[features]
-    size, width = np.where(apart & ~table, 1, grid.sizes[features]), (grid.high - grid.low)[features]
+    has_table = np.arange(len(features)) < len(with_table)
+    may_miss = missing[features]
+    size = np.where(may_miss & ~has_table, 1, grid.sizes[features])
+    width = (grid.high - grid.low)[features]
     unit = np.where(width > 0, width, 1.0)
-    tables += [np.zeros((c, c)) for c in size[len(own) :]]
+    tables += [np.zeros((c, c)) for c in size[len(with_table) :]]
     flat = np.concatenate([t.ravel() for t in tables]) if tables else np.empty(0)
-    slopes = np.where(apart & table, 0.0, epsilon[features] * unit)
+    slopes = np.where(may_miss & has_table, 0.0, epsilon[features] * unit)
     scales = Scales(size, _starts(size * size), _starts(2 * np.maximum(size - 1, 1)), slopes, flat)
-    return SingleParts(features, len(own), unit, scales, table | ~apart, ~(table & apart))
+    return SingleParts(features, len(with_table), unit, scales, has_table | ~may_miss, ~(has_table & may_miss))
 
 
 def compiled_metric(
     embedding: PairMap, weights: Floats, epsilon: Floats, matrix: Floats, *, root: bool
 ) -> Callable[[Floats, Floats], float]:
-    """The sum as a compiled function of two raw vectors; ``matrix`` gives the directions, shape (n_directions, n_features)."""
+    """The distance as a compiled function of two raw vectors, with the square root as link if ``root``.
+
+    ``matrix``, of shape (n_directions, n_features), is that of the directions.
+    """
     if len(single_groups(embedding)) < len(embedding.groups):
         raise NotSupportedError(
             "only sums over single features can be compiled, and this model has joint groups; search it with NeighborIndex, "
@@ -94,4 +117,5 @@ def compiled_metric(
 
 
 def _starts(counts: Integers) -> Integers:
+    """Where each of consecutive parts with these lengths begins."""
     return np.concatenate([[0], np.cumsum(counts)[:-1]]) if len(counts) else counts

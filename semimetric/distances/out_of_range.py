@@ -1,4 +1,4 @@
-"""How often items lie outside the range of the fit, where tables say nothing: said once a call, never silently clipped."""
+"""A warning of items that lie outside the range of the fit, where tables say nothing of the distance."""
 
 import numpy as np
 
@@ -8,24 +8,25 @@ from .semimetric import Semimetric
 
 __all__ = ["warn_outside"]
 
-_WORST = 3
+_WORST = 3  # features that the warning names
 
 
 def warn_outside(d: Semimetric, X: Floats, *, source: str = "") -> None:
-    """Warn if rows of X, encoded, lie outside the range of a raw feature, or hold new categories, naming the worst features.
+    """Warn if items lie outside the range of a raw feature or hold new categories, naming the features with most of these.
 
     Parameters
     ----------
     d : Semimetric
     X : ndarray of shape (n_items, n_features)
+        The encoded items.
     source : str
-        Where X came from, for the message.
+        Where X comes from, for the message.
     """
-    beyond = d.beyond(X)
-    n = int(beyond.any(axis=1).sum())
+    outside = d.beyond(X)
+    n = int(outside.any(axis=1).sum())
     if not n:
         return
-    share = beyond.mean(axis=0)
+    share = outside.mean(axis=0)
     worst = [int(f) for f in np.argsort(-share, kind="stable")[:_WORST] if share[f]]
     named = ", ".join(f"{d.feature_names[f]} {100 * share[f]:.3g} %" for f in worst)
     more = ", ..." if np.count_nonzero(share) > len(worst) else ""

@@ -1,11 +1,11 @@
-"""The learned distance: a frozen value that everything before makes and everything after uses.
+"""The learned distance, which learners return and everything else uses.
 
     d(x, y) = h( sum_S w_S · ID([x_S, y_S]) + sum_b u_b D_b(x, y) + sum_f epsilon_f |e_f(x) - e_f(y)| )
 
-S runs over groups of features (raw ones and directions), D_b are base distances, e(x) = x - clip(x) is what lies outside
-the range of the grid, raw features and directions alike, and h is the link: the identity, or the square root; the sum is
-then the squared distance, and base distances enter it squared. The last sum is a continuous pseudometric, so it keeps every
-axiom (docs/mathematics.md, section 2).
+S runs over groups of features, which are raw features and directions. D_b are base distances. e(x) = x - clip(x) is the excess
+of x, by which it lies outside the range of the grid, for raw features and directions alike. h is the link: the identity, or the
+square root; the sum is then the squared distance, and base distances enter it squared. The last sum is a continuous
+pseudometric, so it keeps every axiom (docs/mathematics.md, section 2).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from .._foundation.types import ArrayLike, Floats, FrozenValue, Integers, distin
 from .._foundation.validation import check_same_length
 from ..data.grid import schema_of
 from ..data.schema import Schema
-from ..embeddings.directions.linear_directions import Directions
+from ..embeddings.directions.linear_directions import Directions, with_directions
 from ..embeddings.pairs.base import Items, PairMap, Table, mirror
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding, l1_pairwise
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding
@@ -34,15 +34,15 @@ from .axiom_report import AxiomReport, certify
 from .axioms import Axioms
 from .base_distances import BaseDistance
 from .feature_tables import compiled_metric
-from .state import directions_state, map_state, read_directions, read_map
+from .state import base_distances_state, directions_state, map_state, read_base_distances, read_directions, read_map
 
 __all__ = ["Semimetric"]
 
-_BLOCK = 4096
+_BLOCK = 4096  # pairs whose distances a thread computes at once
 
 
 class _Points(NamedTuple):
-    """Vectors, their cells and fractions, and how far every feature lies outside its range."""
+    """Encoded vectors, the same on the grid, and the excess by which each embedded feature lies outside its range."""
 
     raw: Floats
     items: Items
@@ -51,25 +51,25 @@ class _Points(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Semimetric(FrozenValue):
-    """A distance: embedding, weights and what goes with them. Made by a learner or by `semimetric.load`.
+    """A distance: an embedding, its weights, and all else that the formula needs. Made by a learner or `semimetric.load`.
 
     Its arrays are read-only copies, so what `axioms` says stays true.
 
     Parameters
     ----------
     embedding : PairMap
-        Over the raw features followed by the directions.
+        The embedding of pairs over the raw features followed by the directions.
     weights : ndarray of shape (embedding.n_columns,)
     epsilon : ndarray of shape (n_features + n_directions,)
-        Slope outside the range of each embedded feature.
+        The slope outside the range of each embedded feature.
     feature_names : tuple of str
-        Names of the raw features.
+        The names of the raw features.
     directions : Directions or None
     base_distances : tuple of BaseDistance
     link : {"identity", "sqrt"}
     schema : Schema or None
-        What the raw features are: tables that are given to the methods are encoded by it, all categories that were not in the
-        fit to one and the same level. None takes what the grid says; categories are then their codes.
+        The schema of the raw features, by which the methods encode tables; all categories that were not in the fit are encoded
+        alike. None makes it from the grid; categories are then their codes.
 
     Raises
     ------
@@ -94,12 +94,13 @@ class Semimetric(FrozenValue):
     directions: Directions | None = None
     base_distances: tuple[BaseDistance, ...] = field(default=())
     link: str = "identity"
-    schema: Schema = None  # type: ignore[assignment]  # set by __post_init__
+    schema: Schema = None  # type: ignore[assignment]  # __post_init__ replaces None by a schema
 
     def __post_init__(self) -> None:
         freeze(self, "weights", "epsilon")
         object.__setattr__(self, "schema", schema_of(self.embedding.grid, self.feature_names, self.schema))
-        n, embedded = self.embedding.n_columns, self.embedding.grid.n_features
+        n = self.embedding.n_columns
+        embedded = self.embedding.grid.n_features
         if (self.weights.shape, self.epsilon.shape, len(self.columns)) != ((n,), (embedded,), embedded):
             raise InputError(
                 f"weights have shape {self.weights.shape}, epsilon {self.epsilon.shape}, and there are {len(self.columns)} "
@@ -110,68 +111,69 @@ class Semimetric(FrozenValue):
 
     @property
     def n_features(self) -> int:
-        """Number of raw features of the vectors it takes."""
+        """The number of raw features of the vectors that the distance compares."""
         return len(self.feature_names)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Names of the embedded features: the raw ones, then the directions; a name that is taken gets a number."""
+        """The names of the embedded features: raw features, then directions; a repeated name gets a number."""
         return distinct((*self.feature_names, *(self.directions.names if self.directions else ())))
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
-        """Names of the terms of the sum, in the order of `contributions`; a name that is taken gets a number."""
+        """The names of the terms of the sum, in the order of `contributions`; a repeated name gets a number."""
         groups = [" * ".join(self.columns[f] for f in group) for group in self.embedding.groups]
         return distinct((*groups, *(base.name for base in self.base_distances), "outside range"))
 
     @cached_property
     def axioms(self) -> Axioms:
-        """What is guaranteed, from the columns and the signs of the weights."""
+        """The axioms that the columns and the signs of the weights guarantee."""
         return Axioms.of(self.embedding, self.weights, self.epsilon, self.n_features, self.base_distances)
 
     def certify(self, *, random_state: int | None = 0) -> AxiomReport:
-        """How each axiom is proved; where the triangle inequality is not, points that violate it, if a search finds any."""
+        """How each axiom is proved; if the triangle inequality is not, points that violate it, if a search finds any."""
         return certify(self, random_state=random_state)
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
-        """Distance of two vectors of shape (n_features,): usable as a scikit-learn ``metric``, and picklable."""
+        """The distance of two vectors of shape (n_features,). The object can be a scikit-learn ``metric``, and be pickled."""
         return float(self.paired(self.schema.row(x), self.schema.row(y))[0])
 
     def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
-        """Distances of the rows of X to the same rows of Y, shape (n,), float64."""
+        """The distances of the rows of X to the same rows of Y, shape (n,), float64."""
         x, y = self._both(X, Y)
         check_same_length(x, y)
         parts = map_blocks(lambda b: self._sum(x[b], y[b]), len(x), size=_BLOCK, n_jobs=n_jobs)
         return self._linked(np.concatenate(parts))
 
     def paired_by_index(self, X: Floats, index: Integers, *, n_jobs: int | None = None) -> Floats:
-        """Distances of the rows X[index[:, 0]] to X[index[:, 1]], shape (len(index),), block by block; X is encoded."""
-        pairs = map_blocks(lambda b: self._sum(X[index[b, 0]], X[index[b, 1]]), len(index), size=_BLOCK, n_jobs=n_jobs)
-        return self._linked(np.concatenate(pairs))
+        """The distances of the rows X[index[:, 0]] to X[index[:, 1]] of an encoded matrix X, shape (len(index),)."""
+        parts = map_blocks(lambda b: self._sum(X[index[b, 0]], X[index[b, 1]]), len(index), size=_BLOCK, n_jobs=n_jobs)
+        return self._linked(np.concatenate(parts))
 
     def pairwise(self, X: ArrayLike, Y: ArrayLike | None = None, *, n_jobs: int | None = None) -> Floats:
-        """Distances of all rows of X to all rows of Y (of X if None), shape (n, m), float64.
+        """The distances of all rows of X to all rows of Y (of X if Y is None), shape (n, m), float64.
 
-        One-feature tables are tabulated per row of X; warped models are L1 between coordinates; other groups go pair by
-        pair. A symmetric distance of X to itself is symmetric to the bit, with a diagonal of exact zeros; pairwise(X, Y)
-        and pairwise(Y, X) are transposes of one another to rounding; base distances are called for every
-        pair in both orders, and are as symmetric as they answer.
+        Tables of single features are evaluated for one row of X at a time, warped models are L1 distances between coordinates,
+        and other groups are evaluated pair by pair. A symmetric distance of X to itself gives an exactly symmetric matrix with
+        zeros on its diagonal; pairwise(X, Y) and pairwise(Y, X) are transposes of one another up to rounding. Base distances
+        are called for every pair in both orders, so their part is as symmetric as their values.
 
         Parameters
         ----------
         X, Y : array-like of shape (n, n_features), (m, n_features)
             The columns of a frame must be `feature_names`, in this order, here and in every method.
         n_jobs : int or None
-            Threads; None is one, -1 all.
+            The number of threads; None is one, -1 is one for each core.
         """
         x, y = (self._points(side) for side in self._both(X, X if Y is None else Y))
         if isinstance(self.embedding, WarpedEmbedding):
-            out = l1_pairwise(self._coordinates(x), self._coordinates(y), n_jobs=n_jobs)
+            left, right = (self._coordinates(self.embedding, side) for side in (x, y))
+            out = l1_pairwise(left, right, n_jobs=n_jobs)
         else:
             out = self.embedding.pairwise(x.items, y.items, self.weights, n_jobs=n_jobs)
-            beyond = (x.excess.any(axis=0) | y.excess.any(axis=0)) & (self.epsilon > 0)
-            if beyond.any():
-                left, right = (side.excess[:, beyond] * self.epsilon[beyond] for side in (x, y))
+            sloped = (x.excess.any(axis=0) | y.excess.any(axis=0)) & (self.epsilon > 0)
+            if sloped.any():
+                left, right = (side.excess[:, sloped] * self.epsilon[sloped] for side in (x, y))
                 out += l1_pairwise(left, right, n_jobs=n_jobs)
         if Y is None and self.embedding.symmetric:
             mirror(out)
@@ -180,29 +182,31 @@ class Semimetric(FrozenValue):
         return self._linked(out)
 
     def contributions(self, x: ArrayLike, y: ArrayLike) -> Floats:
-        """Terms of the sum before the link, named by `terms`.
+        """The terms of the sum before the link, whose names are `terms`.
 
         Parameters
         ----------
         x, y : array-like of shape (n_features,) or (n, n_features)
-            One vector beside many rows goes with each of them.
+            If one is a single vector and the other has many rows, the vector is compared with each row.
 
         Returns
         -------
         ndarray of shape (n_terms,) or (n, n_terms)
         """
-        flat = np.ndim(x) == 1 and np.ndim(y) == 1
+        one_pair = np.ndim(x) == 1 and np.ndim(y) == 1
         left, right = check_same_length(*self._both(*map(self.schema.rows, (x, y))), repeat=True)
-        x, y, rows = self._points(left), self._points(right), np.arange(len(left))
+        x, y = self._points(left), self._points(right)
+        rows = np.arange(len(left))
         parts = [self.embedding.contributions(x.items, rows, y.items, rows, self.weights)]
         parts += [base.paired(left, right)[:, None] for base in self.base_distances]
         out = np.hstack([*parts, self._outside(x, y)[:, None]])
-        return out[0] if flat else out
+        return out[0] if one_pair else out
 
     def get_numba_metric(self) -> Callable[[Floats, Floats], float]:
-        """The distance as a compiled function of two vectors, for pynndescent and others that take such a metric.
+        """The distance as a compiled function of two vectors, for pynndescent and other packages that take such a metric.
 
-        It compiles at its first call, for what it is given (float32, read-only). Joint groups and base distances are refused.
+        It is compiled at its first call, for the type of array that it is given (float32, read-only). Joint groups and base
+        distances are refused.
         """
         if self.base_distances:
             raise NotSupportedError("a model with base distances cannot be compiled; give it as it is, as a callable metric")
@@ -219,17 +223,17 @@ class Semimetric(FrozenValue):
         return compiled_metric(self.embedding, self.weights, self.epsilon, matrix, root=self.link == "sqrt")
 
     def tables(self) -> dict[str, Table]:
-        """One table for each group of features, by the name of its term."""
+        """The table of every group of features, by the name of its term."""
         return dict(zip(self.terms, self.embedding.tables(self.weights), strict=False))
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Coordinates whose L1 distance is this distance exactly; only for warped models.
+        """Coordinates between which the L1 distance is exactly this distance; only warped models have them.
 
         Returns
         -------
         ndarray of shape (n, n_groups or more)
-            The scale of every group, continued outside its range; then epsilon times what lies outside, of features in
-            no group.
+            The scale of every group, continued outside its range, followed by epsilon times the excess of each feature that
+            is in no group.
 
         Raises
         ------
@@ -241,63 +245,59 @@ class Semimetric(FrozenValue):
                 'only warped models (tables="warped", link="identity", no base distances) map exactly into L1; use '
                 'pairwise(X) as a precomputed metric, or fit with tables="warped"'
             )
-        return self._coordinates(self._points(self._checked(X)))
+        return self._coordinates(self.embedding, self._points(self.schema.encode(X)))
 
     def outside(self, X: ArrayLike) -> Floats:
-        """Share of the rows of X that lie outside the range of each raw feature, where epsilon takes over from the tables.
+        """The share of the rows of X that lie outside the range of each raw feature, where the slope epsilon applies.
 
-        Of a categorical feature it is the share of categories that were not in the fit.
+        For a categorical feature it is the share of rows with a category that was not in the fit.
         """
-        return self.beyond(self._checked(X)).mean(axis=0)
+        return self.beyond(self.schema.encode(X)).mean(axis=0)
 
     def beyond(self, X: Floats) -> NDArray[np.bool_]:
-        """Whether each value of X (n, n_features), encoded, lies outside the range of its raw feature, or is a new category."""
+        """Whether each value of an encoded matrix lies outside the range of its feature, or is a new category: X's shape."""
         grid, n = self.embedding.grid, self.n_features
         out = (X < grid.low[:n]) | (X > grid.high[:n])
         return out if self.schema.plain else (out & grid.extends[:n]) | self.schema.unseen(X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one file that `semimetric.load` reads; see `to_state` for what it holds."""
+        """Write the distance to one file, which `semimetric.load` reads; see `to_state` for its contents."""
         write_state(path, self.to_state())
 
     def to_state(self) -> State:
-        """JSON values and arrays. Base distances are callables: their names, weights and probes are kept, not they."""
-        values, arrays = map_state(self.embedding)
-        more, matrix = directions_state(self.directions)
-        more |= {} if self.schema.plain else {"schema": self.schema.state()}
-        base = [b.state() for b in self.base_distances]
-        names = {"feature_names": list(self.feature_names), "link": self.link, "base_distances": base}
-        arrays = arrays | matrix | {"weights": self.weights, "epsilon": self.epsilon}
-        for k, b in enumerate(self.base_distances):
-            arrays |= {f"probe_{k}": b.probe, f"probe_values_{k}": b.values}
-        return State("Semimetric", {"embedding": values} | more | names, arrays)
+        """The distance as JSON values and arrays.
+
+        Base distances are Python functions, of which only the names, weights and values on a few pairs are kept.
+        """
+        embedding, arrays = map_state(self.embedding)
+        directions, matrix = directions_state(self.directions)
+        values: dict[str, Any] = {"embedding": embedding} | directions
+        if not self.schema.plain:
+            values |= {"schema": self.schema.state()}
+        bases, probes = base_distances_state(self.base_distances)
+        values |= {"feature_names": list(self.feature_names), "link": self.link} | bases
+        arrays = arrays | matrix | {"weights": self.weights, "epsilon": self.epsilon} | probes
+        return State("Semimetric", values, arrays)
 
     @classmethod
     def from_state(cls, state: State, base_distances: Sequence[object] = ()) -> Semimetric:
-        """The distance of `to_state`, with the base distances given again.
+        """The distance whose `to_state` is given, with its base distances as functions.
 
         Raises
         ------
         StorageError
-            If a base distance is missing, is one too many, or does not give the stored values.
+            If there are too few or too many base distances, or one does not give the stored values.
         """
         values, arrays = dict(state.values), dict(state.arrays)
-        stored = values["base_distances"]
         schema = Schema.read(values["schema"]) if "schema" in values else Schema.numeric(values["feature_names"])
-        if len(stored) != len(base_distances):
-            raise StorageError(
-                f"the model has {len(stored)} base distances ({', '.join(s['name'] for s in stored) or 'none'}), which are "
-                f"Python functions, but {len(base_distances)} were given; in Python, give the same callables, in the same "
-                "order: semimetric.load(path, base_distances=[...])"
-            )
-        bases = tuple(
-            BaseDistance.read(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"], None if schema.plain else schema)
-            for k, (s, function) in enumerate(zip(stored, base_distances, strict=True))
-        )
-        embedding, names = read_map(values["embedding"], arrays), tuple(values["feature_names"])
-        parts = (names, read_directions(values, arrays), bases, values["link"], schema)
+        bases = read_base_distances(values["base_distances"], arrays, base_distances, None if schema.plain else schema)
+        embedding = read_map(values["embedding"], arrays)
+        names = tuple(values["feature_names"])
+        directions = read_directions(values, arrays)
         try:
-            return cls(embedding, arrays["weights"], arrays["epsilon"], *parts)
+            return cls(
+                embedding, arrays["weights"], arrays["epsilon"], names, directions, bases, values["link"], schema
+            )  # fmt: skip
         except InputError as error:
             raise StorageError(
                 "the file's arrays do not fit together; it was not written by this version: save the model again"
@@ -318,29 +318,30 @@ class Semimetric(FrozenValue):
         )
 
     def _both(self, X: ArrayLike, Y: ArrayLike) -> tuple[Floats, Floats]:
-        x = self._checked(X)
-        return x, x if Y is X else self._checked(Y, name="Y")
-
-    def _checked(self, X: ArrayLike, *, name: str = "X") -> Floats:
-        return self.schema.encode(X, name=name)
+        """Both tables, encoded; if they are the same object, it is encoded only once."""
+        x = self.schema.encode(X)
+        return x, x if Y is X else self.schema.encode(Y, name="Y")
 
     def _points(self, x: Floats) -> _Points:
-        features = self.directions.append(x) if self.directions else x
+        features = with_directions(self.directions, x)
         return _Points(x, self.embedding.locate(features), self.embedding.grid.excess(features))
 
     def _outside(self, x: _Points, y: _Points) -> Floats:
+        """The last term of the sum, for what lies outside the range of the grid: shape (n,)."""
         return np.abs(x.excess - y.excess) @ self.epsilon
 
-    def _coordinates(self, x: _Points) -> Floats:
-        """Scales of a warped model, continued outside: both rise with the feature, so their L1 distances add up."""
-        beyond, groups = self.epsilon * x.excess, [g[0] for g in self.embedding.groups]
+    def _coordinates(self, embedding: WarpedEmbedding, x: _Points) -> Floats:
+        """The coordinates of `transform`. Scales and what continues them both rise, so their L1 distances add up."""
+        outside = self.epsilon * x.excess
+        groups = [g[0] for g in embedding.groups]
         rest = np.setdiff1d(np.flatnonzero(self.epsilon), groups)
-        inside = self.embedding.coordinates(x.items, self.weights)  # type: ignore[attr-defined]
-        return np.hstack([inside + beyond[:, groups], beyond[:, rest]])
+        inside = embedding.coordinates(x.items, self.weights)
+        return np.hstack([inside + outside[:, groups], outside[:, rest]])
 
     def _sum(self, left: Floats, right: Floats) -> Floats:
-        """The sum before the link, row by row."""
-        x, y, rows = self._points(left), self._points(right), np.arange(len(left))
+        """The sum before the link for each row of ``left`` and the same row of ``right``, shape (n,)."""
+        x, y = self._points(left), self._points(right)
+        rows = np.arange(len(left))
         total = self.embedding.paired(x.items, rows, y.items, rows, self.weights)
         return sum((base.paired(left, right) for base in self.base_distances), total) + self._outside(x, y)
 

@@ -1,5 +1,6 @@
-"""Pair maps and directions as JSON and arrays, and back."""
+"""The parts of a distance as JSON values and arrays for a saved file, and back."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -7,19 +8,28 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import StorageError
 from ..data.grid import Grid
+from ..data.schema import Schema
 from ..embeddings.directions.linear_directions import Directions
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding, scales_of
+from .base_distances import BaseDistance
 
-__all__ = ["directions_state", "map_state", "read_directions", "read_map"]
+__all__ = [
+    "base_distances_state",
+    "directions_state",
+    "map_state",
+    "read_base_distances",
+    "read_directions",
+    "read_map",
+]
 
 Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
 def map_state(embedding: PairMap) -> Parts:
-    """JSON values and arrays of a pair map."""
+    """The JSON values and arrays of an embedding of pairs."""
     values: dict[str, Any] = {"groups": [list(g) for g in embedding.groups]}
     grid = embedding.grid
     arrays: dict[str, NDArray[Any]] = {"knots": grid.flat, "knot_counts": grid.counts}
@@ -41,7 +51,7 @@ def map_state(embedding: PairMap) -> Parts:
 
 
 def read_map(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PairMap:
-    """The pair map of `map_state`."""
+    """The embedding of pairs whose `map_state` is given."""
     knots = np.split(arrays["knots"], np.cumsum(arrays["knot_counts"])[:-1])
     grid = Grid(knots, values.get("kinds", ()), values.get("missing", ()))
     groups = [tuple(g) for g in values["groups"]]
@@ -61,7 +71,7 @@ def read_map(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PairMap
 
 
 def directions_state(directions: Directions | None) -> Parts:
-    """JSON values and arrays of directions."""
+    """The JSON values and arrays of directions."""
     if directions is None:
         return {"directions": None}, {}
     arrays = {"directions": directions.matrix}
@@ -71,8 +81,41 @@ def directions_state(directions: Directions | None) -> Parts:
 
 
 def read_directions(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Directions | None:
-    """The directions of `directions_state`."""
+    """The directions whose `directions_state` is given."""
     if values["directions"] is None:
         return None
     bends = np.split(arrays["bends"], np.cumsum(arrays["bend_counts"])[:-1]) if "bends" in arrays else ()
     return Directions(arrays["directions"], tuple(values["directions"]), tuple(bends))
+
+
+def base_distances_state(base_distances: Sequence[BaseDistance]) -> Parts:
+    """The JSON values and arrays of base distances, without their functions."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for k, base in enumerate(base_distances):
+        arrays |= {f"probe_{k}": base.probe, f"probe_values_{k}": base.values}
+    return {"base_distances": [base.state() for base in base_distances]}, arrays
+
+
+def read_base_distances(
+    stored: Sequence[Mapping[str, Any]],
+    arrays: dict[str, NDArray[Any]],
+    functions: Sequence[object],
+    schema: Schema | None,
+) -> tuple[BaseDistance, ...]:
+    """The base distances whose `base_distances_state` is given, with their functions.
+
+    Raises
+    ------
+    StorageError
+        If there are too few or too many functions, or one does not return the stored values.
+    """
+    if len(stored) != len(functions):
+        raise StorageError(
+            f"the model has {len(stored)} base distances ({', '.join(s['name'] for s in stored) or 'none'}), which are "
+            f"Python functions, but {len(functions)} were given; in Python, give the same callables, in the same "
+            "order: semimetric.load(path, base_distances=[...])"
+        )
+    return tuple(
+        BaseDistance.read(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"], schema)
+        for k, (s, function) in enumerate(zip(stored, functions, strict=True))
+    )

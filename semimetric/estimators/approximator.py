@@ -24,7 +24,7 @@ from ..learning.candidates import Choices
 from ..learning.recipe import Recipe
 from ..learning.regression.distance_data import InMemoryDistances
 from ..learning.structure import Structure, build_structure
-from ..programs.constraints import Shape
+from ..programs.constraints import Constraint
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..solvers.base import Solution, Solver, Status
@@ -128,7 +128,7 @@ class DistanceApproximator(DistanceRegressor):
         categorical_features: str | Sequence[int | str] | None = "auto",
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
-        constraints: Sequence[Shape] = (),
+        constraints: Sequence[Constraint] = (),
         n_jobs: int | None = None,
         random_state: int | None = 0,
         verbose: bool = False,

@@ -23,7 +23,7 @@ from ..learning.comparisons.tuple_data import ComparisonData, InMemoryComparison
 from ..learning.groups.selection import choose_groups, without_joint
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
-from ..programs.constraints import Shape
+from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
 from ..solvers.base import Solution, Solver
@@ -61,7 +61,7 @@ class TupleLearner(LearnedDistance):
         categorical_features: str | Sequence[int | str] | None = "auto",
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
-        constraints: Sequence[Shape] = (),
+        constraints: Sequence[Constraint] = (),
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,

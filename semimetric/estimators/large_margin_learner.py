@@ -27,7 +27,7 @@ from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, 
 from ..learning.large_margin.selection import HeldOutLabels, choose_stage
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
-from ..programs.constraints import Shape
+from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
 from ..solvers.base import Solver
@@ -152,7 +152,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         categorical_features: str | Sequence[int | str] | None = "auto",
         periodic: dict[int | str, float] | None = None,
         missing: str = "error",
-        constraints: Sequence[Shape] = (),
+        constraints: Sequence[Constraint] = (),
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,

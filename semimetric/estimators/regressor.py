@@ -24,7 +24,7 @@ from ..learning.regression.fit import fit_distances
 from ..learning.regression.second_moments import MomentSums, check_streams
 from ..learning.regression.selection import HeldOutDistances, choose_numbers
 from ..learning.structure import build_structure, check_varied
-from ..programs.constraints import Shape
+from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
 from ..solvers.base import Solver
@@ -122,7 +122,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         categorical_features: str | Sequence[int | str] | None = "auto",
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
-        constraints: Sequence[Shape] = (),
+        constraints: Sequence[Constraint] = (),
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,

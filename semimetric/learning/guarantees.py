@@ -15,9 +15,9 @@ from .._foundation.types import Floats
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.triangle_inequality import Triangles
-from ..programs.constraints import TableLayout
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
+from ..programs.table_layout import TableLayout
 from .recipe import Recipe
 from .structure import Structure
 

@@ -9,7 +9,7 @@ from .._foundation.types import ArrayLike
 from .._foundation.validation import check_alpha, check_choice, check_n_jobs
 from ..data.feature_groups import Groups, JointGroups, automatic
 from ..embeddings.pairs.base import PairMap
-from ..programs.constraints import Bounded, Shape
+from ..programs.constraints import Bounded, Constraint
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Lasso, Penalty, Ridge, Roughness, Shift
 from ..solvers.auto import resolve_solver
@@ -44,7 +44,7 @@ class Recipe:
     categorical_features: str | Sequence[int | str] | None = "auto"
     periodic: Mapping[int | str, float] | None = None
     missing: str = "error"
-    constraints: Sequence[Shape] = ()
+    constraints: Sequence[Constraint] = ()
     n_jobs: int | None = None
     random_state: int | None = None
     verbose: bool = False
@@ -91,9 +91,9 @@ class Recipe:
         return self
 
     def _check_constraints(self) -> None:
-        """Refuse what is no shape, and shapes that cannot be guaranteed with the other parameters."""
+        """Refuse what is no constraint, and constraints that cannot be guaranteed with the other parameters."""
         given = self.constraints
-        if not isinstance(given, (list, tuple)) or not all(isinstance(shape, Shape) for shape in given):
+        if not isinstance(given, (list, tuple)) or not all(isinstance(constraint, Constraint) for constraint in given):
             raise InputError(
                 f"constraints={given!r} is no list of shapes; a sequence of Monotone, Bounded and the like is required: write "
                 "[Monotone(), ...], or () for none"
@@ -105,7 +105,7 @@ class Recipe:
                 "constraints= need weights >= 0 and tables that are the whole distance; leave out base_distances=, and use "
                 'axioms="premetric" or stronger'
             )
-        if self.outside != "clip" and any(isinstance(shape, Bounded) for shape in self.constraints):
+        if self.outside != "clip" and any(isinstance(constraint, Bounded) for constraint in self.constraints):
             raise NotSupportedError('Bounded cannot hold where slopes go on outside the knots; use outside="clip"')
 
     def penalties(self, embedding: PairMap | None = None) -> tuple[Penalty, ...]:
@@ -139,7 +139,7 @@ class Recipe:
     @property
     def asks_of_features(self) -> bool:
         """Whether something is asked of raw features that directions would void."""
-        return any(shape.of_features for shape in self.constraints)
+        return any(constraint.of_features for constraint in self.constraints)
 
     @property
     def asks_rows(self) -> bool:

@@ -1,8 +1,7 @@
-"""Rows of comparisons: A = A_near - A_far, for d_near + margin <= d_far (Weinberger & Saul 2009).
+"""The design matrix of comparisons, A = A_near - A_far, for d_near + margin <= d_far (Weinberger & Saul 2009).
 
-The theory is in docs/mathematics.md, section 3.
-
-With y = -margin the residual A w - y is margin + d_near - d_far: what a comparison lacks.
+With targets y = -margin the residual A w - y is margin + d_near - d_far: it is > 0 where a comparison violates its margin. The
+theory is in docs/mathematics.md, section 3.
 """
 
 from dataclasses import dataclass, replace
@@ -20,15 +19,15 @@ __all__ = ["ComparisonDesign"]
 
 @dataclass(frozen=True, eq=False)
 class ComparisonDesign(RowsDesign):
-    """Rows A_near + sign A_far over the same items, made block by block as they are needed.
+    """The rows A_near + sign A_far over the same items, made block by block as they are needed.
 
     Parameters
     ----------
     near, far : PairDesign
-        Of as many pairs, with the same embedding.
+        The design matrices of m near pairs and of m far pairs, with the same embedding.
     sign : float, default -1
     scale : ndarray of shape (m,) or None
-        Row multipliers.
+        The number that each row is multiplied by; None is 1.
 
     Raises
     ------
@@ -52,20 +51,20 @@ class ComparisonDesign(RowsDesign):
     def of(
         cls, embedding: PairMap, tuples: Comparisons, directions: Directions | None = None, n_jobs: int | None = None
     ) -> "ComparisonDesign":
-        """The rows of triplets or quadruplets; their items are located once."""
+        """The design matrix of triplets or quadruplets, whose items are located on the grid only once."""
         near = PairDesign(embedding, tuples.near, directions, n_jobs=n_jobs)
         return cls(near, near.like(tuples.far))
 
     @property
-    def embedding(self) -> PairMap:  # type: ignore[override]
+    def embedding(self) -> PairMap:  # type: ignore[override]  # the base declares an attribute; this one is read only
         return self.near.embedding
 
     @property
-    def n_jobs(self) -> int | None:  # type: ignore[override]
+    def n_jobs(self) -> int | None:  # type: ignore[override]  # the base declares an attribute; this one is read only
         return self.near.n_jobs
 
     @cached_property
-    def base(self) -> Floats | None:  # type: ignore[override]
+    def base(self) -> Floats | None:  # type: ignore[override]  # the base declares an attribute; this one is read only
         if self.near.base is None or self.far.base is None:
             return None
         return self.near.base + self.sign * self.far.base
@@ -77,7 +76,7 @@ class ComparisonDesign(RowsDesign):
         return self.near.rows(block).minus(self.far.rows(block), self.sign)
 
     def take(self, rows: Integers) -> "ComparisonDesign":
-        """The design of some of the comparisons."""
+        """The design matrix of some of the comparisons."""
         scale = None if self.scale is None else self.scale[rows]
         return replace(self, near=self.near.take(rows), far=self.far.take(rows), scale=scale)
 
@@ -87,6 +86,6 @@ class ComparisonDesign(RowsDesign):
 
     @property
     def absolute(self) -> Design:
-        """|A_near| + |A_far|."""
+        """The rows |A_near| + |sign| |A_far|, which are no smaller than |A|."""
         scale = None if self.scale is None else abs(self.scale)
-        return ComparisonDesign(self.near.absolute, self.far.absolute, abs(self.sign), scale)  # type: ignore[arg-type]
+        return ComparisonDesign(self.near.absolute, self.far.absolute, abs(self.sign), scale)

@@ -1,12 +1,13 @@
-"""What is known of a distance beside its axioms, as linear rows on the columns or as columns that are tied.
+"""What the user knows of a distance beside its axioms: the objects that the parameter ``constraints=`` takes.
 
-Each holds everywhere between the knots, not only at them, because a table is linear on every Kuhn simplex of its grid
-(docs/mathematics.md, section 2); each class says why. They go together, and with every ``axioms``. All are statements about
-distances in the units of the targets; for the link "sqrt" rows are on their squares.
+A constraint becomes linear inequalities on the weights of the columns, or it ties columns to one another. It holds everywhere
+between the knots, not only at them, because a table is linear on every Kuhn simplex of its grid (docs/mathematics.md, section
+2); the docstring of each class says why. Constraints can be combined with one another and with every ``axioms``. All are
+statements about distances in the units of the targets; for the link "sqrt" the inequalities are on squared distances.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,176 +16,102 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._foundation.errors import InputError, NotSupportedError
-from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.types import ArrayLike, Integers
 from .._foundation.validation import check_alpha
-from ..embeddings.directions.linear_directions import Directions
+from ..embeddings.directions.linear_directions import Directions, with_directions
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.triangle_inequality import Triangles
 from .inequalities import Inequalities
+from .table_layout import Features, TableLayout, numeric
 
-__all__ = ["AtLeast", "AtMost", "Bounded", "Concave", "TableLayout", "Monotone", "Shape", "TranslationInvariant"]
+__all__ = ["AtLeast", "AtMost", "Bounded", "Concave", "Constraint", "Monotone", "TranslationInvariant"]
 
-Features = Sequence[int | str] | None
-
-_EVEN = 1e-9  # of the range: knots that differ by less from uniform ones are uniform
-
-
-@dataclass(frozen=True, eq=False)
-class TableLayout:
-    """What a shape may ask of the columns.
-
-    Attributes
-    ----------
-    embedding : PairMap
-    names : tuple of str
-        Of the raw features.
-    directions : Directions or None
-    prior : ndarray
-        Weights of a weighted L1 distance, > 0 between different values.
-    unit : float
-        Of the program: targets, squared for the link "sqrt", are divided by it.
-    power : int
-        2 for the link "sqrt".
-    """
-
-    embedding: PairMap
-    names: tuple[str, ...]
-    directions: Directions | None
-    prior: Floats
-    unit: float
-    power: int = 1
-
-    def scaled(self, distances: Floats) -> Floats:
-        """Distances in the unit of the program."""
-        return distances**self.power / self.unit
-
-    def numbers(self, features: Features, shape: str) -> list[int]:
-        """Numeric features that no direction uses and that are never missing, by number; all of those for None.
-
-        Raises
-        ------
-        InputError, NotSupportedError
-        """
-        return numeric(self.embedding, self.names, self.directions, features, shape)
-
-    def tables(self, feature: int) -> list[tuple[NDArray[np.int64], int]]:
-        """Columns of the groups that hold the feature, with a's and b's place along it as the first two axes."""
-        found, triangles = [], Triangles.of(self.embedding)
-        for owner, columns in zip(triangles.owners, triangles.tables, strict=True):
-            group = self.embedding.groups[owner]
-            if feature in group:
-                sizes, p = [int(self.embedding.grid.sizes[f]) for f in group], group.index(feature)
-                found.append((np.moveaxis(columns.reshape(*sizes, *sizes), (p, p + len(group)), (0, 1)), owner))
-        return found
+_UNIFORM = 1e-9  # knots count as uniform if the widths of their cells differ by at most this share of the range
 
 
-def numeric(
-    embedding: PairMap, names: Sequence[str], directions: Directions | None, features: Features, shape: str
-) -> list[int]:
-    """See `TableLayout.numbers`."""
-    grid, n = embedding.grid, len(names)
-    used = np.zeros(n, dtype=bool) if directions is None else np.atleast_1d(directions.uses.any(axis=0))
-    fit = [grid.kinds[f] == "numeric" and not grid.missing[f] and not used[f] for f in range(n)]
-    if isinstance(features, str) or (features is not None and not isinstance(features, Iterable)):
-        raise InputError(f"{shape} has features={features!r}; a list of names or numbers is required: write [{features!r}]")
-    if features is None and not any(fit):
-        raise NotSupportedError(
-            f"{shape} would hold of no feature: it is guaranteed of numbers that are always there and that no direction uses, "
-            'and there are none; use directions=None and missing="error", or leave it out'
-        )
-    if features is None:
-        return [f for f in range(n) if fit[f]]
-    chosen = []
-    for feature in features:
-        number = list(names).index(feature) if isinstance(feature, str) and feature in names else feature
-        if not isinstance(number, (int, np.integer)) or isinstance(number, bool) or not 0 <= number < n:
-            raise InputError(f"{shape} names the feature {feature!r}; a name of a feature or a number below {n} is required")
-        if not fit[number]:
-            reason = "a direction uses it" if used[number] else f"it is {grid.kinds[number]}"
-            reason = "missing values have a level in its table" if grid.missing[number] else reason
-            raise NotSupportedError(
-                f"{shape} cannot be guaranteed of feature {names[number]!r}: {reason}; leave the feature out, or use "
-                'directions=None and missing="error"'
-            )
-        chosen.append(int(number))
-    return chosen
-
-
-class Shape(ABC):
-    """A statement about the distance.
+class Constraint(ABC):
+    """A statement about the distance that holds for every pair of points.
 
     Attributes
     ----------
     of_features : bool
-        Whether it is about raw features, which directions that use them would void.
+        Whether the statement is about raw features. A direction that uses such a feature would void it.
     """
 
     of_features: ClassVar[bool] = False
 
     @abstractmethod
     def rows(self, layout: TableLayout) -> Inequalities:
-        """G w >= h; none where the columns impose it."""
+        """The inequalities G w >= h on the weights; there are none where the columns alone impose the constraint."""
 
     def ties(self, embedding: PairMap, names: Sequence[str], directions: Directions | None) -> set[int]:
-        """Features whose tables depend on the difference alone."""
+        """The numbers of the features whose tables may depend on the difference x - y alone."""
         return set()
 
 
 @dataclass(frozen=True)
-class Monotone(Shape):
+class Monotone(Constraint):
     """Further apart on the scale of a feature is never closer: d(x', y') <= d(x, y) for x <= x' <= y' <= y along it.
 
-    w_{a,b+1} >= w_ab and w_ab >= w_{a+1,b} wherever a <= b along the feature, the other coordinates free, and mirrored. Off
-    the grid: moving y by one step compares the values of d at the two ends of a step of one Kuhn simplex, which the rows order.
-    Monotone scales need no rows. A direction that uses the feature would void it, so that is refused.
+    The inequalities are w_{a,b+1} >= w_ab and w_ab >= w_{a+1,b} wherever a <= b along the feature, for any places along the
+    other features, and the same with a and b exchanged. They hold off the grid too: moving y by one step compares the values
+    of d at the two ends of an edge of one Kuhn simplex, and the inequalities order these. Monotone scales need no inequalities.
+    A direction that uses the feature would void the constraint, so that is refused.
 
     Parameters
     ----------
     features : sequence of int or str, or None
-        None: all numbers that are always there and that no direction uses.
+        The features by number or name. None takes all numeric features that are never missing and that no direction uses.
     """
 
     of_features = True
     features: Features = None
 
     def rows(self, layout: TableLayout) -> Inequalities:
-        pairs, n = [np.empty((0, 2), np.int64)], layout.embedding.n_columns
+        n = layout.embedding.n_columns
+        pairs = [np.empty((0, 2), np.int64)]
         for f in layout.numbers(self.features, "Monotone"):
             for t, _ in layout.tables(f):
-                for table in (t, np.swapaxes(t, 0, 1)):  # the second has b <= a
+                for table in (t, np.swapaxes(t, 0, 1)):  # the rows below are for a <= b; the swapped table has b <= a
                     for a in range(len(table)):
-                        pairs.append(_ordered(table[a, a + 1 :], table[a, a:-1]))
-                        pairs.append(_ordered(table[:a, a], table[1 : a + 1, a]))
+                        pairs.append(_column_pairs(table[a, a + 1 :], table[a, a:-1]))
+                        pairs.append(_column_pairs(table[:a, a], table[1 : a + 1, a]))
         larger, smaller = np.unique(np.concatenate(pairs), axis=0).T
-        says = (larger < n) & (smaller < n) & (larger != smaller)
-        return Inequalities.homogeneous(_matrix([(larger[says], 1.0), (smaller[says], -1.0)], n))
+        informative = (larger < n) & (smaller < n) & (larger != smaller)
+        return Inequalities.homogeneous(_matrix([(larger[informative], 1.0), (smaller[informative], -1.0)], n))
 
 
-def _ordered(larger: NDArray[np.int64], smaller: NDArray[np.int64]) -> Integers:
+def _column_pairs(larger: NDArray[np.int64], smaller: NDArray[np.int64]) -> Integers:
+    """Pairs of columns, the first of which may not be smaller than the second, shape (n_pairs, 2)."""
     return np.column_stack([larger.ravel(), smaller.ravel()])
 
 
 def _matrix(entries: list[tuple[Integers, float]], n: int) -> sparse.csr_array:
-    """Rows with one entry of each list; columns ``n`` and beyond are none."""
+    """A matrix of shape (k, n): each of the lists gives one entry to every row, in ``columns`` of k numbers with one value.
+
+    A column number >= n stands for a vertex without a column: its entry is left out.
+    """
     k = len(entries[0][0])
     columns = np.concatenate([c for c, _ in entries])
-    values, rows = np.repeat([v for _, v in entries], k), np.tile(np.arange(k), len(entries))
-    real = columns < n
-    return sparse.csr_array((values[real], (rows[real], columns[real])), shape=(k, n))
+    values = np.repeat([v for _, v in entries], k)
+    rows = np.tile(np.arange(k), len(entries))
+    exists = columns < n
+    return sparse.csr_array((values[exists], (rows[exists], columns[exists])), shape=(k, n))
 
 
 @dataclass(frozen=True)
-class Bounded(Shape):
+class Bounded(Constraint):
     """d(x, y) <= ceiling in the range of the knots.
 
-    w_S <= B_S for every group S, with sum_S B_S = the ceiling, in proportion to the largest weights of the weighted L1 distance
-    that fits the data. An interpolation is at most its largest vertex, so it holds off the grid. Outside the range slopes go
-    on, so ``outside="clip"`` is required; what is left there is the slope of ``delta``, which keeps different points apart.
+    The inequalities are w_S <= B_S for every group S. The bounds B_S sum to the ceiling, in proportion to the largest weights
+    of the weighted L1 distance that fits the data. An interpolated value is at most that of its largest vertex, so the bound
+    holds off the grid. Outside the range of the knots a distance goes on growing, so ``outside="clip"`` is required; what then
+    still grows there is the slope of ``delta``, which keeps different points apart.
 
     Parameters
     ----------
     ceiling : float
-        > 0.
+        The largest distance, > 0.
     """
 
     ceiling: float
@@ -193,44 +120,47 @@ class Bounded(Shape):
         check_alpha("ceiling", self.ceiling, strict=True)
 
     def rows(self, layout: TableLayout) -> Inequalities:
-        e, scales = layout.embedding, _scales(layout.embedding)
-        owner, n = e.group_of_column, e.n_columns
-        largest = np.zeros(len(e.groups))
-        np.maximum.at(largest, owner[~scales], layout.prior[~scales])
-        np.add.at(largest, owner[scales], layout.prior[scales])  # the rises of a scale add up
-        share = layout.scaled(np.array(self.ceiling)) * largest / largest.sum()
-        each = sparse.csr_array(-sparse.identity(n, format="csr"))[np.flatnonzero(~scales)]
-        summed = np.unique(owner[scales])
-        total = sparse.csr_array((-np.ones(scales.sum()), (np.searchsorted(summed, owner[scales]), np.flatnonzero(scales))),
-                                 shape=(len(summed), n))  # fmt: skip
-        bound = -np.concatenate([share[owner[~scales]], share[summed]])
-        return Inequalities(sparse.csr_array(sparse.vstack([each, total], format="csr")), bound)
+        n = layout.embedding.n_columns
+        owner = layout.embedding.group_of_column
+        of_scale = _columns_of_scales(layout.embedding)
+        largest = np.zeros(len(layout.embedding.groups))
+        np.maximum.at(largest, owner[~of_scale], layout.prior[~of_scale])
+        np.add.at(largest, owner[of_scale], layout.prior[of_scale])  # a scale's largest value is the sum of its rises
+        bounds = layout.scaled(np.array(self.ceiling)) * largest / largest.sum()
+        # a row for every column of a table, then one for the sum of the columns of every scale
+        of_tables = sparse.csr_array(-sparse.identity(n, format="csr"))[np.flatnonzero(~of_scale)]
+        scales = np.unique(owner[of_scale])
+        places = (np.searchsorted(scales, owner[of_scale]), np.flatnonzero(of_scale))
+        of_scales = sparse.csr_array((-np.ones(of_scale.sum()), places), shape=(len(scales), n))
+        matrix = sparse.csr_array(sparse.vstack([of_tables, of_scales], format="csr"))
+        return Inequalities(matrix, -np.concatenate([bounds[owner[~of_scale]], bounds[scales]]))
 
 
-def _scales(embedding: PairMap) -> NDArray[np.bool_]:
-    """Columns of monotone scales."""
+def _columns_of_scales(embedding: PairMap) -> NDArray[np.bool_]:
+    """Whether each column is the rise of a monotone scale, shape (n_columns,)."""
     tables = Triangles.of(embedding).owners
     return ~np.isin(embedding.group_of_column, tables)
 
 
 @dataclass(frozen=True)
-class TranslationInvariant(Shape):
+class TranslationInvariant(Constraint):
     """A feature's part of the distance depends on the difference x - y alone, in the range of the knots.
 
-    Columns (a, b) with the same b - a are tied. On uniform knots the diagonal that cuts a cell runs along x - y = const, so the
-    interpolation depends on x - y too; on other knots, and for joint groups, it does not, so they are refused.
+    Vertices (a, b) with the same b - a share a column. On uniform knots the diagonal that cuts a cell into simplices runs along
+    x - y = const, so the interpolated distance depends on x - y alone too. On other knots, and for groups of several features,
+    it does not, so these are refused.
 
     Parameters
     ----------
     features : sequence of int or str, or None
-        None: all numbers that are always there and that no direction uses.
+        The features by number or name. None takes all numeric features that are never missing and that no direction uses.
     """
 
     of_features = True
     features: Features = None
 
     def rows(self, layout: TableLayout) -> Inequalities:
-        return Inequalities.homogeneous(_matrix([(np.empty(0, np.int64), 1.0)], layout.embedding.n_columns))
+        return Inequalities.homogeneous(sparse.csr_array((0, layout.embedding.n_columns)))
 
     def ties(self, embedding: PairMap, names: Sequence[str], directions: Directions | None) -> set[int]:
         found = set(numeric(embedding, names, directions, self.features, "TranslationInvariant"))
@@ -241,7 +171,7 @@ class TranslationInvariant(Shape):
                     f"TranslationInvariant fails off the grid in joint groups, and feature {names[f]!r} is in one; model it "
                     "alone"
                 )
-            if len(steps) and np.ptp(steps) > _EVEN * steps.sum():
+            if len(steps) and np.ptp(steps) > _UNIFORM * steps.sum():
                 raise NotSupportedError(
                     f'TranslationInvariant needs uniform knots, and those of feature {names[f]!r} are not; use knots="uniform"'
                 )
@@ -249,26 +179,28 @@ class TranslationInvariant(Shape):
 
 
 @dataclass(frozen=True)
-class Concave(Shape):
+class Concave(Constraint):
     """Differences saturate: a feature's part of the distance is a concave function of |x - y|, in the range of the knots.
 
-    f(k + 1) - f(k) <= f(k) - f(k - 1) for the weights f(k) of difference k, f(0) = 0: a piecewise linear function is concave if
-    its slopes fall. It needs `TranslationInvariant` of the same features: otherwise rows at vertices do not guarantee it.
+    The inequalities are f(k + 1) - f(k) <= f(k) - f(k - 1) for the weight f(k) of the difference k, with f(0) = 0: a piecewise
+    linear function is concave if its slopes fall. The constraint needs `TranslationInvariant` of the same features, because
+    otherwise inequalities at the vertices do not guarantee it between them.
 
     Parameters
     ----------
     features : sequence of int or str, or None
-        None: all numbers that are always there and that no direction uses.
+        The features by number or name. None takes all numeric features that are never missing and that no direction uses.
     """
 
     of_features = True
     features: Features = None
 
     def rows(self, layout: TableLayout) -> Inequalities:
-        triples, n = [np.empty((0, 3), np.int64)], layout.embedding.n_columns
+        n = layout.embedding.n_columns
+        triples = [np.empty((0, 3), np.int64)]
         for f in layout.numbers(self.features, "Concave"):
             for t, owner in layout.tables(f):
-                if not _tied(layout.embedding, owner):
+                if not _depends_on_difference(layout.embedding, owner):
                     raise NotSupportedError(
                         f"Concave at vertices guarantees nothing between them for feature {layout.names[f]!r}, whose table "
                         'does not depend on the difference alone; add TranslationInvariant of the feature, with tables="full"'
@@ -279,67 +211,75 @@ class Concave(Shape):
         return Inequalities.homogeneous(_matrix([(middle, 2.0), (after, -1.0), (before, -1.0)], n))
 
 
-def _tied(embedding: Any, group: int) -> bool:
+def _depends_on_difference(embedding: Any, group: int) -> bool:
+    """Whether the vertices (a, b) of the group share a column where b - a is the same."""
     return bool(getattr(embedding, "vertices", ()) and embedding.vertices[group].by_difference)
 
 
 @dataclass(frozen=True, eq=False)
-class AtLeast(Shape):
+class AtLeast(Constraint):
     """d(x, y) >= the distance given, at the pairs given.
 
-    a·w >= D for the row a of the pair: exact at these points, wherever in the range they are. Of other points it says nothing.
+    The inequality is a·w >= D for the row a of the pair and its distance D. It is exact at these points, wherever in the range
+    of the knots they are, and says nothing about other points.
 
     Parameters
     ----------
     pairs : array-like of shape (n_pairs, 2, n_features)
-        Points, numbers only, in the range of the knots.
+        The points as numbers, in the range of the knots.
     distances : array-like of shape (n_pairs,)
+        The smallest distance of each pair, >= 0.
     """
 
     pairs: ArrayLike
     distances: ArrayLike
 
     def rows(self, layout: TableLayout) -> Inequalities:
-        return _at(layout, self.pairs, self.distances, type(self).__name__)
+        return _rows_at_pairs(layout, self.pairs, self.distances, type(self).__name__)
 
 
 @dataclass(frozen=True, eq=False)
-class AtMost(Shape):
-    """d(x, y) <= the distance given, at the pairs given: as `AtLeast`, with the sign turned.
+class AtMost(Constraint):
+    """d(x, y) <= the distance given, at the pairs given: the opposite of `AtLeast`.
 
     Parameters
     ----------
     pairs : array-like of shape (n_pairs, 2, n_features)
+        The points as numbers, in the range of the knots.
     distances : array-like of shape (n_pairs,)
+        The largest distance of each pair, >= 0.
     """
 
     pairs: ArrayLike
     distances: ArrayLike
 
     def rows(self, layout: TableLayout) -> Inequalities:
-        rows = _at(layout, self.pairs, self.distances, type(self).__name__)
+        rows = _rows_at_pairs(layout, self.pairs, self.distances, type(self).__name__)
         return Inequalities(sparse.csr_array(-rows.matrix), -rows.bound)
 
 
-def _at(layout: TableLayout, pairs: ArrayLike, distances: ArrayLike, shape: str) -> Inequalities:
+def _rows_at_pairs(layout: TableLayout, pairs: ArrayLike, distances: ArrayLike, kind: str) -> Inequalities:
+    """The inequalities a·w >= D, one for each of the pairs, whose row is a and whose distance is D."""
+    n = len(layout.names)
     try:
-        points, values, n = np.asarray(pairs, dtype=np.float64), np.asarray(distances, dtype=np.float64), len(layout.names)
+        points = np.asarray(pairs, dtype=np.float64)
+        values = np.asarray(distances, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{shape} has pairs or distances that are no arrays of numbers; give points as numbers") from error
+        raise InputError(f"{kind} has pairs or distances that are no arrays of numbers; give points as numbers") from error
     if values.ndim != 1:
-        raise InputError(f"{shape} has distances of shape {values.shape}; one distance for each pair is required: give a list")
+        raise InputError(f"{kind} has distances of shape {values.shape}; one distance for each pair is required: give a list")
     if points.shape != (len(values), 2, n) or not np.isfinite(points).all():
         raise InputError(
-            f"{shape} has pairs of shape {points.shape} for {len(values)} distances; finite points of shape "
+            f"{kind} has pairs of shape {points.shape} for {len(values)} distances; finite points of shape "
             f"({len(values)}, 2, {n}) are required"
         )
     if not np.isfinite(values).all() or (values < 0).any():
-        raise InputError(f"{shape} has distances that are negative or not finite; numbers >= 0 are required")
-    items = points.reshape(-1, n)
-    items = layout.directions.append(items) if layout.directions else items
+        raise InputError(f"{kind} has distances that are negative or not finite; numbers >= 0 are required")
+    items = with_directions(layout.directions, points.reshape(-1, n))
     if layout.embedding.grid.excess(items).any():
         raise InputError(
-            f"{shape} has points outside the knots, where the tables end; give points in range, or knots= that hold them"
+            f"{kind} has points outside the knots, where the tables end; give points in range, or knots= that hold them"
         )
-    located, k = layout.embedding.locate(items), 2 * np.arange(len(values))
-    return Inequalities(layout.embedding.csr(located, k, located, k + 1), layout.scaled(values))
+    located = layout.embedding.locate(items)
+    first = 2 * np.arange(len(values))
+    return Inequalities(layout.embedding.csr(located, first, located, first + 1), layout.scaled(values))

@@ -1,6 +1,7 @@
-"""The design matrix A as an operator over blocks of rows: a million pairs never exist as a matrix.
+"""The design matrix A as an operator that makes its rows block by block, so that a million pairs never exist as a matrix.
 
-Rows are those of the pair map followed by the base distances, each multiplied by its row's scale.
+A row of A holds the columns of the embedding of one pair, followed by the values of the base distances. Each row may be
+multiplied by a scale of its own.
 """
 
 from abc import ABC, abstractmethod
@@ -9,24 +10,37 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy import sparse
 
 from .._foundation.threads import map_blocks
 from .._foundation.types import Floats, Integers, Pairs
-from ..embeddings.directions.linear_directions import Directions
+from ..embeddings.directions.linear_directions import Directions, with_directions
 from ..embeddings.pairs.base import Items, PairMap
 from ..embeddings.pairs.rows import PairRows
 
 __all__ = ["Design", "MatrixDesign", "Moments", "PairDesign", "RowsDesign"]
 
-_BLOCK = 1024
-_HELD_ITEMS = 1 << 25  # values located at once and kept, 12 bytes each
-_HELD_ENTRIES = 1 << 26  # entries of A kept as a matrix by iterative solvers, 24 bytes each with its transpose
+_BLOCK = 1024  # rows made at once
+_HELD_ITEMS = 1 << 25  # up to so many values of items are located at once and kept; each takes 12 bytes
+_HELD_ENTRIES = 1 << 26  # iterative solvers keep A as a matrix of up to so many entries, 24 bytes each with the transpose
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What least squares needs of the data: AᵀSA, AᵀSy, yᵀSy and the total weight. Moments of parts add up."""
+    """The second moments that least squares needs of the data; the moments of disjoint sets of rows add up.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (n, n)
+        AᵀSA, where S is the diagonal matrix of the weights of the rows.
+    cross : ndarray of shape (n,)
+        AᵀSy.
+    square : float
+        yᵀSy.
+    total : float
+        The sum of the weights.
+    """
 
     gram: Floats
     cross: Floats
@@ -34,41 +48,39 @@ class Moments:
     total: float
 
     def __add__(self, other: "Moments") -> "Moments":
-        return Moments(
-            self.gram + other.gram, self.cross + other.cross, self.square + other.square, self.total + other.total
-        )  # fmt: skip
+        gram, cross = self.gram + other.gram, self.cross + other.cross
+        return Moments(gram, cross, self.square + other.square, self.total + other.total)
 
     def in_unit(self, unit: float, n_base: int = 0) -> "Moments":
-        """The moments of y / unit, where the last ``n_base`` columns are distances and are divided by it too."""
+        """The moments for targets y / unit; the last ``n_base`` columns are distances, so they are divided by it too."""
         scale = np.append(np.ones(len(self.cross) - n_base), np.full(n_base, 1.0 / unit))
         return Moments(self.gram * np.outer(scale, scale), self.cross * scale / unit, self.square / unit**2, self.total)
 
     def scattered(self, positions: Integers, n: int) -> "Moments":
-        """The same moments among ``n`` columns, those at other positions than ``positions`` being 0."""
-        gram, cross = np.zeros((n, n)), np.zeros(n)
-        gram[np.ix_(positions, positions)], cross[positions] = self.gram, self.cross
+        """The moments of a matrix with ``n`` columns that has these columns at ``positions`` and zeros elsewhere."""
+        gram = np.zeros((n, n))
+        gram[np.ix_(positions, positions)] = self.gram
+        cross = np.zeros(n)
+        cross[positions] = self.cross
         return Moments(gram, cross, self.square, self.total)
 
     def norms(self) -> Floats:
-        """sqrt(sum_i s_i A_ij²), shape (n,)."""
+        """The weighted norm sqrt(sum_i s_i A_ij²) of every column, shape (n,)."""
         return np.sqrt(np.maximum(np.diag(self.gram), 0.0))
 
     @property
     def mean(self) -> "Moments":
-        """The moments for weights that sum to 1."""
+        """The moments for weights divided by their sum, so that they sum to 1."""
         return Moments(self.gram / self.total, self.cross / self.total, self.square / self.total, 1.0)
 
 
 class Design(ABC):
-    """A of shape (m, n) through its products.
+    """A design matrix A of shape (m, n), known through its products with vectors."""
 
-    Attributes
-    ----------
-    shape : tuple of int
-        (m, n).
-    """
-
-    shape: tuple[int, int]
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """(m, n): the numbers of rows and columns."""
 
     @abstractmethod
     def matvec(self, w: Floats) -> Floats:
@@ -80,7 +92,7 @@ class Design(ABC):
 
     @abstractmethod
     def moments(self, y: Floats, weights: Floats) -> Moments:
-        """Second moments in one pass over the rows; rows of weight 0 are skipped."""
+        """The second moments for targets ``y`` and ``weights``, both of shape (m,); rows of weight 0 are skipped."""
 
     @abstractmethod
     def csr(self) -> sparse.csr_array:
@@ -89,26 +101,26 @@ class Design(ABC):
     @property
     @abstractmethod
     def nonnegative(self) -> bool:
-        """Whether no entry of A is below 0; False where nobody knows."""
+        """Whether every entry of A is known to be >= 0; False where that is not known."""
 
     @property
     @abstractmethod
     def absolute(self) -> "Design":
-        """A design of |A|, or of something larger: its row and column sums bound those of |A|."""
+        """A design of |A|, or of a larger matrix, so that its row and column sums are upper bounds of those of |A|."""
 
     @abstractmethod
     def held(self) -> "Design":
-        """The same A, kept as a matrix if that is small enough: for solvers that pass over it many times."""
+        """The same A, kept as a matrix if that is small enough: solvers that form many products with it need this."""
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixDesign(Design):
-    """A sparse matrix that exists."""
+    """A design matrix that is held in memory as a sparse matrix."""
 
     matrix: sparse.csr_array
 
     @property
-    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+    def shape(self) -> tuple[int, int]:
         return self.matrix.shape
 
     @cached_property
@@ -163,24 +175,26 @@ class RowsDesign(Design):
 
     @abstractmethod
     def __len__(self) -> int:
-        """Number of rows."""
+        """The number m of rows."""
 
     @abstractmethod
     def rows(self, block: slice | Integers) -> PairRows:
-        """Some rows of the columns of the embedding, not yet scaled."""
+        """The columns of the embedding for the rows ``block``, not multiplied by `scale` yet."""
 
     @property
-    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+    def shape(self) -> tuple[int, int]:
         return len(self), self.embedding.n_columns + self._n_base
 
     @property
     def _n_base(self) -> int:
         return 0 if self.base is None else self.base.shape[1]
 
-    def _each(self, function: Callable[[slice], object], size: int = _BLOCK) -> list:
+    def _map_blocks(self, function: Callable[[slice], object], size: int = _BLOCK) -> list:
+        """The results of ``function`` for consecutive blocks of rows, computed by `n_jobs` threads."""
         return map_blocks(function, len(self), size=size, n_jobs=self.n_jobs)
 
     def _scaled(self, block: slice | Integers, values: Floats) -> Floats:
+        """One value for each row of the block, multiplied by the scale of its row."""
         return values if self.scale is None else values * self.scale[block]
 
     def matvec(self, w: Floats) -> Floats:
@@ -192,7 +206,7 @@ class RowsDesign(Design):
                 z = z + self.base[block] @ w[n:]
             return self._scaled(block, z)
 
-        return np.concatenate(self._each(product))
+        return np.concatenate(self._map_blocks(product))
 
     def rmatvec(self, r: Floats) -> Floats:
         n = self.embedding.n_columns
@@ -204,47 +218,54 @@ class RowsDesign(Design):
                 self.rows(block).add_rmatvec(self._scaled(block, r[block]), out)
             return out[:n]
 
-        parts = [np.sum(self._each(product, size=16 * _BLOCK), axis=0)]
+        parts = [np.sum(self._map_blocks(product, size=16 * _BLOCK), axis=0)]
         if self.base is not None:
             parts.append(self.base.T @ (r if self.scale is None else r * self.scale))
         return np.concatenate(parts)
 
     def moments(self, y: Floats, weights: Floats) -> Moments:
-        from joblib import effective_n_jobs  # noqa: PLC0415
-
-        jobs = effective_n_jobs(self.n_jobs)
         counted = np.flatnonzero(weights)
-        chunk = max(-(-len(counted) // (jobs * _BLOCK)), 1) * _BLOCK  # one accumulator a thread
-        call = partial(self._chunk_moments, counted, y, weights)
-        parts = map_blocks(call, max(len(counted), 1), size=chunk, n_jobs=self.n_jobs)
+        chunk = max(-(-len(counted) // (effective_n_jobs(self.n_jobs) * _BLOCK)), 1) * _BLOCK  # one chunk for each thread
+        moments_of = partial(self._chunk_moments, counted, y, weights)
+        parts = map_blocks(moments_of, max(len(counted), 1), size=chunk, n_jobs=self.n_jobs)
         gram, cross = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
         return Moments(gram, cross, float(weights @ (y * y)), float(weights.sum()))
 
     def _chunk_moments(self, counted: Integers, y: Floats, weights: Floats, chunk: slice) -> tuple[Floats, Floats]:
-        n, width = self.embedding.n_columns, self.shape[1]
-        gram, cross = np.zeros((n + 1, n + 1)), np.zeros(n + 1)
-        border, corner, tail = np.zeros((width - n, n + 1)), np.zeros((width - n,) * 2), np.zeros(width - n)
+        """AᵀSA and AᵀSy of the rows ``counted[chunk]``.
+
+        The columns of the embedding (of E) and those of the base distances (of B) are summed apart, as the blocks EᵀSE, BᵀSE
+        and BᵀSB of AᵀSA. The kernels need one further, unused entry for vertices that have no column.
+        """
+        n = self.embedding.n_columns
+        n_base = self._n_base
+        embedding_gram = np.zeros((n + 1, n + 1))
+        mixed_gram = np.zeros((n_base, n + 1))
+        base_gram = np.zeros((n_base, n_base))
+        embedding_cross = np.zeros(n + 1)
+        base_cross = np.zeros(n_base)
         for start in range(chunk.start, min(chunk.stop, len(counted)), _BLOCK):
             block = counted[start : min(start + _BLOCK, chunk.stop)]
-            rows, s = self.rows(block), self._scaled(block, self._scaled(block, weights[block]))
+            rows = self.rows(block)
+            weight = self._scaled(block, self._scaled(block, weights[block]))
             target = self._scaled(block, weights[block] * y[block])
-            rows.add_gram(s, gram)
-            rows.add_rmatvec(target, cross)
+            rows.add_gram(weight, embedding_gram)
+            rows.add_rmatvec(target, embedding_cross)
             if self.base is None:
                 continue
-            extra = self.base[block]
-            for b in range(width - n):
-                rows.add_rmatvec(s * extra[:, b], border[b])
-            corner += extra.T @ (s[:, None] * extra)
-            tail += extra.T @ target
-        full = np.zeros((width, width))
-        full[:n, :n] = np.tril(gram[:n, :n]) + np.tril(gram[:n, :n], -1).T
-        full[n:, :n], full[:n, n:], full[n:, n:] = border[:, :n], border[:, :n].T, corner
-        return full, np.concatenate([cross[:n], tail])
+            base = self.base[block]
+            for b in range(n_base):
+                rows.add_rmatvec(weight * base[:, b], mixed_gram[b])
+            base_gram += base.T @ (weight[:, None] * base)
+            base_cross += base.T @ target
+        lower = embedding_gram[:n, :n]
+        mixed = mixed_gram[:, :n]
+        gram = np.block([[np.tril(lower) + np.tril(lower, -1).T, mixed.T], [mixed, base_gram]])
+        return gram, np.concatenate([embedding_cross[:n], base_cross])
 
     def csr(self) -> sparse.csr_array:
         n = self.embedding.n_columns
-        matrix = sparse.vstack(self._each(lambda block: self.rows(block).csr(n)), format="csr")
+        matrix = sparse.vstack(self._map_blocks(lambda block: self.rows(block).csr(n)), format="csr")
         if self.base is not None:
             matrix = sparse.hstack([matrix, sparse.csr_array(self.base)], format="csr")
         if self.scale is not None:
@@ -252,31 +273,33 @@ class RowsDesign(Design):
         return sparse.csr_array(matrix)
 
     def held(self) -> Design:
-        probe = self.rows(slice(0, min(64, len(self)))).csr(self.embedding.n_columns)
-        entries = probe.nnz / probe.shape[0] * len(self)
-        if entries > _HELD_ENTRIES:
+        first = self.rows(slice(0, min(64, len(self)))).csr(self.embedding.n_columns)
+        n_entries = first.nnz / first.shape[0] * len(self)
+        if n_entries > _HELD_ENTRIES:
             return self
         matrix = self.csr()
-        matrix.sum_duplicates()  # now: SciPy would sort it in the first product that needs it, and the next would round anew
+        matrix.sum_duplicates()  # sorts the entries now: SciPy would in some later product, and the next would round anew
         return MatrixDesign(matrix)
 
 
 @dataclass(frozen=True, eq=False)
 class PairDesign(RowsDesign):
-    """Rows of a pair map, made block by block as they are needed.
+    """The design matrix of pairs: one row for each pair, made when it is needed.
 
     Parameters
     ----------
     embedding : PairMap
+        The embedding that makes the first columns.
     pairs : Pairs
-        Over raw items.
+        The m pairs, over raw items.
     directions : Directions or None
+        Linear features that are appended to the raw features before the items are located on the grid.
     base : ndarray of shape (m, n_base) or None
-        Values of the base distances, the last columns.
+        The last columns: the values of the base distances.
     scale : ndarray of shape (m,) or None
-        Row multipliers (relative losses).
+        The number that each row is multiplied by, for relative losses; None is 1.
     n_jobs : int or None
-        Threads.
+        The number of threads.
     """
 
     embedding: PairMap
@@ -294,34 +317,36 @@ class PairDesign(RowsDesign):
         return all(part is None or bool((part >= 0).all()) for part in (self.base, self.scale))
 
     @property
-    def absolute(self) -> Design:
+    def absolute(self) -> "PairDesign":
         if self.nonnegative:
             return self
-        base, scale = (None if part is None else np.abs(part) for part in (self.base, self.scale))
+        base = None if self.base is None else np.abs(self.base)
+        scale = None if self.scale is None else np.abs(self.scale)
         return self.like(self.pairs, base, scale)
 
     def like(self, pairs: Pairs, base: Floats | None = None, scale: Floats | None = None) -> "PairDesign":
-        """The same embedding of other pairs of the same items, which are not located again."""
+        """The design matrix of other ``pairs`` of the same items, which are not located again."""
         new = PairDesign(self.embedding, pairs, self.directions, base, scale, self.n_jobs)
         if self._located is not None:
             new.__dict__["_located"] = self._located
         return new
 
     def take(self, rows: Integers) -> "PairDesign":
-        """The design of some of the pairs."""
+        """The design matrix of some of the pairs."""
         base = None if self.base is None else self.base[rows]
         scale = None if self.scale is None else self.scale[rows]
         return self.like(self.pairs.take(rows), base, scale)
 
     def _locate(self, items: Floats) -> Items:
-        return self.embedding.locate(self.directions.append(items) if self.directions else items)
+        return self.embedding.locate(with_directions(self.directions, items))
 
     @cached_property
     def _located(self) -> Items | None:
-        """All items at once where that is small and they are shared, else None: then each block locates its own."""
+        """All items on the grid, if they are few enough and pairs share them; None if each block is to locate its own."""
         n_items = len(self.pairs.items)
         shared = n_items < 2 * len(self.pairs)
-        return self._locate(self.pairs.items) if shared and n_items * self.embedding.grid.n_features <= _HELD_ITEMS else None
+        fits = n_items * self.embedding.grid.n_features <= _HELD_ITEMS
+        return self._locate(self.pairs.items) if shared and fits else None
 
     def rows(self, block: slice | Integers) -> PairRows:
         left, right = self.pairs.left[block], self.pairs.right[block]

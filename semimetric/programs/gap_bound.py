@@ -1,12 +1,13 @@
-"""A lower bound of a program's optimum from any dual point: what makes a gap sound whatever the solver did.
+"""A lower bound of a program's optimum from any dual point, so that a gap is valid whatever the solver did.
 
-For slopes theta within the loss's interval and any weights v (Fenchel, with the penalty linearised at v),
+For dual variables theta within the bounds that the loss sets, and any weights v, Fenchel duality gives, with the penalty
+linearised at v,
 
     optimum >= -conj(theta) - theta·y + penalty(v) - g·v + sum_j min_{lower_j <= u <= upper_j} (Aᵀ theta + g)_j u,
 
-g the penalty's gradient at v and upper a box that holds a minimiser. Losses and penalties are >= 0, so 0 is a bound too.
-Inequalities G w >= h are further rows of A and y, whose theta is <= 0 and has no conjugate: minus a multiplier. The box then
-needs an objective that weights reach which keep them.
+where g is the gradient of the penalty at v, and the box from lower to upper contains a minimiser. Losses and penalties are
+>= 0, so 0 is a lower bound too. Inequalities G w >= h are further rows of A and y. Their theta is <= 0, minus a Lagrange
+multiplier, and has no conjugate. The box then needs an objective that weights reach which satisfy the inequalities.
 """
 
 from dataclasses import dataclass
@@ -19,25 +20,30 @@ from .program import ConvexProgram
 
 __all__ = ["GapBound"]
 
-_ROUNDING = 1e-12  # of the terms that add up to it: a slope, of a weight that nothing bounds, that is no slope
-_SHIFTS = (0.0, 1e-3, 1e-2, 0.1, 0.3, 1.0)
+_ROUNDING = 1e-12  # the slope of an unbounded weight counts as 0 below this share of the terms that add up to it
+_SHIFTS = (0.0, 1e-3, 1e-2, 0.1, 0.3, 1.0)  # how far to move towards the anchor, as shares of what lifts every slope to 0
 
 
 @dataclass(frozen=True, eq=False)
 class GapBound:
-    """Bounds for one program; two products with Aᵀ are done once."""
+    """Lower bounds of one program; the two products with Aᵀ that do not depend on the dual point are computed once."""
 
     program: ConvexProgram
 
     @cached_property
     def mass(self) -> Floats:
-        """sum_i s_i |A_ij| or more, shape (n,)."""
+        """An upper bound of sum_i s_i |A_ij| for every column j, shape (n,)."""
         return self.program.design.absolute.rmatvec(self.program.sample_weight)
 
     @cached_property
     def anchor(self) -> Floats:
-        """Feasible slopes that lift: of A >= 0 the steepest that the loss allows, or s where they are unbounded; else 0."""
-        s, k = self.program.sample_weight, len(self.program.targets) - len(self.program.y)
+        """Feasible dual variables, shape (m + k,), that make the slopes Aᵀ theta of all columns as large as they can be.
+
+        For A >= 0 they are the largest that the loss allows, or the sample weights s where it allows all. For other A, where
+        no choice raises all slopes at once, they are 0.
+        """
+        s = self.program.sample_weight
+        k = len(self.program.targets) - len(self.program.y)
         if not self.program.design.nonnegative:
             return np.zeros(len(s) + k)
         high = self.program.loss.bounds(s)[1]
@@ -45,14 +51,14 @@ class GapBound:
 
     @cached_property
     def anchor_product(self) -> Floats:
-        """Aᵀ anchor."""
+        """The product Aᵀ anchor, shape (n,)."""
         return self.program.stacked.rmatvec(self.anchor)
 
     def upper(self, objective: float) -> Floats:
-        """A box that holds every minimiser, given that ``objective`` was reached with weights >= 0.
+        """Upper bounds, shape (n,), that every minimiser obeys, given that weights >= 0 reach ``objective``.
 
-        Where A and w are >= 0: w_j sum_i s_i A_ij <= sum_i s_i (A w)_i <= sum_i s_i |y_i| + growth(objective). Where A has
-        signs, and for columns that no pair touches, the penalties alone say how far a weight can reach.
+        Where A and w are >= 0, w_j sum_i s_i A_ij <= sum_i s_i (A w)_i <= sum_i s_i |y_i| + growth(objective). Where A has
+        entries of both signs, and for columns that are 0 in every row, the penalties alone bound a weight.
         """
         p = self.program
         value = max(objective if p.inequalities is None else p.reached, 0.0)
@@ -66,21 +72,23 @@ class GapBound:
         return np.maximum(upper, p.lower)
 
     def bound(self, theta: Floats, product: Floats, w: Floats, objective: float) -> float:
-        """The best bound between ``theta`` (with ``product`` = Aᵀ theta) and the anchor.
+        """The largest lower bound among a few dual points between ``theta`` and the anchor; ``product`` is Aᵀ theta.
 
-        Negative slopes of columns cost their upper bound each; moving towards the anchor lifts them all at once. ``w`` may be
-        any weights: the penalty is linearised there.
+        A column with a negative slope costs that slope times the column's upper bound. Moving towards the anchor raises all
+        slopes at once. The penalty is linearised at ``w``, which may be any weights.
         """
         p = self.program
-        gradient, upper = p.penalty.gradient(w), self.upper(objective)
+        gradient = p.penalty.gradient(w)
+        upper = self.upper(objective)
         constant = p.penalty.value(w) - float(gradient @ w)
-        short = -(product + gradient)
-        lift = self.anchor_product if p.design.nonnegative else gradient  # of slopes, at the anchor
+        missing = -(product + gradient)  # what each slope lacks of 0
+        lift = self.anchor_product if p.design.nonnegative else gradient
         with np.errstate(divide="ignore", invalid="ignore"):
-            needed = np.where((short > 0) & (lift > 0), short / lift, 0.0).max(initial=0.0)
+            needed = np.where((missing > 0) & (lift > 0), missing / lift, 0.0).max(initial=0.0)
         m, targets = len(p.y), p.targets
-        steepest = float((np.abs(theta[:m]) / p.sample_weight).max(initial=0.0))
-        best, rounding = 0.0, _ROUNDING * (steepest * self.mass + np.abs(gradient))
+        largest = float((np.abs(theta[:m]) / p.sample_weight).max(initial=0.0))
+        rounding = _ROUNDING * (largest * self.mass + np.abs(gradient))
+        best = 0.0
         for c in needed * np.array(_SHIFTS):
             slope = (product + c * self.anchor_product) / (1.0 + c) + gradient
             mixed = (theta + c * self.anchor) / (1.0 + c)
@@ -90,7 +98,7 @@ class GapBound:
         return best
 
     def gap(self, theta: Floats, product: Floats, w: Floats, objective: float) -> float:
-        """objective - bound, at least 0."""
+        """The certified gap: ``objective`` minus `bound`, at least 0."""
         return max(objective - self.bound(theta, product, w, objective), 0.0)
 
 

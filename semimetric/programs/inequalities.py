@@ -1,7 +1,8 @@
-"""Linear inequalities G w >= h as a value, and as rows of a design: to a solver they are rows whose slopes lie in (-inf, 0].
+"""Linear inequalities G w >= h, as a value and as further rows of a design matrix.
 
-A row g·w >= h is the loss that is 0 from h on and infinite below it, max { t (g·w - h) : t <= 0 }: the family of `losses` with
-curvature 0. Multipliers of the inequalities are -t.
+To a solver a row g·w >= h is like a row of the data whose loss is 0 where the inequality holds and infinite where it does not.
+That loss is max { t (g·w - h) : t <= 0 }, a member of the family of `losses` with curvature 0 and slopes t in (-inf, 0]. The
+Lagrange multipliers of the inequalities are -t.
 """
 
 from dataclasses import dataclass
@@ -16,19 +17,21 @@ from .design_matrix import Design, MatrixDesign, Moments
 
 __all__ = ["Inequalities", "StackedDesign"]
 
-_ROUNDING = 1e-15  # of the largest weight
+_ROUNDING = 1e-15  # a violation of at most this share of the largest weight is rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Inequalities:
-    """G w >= h.
+    """The inequalities G w >= h.
 
     Parameters
     ----------
     matrix : sparse array of shape (k, n)
+        The matrix G.
     bound : ndarray of shape (k,)
+        The right-hand sides h.
     tables : Triangles or None
-        Tables whose triangle inequalities are among the rows, and whose shortest paths may repair them.
+        Tables whose triangle inequalities are among the rows, and whose shortest paths may repair violations.
     """
 
     matrix: sparse.csr_array
@@ -44,47 +47,60 @@ class Inequalities:
 
     @classmethod
     def homogeneous(cls, matrix: sparse.csr_array) -> "Inequalities":
-        """G w >= 0."""
+        """The inequalities G w >= 0 for ``matrix`` G."""
         return cls(matrix, np.zeros(matrix.shape[0]))
 
     def slack(self, w: Floats) -> Floats:
-        """G w - h, shape (k,)."""
+        """G w - h, shape (k,): negative where an inequality is violated."""
         return self.matrix @ w - self.bound
 
     def excess(self, w: Floats) -> float:
-        """How far the worst row is from holding, at least 0."""
+        """The largest violation h - G w of an inequality; 0 if all hold."""
         return 0.0 - float(self.slack(w).min(initial=0.0))
 
     def take(self, rows: np.ndarray) -> "Inequalities":
-        """Some of the rows."""
+        """The inequalities of the given ``rows``, numbers or a mask."""
         return Inequalities(sparse.csr_array(self.matrix[rows]), self.bound[rows])
 
     def mixed(self, w: Floats, inside: Floats) -> Floats:
-        """Weights that keep every row: shortest paths, then as far towards ``inside``, which keeps all, as needed."""
+        """Weights near ``w`` that satisfy every inequality, given weights ``inside`` that do.
+
+        Where `tables` are known, shortest paths repair the triangle inequalities first. The weights are then moved towards
+        ``inside`` just as far as it takes.
+        """
         if self.tables is not None:
             w = self.tables.closed(w)
         slack = self.slack(w)
-        wrong, room = slack < -_ROUNDING * np.abs(w).max(initial=0.0), self.slack(inside)
-        if not wrong.any():
+        violated = slack < -_ROUNDING * np.abs(w).max(initial=0.0)
+        if not violated.any():
             return w
-        gain = np.maximum(room[wrong] - slack[wrong], 1e-300)
-        share = min(float((-slack[wrong] / gain).max()) * (1 + 1e-12), 1.0)
+        gain = np.maximum(self.slack(inside)[violated] - slack[violated], 1e-300)
+        share = min(float((-slack[violated] / gain).max()) * (1 + 1e-12), 1.0)
         return w + share * (inside - w)
 
 
 @dataclass(frozen=True, eq=False)
 class StackedDesign(Design):
-    """The rows of a design, then those of G."""
+    """The rows of a design matrix A, followed by the rows of G: shape (m + k, n).
+
+    Parameters
+    ----------
+    design : Design
+        The design matrix A, shape (m, n).
+    rows : sparse array of shape (k, n)
+        The matrix G.
+    """
 
     design: Design
     rows: sparse.csr_array
 
     @cached_property
     def _below(self) -> MatrixDesign:
+        """The rows of G as a design."""
         return MatrixDesign(self.rows)
 
     @property
-    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+    def shape(self) -> tuple[int, int]:
         return self.design.shape[0] + self.rows.shape[0], self.design.shape[1]
 
     def matvec(self, w: Floats) -> Floats:

@@ -4,8 +4,8 @@ Every loss is piecewise linear-quadratic, so it is the maximum of a concave quad
 
     l(r) = max { t r - c t² / 2 :  a <= t <= b },
 
-and a solver sees only a, b and c (the dual of paper 2's programs). A new loss is one class here. Least squares is the free
-interval with c = 1, least absolute deviations the interval [-1, 1] with c = 0, the hinge the interval [0, 1] with c = 0:
+and a solver sees only a, b and c (as in the dual of the programs of paper 2). To add a loss, add one class here. Least squares
+has the interval of all numbers and c = 1; least absolute deviations have [-1, 1] and c = 0; the hinge has [0, 1] and c = 0:
 
 >>> Squared().value(np.array([1.0, -2.0]), np.array([0.5, 0.5]))
 1.25
@@ -35,55 +35,55 @@ class Loss(ABC):
     Attributes
     ----------
     interval : tuple of float
-        (a, b), the slopes that l can have; they may be infinite.
+        The smallest and the largest slope (a, b) that l can have; they may be infinite.
     curvature : float
-        c >= 0; it must be > 0 where the interval is infinite.
+        The number c >= 0; it must be > 0 where the interval is infinite.
     """
 
     @property
     @abstractmethod
     def interval(self) -> tuple[float, float]:
-        """(a, b)."""
+        """The smallest and the largest slope (a, b)."""
 
     @property
     @abstractmethod
     def curvature(self) -> float:
-        """c."""
+        """The curvature c of the dual, >= 0: the loss curves by 1 / c where its slope is inside the interval."""
 
     @abstractmethod
     def growth(self, value: float) -> float:
-        """A bound of sum_i s_i |r_i| over all r whose loss is at most ``value``; inf where negative r cost nothing."""
+        """An upper bound of sum_i s_i |r_i| over all r whose loss is at most ``value``; inf where negative r cost nothing."""
 
     @abstractmethod
     def expression(self, cp: Any, r: Any, s: Floats) -> Any:
-        """The loss as a CVXPY expression of the residual expression ``r``, written apart from the interval form."""
+        """The loss as a CVXPY expression of the residual expression ``r``, independent of the interval and the curvature."""
 
     def slope(self, r: Floats) -> Floats:
-        """l'(r), shape (m,); at a kink, the end of the slopes that ``interval`` begins with."""
+        """The derivative l'(r), shape (m,); at a kink it is the lower end of the interval."""
         return np.clip(r / self.curvature, *self.interval) if self.curvature else np.where(r > 0, *self.interval[::-1])
 
     def curved(self, r: Floats) -> NDArray[np.bool_]:
-        """Where l curves: residuals whose slope is strictly inside the interval; needs c > 0."""
+        """Whether l curves at each residual, shape (m,): where the slope is strictly inside the interval. Needs c > 0."""
         t = r / self.curvature
         return (t > self.interval[0]) & (t < self.interval[1])
 
     @property
     def quadratic(self) -> bool:
-        """Whether it is least squares up to a factor."""
+        """Whether the loss is least squares up to a factor."""
         return bool(np.isinf(self.interval).all())
 
     def value(self, r: Floats, s: Floats) -> float:
-        """sum_i s_i l(r_i)."""
+        """The weighted loss sum_i s_i l(r_i)."""
         slope = self.slope(r)
         return float(s @ (slope * r - self.curvature * slope * slope / 2))
 
     def bounds(self, s: Floats) -> tuple[Floats, Floats]:
-        """The interval of theta_i = s_i t_i: lower and upper ends, shape (m,)."""
+        """The lower and the upper bounds of the dual variables theta_i = s_i t_i, each of shape (m,)."""
         low, high = self.interval
         return low * s, high * s
 
     def conjugate(self, theta: Floats, s: Floats) -> float:
-        """sum_i c theta_i² / (2 s_i), for theta within `bounds` and s > 0."""
+        """The conjugate sum_i c theta_i² / (2 s_i) of the loss, for theta within `bounds` and s > 0."""
         return self.curvature * float(np.sum(theta * theta / s)) / 2
 
 
@@ -93,12 +93,10 @@ class Squared(Loss):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """All slopes."""
         return -np.inf, np.inf
 
     @property
     def curvature(self) -> float:
-        """1."""
         return 1.0
 
     def growth(self, value: float) -> float:
@@ -114,12 +112,10 @@ class Absolute(Loss):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Slopes from -1 to 1."""
         return -1.0, 1.0
 
     @property
     def curvature(self) -> float:
-        """0."""
         return 0.0
 
     def growth(self, value: float) -> float:
@@ -146,12 +142,10 @@ class Huber(Loss):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Slopes from -t to t."""
         return -self.threshold, self.threshold
 
     @property
     def curvature(self) -> float:
-        """1."""
         return 1.0
 
     def growth(self, value: float) -> float:
@@ -163,16 +157,14 @@ class Huber(Loss):
 
 @dataclass(frozen=True)
 class Hinge(Loss):
-    """l(r) = max(0, r): what is violated counts, by how much (Weinberger & Saul 2009, for r = margin + d_near - d_far)."""
+    """l(r) = max(0, r): a violated margin costs what it lacks (Weinberger & Saul 2009, for r = margin + d_near - d_far)."""
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Slopes from 0 to 1."""
         return 0.0, 1.0
 
     @property
     def curvature(self) -> float:
-        """0."""
         return 0.0
 
     def growth(self, value: float) -> float:
@@ -188,12 +180,10 @@ class SquaredHinge(Loss):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Slopes from 0 up."""
         return 0.0, np.inf
 
     @property
     def curvature(self) -> float:
-        """1."""
         return 1.0
 
     def growth(self, value: float) -> float:
@@ -208,7 +198,11 @@ _OF_MARGINS: dict[str, Loss] = {"squared_hinge": SquaredHinge(), "hinge": Hinge(
 
 
 def resolve_loss(loss: "str | Loss", *, margins: bool = False) -> Loss:
-    """A loss by name, or as it is; ``margins`` says that residuals are violations of margins, not errors of distances."""
+    """The loss of that name; a `Loss` is returned as it is.
+
+    With ``margins`` the residuals are violations of margins, and the names are those of hinges; without, they are errors of
+    distances.
+    """
     if isinstance(loss, Loss):
         return loss
     known = _OF_MARGINS if margins else _OF_DISTANCES

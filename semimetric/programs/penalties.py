@@ -1,7 +1,7 @@
-"""Penalties on the weights of the tables, as slopes (see `Columns`); base distances are not penalised.
+"""Penalties on the weights of the tables, measured as slopes (see `Columns`); base distances are not penalised.
 
-Every penalty is a convex quadratic (given w >= 0), so solvers see their sum as one `Quadratic`; the CVXPY expression is
-written apart from it, as the oracle of the tests.
+Given w >= 0, every penalty is a convex quadratic, so solvers see the sum of the penalties as one `Quadratic`. Each penalty is
+also written as an independent CVXPY expression, against which the tests check the quadratic.
 """
 
 from abc import ABC, abstractmethod
@@ -21,28 +21,30 @@ __all__ = ["Columns", "Lasso", "Linear", "Penalty", "Quadratic", "Ridge", "Rough
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What a penalty may ask of the columns; arrays have one entry a table column.
+    """What a penalty needs to know of the columns; each array has one entry for every column of a table.
 
-    A weight is measured in slopes: ``unit`` is what it would be in the L1 distance to which every feature contributes
-    equally, so w / unit is about 1 and penalties do not depend on units, on numbers of knots or on numbers of features.
+    A weight is measured as a slope: ``unit`` is the weight that the column would have in the L1 distance to which every
+    feature contributes equally. So w / unit is about 1, and penalties do not depend on the units of the features, on the
+    numbers of knots or on the number of features.
 
     Attributes
     ----------
     n : int
-        All columns: the tables' first, then the base distances.
-    prior : ndarray
-        Weights of the weighted L1 distance fitted to the targets.
-    unit : ndarray
-        See above; > 0.
-    step : ndarray
+        The number of all columns: those of the tables come first, then those of the base distances.
+    prior : ndarray of shape (n_table_columns,)
+        The weights of the weighted L1 distance that was fitted to the targets.
+    unit : ndarray of shape (n_table_columns,)
+        The unit of each weight, as above; > 0.
+    step : ndarray of shape (n_table_columns,)
         The unit of one mean cell of the column's group.
-    share : ndarray
-        1 / (number of groups x cells of the group): sums become means over features and cells.
-    cells : ndarray
-        Cells of the column's group.
+    share : ndarray of shape (n_table_columns,)
+        1 / (number of groups x number of cells of the group), which turns sums into means over features and cells.
+    cells : ndarray of shape (n_table_columns,)
+        The number of cells of the column's group.
     differences : callable
-        "tables" (order 1), "curves" (order 2) or "shifts" to the sparse matrix D of those differences.
+        The function from "tables" (order 1), "curves" (order 2) or "shifts" to the sparse matrix D of those differences.
     nonnegative : bool
+        Whether the program requires weights >= 0.
     """
 
     n: int
@@ -57,7 +59,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """wᵀ P w / 2 - qᵀ w + constant, P sparse and positive semidefinite."""
+    """The quadratic wᵀ P w / 2 - qᵀ w + constant, with P sparse and positive semidefinite."""
 
     P: sparse.csr_array
     q: Floats
@@ -67,23 +69,23 @@ class Quadratic:
         return Quadratic(sparse.csr_array(self.P + other.P), self.q + other.q, self.constant + other.constant)
 
     def value(self, w: Floats) -> float:
-        """The quadratic at w."""
+        """The value of the quadratic at ``w``, shape (n,)."""
         return float(w @ (self.P @ w)) / 2 - float(self.q @ w) + self.constant
 
     def gradient(self, w: Floats) -> Floats:
-        """P w - q."""
+        """The gradient P w - q, shape (n,)."""
         return self.P @ w - self.q
 
 
 class Penalty(ABC):
-    """A convex penalty, >= 0 for the weights that it allows; most have a strength ``alpha``."""
+    """A convex penalty that is >= 0 for the weights that it allows; most penalties have a strength ``alpha``."""
 
     @abstractmethod
     def quadratic(self, columns: Columns) -> Quadratic:
-        """The penalty on these columns, for w >= 0 where ``columns`` says so."""
+        """The penalty on these columns as a quadratic, which need hold only for w >= 0 if ``columns.nonnegative``."""
 
     def reach(self, value: float, columns: Columns) -> Floats:
-        """The largest each weight can be while the penalty is at most ``value``; infinite where it does not say."""
+        """An upper bound of every weight, shape (n,), while the penalty is at most ``value``; infinite where there is none."""
         return np.full(columns.n, np.inf)
 
     @abstractmethod
@@ -92,6 +94,7 @@ class Penalty(ABC):
 
 
 def _padded(values: Floats, columns: Columns, fill: float = 0.0) -> Floats:
+    """The values of the table columns, with ``fill`` for the base distances: shape (n,)."""
     return np.concatenate([values, np.full(columns.n - len(values), fill)])
 
 
@@ -103,7 +106,8 @@ class Ridge(Penalty):
     ----------
     alpha : float, default 1e-4
     towards : {"prior", "zero"}
-        Vertices that no pair ever touched go there: towards zero, to their lower bound.
+        What the weights are drawn to. The weight of a vertex that no pair uses ends exactly there: at the prior, or, towards
+        zero, at its lower bound.
     """
 
     alpha: float = 1e-4
@@ -113,35 +117,36 @@ class Ridge(Penalty):
         check_alpha("alpha", self.alpha)
         check_choice("towards", self.towards, ("prior", "zero"))
 
-    def _centre(self, columns: Columns) -> Floats:
+    def _center(self, columns: Columns) -> Floats:
+        """The weights that the penalty draws to, shape (n_table_columns,)."""
         return columns.prior if self.towards == "prior" else np.zeros_like(columns.prior)
 
     def quadratic(self, columns: Columns) -> Quadratic:
-        centre, diagonal = self._centre(columns), self.alpha * columns.share / columns.unit**2
+        center = self._center(columns)
+        diagonal = self.alpha * columns.share / columns.unit**2
         P = sparse.csr_array(sparse.diags_array(_padded(diagonal, columns)))
-        return Quadratic(P, _padded(diagonal * centre, columns), float(diagonal @ (centre * centre)) / 2)
+        return Quadratic(P, _padded(diagonal * center, columns), float(diagonal @ (center * center)) / 2)
 
     def reach(self, value: float, columns: Columns) -> Floats:
         if self.alpha == 0:
             return super().reach(value, columns)
-        return _padded(
-            self._centre(columns) + columns.unit * np.sqrt(2.0 * value / (self.alpha * columns.share)), columns, np.inf
-        )
+        radius = columns.unit * np.sqrt(2.0 * value / (self.alpha * columns.share))
+        return _padded(self._center(columns) + radius, columns, np.inf)
 
     def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
-        centre = self._centre(columns)
-        scaled = cp.multiply(np.sqrt(columns.share) / columns.unit, w[: len(centre)] - centre)
+        center = self._center(columns)
+        scaled = cp.multiply(np.sqrt(columns.share) / columns.unit, w[: len(center)] - center)
         return self.alpha / 2 * cp.sum_squares(scaled)
 
 
 class _Differences(Penalty):
-    """alpha / 2 ‖D w‖² for differences that the columns define."""
+    """alpha / 2 ‖D w‖² for a matrix D of differences between the weights of neighbouring vertices."""
 
     alpha: float
 
     @abstractmethod
     def matrix(self, columns: Columns) -> sparse.csr_array:
-        """D on the table columns, scaled."""
+        """The scaled matrix D, shape (n_differences, n_table_columns)."""
 
     def quadratic(self, columns: Columns) -> Quadratic:
         D = self.matrix(columns)
@@ -156,10 +161,11 @@ class _Differences(Penalty):
 
 @dataclass(frozen=True)
 class Roughness(_Differences):
-    """alpha / 2 mean ‖D w / step‖², D the tensor differences of the tables (docs/mathematics.md, section 2).
+    """alpha / 2 mean ‖D w / step‖², where D are the tensor differences of the tables (docs/mathematics.md, section 2).
 
     Order 1 takes mixed differences and is zero exactly on warped L1 distances; order 2 takes second differences along each
-    axis and is zero exactly on weighted L1. It shrinks towards a small, safe family instead of towards zero.
+    axis and is zero exactly on weighted L1 distances. So the penalty shrinks a distance towards a small family of distances
+    that are known to be sound, instead of towards zero.
 
     Parameters
     ----------
@@ -183,8 +189,9 @@ class Roughness(_Differences):
 class Shift(_Differences):
     """alpha / 2 mean (cells x (slope after - slope before))²: how much a distance changes as both points shift together.
 
-    A slope is w / unit; the two vertices are (a, b) and (a + 1, b + 1) along one feature. Zero exactly on tables whose
-    slopes depend only on the difference of the indices: weighted L1, but also distances that saturate.
+    A slope is w / unit. The slopes before and after are those of the vertices (a, b) and (a + 1, b + 1) along one feature. The
+    penalty is zero exactly on tables whose slopes depend only on the difference of the indices: on weighted L1 distances, but
+    also on distances that saturate.
 
     Parameters
     ----------
@@ -205,7 +212,7 @@ class Shift(_Differences):
 class Lasso(Penalty):
     """alpha mean |w / unit|: weights that the data do not need fall to their lower bound.
 
-    So do those of vertices that no pair ever touched: distances between regions that no pair joins come out close to 0.
+    So do the weights of vertices that no pair uses: distances between regions that no pair connects come out close to 0.
 
     Parameters
     ----------
@@ -234,12 +241,12 @@ class Lasso(Penalty):
 
 @dataclass(frozen=True, eq=False)
 class Linear(Penalty):
-    """cost · w: a pull. With cost = (1 - mu) Aᵀs, the weighted mean of some distances A w (Weinberger & Saul 2009).
+    """cost · w: with cost = (1 - mu) Aᵀs this is (1 - mu) times a mean of distances A w (Weinberger & Saul 2009).
 
     Parameters
     ----------
     cost : ndarray of shape (n,)
-        >= 0, one for every column, those of base distances too.
+        The cost of every column, those of base distances too; >= 0.
     """
 
     cost: Floats
@@ -262,6 +269,6 @@ class Linear(Penalty):
 
 
 def total(penalties: tuple[Penalty, ...], columns: Columns) -> Quadratic:
-    """The sum of the penalties on these columns."""
+    """The sum of the penalties on these columns, as one quadratic."""
     zero = Quadratic(sparse.csr_array((columns.n, columns.n)), np.zeros(columns.n))
     return sum((p.quadratic(columns) for p in penalties), zero)

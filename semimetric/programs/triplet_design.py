@@ -1,9 +1,8 @@
-"""Rows that are combinations of a few shared pairs: the triplets of a neighbourhood compare every near pair with every far one.
+"""The design matrix of triplets that share pairs: in a neighbourhood every near pair is compared with every far pair.
 
-    rows = Z A,      A one row a pair, held;  Z sparse, +1 at the near pair and -1 at the far one
-
-An item with k near and l far pairs has k l comparisons but k + l pairs, so products and second moments cost what the pairs do:
-(Z A)ᵀ S (Z A) = Aᵀ (Zᵀ S Z) A.
+It is the product Z A. The matrix A has one row for each pair and is held in memory; the sparse matrix Z has in every row +1 at
+the near pair and -1 at the far pair. An item with k near and l far pairs has k l comparisons but only k + l pairs, so products
+and second moments cost what the pairs cost: (Z A)ᵀ S (Z A) = Aᵀ (Zᵀ S Z) A.
 """
 
 from dataclasses import dataclass
@@ -23,33 +22,34 @@ from .design_matrix import Design, Moments
 
 __all__ = ["TripletDesign", "pair_rows"]
 
-_BLOCK = 4096
+_BLOCK = 4096  # pairs whose rows are made at once
 
 Matrix: TypeAlias = Floats | sparse.csr_array
 
 
 def pair_rows(embedding: PairMap, items: Items, left: Integers, right: Integers) -> Matrix:
-    """Rows of A for pairs of located items: dense where the embedding makes dense rows, else CSR."""
+    """The rows of A for pairs of located items, shape (n_pairs, n): dense where the embedding makes dense rows, else CSR."""
     if not len(left):
         return np.zeros((0, embedding.n_columns))
     parts = [embedding.rows(items, left[b], items, right[b]) for b in blocks(len(left), _BLOCK)]
-    if all(isinstance(part, DenseRows) for part in parts):
-        return np.concatenate([part.values for part in parts])  # type: ignore[attr-defined]
+    dense = [part.values for part in parts if isinstance(part, DenseRows)]
+    if len(dense) == len(parts):
+        return np.concatenate(dense)
     return sparse.csr_array(sparse.vstack([part.csr(embedding.n_columns) for part in parts], format="csr"))
 
 
 @dataclass(frozen=True, eq=False)
 class TripletDesign(Design):
-    """Z A for pair rows that are held.
+    """The product Z A, for rows A of pairs that are held in memory.
 
     Parameters
     ----------
     pairs : ndarray or sparse array of shape (n_pairs, n)
-        A, >= 0.
+        The matrix A, with entries >= 0.
     combine : sparse array of shape (m, n_pairs)
-        Z.
+        The matrix Z.
     n_jobs : int or None
-        Threads of second moments.
+        The number of threads that compute second moments.
     """
 
     pairs: Matrix
@@ -58,13 +58,14 @@ class TripletDesign(Design):
 
     @classmethod
     def of_triplets(cls, pairs: Matrix, near: Integers, far: Integers, n_jobs: int | None = None) -> "TripletDesign":
-        """The rows A[near] - A[far]."""
+        """The design with the m rows A[near] - A[far], for numbers ``near`` and ``far`` of pairs, each of shape (m,)."""
         m = len(near)
-        entries = (np.concatenate([np.ones(m), -np.ones(m)]), (np.tile(np.arange(m), 2), np.concatenate([near, far])))
-        return cls(pairs, sparse.csr_array(entries, shape=(m, pairs.shape[0])), n_jobs)
+        values = np.concatenate([np.ones(m), -np.ones(m)])
+        places = (np.tile(np.arange(m), 2), np.concatenate([near, far]))
+        return cls(pairs, sparse.csr_array((values, places), shape=(m, pairs.shape[0])), n_jobs)
 
     @property
-    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+    def shape(self) -> tuple[int, int]:
         return self.combine.shape[0], self.pairs.shape[1]
 
     @cached_property
@@ -80,18 +81,19 @@ class TripletDesign(Design):
     def moments(self, y: Floats, weights: Floats) -> Moments:
         counted = np.flatnonzero(weights)
         Z = self.combine[counted]
-        mixed = sparse.csr_array(Z.T @ (Z * weights[counted, None]))
-        used: NDArray = np.flatnonzero(np.diff(mixed.indptr))
-        A, mixed = self.pairs[used], sparse.csr_array(mixed[used][:, used])
+        pair_gram = sparse.csr_array(Z.T @ (Z * weights[counted, None]))  # Zᵀ S Z
+        used: NDArray = np.flatnonzero(np.diff(pair_gram.indptr))
+        pair_gram = sparse.csr_array(pair_gram[used][:, used])
+        A = self.pairs[used]
 
         def product(chunk: slice) -> Floats:
-            gram = A[chunk].T @ (mixed[chunk] @ A)
-            return np.asarray(gram.toarray() if sparse.issparse(gram) else gram)
+            part = A[chunk].T @ (pair_gram[chunk] @ A)
+            return np.asarray(part.toarray() if sparse.issparse(part) else part)
 
         size = max(-(-len(used) // effective_n_jobs(self.n_jobs)), 1)
-        dense = np.sum(map_blocks(product, len(used), size=size, n_jobs=self.n_jobs), axis=0)
-        dense = np.zeros((self.shape[1],) * 2) + dense  # also where no row counts
-        return Moments((dense + dense.T) / 2, self.rmatvec(weights * y), float(weights @ (y * y)), float(weights.sum()))
+        parts = map_blocks(product, len(used), size=size, n_jobs=self.n_jobs)
+        gram = np.zeros((self.shape[1],) * 2) + np.sum(parts, axis=0)  # without any row, np.sum gives the number 0
+        return Moments((gram + gram.T) / 2, self.rmatvec(weights * y), float(weights @ (y * y)), float(weights.sum()))
 
     def csr(self) -> sparse.csr_array:
         return sparse.csr_array(self.combine @ sparse.csr_array(self.pairs))
@@ -108,10 +110,13 @@ class TripletDesign(Design):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _received, (self.pairs, self.combine, self.n_jobs)
+        return _unpickled, (self.pairs, self.combine, self.n_jobs)
 
 
-def _received(pairs: Matrix, combine: sparse.csr_array, n_jobs: int | None) -> TripletDesign:
-    """A design out of a message: at an odd address NumPy would not leave the rows to BLAS, and would round them otherwise."""
-    even = pairs if sparse.issparse(pairs) else np.require(pairs, requirements="A")
-    return TripletDesign(even, combine, n_jobs)
+def _unpickled(pairs: Matrix, combine: sparse.csr_array, n_jobs: int | None) -> TripletDesign:
+    """The design that another process has sent, with the rows of pairs at an aligned address.
+
+    NumPy multiplies an array that is not aligned without BLAS, which would round the products differently.
+    """
+    aligned = pairs if sparse.issparse(pairs) else np.require(pairs, requirements="A")
+    return TripletDesign(aligned, combine, n_jobs)

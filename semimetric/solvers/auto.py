@@ -1,4 +1,4 @@
-"""The solver by name, and the one for a program whatever it asks: decided by the loss and the number of weights, and said."""
+"""The solver of a program, by its name or chosen automatically, with the reason for the choice."""
 
 from .._foundation.errors import InputError
 from ..programs.program import ConvexProgram
@@ -21,12 +21,12 @@ _NAMES: dict[str, Solver] = {
 
 
 def resolve_solver(solver: "str | Solver") -> Solver | None:
-    """The solver that is given by name or as itself; None for "auto".
+    """The solver that is given, as an object or by its name; None for "auto".
 
     Raises
     ------
     InputError
-        If there is none of that name.
+        If no solver has that name.
     """
     if isinstance(solver, Solver) or solver == "auto":
         return solver if isinstance(solver, Solver) else None
@@ -36,13 +36,13 @@ def resolve_solver(solver: "str | Solver") -> Solver | None:
 
 
 def choose(solver: "str | Solver", program: ConvexProgram) -> tuple[Solver, str]:
-    """The solver for ``program``, and the reason.
+    """The solver for ``program``, and the reason for it.
 
     Parameters
     ----------
     solver : {"auto", "gram", "newton", "interior_point", "first_order", "splitting", "reference", ...} or Solver
-        ``"auto"`` is `choose_plain`. Where the program asks for the triangle inequality, `CuttingPlane` wraps it, or what is
-        given, unless that takes triangles itself.
+        The choice of ``"auto"`` is that of `choose_plain`. Where the program requires the triangle inequality, a
+        `CuttingPlane` around that solver, or around the given one, is returned, unless the given one takes triangles itself.
     program : ConvexProgram
         What is to be minimised.
     """

@@ -1,4 +1,7 @@
-"""What a solver promises: it says before the first iteration whether it can, and afterwards how good its answer is."""
+"""The interface of every solver, and the solution that it returns.
+
+A solver says before the first iteration whether it can solve a program, and afterwards how good its solution is.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -11,11 +14,20 @@ from .._foundation.errors import ConvergenceWarning, NotSupportedError, warn
 from .._foundation.types import Floats
 from ..programs.program import ConvexProgram
 
-__all__ = ["Repair", "Solution", "Solver", "Status", "no_rows", "open_ends", "repaired", "unknown_inside"]
+__all__ = [
+    "Repair",
+    "Solution",
+    "Solver",
+    "Status",
+    "refuse_free_weights",
+    "refuse_inequalities",
+    "refuse_unknown_inside",
+    "with_repair",
+]
 
 
 class Status(Enum):
-    """How a solver ended; the text is the advice."""
+    """Why a solver stopped; the text also advises what to do about it."""
 
     SOLVED = "solved to the tolerance"
     LIMIT = "stopped at the limit of iterations: raise max_iter, loosen tol, or add a ridge"
@@ -25,16 +37,16 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Repair:
-    """What was left of violated inequalities when a solver stopped, and what it took to end it.
+    """By how much the weights violated the inequalities when a solver stopped, and what it cost to satisfy them.
 
     Attributes
     ----------
     violation : float
-        The largest before, relative to the largest weight.
+        The largest violation before the repair, relative to the largest weight.
     change : float
-        The largest change of a weight, relative to the largest weight.
+        The largest change of a weight in the repair, relative to the largest weight.
     objective : float
-        By how much the objective rose, relative to it.
+        The rise of the objective in the repair, relative to the objective.
     """
 
     violation: float
@@ -49,17 +61,18 @@ class Solution:
     Attributes
     ----------
     weights : ndarray of shape (n,)
-        In the units of the program (mean target 1).
+        The weights, in the units of the program (mean target 1).
     objective : float
-        Loss plus penalty at the weights.
+        The loss plus the penalty at the weights.
     gap : float
-        A certified bound of objective - optimum; ``inf`` where the solver can give none.
+        A certified upper bound of objective - optimum; ``inf`` where the solver can give none.
     n_iter : int
+        The number of iterations.
     status : Status
     solver : str
-        Which solver, and why where it was chosen automatically.
+        The name of the solver, and the reason for it where it was chosen automatically.
     repair : Repair or None
-        Of programs with triangles.
+        What it took to satisfy the inequalities; None for programs without any.
     """
 
     weights: Floats
@@ -72,16 +85,16 @@ class Solution:
 
     @property
     def relative_gap(self) -> float:
-        """gap / objective: the share of the objective that a perfect solver could still remove, at most."""
+        """gap / objective: a perfect solver could lower the objective by at most this share."""
         return self.gap / max(abs(self.objective), 1e-300)
 
     def warn_unless_solved(self) -> None:
-        """Say that a solver stopped before its tolerance, and with what gap."""
+        """Issue a `ConvergenceWarning` with the gap if the solver stopped before its tolerance."""
         if self.status is not Status.SOLVED:
             warn(f"{self!r}", ConvergenceWarning)
 
     def raise_if_interrupted(self) -> "Solution":
-        """The solution, if Ctrl-C did not end it; else KeyboardInterrupt, so that whoever waits for it learns."""
+        """The solution itself, unless Ctrl-C ended the solver: then the caller gets a KeyboardInterrupt."""
         if self.status is Status.INTERRUPTED:
             raise KeyboardInterrupt(self.status.value)
         return self
@@ -93,34 +106,36 @@ class Solution:
         )
 
 
-def open_ends(program: ConvexProgram) -> str | None:
-    """Why a solver over bounded weights without equality rows cannot take the program; None if it can."""
-    if program.equalities is not None:
-        return "it has explicit equality rows; use Reference"
+def refuse_free_weights(program: ConvexProgram) -> str | None:
+    """Why a solver that needs a finite lower bound of every weight cannot take the program; None if it can."""
     if not program.bounded:
         return "some weights are free; use Reference, or Gram for the squared loss"
     return None
 
 
-def repaired(program: ConvexProgram, raw: Floats, violation: float, solution: Solution) -> Solution:
-    """The solution with what the repair of ``raw`` took; as it is where there was nothing to keep."""
+def with_repair(program: ConvexProgram, raw: Floats, violation: float, solution: Solution) -> Solution:
+    """The solution with a `Repair` that says how its weights differ from the weights ``raw`` at which the solver stopped.
+
+    ``violation`` is the largest violation of an inequality at ``raw``. A program without inequalities has no repair.
+    """
     if program.inequalities is None and program.triangles is None:
         return solution
-    size, before = max(float(np.abs(raw).max()), 1e-300), program.objective(np.maximum(raw, program.lower))
+    size = max(float(np.abs(raw).max()), 1e-300)
+    before = program.objective(np.maximum(raw, program.lower))
     change = float(np.abs(solution.weights - raw).max()) / size
     rise = (solution.objective - before) / max(abs(solution.objective), 1e-300)
     return replace(solution, repair=Repair(violation / size, change, rise))
 
 
-def no_rows(program: ConvexProgram) -> str | None:
-    """Why a solver over bounds alone cannot take the program; None if it can."""
+def refuse_inequalities(program: ConvexProgram) -> str | None:
+    """Why a solver that knows no constraints but lower bounds cannot take the program; None if it can."""
     if program.inequalities is not None:
         return "it has inequalities between weights; use InteriorPoint, FirstOrder or Reference"
     return None
 
 
-def unknown_inside(program: ConvexProgram) -> str | None:
-    """Why a solver that moves towards known weights cannot take the program; None if it can."""
+def refuse_unknown_inside(program: ConvexProgram) -> str | None:
+    """Why a solver that repairs its weights by moving them towards ``inside`` cannot take the program; None if it can."""
     if program.inequalities is not None and program.inside is None:
         return "it has inequalities, and no weights are known that keep them (inside); use Reference"
     return None
@@ -132,31 +147,31 @@ class Solver(ABC):
     Attributes
     ----------
     separates : bool
-        Whether it takes programs with ``triangles``.
+        Whether the solver takes programs with ``triangles``, by generating the violated inequalities itself.
     """
 
     separates: ClassVar[bool] = False
 
     @abstractmethod
     def refusal(self, program: ConvexProgram) -> str | None:
-        """Why this solver cannot take the program, naming the missing piece; None if it can."""
+        """Why this solver cannot take the program, naming what it lacks; None if it can."""
 
     @abstractmethod
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
-        """Solve a program that is supported."""
+        """Solve a program that `refusal` has accepted; ``start`` are weights of shape (n,) to begin with."""
 
     def solve(self, program: ConvexProgram, *, start: Floats | None = None, verbose: bool = False) -> Solution:
-        """Solve ``program``, warm from ``start`` where the solver can use it.
+        """Solve ``program``; solvers that can use weights to begin with take those of ``start``, shape (n,).
 
         Ctrl-C ends the iterations: the solution then has the status ``INTERRUPTED`` and the best weights so far, and the
-        caller decides. Where there are no weights yet, and in `Reference`, it raises.
+        caller decides what to do. Where there are no weights yet, and in `Reference`, Ctrl-C raises.
 
         Raises
         ------
         NotSupportedError
-            Before the first iteration, naming what does not go together.
+            If the solver cannot take the program: raised before the first iteration, naming what does not go together.
         KeyboardInterrupt
-            On Ctrl-C before there are any weights.
+            If the user presses Ctrl-C before there are any weights.
         """
         reason = self.refusal(program)
         if program.triangles is not None and not self.separates:

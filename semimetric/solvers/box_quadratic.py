@@ -1,12 +1,12 @@
-"""A convex quadratic over weights with lower bounds: how far a point is from its optimum, and interior points.
+"""Convex quadratics over weights with lower bounds: their certified gap, an interior point method and block pivoting.
 
     min_w  wᵀ H w / 2 - bᵀ w   over  w >= lower,      H positive semidefinite
 
-For any v whatsoever, with r = H v - b and v = w + p, the optimum is at least -vᵀHv / 2 + min_u r·u over the box, so
+For every v = w + p, with r = H v - b, the optimum is at least -vᵀHv / 2 + min_u r·u over the box, so
 
     objective(w) - optimum <= sum_j [r_j (w_j - lower_j) or, if r_j < 0, -r_j (upper_j - w_j)] + pᵀ H p / 2.
 
-A good p makes r >= 0, so that no upper bound is needed; it costs a square of what was missing.
+A good p makes r >= 0, so that no upper bound is needed; its cost is quadratic in the negative slopes that it removes.
 """
 
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .._foundation.types import Floats
 
-__all__ = ["BoxQuadratic", "BoxSolution", "interior", "pivot", "solve_regular"]
+__all__ = ["BoxQuadratic", "BoxSolution", "interior", "longest_step", "pivot", "solve_regular"]
 
-_JITTER = 1e-12  # of the mean diagonal, in the factorisation only: a singular H still gives a descent direction
-_ROUNDING = 1e-12  # of the largest |b|: a slope of a free weight that is no slope
-_REFINEMENTS = 8
-_DAMPING = 0.9995
-_CHANCES = 3  # exchanges of blocks that do not help, before weights change sides one by one
+_JITTER = 1e-12  # this share of the mean diagonal is added before a factorisation, so that a singular H can be factored
+_ROUNDING = 1e-12  # a slope of at most this share of the largest |b| counts as 0
+_REFINEMENTS = 8  # the most steps of iterative refinement
+_DAMPING = 0.9995  # interior points go this share of the way to the boundary
+_CHANCES = 3  # exchanges of blocks that may fail to help before weights are exchanged one by one
 
 
 class BoxSolution(NamedTuple):
-    """A point, its certified gap, the iterations, and whether Ctrl-C ended them."""
+    """The weights w of shape (n,), their certified gap, the number of iterations, and whether Ctrl-C ended these."""
 
     w: Floats
     gap: float
@@ -38,7 +38,10 @@ class BoxSolution(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BoxQuadratic:
-    """H, b and the bounds. ``upper`` is a box that a minimiser is known to lie in: it certifies, and does not constrain."""
+    """A quadratic, with H of shape (n, n) and b of shape (n,), and the bounds of its weights, of shape (n,).
+
+    The upper bounds are known to hold for some minimiser. They serve to certify a gap and do not constrain the weights.
+    """
 
     H: Floats
     b: Floats
@@ -47,27 +50,28 @@ class BoxQuadratic:
 
     @cached_property
     def free(self) -> np.ndarray:
-        """Which weights have no lower bound."""
+        """Whether each weight has no lower bound, shape (n,)."""
         return ~np.isfinite(self.lower)
 
     @cached_property
-    def _of_ones(self) -> Floats:
+    def _row_sums(self) -> Floats:
         return self.H.sum(axis=1)
 
     @property
     def scale(self) -> float:
-        """Mean curvature: turns multipliers into weights."""
+        """The mean curvature, by which Lagrange multipliers are divided to compare them with weights."""
         return max(float(np.diag(self.H).mean()), 1e-300)
 
     def gap(self, w: Floats, gradient: Floats, step: Floats | None = None) -> float:
-        """A bound of objective - optimum at ``w``, ``gradient`` = H w - b; the best over a few p.
+        """An upper bound of objective - optimum at ``w``, whose ``gradient`` is H w - b: the least bound over a few p.
 
-        They are 0, multiples of w and of ones, along which slopes rise where the data are distances, and ``step``.
+        The candidates for p are 0, multiples of w and of the vector of ones, along which slopes rise where the data are
+        distances, and ``step``.
         """
         bounds = [self._gap(w, gradient, 0.0)]
-        short = gradient < 0
-        for product, size in ((gradient + self.b, w @ (gradient + self.b)), (self._of_ones, self._of_ones.sum())):
-            rising = short & (product > 0)
+        falling = gradient < 0
+        for product, size in ((gradient + self.b, w @ (gradient + self.b)), (self._row_sums, self._row_sums.sum())):
+            rising = falling & (product > 0)
             length = float((-gradient[rising] / product[rising]).max(initial=0.0))
             bounds.append(self._gap(w, gradient + length * product, length**2 * float(size) / 2))
         if step is not None:
@@ -76,20 +80,24 @@ class BoxQuadratic:
         return min(bounds)
 
     def _gap(self, w: Floats, slope: Floats, cost: float) -> float:
-        bound, falling = ~self.free, slope < 0
+        """The bound for one p, where ``slope`` is r and ``cost`` is pᵀ H p / 2; infinite if a free weight has a slope."""
+        bounded = ~self.free
         with np.errstate(invalid="ignore"):
-            up = np.where(falling & bound, -slope * (self.upper - w), 0.0).sum()
-        loose = np.abs(slope[self.free]) > _ROUNDING * np.abs(self.b).max(initial=0.0)
-        down = np.maximum(slope, 0.0)[bound] @ (w - self.lower)[bound]
-        return np.inf if loose.any() else float(max(cost, 0.0) + up + down)
+            up = np.where((slope < 0) & bounded, -slope * (self.upper - w), 0.0).sum()
+        sloping = np.abs(slope[self.free]) > _ROUNDING * np.abs(self.b).max(initial=0.0)
+        down = np.maximum(slope, 0.0)[bounded] @ (w - self.lower)[bounded]
+        return np.inf if sloping.any() else float(max(cost, 0.0) + up + down)
 
     def lift(self, gradient: Floats) -> Floats:
-        """The p that takes away every negative slope, and every slope of a free weight, where H is regular."""
+        """The p that removes every negative slope, and every slope of a free weight, if H is regular."""
         return solve_regular(self.H, np.where(self.free, -gradient, np.maximum(-gradient, 0.0)))
 
 
 def solve_regular(H: Floats, g: Floats) -> Floats:
-    """H⁻¹ g, with as little added to the diagonal as the factorisation needs, and taken back by refinement."""
+    """H⁻¹ g, shape (n,).
+
+    As little is added to the diagonal as the factorisation needs, and iterative refinement corrects for it.
+    """
     jitter = _JITTER * max(float(np.trace(H)) / max(len(H), 1), 1e-300)
     for _ in range(8):
         try:
@@ -102,31 +110,34 @@ def solve_regular(H: Floats, g: Floats) -> Floats:
 
 
 def _refined(H: Floats, g: Floats, factor: tuple) -> Floats:
+    """The solution x of H x = g by iterative refinement, given the Cholesky factor of a matrix close to H."""
     x = cho_solve(factor, g, check_finite=False)
     for _ in range(_REFINEMENTS):
-        rest = g - H @ x
-        if np.abs(rest).max(initial=0.0) <= _ROUNDING * np.abs(g).max(initial=0.0):
+        residual = g - H @ x
+        if np.abs(residual).max(initial=0.0) <= _ROUNDING * np.abs(g).max(initial=0.0):
             break
-        x = x + cho_solve(factor, rest, check_finite=False)
+        x = x + cho_solve(factor, residual, check_finite=False)
     return x
 
 
 def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[BoxSolution, Floats]:
-    """Mehrotra's predictor and corrector, for finite bounds: a singular H is as good as any.
+    """The minimum by Mehrotra's predictor-corrector method, for finite bounds; H may be singular.
 
     Returns
     -------
     found : BoxSolution
     multipliers : ndarray of shape (n,)
-        Of w >= lower.
+        The Lagrange multipliers of w >= lower.
     """
     H, n = box.H, len(box.b)
     level = max(float(np.maximum(box.b, 0.0).sum()) / max(float(H.sum()), 1e-300), 1e-12)
     x = np.full(n, level)  # w - lower
     z = np.full(n, max(float(np.abs(H @ (box.lower + x) - box.b).mean()), 1e-300))
-    best, n_iter, interrupted = (np.inf, box.lower + x, z), 0, False
+    best = (np.inf, box.lower + x, z)
+    n_iter = 0
+    interrupted = False
     try:
-        for n_iter in range(max_iter + 1):  # noqa: B007 - reported
+        for n_iter in range(max_iter + 1):  # noqa: B007 - the solution reports n_iter
             w = box.lower + x
             gradient = H @ w - box.b
             gap = box.gap(w, gradient)
@@ -136,7 +147,7 @@ def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[BoxSoluti
             try:
                 with np.errstate(divide="raise", invalid="raise", over="raise"):
                     x, z = _step(H, gradient, x, z)
-            except (LinAlgError, FloatingPointError):  # as near as rounding lets it
+            except (LinAlgError, FloatingPointError):  # rounding allows no further progress
                 break
     except KeyboardInterrupt:
         interrupted = True
@@ -144,6 +155,7 @@ def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[BoxSoluti
 
 
 def _step(H: Floats, gradient: Floats, x: Floats, z: Floats) -> tuple[Floats, Floats]:
+    """x = w - lower and the multipliers z after one predictor-corrector step."""
     shifted = H.copy()
     shifted[np.diag_indices_from(shifted)] += z / x
     factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
@@ -154,14 +166,14 @@ def _step(H: Floats, gradient: Floats, x: Floats, z: Floats) -> tuple[Floats, Fl
 
     mu = float(x @ z) / len(x)
     dx, dz = direction(-x * z)
-    t, u = _longest(x, dx), _longest(z, dz)
+    t, u = longest_step(x, dx), longest_step(z, dz)
     after = float((x + t * dx) @ (z + u * dz)) / len(x)
     dx, dz = direction((after / mu) ** 3 * mu - x * z - dx * dz)
-    t = _DAMPING * min(_longest(x, dx), _longest(z, dz))  # one length: the primal is in the dual's residual
+    t = _DAMPING * min(longest_step(x, dx), longest_step(z, dz))  # both move equally, as the dual residual depends on x
     return x + t * dx, z + t * dz
 
 
-def _longest(x: Floats, dx: Floats) -> float:
+def longest_step(x: Floats, dx: Floats) -> float:
     """The largest t <= 1 with x + t dx >= 0."""
     falling = dx < 0
     return min(1.0, float((x[falling] / -dx[falling]).min(initial=np.inf)))
@@ -170,15 +182,25 @@ def _longest(x: Floats, dx: Floats) -> float:
 def pivot(box: BoxQuadratic, loose: np.ndarray, *, max_iter: int) -> Floats:
     """The minimum for a regular H and finite bounds by block principal pivoting (Judice & Pires 1994; Kim & Park 2011).
 
-    Solve as if exactly the weights ``loose`` were off their bounds; let those that came out beyond a bound, or with a falling
-    slope at it, change sides all at once; where that stops helping, one by one, which ends for every positive definite H. A
-    good guess of ``loose`` needs one or two solves. Nothing about signs in H is assumed.
+    Each iteration minimises over the weights ``loose`` with the others at their bounds. Weights that then violate their bound,
+    or have a negative slope at it, are exchanged between the two sets, all at once. Where that stops to help, they are
+    exchanged one by one, which ends for every positive definite H. A good guess of ``loose`` needs one or two iterations.
+    Nothing is assumed about the signs of the entries of H.
+
+    Parameters
+    ----------
+    box : BoxQuadratic
+    loose : ndarray of bool of shape (n,)
+        A guess of the weights that are not at their bounds in the minimum.
+    max_iter : int
     """
-    loose, best, chances = loose.copy(), len(box.b) + 1, _CHANCES
+    loose = loose.copy()
+    best = len(box.b) + 1
+    chances = _CHANCES
     small = _ROUNDING * max(float(np.abs(box.b).max(initial=0.0)), 1e-300)
     w = box.lower
     for _ in range(max_iter):
-        w, slope = _at_vertex(box, loose)
+        w, slope = _with_loose(box, loose)
         wrong = np.where(loose, w < box.lower, slope < -small)
         count = int(wrong.sum())
         if not count:
@@ -191,8 +213,8 @@ def pivot(box: BoxQuadratic, loose: np.ndarray, *, max_iter: int) -> Floats:
     return np.maximum(w, box.lower)
 
 
-def _at_vertex(box: BoxQuadratic, loose: np.ndarray) -> tuple[Floats, Floats]:
-    """The minimum with the other weights at their bounds, and the slope there."""
+def _with_loose(box: BoxQuadratic, loose: np.ndarray) -> tuple[Floats, Floats]:
+    """The minimum over the weights ``loose`` alone, with the others at their bounds, and the gradient there."""
     w = box.lower.copy()
     gradient = box.H @ w - box.b
     w[loose] -= solve_regular(box.H[np.ix_(loose, loose)], gradient[loose])

@@ -1,15 +1,19 @@
-"""The triangle inequality for any solver that takes inequalities: all rows at once where they are few, else those that matter.
+"""The triangle inequality for any solver that takes inequalities.
 
-    solve with some rows -> add, of every (a, c), the row of its shortest detour -> drop slack rows -> solve again
+Where there are few triangle inequalities, the solver is given all of them at once. Else it is given those that matter:
 
-Separation is exact: one min-plus pass over all grid triples of every group (`Triangles.separate`). It ends with no violation
-above the tolerance. What is left is repaired by shortest paths, which lower weights, or, where columns are tied or bounds are
-not even, by a step towards weights that keep every row.
+    solve with some inequalities -> add, for every (a, c), that of its shortest detour -> drop slack ones -> solve again
+
+Finding violated inequalities is exact: one min-plus pass over all triples of grid points of every group (see
+`embeddings.pairs.triangle_inequality`). The iteration ends when no violation exceeds the tolerance. The violations that are
+left are repaired by shortest paths, which lower weights, or, where columns are tied or their lower bounds differ, by a step
+towards weights that satisfy every inequality.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 from tqdm import tqdm
 
 from .._foundation.types import Floats
@@ -17,27 +21,28 @@ from .._foundation.validation import check_alpha, check_count
 from ..embeddings.pairs.triangle_inequality import Triangles
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status, repaired
+from .base import Solution, Solver, Status, with_repair
 from .default_choice import choose_plain
 
 __all__ = ["CuttingPlane"]
 
-_KEPT = 1e-3  # of the largest weight: rows with more slack are dropped
+_KEPT = 1e-3  # inequalities whose slack exceeds this share of the largest weight are dropped
 
 
 @dataclass(frozen=True)
 class CuttingPlane(Solver):
-    """Any solver that takes inequalities, on programs with ``triangles``.
+    """A solver of programs with ``triangles``, around any solver that takes inequalities.
 
     Parameters
     ----------
     solver : Solver or "auto", default "auto"
-        For the programs with rows: by the loss and the number of weights.
+        The solver of the programs with inequalities; "auto" chooses it by the loss and the number of weights.
     tol : float, default 1e-9
-        The largest violation, relative to the largest weight, at which it stops; the repair removes it.
+        The iteration stops when no violation exceeds this share of the largest weight; the repair removes what is left.
     all_rows : int, default 3000000
-        Up to how many rows are given to the solver at once; beyond, only violated ones.
+        Up to so many triangle inequalities are given to the solver at once; of more than these, only violated ones.
     max_rounds : int, default 50
+        The limit of iterations.
     """
 
     separates = True
@@ -53,64 +58,76 @@ class CuttingPlane(Solver):
 
     def refusal(self, program: ConvexProgram) -> str | None:
         if isinstance(self.solver, Solver) and program.triangles is not None:
-            nothing = Triangles((), (), program.triangles.n_columns, True)
-            return self.solver.refusal(_with(program, Inequalities.homogeneous(nothing.rows())))
+            return self.solver.refusal(_with_rows(program, _no_rows(program)))
         return None
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         triangles = program.triangles
         if triangles is None or not triangles.tables:
-            return self._named(self._inner(replace(program, triangles=None), start, verbose), 0)
+            return _named(self._solve_plain(replace(program, triangles=None), start, verbose), 0)
         if triangles.n_rows <= self.all_rows:
-            rows = Inequalities.homogeneous(_widened(triangles.rows(), program))
-            return self._named(self._inner(_with(program, rows), start, verbose), len(rows))
-        return self._lazily(program, triangles, start, verbose)
+            rows = _inequalities(triangles.rows(), program)
+            return _named(self._solve_plain(_with_rows(program, rows), start, verbose), len(rows))
+        return self._solve_in_rounds(program, triangles, start, verbose)
 
-    def _inner(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+    def _solve_plain(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+        """The solution of a program without triangles, by the solver that this one wraps."""
         solver = self.solver if isinstance(self.solver, Solver) else choose_plain(program)[0]
         return solver.solve(program, start=start, verbose=verbose)
 
-    def _named(self, solution: Solution, n_rows: int) -> Solution:
-        return replace(solution, solver=f"{solution.solver}, {n_rows} triangle rows")
-
-    def _lazily(self, program: ConvexProgram, triangles: Triangles, start: Floats | None, verbose: bool) -> Solution:
+    def _solve_in_rounds(self, program: ConvexProgram, triangles: Triangles, start: Floats | None, verbose: bool) -> Solution:
+        """The solution by rounds that add violated inequalities and drop slack ones, repaired at the end."""
         w = program.lower if start is None else start
-        rows, n_iter, bound, status = Inequalities.homogeneous(_empty(program)), 0, 0.0, Status.LIMIT
+        rows = _no_rows(program)
+        n_iter = 0
+        bound = 0.0
+        status = Status.LIMIT
         for _ in tqdm(range(self.max_rounds), desc="cutting planes", disable=not verbose):
-            solution = self._inner(_with(program, rows, repairs=False), start, verbose)
+            solution = self._solve_plain(_with_rows(program, rows, repairs=False), start, verbose)
             start = w = solution.weights
             n_iter += solution.n_iter
             bound = max(bound, solution.objective - solution.gap)
-            size = float(np.abs(w).max())
-            found = triangles.separate(w, self.tol * size)
-            if solution.status is not Status.SOLVED or not found.shape[0]:
+            largest = float(np.abs(w).max())
+            violated = triangles.separate(w, self.tol * largest)
+            if solution.status is not Status.SOLVED or not violated.shape[0]:
                 status = solution.status
                 break
-            rows = rows.take(rows.slack(w) <= _KEPT * size) + Inequalities.homogeneous(_widened(found, program))
-        left = Inequalities.homogeneous(_widened(triangles.separate(w, 0.0), program))
-        every = replace(rows + left, tables=triangles if triangles.free else None)
-        kept = replace(program, triangles=None, inequalities=_joined(program.inequalities, every)).feasible(w)
-        solution = Solution(kept, program.objective(kept), 0.0, n_iter, status, solution.solver)
-        solution = replace(solution, gap=max(solution.objective - bound, 0.0))
-        return self._named(repaired(program, w, triangles.excess(w), solution), len(rows))
+            rows = rows.take(rows.slack(w) <= _KEPT * largest) + _inequalities(violated, program)
+        remaining = _inequalities(triangles.separate(w, 0.0), program)
+        every = replace(rows + remaining, tables=triangles if triangles.free else None)
+        feasible = replace(program, triangles=None, inequalities=_joined(program.inequalities, every)).feasible(w)
+        objective = program.objective(feasible)
+        solution = Solution(feasible, objective, max(objective - bound, 0.0), n_iter, status, solution.solver)
+        return _named(with_repair(program, w, triangles.excess(w), solution), len(rows))
+
+
+def _named(solution: Solution, n_rows: int) -> Solution:
+    """The solution, whose solver says how many triangle inequalities it was given."""
+    return replace(solution, solver=f"{solution.solver}, {n_rows} triangle rows")
 
 
 def _joined(given: Inequalities | None, rows: Inequalities) -> Inequalities:
+    """The triangle inequalities ``rows``, followed by the other inequalities of the program."""
     return rows if given is None else rows + given
 
 
-def _with(program: ConvexProgram, rows: Inequalities, *, repairs: bool = True) -> ConvexProgram:
-    """The program with rows in place of triangles; shortest paths repair them, unless columns are tied to others."""
+def _with_rows(program: ConvexProgram, rows: Inequalities, *, repairs: bool = True) -> ConvexProgram:
+    """The program with the inequalities ``rows`` in place of its triangles.
+
+    With ``repairs``, shortest paths repair what a solver violates, unless columns of the tables are tied by more than
+    symmetry.
+    """
     triangles = program.triangles if repairs and program.triangles is not None and program.triangles.free else None
     rows = replace(_joined(program.inequalities, rows), tables=triangles)
     return replace(program, triangles=None, inequalities=rows)
 
 
-def _empty(program: ConvexProgram):  # noqa: ANN202
-    return Triangles((), (), len(program.lower), True).rows()
+def _no_rows(program: ConvexProgram) -> Inequalities:
+    """No inequality on the weights of the program."""
+    return Inequalities.homogeneous(sparse.csr_array((0, len(program.lower))))
 
 
-def _widened(rows, program: ConvexProgram):  # noqa: ANN001, ANN202
-    """Rows on the tables' columns as rows on all columns."""
-    rows.resize((rows.shape[0], len(program.lower)))
-    return rows
+def _inequalities(matrix: sparse.csr_array, program: ConvexProgram) -> Inequalities:
+    """The inequalities ``matrix`` w >= 0 on the columns of the tables, as inequalities on all columns of the program."""
+    matrix.resize((matrix.shape[0], len(program.lower)))
+    return Inequalities.homogeneous(matrix)

@@ -1,4 +1,4 @@
-"""Which solver takes a program whose rows are all there: decided by the loss, the number of weights and what ties them."""
+"""The default solver of a program without triangles, chosen by its loss, its number of weights and its inequalities."""
 
 from ..programs.program import ConvexProgram
 from .base import Solver
@@ -11,29 +11,34 @@ from .splitting import Splitting
 
 __all__ = ["choose_plain"]
 
-_GRAM_COLUMNS = 8_000
-_INTERIOR_COLUMNS = 4_000
-_EXACT_COLUMNS = 1_000  # of the squared loss with inequalities: beyond, a factorization an iteration is too slow
+_GRAM_COLUMNS = 8_000  # the most weights for Gram
+_INTERIOR_COLUMNS = 4_000  # the most weights for Newton and InteriorPoint
+_EXACT_COLUMNS = 1_000  # with a squared loss and inequalities: for more weights a factorization in each iteration is too slow
 
 
 def choose_plain(program: ConvexProgram) -> tuple[Solver, str]:
-    """The solver for a program without triangles, and the reason.
+    """The solver for a program without triangles, and the reason for it.
 
-    Gram for squared losses of up to 8,000 weights, Newton for other losses that curve and InteriorPoint for those that do not,
-    of up to 4,000, FirstOrder beyond, and Reference (CVXPY) for what all of these refuse. With inequalities, InteriorPoint for
-    squared losses of up to 1,000 weights, Splitting beyond, and InteriorPoint for other losses.
+    A squared loss has Gram, for up to 8,000 weights. Another loss has Newton if it curves, else InteriorPoint, for up to 4,000
+    weights. More weights have FirstOrder. With inequalities, a squared loss has InteriorPoint for up to 1,000 weights and
+    Splitting for more; another loss has InteriorPoint. A program that all of these refuse has Reference (CVXPY).
     """
-    n, loss = program.design.shape[1], type(program.loss).__name__
-    rows = program.inequalities is not None and program.loss.quadratic
-    tried: list[tuple[Solver, int, str]] = [
+    n = program.design.shape[1]
+    loss = type(program.loss).__name__
+    squared_with_inequalities = program.inequalities is not None and program.loss.quadratic
+    candidates: list[tuple[Solver, int, str]] = [  # with the most weights and the reason
         (Gram(), _GRAM_COLUMNS, f"squared loss, {n} weights"),
         (Newton(), _INTERIOR_COLUMNS, f"{loss} loss, {n} weights"),
-        (InteriorPoint(), _EXACT_COLUMNS if rows else -1, f"squared loss, {n} weights with inequalities"),
-        (Splitting(), n if rows else -1, f"squared loss, {n} weights with inequalities"),
+        (
+            InteriorPoint(),
+            _EXACT_COLUMNS if squared_with_inequalities else -1,
+            f"squared loss, {n} weights with inequalities",
+        ),
+        (Splitting(), n if squared_with_inequalities else -1, f"squared loss, {n} weights with inequalities"),
         (InteriorPoint(), _INTERIOR_COLUMNS, f"{loss} loss, {n} weights"),
         (FirstOrder(), n, f"{n} weights are too many for second moments"),
     ]
-    for candidate, limit, reason in tried:
+    for candidate, limit, reason in candidates:
         if n <= limit and candidate.refusal(program) is None:
             return candidate, reason
     return Reference(), "free weights or explicit rows that the other solvers refuse"

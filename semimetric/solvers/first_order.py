@@ -1,7 +1,8 @@
-"""First-order primal-dual method: only products with A and Aᵀ, so it scales with the pairs and with the columns.
+"""A first-order primal-dual method, which needs only products with A and Aᵀ.
 
-Primal-dual hybrid gradient (Chambolle & Pock 2011; Condat 2013 for the smooth penalty), diagonally preconditioned (Pock &
-Chambolle 2011), with averaging, restarts and a primal weight as in PDLP (Applegate et al. 2021):
+So its cost grows linearly with the pairs and with the columns. It is the primal-dual hybrid gradient method (Chambolle & Pock
+2011; Condat 2013 for the smooth penalty), diagonally preconditioned (Pock & Chambolle 2011), with averaging, restarts and a
+primal weight as in PDLP (Applegate et al. 2021):
 
     theta <- clip((theta + sigma (A w' - y)) / (1 + sigma c), a, b)
     w     <- max(w - tau (Aᵀ theta + penalty'(w)), lower),      w' = 2 w_new - w_old
@@ -15,37 +16,41 @@ from tqdm import tqdm
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status, open_ends, repaired, unknown_inside
+from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
 
 __all__ = ["FirstOrder"]
 
-_CHECK = 50
-_LONGEST_EPOCH = 1000
+_CHECK = 50  # iterations between two certificates of the gap
+_LONGEST_EPOCH = 1000  # iterations before a restart at the latest
 
 
 @dataclass(frozen=True)
 class FirstOrder(Solver):
-    """Any loss, any number of weights with finite lower bounds; memory O(pairs + columns).
+    """The first-order method, for any loss and any number of weights with finite lower bounds.
+
+    It needs O(pairs + columns) of memory.
 
     Parameters
     ----------
     tol : float, default 1e-3
-        Relative certified gap at which it stops.
+        The relative certified gap at which the iteration stops.
     max_iter : int, default 20000
+        The limit of iterations.
     """
 
     tol: float = 1e-3
     max_iter: int = 20_000
 
     def refusal(self, program: ConvexProgram) -> str | None:
-        return unknown_inside(program) or open_ends(program)
+        return refuse_unknown_inside(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         run = _PrimalDualRun(program, start)
-        status, n_iter = Status.LIMIT, 0
+        status = Status.LIMIT
+        n_iter = 0
         with tqdm(total=self.max_iter, desc="first order", disable=not verbose) as bar:
             try:
-                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - reported
+                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
                     run.step()
                     if n_iter % _CHECK:
                         continue
@@ -58,91 +63,119 @@ class FirstOrder(Solver):
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
         if status is not Status.SOLVED:
-            run.certify()  # what came after the last check
+            run.certify()  # the iterations after the last check count too
         solution = Solution(run.best, run.objective, run.gap, n_iter, status, "FirstOrder")
         rows = program.inequalities
-        return repaired(program, run.raw, 0.0 if rows is None else rows.excess(run.raw), solution)
+        return with_repair(program, run.raw, 0.0 if rows is None else rows.excess(run.raw), solution)
 
 
 class _PrimalDualRun:
-    """The iterates, their averages, and the best point and bound so far."""
+    """The state of the iteration: the iterates, their averages since the last restart, the best point and the best bound.
+
+    Attributes
+    ----------
+    w, theta : ndarray of shape (n,) and (m,)
+        The primal and the dual iterate; ``product`` is Aᵀ theta.
+    row_steps, column_sums : ndarray of shape (m,) and (n,)
+        The diagonal preconditioners: 1 / the row sums of |A|, and its column sums.
+    best : ndarray of shape (n,)
+        The feasible weights with the least objective so far; ``objective`` is theirs, and ``raw`` the iterate they came from.
+    bound : float
+        The largest lower bound of the optimum so far.
+    origin : tuple of ndarray
+        The primal and dual iterates at the last restart; ``sums`` sums the iterates since, ``steps`` counts them.
+    gap_at_restart : float
+        The gap of the point at which the iteration was last restarted.
+    """
 
     def __init__(self, program: ConvexProgram, start: Floats | None) -> None:
-        held = program.stacked.held()
-        self.program, self.A, self.y = program, held, program.targets
-        self.certificate = GapBound(program)
-        m, n = held.shape
+        self.program = program
+        self.A = program.stacked.held()
+        self.y = program.targets
+        self.gap_bound = GapBound(program)
+        m, n = self.A.shape
         with np.errstate(divide="ignore"):
-            rows = 1.0 / np.maximum(held.absolute.matvec(np.ones(n)), 1e-12)
-            columns = held.absolute.rmatvec(np.ones(m))
-        self.rows, self.columns = rows, columns
-        self.curvature, self.bounds = program.curvature, program.slopes
+            self.row_steps = 1.0 / np.maximum(self.A.absolute.matvec(np.ones(n)), 1e-12)
+            self.column_sums = self.A.absolute.rmatvec(np.ones(m))
+        self.curvature = program.curvature
+        self.bounds = program.slopes
         # row sums of |P| bound the curvature of the penalty, coordinate by coordinate
-        self.smooth = np.asarray(abs(program.penalty.P).sum(axis=1)).ravel()
-        self.weight = 1.0 / m
+        self.penalty_curvature = np.asarray(abs(program.penalty.P).sum(axis=1)).ravel()
+        self.primal_weight = 1.0 / m
         self.w = program.lower.copy() if start is None else np.maximum(start, program.lower)
         self.theta = np.zeros(m)
         self.product = np.zeros(n)
-        self.raw, self.best = self.w, program.feasible(self.w)
-        self.objective, self.bound = self._objective(self.best), -np.inf
-        self._begin(np.inf)
+        self.raw = self.w
+        self.best = program.feasible(self.w)
+        self.objective = self._objective(self.best)
+        self.bound = -np.inf
+        self._restart(np.inf)
 
     @property
     def gap(self) -> float:
-        """Best objective less best bound."""
+        """The best objective minus the best lower bound, at least 0."""
         return max(self.objective - self.bound, 0.0)
 
     def _objective(self, w: Floats) -> float:
         residual = self.A.matvec(w)[: len(self.program.y)] - self.program.y
         return self.program.loss.value(residual, self.program.sample_weight) + self.program.penalty.value(w)
 
-    def _begin(self, merit: float) -> None:
-        """Start an epoch at the current point."""
+    def _restart(self, gap: float) -> None:
+        """Begin to average anew at the current point, whose gap is ``gap``."""
         self.origin = (self.w.copy(), self.theta.copy())
         self.sums = [np.zeros_like(self.w), np.zeros_like(self.theta)]
-        self.steps, self.merit = 0, merit
+        self.steps = 0
+        self.gap_at_restart = gap
 
     def step(self) -> None:
-        """One iteration: a product with A and one with Aᵀ."""
+        """Make one iteration, which takes one product with A and one with Aᵀ."""
         p = self.program
-        tau = 1.0 / (self.weight * self.columns + self.smooth + 1e-12)
-        sigma = self.weight * self.rows
+        tau = 1.0 / (self.primal_weight * self.column_sums + self.penalty_curvature + 1e-12)
+        sigma = self.primal_weight * self.row_steps
         new = np.maximum(self.w - tau * (self.product + p.penalty.gradient(self.w)), p.lower)
         ahead = self.theta + sigma * (self.A.matvec(2.0 * new - self.w) - self.y)
         self.theta = np.clip(ahead / (1.0 + sigma * self.curvature), *self.bounds)
-        self.w, self.product = new, self.A.rmatvec(self.theta)
+        self.w = new
+        self.product = self.A.rmatvec(self.theta)
         self.sums[0] += self.w
         self.sums[1] += self.theta
         self.steps += 1
 
     def check(self) -> None:
         """Certify the current point and the average; restart from the better one when the gap has halved."""
-        mean = (np.maximum(self.sums[0] / self.steps, self.program.lower), self.sums[1] / self.steps)  # a mean rounds
-        gaps = [self._certify(self.w, self.theta), self._certify(*mean)]
-        if min(gaps) > self.merit / 2 and self.steps < _LONGEST_EPOCH:
+        mean_w = np.maximum(self.sums[0] / self.steps, self.program.lower)  # a mean may round to just below the bound
+        mean_theta = self.sums[1] / self.steps
+        gap_of_point = self._certify(self.w, self.theta)
+        gap_of_mean = self._certify(mean_w, mean_theta)
+        gap = min(gap_of_point, gap_of_mean)
+        if gap > self.gap_at_restart / 2 and self.steps < _LONGEST_EPOCH:
             return
-        if gaps[1] < gaps[0]:
-            self.w, self.theta = mean
+        if gap_of_mean < gap_of_point:
+            self.w = mean_w
+            self.theta = mean_theta
             self.product = self.A.rmatvec(self.theta)
         self._reweigh()
-        self._begin(min(gaps))
+        self._restart(gap)
 
     def certify(self) -> None:
-        """Certify the current point, wherever it was left."""
+        """Certify the current point."""
         self._certify(self.w, self.theta)
 
     def _certify(self, w: Floats, theta: Floats) -> float:
-        kept = self.program.feasible(w)
-        objective = self._objective(kept)
+        """The gap of this point, which also updates the best point and the best bound."""
+        feasible = self.program.feasible(w)
+        objective = self._objective(feasible)
         if objective < self.objective:
-            self.objective, self.best, self.raw = objective, kept.copy(), w.copy()
-        bound = self.certificate.bound(theta, self.A.rmatvec(theta), w, objective)
+            self.objective = objective
+            self.best = feasible.copy()
+            self.raw = w.copy()
+        bound = self.gap_bound.bound(theta, self.A.rmatvec(theta), w, objective)
         self.bound = max(self.bound, bound)
         return objective - bound
 
     def _reweigh(self) -> None:
-        """Balance the distances that primal and dual have moved in this epoch."""
-        moved = np.sqrt(np.sum((self.w - self.origin[0]) ** 2 * self.columns))
-        turned = np.sqrt(np.sum((self.theta - self.origin[1]) ** 2 / self.rows))
-        if moved > 0 and turned > 0:
-            self.weight = float(np.sqrt(turned / moved * self.weight))
+        """Balance the lengths of primal and dual steps by how far either iterate has moved since the last restart."""
+        primal_move = np.sqrt(np.sum((self.w - self.origin[0]) ** 2 * self.column_sums))
+        dual_move = np.sqrt(np.sum((self.theta - self.origin[1]) ** 2 / self.row_steps))
+        if primal_move > 0 and dual_move > 0:
+            self.primal_weight = float(np.sqrt(dual_move / primal_move * self.primal_weight))

@@ -2,7 +2,7 @@
 
     min_w  wᵀ H w / 2 - bᵀ w   over  w >= lower,      H = AᵀSA + P,  b = AᵀSy + q
 
-The moments are sums over pairs, so they accumulate over blocks, over calls of ``partial_fit`` and over machines.
+The moments are sums over pairs, so they can be summed over blocks, over calls of ``partial_fit`` and over machines.
 """
 
 from dataclasses import dataclass
@@ -13,26 +13,29 @@ from .._foundation.types import Floats
 from ..programs.design_matrix import Moments
 from ..programs.penalties import Quadratic
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status, no_rows
+from .base import Solution, Solver, Status, refuse_inequalities
 from .box_quadratic import BoxQuadratic, BoxSolution, interior, solve_regular
 
 __all__ = ["Gram", "minimise", "solve_moments"]
 
-_FEW, _LAST = 40, 12  # Newton steps before, and after, interior points: those before leave weights exactly at 0
-_HALVINGS = 40
+_FIRST_STEPS = 40  # Newton steps before interior points are tried; they leave weights exactly at their bounds
+_LAST_STEPS = 12  # Newton steps after interior points
+_HALVINGS = 40  # of the length of a Newton step
 
 
 @dataclass(frozen=True)
 class Gram(Solver):
-    """Projected Newton on the second moments (Bertsekas 1982): exact up to rounding, for up to ~10,000 weights.
+    """Projected Newton steps on the second moments (Bertsekas 1982): exact up to rounding, for up to ~10,000 weights.
 
-    Where the moments are too singular for it (more weights than the pairs determine, and no ridge), interior points.
+    Interior points are used where the moments are too singular for Newton steps, because there are more weights than the pairs
+    determine and no ridge.
 
     Parameters
     ----------
     tol : float, default 1e-9
-        Largest certified gap, relative to the objective at w = 0.
+        The largest certified gap, relative to the objective at w = 0.
     max_iter : int, default 200
+        The limit of iterations.
     """
 
     tol: float = 1e-9
@@ -41,9 +44,7 @@ class Gram(Solver):
     def refusal(self, program: ConvexProgram) -> str | None:
         if not program.loss.quadratic:
             return f"{type(program.loss).__name__} is not a squared loss; use FirstOrder or Reference"
-        if program.equalities is not None:
-            return "it has explicit equality rows; use Reference"
-        return no_rows(program)
+        return refuse_inequalities(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         moments = program.design.moments(program.y, program.sample_weight)
@@ -51,7 +52,7 @@ class Gram(Solver):
 
 
 def solve_moments(solver: Gram, moments: Moments, penalty: Quadratic, lower: Floats, start: Floats | None = None) -> Solution:
-    """The solution from moments whose total weight is 1."""
+    """The solution of least squares with the given penalty, from second moments whose total weight is 1."""
     H = moments.gram + penalty.P.toarray()
     b = moments.cross + penalty.q
     constant = moments.square / 2 + penalty.constant
@@ -76,22 +77,24 @@ def _status(solver: Gram, found: BoxSolution, tol: float) -> Status:
 
 
 def _upper(moments: Moments, lower: Floats, objective: float) -> Floats:
-    """Upper bounds that a minimiser obeys, given that ``objective`` can be reached with A, w >= 0.
+    """Upper bounds, shape (n,), that a minimiser obeys, given that weights reach ``objective`` and that A and w are >= 0.
 
-    w_j ‖A_j‖ <= ‖A w‖ <= ‖y‖ + sqrt(2 objective), norms weighted by S; infinite for columns that no pair touches.
+    They follow from w_j ‖A_j‖ <= ‖A w‖ <= ‖y‖ + sqrt(2 objective), with norms weighted by S. They are infinite for columns
+    that are 0 in every row.
     """
-    reach, norm = np.sqrt(moments.square) + np.sqrt(2.0 * objective), moments.norms()
+    reach = np.sqrt(moments.square) + np.sqrt(2.0 * objective)
+    norm = moments.norms()
     with np.errstate(divide="ignore"):
         return np.maximum(np.where(norm > 0, reach / norm, np.inf), lower)
 
 
 def minimise(box: BoxQuadratic, start: Floats | None = None, *, tol: float, max_iter: int) -> BoxSolution:
-    """The minimum over the box: projected Newton steps, and where H is too singular for them, interior points.
+    """The minimum over the box, by projected Newton steps, and by interior points where H is too singular for these.
 
-    Newton ends with weights exactly at their bounds and profits from a start, so it has the first word and the last.
+    Newton steps end with weights exactly at their bounds and profit from a good start, so they come first and last.
     """
     first = np.where(box.free, 0.0, box.lower) if start is None else np.maximum(start, box.lower)
-    found = _newton(box, first, tol, max_iter if box.free.any() else min(max_iter, _FEW))
+    found = _newton(box, first, tol, max_iter if box.free.any() else min(max_iter, _FIRST_STEPS))
     if found.gap <= tol or found.interrupted or found.n_iter == max_iter or box.free.any():
         return found
     inner, multipliers = interior(box, tol=tol, max_iter=max_iter - found.n_iter)
@@ -99,24 +102,26 @@ def minimise(box: BoxQuadratic, start: Floats | None = None, *, tol: float, max_
     if inner.interrupted or found.n_iter >= max_iter:
         return found
     snapped = np.where(inner.w - box.lower < multipliers / box.scale, box.lower, inner.w)
-    return _better(found, _newton(box, snapped, tol, min(max_iter - found.n_iter, _LAST)), tol)
+    return _better(found, _newton(box, snapped, tol, min(max_iter - found.n_iter, _LAST_STEPS)), tol)
 
 
 def _better(old: BoxSolution, new: BoxSolution, tol: float) -> BoxSolution:
-    """The new point if its gap is small enough or the smaller one, with the iterations of both."""
+    """The new solution if its gap is below ``tol`` or the smaller of the two, else the old one; iterations add up."""
     point = new if new.gap <= max(tol, old.gap) else old
     return BoxSolution(point.w, point.gap, old.n_iter + new.n_iter, new.interrupted)
 
 
 def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> BoxSolution:
-    """Projected Newton steps on the weights that are not held by their bound."""
-    gradient, gap, n_iter = box.H @ w - box.b, np.inf, 0
+    """The solution after projected Newton steps from ``w``, on the weights that their bounds do not hold."""
+    gradient = box.H @ w - box.b
+    gap = np.inf
+    n_iter = 0
     try:
-        for n_iter in range(max_iter + 1):  # noqa: B007 - reported
+        for n_iter in range(max_iter + 1):  # noqa: B007 - the solution reports n_iter
             gap = box.gap(w, gradient)
             if gap <= tol or n_iter == max_iter:
                 break
-            step = _newton_step(box, gradient, (w > box.lower) | (gradient < 0))
+            step = _newton_direction(box, gradient, (w > box.lower) | (gradient < 0))
             if box.free.any() and (gap := box.gap(w, gradient, step)) <= tol:
                 break
             w, gradient, moved = _search(box, gradient, w, step)
@@ -129,16 +134,16 @@ def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> BoxSolut
     return BoxSolution(w, gap, n_iter)
 
 
-def _newton_step(box: BoxQuadratic, gradient: Floats, loose: np.ndarray) -> Floats:
+def _newton_direction(box: BoxQuadratic, gradient: Floats, loose: np.ndarray) -> Floats:
     step = np.zeros_like(gradient)
     step[loose] = -solve_regular(box.H[np.ix_(loose, loose)], gradient[loose])
     return step
 
 
 def _search(box: BoxQuadratic, gradient: Floats, w: Floats, step: Floats) -> tuple[Floats, Floats, bool]:
-    """The first point on the projection arc of the step that decreases the objective, its gradient, and whether there is one.
+    """The first point on the projected path of the step that decreases the objective, its gradient, and whether there is one.
 
-    The change is computed from the move, not from two objectives, so that it is exact to the last digits of progress.
+    The change of the objective is computed from the move, not as a difference of two objectives, so that it does not cancel.
     """
     length = 1.0
     for _ in range(_HALVINGS):

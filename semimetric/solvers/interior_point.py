@@ -1,12 +1,12 @@
-"""Primal-dual interior point for any loss of the family, on weighted second moments.
+"""A primal-dual interior point method for every loss, on weighted second moments.
 
 The program is the saddle point  min_{w >= lower} max_{a <= theta <= b}  theta·(A w - y) - conj(theta) + penalty(w).
 Newton's step eliminates theta, which leaves one n x n system
 
     ( P + Aᵀ E⁻¹ A + diag(lambda / (w - lower)) ) dw = rhs,      E diagonal,
 
-so an iteration is one pass over the pairs that gathers AᵀE⁻¹A, and some products. Mehrotra's predictor and corrector; 20
-to 40 passes whatever the size (for the absolute loss the Frisch-Newton method of Portnoy & Koenker 1997).
+so an iteration takes one pass over the pairs, which sums AᵀE⁻¹A, and some products. With Mehrotra's predictor and corrector it
+takes 20 to 40 iterations whatever the size. For the absolute loss it is the Frisch-Newton method of Portnoy & Koenker (1997).
 """
 
 from dataclasses import dataclass
@@ -21,15 +21,16 @@ from tqdm import tqdm
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status, open_ends, repaired, unknown_inside
+from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
+from .box_quadratic import longest_step
 
 __all__ = ["InteriorPoint"]
 
-_DAMPING = 0.9999
+_DAMPING = 0.9999  # the share of the way to the boundary that a step goes
 
 
 class _Point(NamedTuple):
-    """w, theta, and the multipliers of w >= lower, theta <= b, theta >= a."""
+    """The weights w, the dual variables theta, and the Lagrange multipliers of w >= lower, theta <= b and theta >= a."""
 
     w: Floats
     theta: Floats
@@ -38,47 +39,53 @@ class _Point(NamedTuple):
     of_low: Floats
 
     def move(self, step: "_Point", primal: float, dual: float) -> "_Point":
-        """w and the multipliers of theta move by ``primal``, theta and the multiplier of w by ``dual``."""
+        """The point after a step of length ``primal`` for w and the multipliers of theta, and ``dual`` for the others."""
         lengths = (primal, dual, dual, primal, primal)
         return _Point(*(x + t * dx for x, dx, t in zip(self, step, lengths, strict=True)))
 
 
 @dataclass(frozen=True)
 class InteriorPoint(Solver):
-    """Exact to a certified gap, for up to ~5,000 weights with finite lower bounds.
+    """The interior point method, for every loss and up to ~5,000 weights with finite lower bounds.
 
     Parameters
     ----------
     tol : float, default 1e-6
-        Relative gap at which it stops.
+        The relative certified gap at which the iteration stops.
     max_iter : int, default 100
+        The limit of iterations.
     """
 
     tol: float = 1e-6
     max_iter: int = 100
 
     def refusal(self, program: ConvexProgram) -> str | None:
-        return unknown_inside(program) or open_ends(program)
+        return refuse_unknown_inside(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
-        newton, certificate = _Newton(program), GapBound(program)
-        point, status, n_iter, bound = newton.first(start), Status.LIMIT, 0, -np.inf
+        newton = _NewtonSystem(program)
+        gap_bound = GapBound(program)
+        point = newton.first(start)
+        status = Status.LIMIT
+        n_iter = 0
+        bound = -np.inf
         best = (np.inf, program.lower if program.inside is None else program.inside)
         raw = best[1]
         with tqdm(total=self.max_iter, desc="interior point", disable=not verbose) as bar:
             try:
-                for n_iter in range(self.max_iter + 1):  # noqa: B007 - reported
+                for n_iter in range(self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
                     state = newton.residuals(point)
-                    objective, w = newton.reached(point, state)
+                    objective, w = newton.feasible(point, state)
                     if objective <= best[0]:
-                        best, raw = (objective, w), point.w
-                    bound = max(bound, certificate.bound(point.theta, state.product, point.w, objective))
+                        best = (objective, w)
+                        raw = point.w
+                    bound = max(bound, gap_bound.bound(point.theta, state.product, point.w, objective))
                     gap = max(best[0] - bound, 0.0)
                     bar.set_postfix(objective=objective, gap=gap)
                     if gap <= self.tol * max(abs(best[0]), program.exact):
                         status = Status.SOLVED
                         break
-                    with np.errstate(divide="raise", invalid="raise"):  # a room of exactly 0: as near as rounding lets it
+                    with np.errstate(divide="raise", invalid="raise"):  # at a bound exactly, no further progress is possible
                         point = newton.step(point, state)
                     bar.update()
             except (LinAlgError, FloatingPointError):
@@ -91,48 +98,65 @@ class InteriorPoint(Solver):
         gap = max(objective - bound, 0.0)
         solution = Solution(np.maximum(w, program.lower), objective, gap, n_iter, status, "InteriorPoint")
         rows = program.inequalities
-        return repaired(program, raw, 0.0 if rows is None else rows.excess(raw), solution)
+        return with_repair(program, raw, 0.0 if rows is None else rows.excess(raw), solution)
 
 
-class _State(NamedTuple):
-    residual: Floats  # A w - y
-    product: Floats  # Aᵀ theta
+class _Residuals(NamedTuple):
+    """What a point lacks of the optimality conditions.
+
+    ``residual`` is A w - y and ``product`` is Aᵀ theta, of which the other two are made. ``primal``, of shape (m + k,), and
+    ``dual``, of shape (n,), are the gradients of the saddle function in theta and in w; both are 0 at the optimum.
+    """
+
+    residual: Floats
+    product: Floats
     primal: Floats
     dual: Floats
 
 
-class _Newton:
-    """The Newton system of one program."""
+class _NewtonSystem:
+    """The Newton system of one program, over the m rows of the data and the k rows of the inequalities.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (m + k,)
+        The bounds of theta; arbitrary finite numbers where ``has_low`` or ``has_high`` say that there is no bound.
+    """
 
     def __init__(self, program: ConvexProgram) -> None:
-        self.program, self.A = program, program.stacked.held()  # many products, and one gram an iteration
-        self.P, self.y, self.m = program.penalty.P.toarray(), program.targets, len(program.y)
-        self.curvature, (self.low, self.high) = program.curvature, program.slopes
-        self.has_low, self.has_high = np.isfinite(self.low), np.isfinite(self.high)
-        self.low = np.where(self.has_low, self.low, -1.0)
-        self.high = np.where(self.has_high, self.high, 1.0)
-        self.nothing = np.zeros(self.m)
+        self.program = program
+        self.A = program.stacked.held()  # an iteration forms many products with A
+        self.P = program.penalty.P.toarray()
+        self.y = program.targets
+        self.m = len(program.y)
+        self.curvature = program.curvature
+        low, high = program.slopes
+        self.has_low = np.isfinite(low)
+        self.has_high = np.isfinite(high)
+        self.low = np.where(self.has_low, low, -1.0)
+        self.high = np.where(self.has_high, high, 1.0)
+        self.zeros = np.zeros(self.m)
 
     @cached_property
-    def even(self) -> Floats:
-        """AᵀSA / c + P of a loss that curves everywhere: the same in every iteration."""
-        return self.program.design.moments(self.nothing, 1.0 / self.curvature[: self.m]).gram + self.P
+    def _constant_hessian(self) -> Floats:
+        """AᵀSA / c + P: for a loss that curves everywhere it is the same in every iteration."""
+        return self.program.design.moments(self.zeros, 1.0 / self.curvature[: self.m]).gram + self.P
 
-    def curved(self, inverse: Floats) -> Floats:
-        """AᵀE⁻¹A + P, the rows of the inequalities included."""
+    def hessian(self, inverse: Floats) -> Floats:
+        """AᵀE⁻¹A + P, the rows of the inequalities included; ``inverse`` is the diagonal of E⁻¹."""
         m, rows = self.m, self.program.inequalities
         if self.program.loss.quadratic:
-            H = self.even.copy()
+            H = self._constant_hessian.copy()
         else:
-            H = self.program.design.moments(self.nothing, inverse[:m]).gram + self.P
+            H = self.program.design.moments(self.zeros, inverse[:m]).gram + self.P
         if rows is not None:
             G = rows.matrix
             more = sparse.csr_array(G.T @ (G * inverse[m:, None])).tocoo()
             H[more.coords] += more.data
         return H
 
-    def reached(self, point: _Point, state: "_State") -> tuple[float, Floats]:
-        """The objective at w, or where w keeps not every inequality, at the nearest known point that does; and the point."""
+    def feasible(self, point: _Point, state: _Residuals) -> tuple[float, Floats]:
+        """The objective and the weights of the point, which are repaired first if they violate an inequality."""
         p = self.program
         if p.inequalities is not None and (state.residual[self.m :] < 0).any():
             w = p.feasible(point.w)
@@ -140,7 +164,7 @@ class _Newton:
         return p.loss.value(state.residual[: self.m], p.sample_weight) + p.penalty.value(point.w), point.w
 
     def first(self, start: Floats | None) -> _Point:
-        """An interior point at the scale of the problem."""
+        """An interior point at the scale of the problem, near the weights ``start`` if they are given."""
         p, absolute = self.program, self.A.absolute
         weight = np.append(p.sample_weight, np.full(len(self.y) - self.m, float(p.sample_weight.mean())))
         rows = absolute.matvec(np.ones(len(p.lower)))[: self.m]
@@ -158,75 +182,74 @@ class _Newton:
             np.where(self.has_low, np.maximum(-residual, 0.0) + size, 0.0),
         )  # fmt: skip
 
-    def residuals(self, point: _Point) -> _State:
-        p = self.program
-        residual, product = self.A.matvec(point.w) - self.y, self.A.rmatvec(point.theta)
+    def residuals(self, point: _Point) -> _Residuals:
+        """What the point lacks of the optimality conditions."""
+        residual = self.A.matvec(point.w) - self.y
+        product = self.A.rmatvec(point.theta)
         primal = residual - self.curvature * point.theta - point.of_high + point.of_low
-        return _State(residual, product, primal, product + p.penalty.gradient(point.w) - point.of_w)
+        dual = product + self.program.penalty.gradient(point.w) - point.of_w
+        return _Residuals(residual, product, primal, dual)
 
-    def _rooms(self, point: _Point) -> tuple[Floats, Floats, Floats]:
-        """Distances to w's bound and theta's two bounds (1 where there is none: its multiplier stays 0)."""
+    def _slacks(self, point: _Point) -> tuple[Floats, Floats, Floats]:
+        """The distances of w to its bound, and of theta to its upper and its lower bound; 1 where there is no bound."""
         return (
             point.w - self.program.lower,
             np.where(self.has_high, self.high - point.theta, 1.0),
             np.where(self.has_low, point.theta - self.low, 1.0),
         )
 
-    def step(self, point: _Point, state: _State) -> _Point:
-        """One predictor-corrector step."""
-        room = self._rooms(point)
-        inverse = 1.0 / (self.curvature + point.of_high / room[1] + point.of_low / room[2])
-        H = self.curved(inverse)
-        H[np.diag_indices_from(H)] += point.of_w / room[0]
+    def step(self, point: _Point, state: _Residuals) -> _Point:
+        """The point after one predictor-corrector step."""
+        slacks = self._slacks(point)
+        inverse = 1.0 / (self.curvature + point.of_high / slacks[1] + point.of_low / slacks[2])
+        H = self.hessian(inverse)
+        H[np.diag_indices_from(H)] += point.of_w / slacks[0]
         factor = cho_factor(H, overwrite_a=True, check_finite=False)
-        products = (point.of_w * room[0], point.of_high * room[1], point.of_low * room[2])
-        mu = sum(float(v.sum()) for v in products) / self._count
-        affine = self._direction(point, state, room, inverse, factor, tuple(-v for v in products))
-        sigma = (self._mu_after(point, affine, room) / mu) ** 3 * mu
+        products = (point.of_w * slacks[0], point.of_high * slacks[1], point.of_low * slacks[2])
+        mu = sum(float(v.sum()) for v in products) / self._n_bounds
+        affine = self._direction(point, state, slacks, inverse, factor, tuple(-v for v in products))
+        sigma = (self._mu_after(point, affine, slacks) / mu) ** 3 * mu
         cross = (-affine.of_w * affine.w, affine.of_high * affine.theta, -affine.of_low * affine.theta)
         masks = (np.ones(1), self.has_high, self.has_low)
         targets = tuple((sigma + c) * m - v for c, m, v in zip(cross, masks, products, strict=True))
-        final = self._direction(point, state, room, inverse, factor, targets)
-        primal, dual = self._lengths(point, final, room)
+        final = self._direction(point, state, slacks, inverse, factor, targets)
+        primal, dual = self._lengths(point, final, slacks)
         return point.move(final, _DAMPING * primal, _DAMPING * dual)
 
     @property
-    def _count(self) -> int:
+    def _n_bounds(self) -> int:
+        """The number of bounds of weights and of dual variables."""
         return len(self.program.lower) + int(self.has_low.sum() + self.has_high.sum())
 
-    def _direction(self, point: _Point, state: _State, room: tuple, inverse: Floats, factor: tuple, target: tuple) -> _Point:
-        """Newton direction for the complementarity targets of w, theta's upper and theta's lower bound."""
-        shift = state.primal - target[1] / room[1] + target[2] / room[2]
-        rhs = -state.dual - self.A.rmatvec(inverse * shift) + target[0] / room[0]
+    def _direction(
+        self, point: _Point, state: _Residuals, slacks: tuple, inverse: Floats, factor: tuple, target: tuple
+    ) -> _Point:
+        """The Newton direction towards the complementarity targets of w, of theta's upper and of theta's lower bound."""
+        shift = state.primal - target[1] / slacks[1] + target[2] / slacks[2]
+        rhs = -state.dual - self.A.rmatvec(inverse * shift) + target[0] / slacks[0]
         dw = cho_solve(factor, rhs, check_finite=False)
         dtheta = inverse * (self.A.matvec(dw) + shift)
         return _Point(
-            dw, dtheta, (target[0] - point.of_w * dw) / room[0],
-            (target[1] + point.of_high * dtheta) / room[1], (target[2] - point.of_low * dtheta) / room[2],
+            dw, dtheta, (target[0] - point.of_w * dw) / slacks[0],
+            (target[1] + point.of_high * dtheta) / slacks[1], (target[2] - point.of_low * dtheta) / slacks[2],
         )  # fmt: skip
 
-    def _lengths(self, point: _Point, step: _Point, room: tuple) -> tuple[float, float]:
-        """The longest primal and dual steps that keep every room and multiplier positive."""
+    def _lengths(self, point: _Point, step: _Point, slacks: tuple) -> tuple[float, float]:
+        """The longest primal and dual steps that keep every slack and every multiplier positive."""
         high, low = self.has_high, self.has_low
         primal = min(
-            _longest(room[0], step.w), _longest(point.of_high[high], step.of_high[high]),
-            _longest(point.of_low[low], step.of_low[low]),
+            longest_step(slacks[0], step.w), longest_step(point.of_high[high], step.of_high[high]),
+            longest_step(point.of_low[low], step.of_low[low]),
         )  # fmt: skip
         dual = min(
-            _longest(room[1][high], -step.theta[high]), _longest(room[2][low], step.theta[low]),
-            _longest(point.of_w, step.of_w),
+            longest_step(slacks[1][high], -step.theta[high]), longest_step(slacks[2][low], step.theta[low]),
+            longest_step(point.of_w, step.of_w),
         )  # fmt: skip
         return primal, dual
 
-    def _mu_after(self, point: _Point, step: _Point, room: tuple) -> float:
-        """Mean complementarity after the full affine step."""
-        primal, dual = self._lengths(point, step, room)
+    def _mu_after(self, point: _Point, step: _Point, slacks: tuple) -> float:
+        """The mean product of a slack and its multiplier after the longest affine step."""
+        primal, dual = self._lengths(point, step, slacks)
         after = point.move(step, primal, dual)
-        parts = zip((after.of_w, after.of_high, after.of_low), self._rooms(after), strict=True)
-        return sum(float(a @ b) for a, b in parts) / self._count
-
-
-def _longest(x: Floats, dx: Floats) -> float:
-    """The largest t <= 1 with x + t dx >= 0."""
-    falling = dx < 0
-    return min(1.0, float((x[falling] / -dx[falling]).min(initial=np.inf)))
+        parts = zip((after.of_w, after.of_high, after.of_low), self._slacks(after), strict=True)
+        return sum(float(a @ b) for a, b in parts) / self._n_bounds

@@ -1,4 +1,4 @@
-"""CVXPY: the default for programs that the others refuse, and the oracle of the tests."""
+"""CVXPY as a solver: the default for programs that the other solvers refuse, and the reference of the tests."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +18,14 @@ _LIMITS = {"CLARABEL": "max_iter", "OSQP": "max_iter", "SCS": "max_iters", "ECOS
 
 @dataclass(frozen=True)
 class Reference(Solver):
-    """The program handed to CVXPY as it is written: any loss, penalty and explicit rows; for small programs.
+    """The program handed to CVXPY as it is written. It takes any loss, penalty and inequality, for small programs.
 
     Parameters
     ----------
     engine : str, default "CLARABEL"
-        Any solver that CVXPY has installed, by name.
+        The name of any solver that CVXPY has installed.
     max_iter : int or None
-        Limit of iterations, for Clarabel, OSQP, SCS and ECOS; None is the engine's own.
+        The limit of iterations, for Clarabel, OSQP, SCS and ECOS; None leaves the engine's own limit.
     """
 
     separates = True
@@ -33,7 +33,7 @@ class Reference(Solver):
     max_iter: int | None = None
 
     def refusal(self, program: ConvexProgram) -> str | None:
-        import cvxpy as cp  # noqa: PLC0415 - a second of import time, needed only here
+        import cvxpy as cp  # noqa: PLC0415 - importing CVXPY takes about a second, and only this solver needs it
 
         if self.engine not in cp.installed_solvers():
             return f"CVXPY has no solver {self.engine!r} here; installed are {', '.join(cp.installed_solvers())}"
@@ -42,7 +42,7 @@ class Reference(Solver):
         return None
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
-        import cvxpy as cp  # noqa: PLC0415
+        import cvxpy as cp  # noqa: PLC0415 - as in `refusal`
 
         w = cp.Variable(len(program.lower))
         residual = program.design.csr() @ w - program.y
@@ -57,10 +57,9 @@ class Reference(Solver):
         return self._solution(program, w.value, problem)
 
     def _rows(self, cp: Any, w: Any, program: ConvexProgram) -> list[Any]:
+        """The constraints of the program as CVXPY constraints on the variable ``w``."""
         bounded = np.isfinite(program.lower)
         rows = [w[bounded] >= program.lower[bounded]] if bounded.any() else []
-        if program.equalities is not None:
-            rows.append(program.equalities @ w == 0)
         if program.inequalities is not None:
             rows.append(program.inequalities.matrix @ w >= program.inequalities.bound)
         if program.triangles is not None and program.triangles.tables:
@@ -82,12 +81,11 @@ class Reference(Solver):
         return f"Reference({self.engine})"
 
     def _gap(self, program: ConvexProgram, w: Floats, objective: float) -> float:
-        """Certified from the slopes of the loss at w; infinite where weights are free or rows explicit.
+        """The gap that the slopes of the loss at w certify; infinite where weights are free or there are inequalities.
 
         At a kink of the loss the slope is not unique, so for the absolute loss this bound is loose.
         """
-        explicit = (program.equalities, program.inequalities, program.triangles)
-        if any(rows is not None for rows in explicit) or not program.bounded:
+        if program.inequalities is not None or program.triangles is not None or not program.bounded:
             return np.inf
         s, loss = program.sample_weight, program.loss
         residual = program.design.matvec(w) - program.y

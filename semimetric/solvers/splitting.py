@@ -1,13 +1,13 @@
-"""Least squares under many inequalities: alternating directions, with one factorization (Boyd et al. 2011, section 5).
+"""Least squares under many inequalities: alternating directions (ADMM) with one factorization (Boyd et al. 2011, section 5).
 
     min_w  wᵀ H w / 2 - bᵀ w   over  w >= lower,  G w >= h,      H = AᵀSA + P,  b = AᵀSy + q
 
     w <- (H + D)⁻¹ (b + D (z - u))
-    z <- some of Hildreth's sweeps (1957) from v = 1.6 w - 0.6 z + u towards the nearest point that keeps every row, norm D
+    z <- a few sweeps of Hildreth (1957) from v = 1.6 w - 0.6 z + u towards the feasible point that is nearest in the norm of D
     u <- v - z,      D a small share of the diagonal of H
 
-The sweeps keep multipliers mu, nu >= 0 of the rows and bounds, begin with those of the last iteration, and D u = -(Gᵀ mu + nu)
-throughout, so every iteration has a sound bound, however few the sweeps:
+The sweeps update multipliers mu, nu >= 0 of the inequalities and of the lower bounds, beginning with those of the last
+iteration. D u = -(Gᵀ mu + nu) holds throughout, so every iteration gives a valid lower bound, however few the sweeps:
 
     optimum >= min_w { wᵀ H w / 2 - (b + Gᵀ mu + nu)ᵀ w } + mu·h + nu·lower.
 """
@@ -26,30 +26,37 @@ from .._kernels.triangles import Rows, project_rows
 from ..programs.design_matrix import MatrixDesign
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
-from .base import Solution, Solver, Status, open_ends, repaired, unknown_inside
+from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
 
 __all__ = ["Splitting"]
 
-_SHARE = 1e-2  # of the diagonal: more is slow to begin with, less to end (measured)
-_RELAXED = 1.6
-_SWEEPS, _CHECK = 5, 20
-_DENSE = 8_000  # columns of which second moments are held
-_JITTER = 1e-13  # of the mean diagonal
-_FIRST, _LAST = 0.1, 1e-6  # relative residuals of conjugate gradients, in an iteration and for a bound
-_MOST_STEPS = 200
-_MOST_TOGETHER = 3_000  # columns factored at once
-_DAMPED = 1e-9  # of a block's diagonal
+_SHARE = (
+    1e-2  # D is this share of the diagonal of H: a larger one is slow at the beginning, a smaller one at the end (measured)
+)
+_RELAXATION = 1.6
+_SWEEPS = 5  # of Hildreth's method in an iteration
+_CHECK = 20  # iterations between two certificates of the gap
+_DENSE = 8_000  # up to so many columns have their second moments in memory
+_JITTER = 1e-13  # the share of the mean diagonal that is added to H before it is factored
+_STEP_RESIDUAL = 0.1  # the relative residual of conjugate gradients in an iteration
+_BOUND_RESIDUAL = 1e-6  # the relative residual of conjugate gradients for a bound
+_MOST_STEPS = 200  # of conjugate gradients
+_MOST_TOGETHER = 3_000  # columns factored at once in the preconditioner
+_DAMPED = 1e-9  # the share of a block's diagonal that is added to it before it is factored
 
 
 @dataclass(frozen=True)
 class Splitting(Solver):
-    """The squared loss with inequalities, any number of weights: of up to 8,000 by Cholesky, else by conjugate gradients.
+    """Alternating directions, for a squared loss with inequalities and any number of weights.
+
+    The linear systems are solved by Cholesky factorization for up to 8,000 weights, else by conjugate gradients.
 
     Parameters
     ----------
     tol : float, default 3e-4
-        Relative certified gap at which it stops.
+        The relative certified gap at which the iteration stops.
     max_iter : int, default 2000
+        The limit of iterations.
     """
 
     tol: float = 3e-4
@@ -58,11 +65,12 @@ class Splitting(Solver):
     def refusal(self, program: ConvexProgram) -> str | None:
         if not program.loss.quadratic:
             return f"{type(program.loss).__name__} is not a squared loss; use InteriorPoint, FirstOrder or Reference"
-        return unknown_inside(program) or open_ends(program)
+        return refuse_unknown_inside(program) or refuse_free_weights(program)
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         run = _AdmmRun(program, start)
-        status, n_iter = Status.LIMIT, 0
+        status = Status.LIMIT
+        n_iter = 0
         with tqdm(total=self.max_iter, desc="splitting", disable=not verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):
@@ -80,11 +88,19 @@ class Splitting(Solver):
         if status is not Status.SOLVED:
             run.check()
         solution = Solution(run.best, run.objective, run.gap, n_iter, status, "Splitting")
-        return repaired(program, run.raw, run.rows.excess(run.raw), solution)
+        return with_repair(program, run.raw, run.rows.excess(run.raw), solution)
 
 
 class _System(ABC):
-    """H, b and the constant of the objective; systems with H and with H + D."""
+    """The objective wᵀ H w / 2 - bᵀ w + constant, and the linear systems with H and with H + D.
+
+    Attributes
+    ----------
+    b : ndarray of shape (n,)
+    constant : float
+    diagonal : ndarray of shape (n,)
+        The diagonal of H.
+    """
 
     b: Floats
     constant: float
@@ -92,28 +108,28 @@ class _System(ABC):
 
     @abstractmethod
     def product(self, w: Floats) -> Floats:
-        """H w."""
+        """H w, shape (n,)."""
 
     @abstractmethod
-    def shifted(self, right: Floats, start: Floats) -> Floats:
-        """(H + D)⁻¹ right."""
+    def solve_shifted(self, right: Floats, start: Floats) -> Floats:
+        """(H + D)⁻¹ right, shape (n,); an iterative method begins at ``start``."""
 
     @abstractmethod
-    def least(self, c: Floats, start: Floats) -> tuple[Floats, float]:
-        """Where wᵀ H w / 2 - cᵀ w is least, nearly, and a bound of it from below."""
+    def minimum(self, c: Floats, start: Floats) -> tuple[Floats, float]:
+        """A point near the minimum of wᵀ H w / 2 - cᵀ w, and a lower bound of that minimum; -inf where none is known."""
 
     def objective(self, w: Floats) -> float:
-        """The objective at w, from the moments."""
+        """The objective at w."""
         return float(w @ self.product(w)) / 2 - float(self.b @ w) + self.constant
 
     @property
-    def share(self) -> Floats:
-        """D."""
+    def D(self) -> Floats:
+        """The diagonal matrix D as a vector of shape (n,)."""
         return _SHARE * np.maximum(self.diagonal, 1e-6 * self.diagonal.mean())
 
 
-class _Dense(_System):
-    """By two Cholesky factorizations; H is held."""
+class _DenseSystem(_System):
+    """Systems solved by two Cholesky factorizations, with H in memory."""
 
     def __init__(self, program: ConvexProgram) -> None:
         moments = program.design.moments(program.y, program.sample_weight)
@@ -121,10 +137,11 @@ class _Dense(_System):
         self.b = moments.cross + program.penalty.q
         self.constant = moments.square / 2 + program.penalty.constant
         self.diagonal = np.diag(self.H).copy()
-        self.factor = self._factor(self.share)
-        self.exact: tuple | None = None
+        self.shifted_factor = self._factor(self.D)
+        self.factor: tuple | None = None
 
     def _factor(self, more: Floats | float) -> tuple:
+        """The Cholesky factor of H with ``more`` added to its diagonal."""
         H = self.H.copy()
         H[np.diag_indices_from(H)] += more
         return cho_factor(H, overwrite_a=True, check_finite=False)
@@ -132,26 +149,30 @@ class _Dense(_System):
     def product(self, w: Floats) -> Floats:
         return self.H @ w
 
-    def shifted(self, right: Floats, start: Floats) -> Floats:
-        return cho_solve(self.factor, right, check_finite=False)
+    def solve_shifted(self, right: Floats, start: Floats) -> Floats:
+        return cho_solve(self.shifted_factor, right, check_finite=False)
 
-    def least(self, c: Floats, start: Floats) -> tuple[Floats, float]:
-        if self.exact is None:
+    def minimum(self, c: Floats, start: Floats) -> tuple[Floats, float]:
+        if self.factor is None:
             try:
-                self.exact = self._factor(_JITTER * float(self.diagonal.mean()))
+                self.factor = self._factor(_JITTER * float(self.diagonal.mean()))
             except LinAlgError:
                 return start, -np.inf
-        x = cho_solve(self.exact, c, check_finite=False)
+        x = cho_solve(self.factor, c, check_finite=False)
         e = self.H @ x - c
-        # exact at x; what x misses of the minimum is e·H⁻¹e / 2
-        return x, float(x @ e) / 2 - float(c @ x) / 2 - float(e @ cho_solve(self.exact, e, check_finite=False))
+        # The value at x is exact, and the minimum lies e·H⁻¹e / 2 below it. Twice that is taken off, since H⁻¹ is rounded.
+        return x, float(x @ e) / 2 - float(c @ x) / 2 - float(e @ cho_solve(self.factor, e, check_finite=False))
 
 
-class _Iterative(_System):
-    """By conjugate gradients, whose preconditioner is exact within the tables that rows or penalties tie together."""
+class _IterativeSystem(_System):
+    """Systems solved by conjugate gradients.
+
+    The preconditioner is exact within each set of columns that inequalities or penalties connect to one another.
+    """
 
     def __init__(self, program: ConvexProgram) -> None:
-        self.A, self.s = program.design.held(), program.sample_weight
+        self.A = program.design.held()
+        self.s = program.sample_weight
         self.P = program.penalty.P
         self.b = self.A.rmatvec(self.s * program.y) + program.penalty.q
         self.constant = float(self.s @ (program.y * program.y)) / 2 + program.penalty.constant
@@ -160,60 +181,64 @@ class _Iterative(_System):
         blocks = _components(self.P, program.inequalities)
         grams = [(A[:, b].T @ A[:, b]).toarray() + self.P[b][:, b].toarray() for b in blocks]
         self.diagonal = np.asarray(A.multiply(A).sum(axis=0)).ravel() + self.P.diagonal()
-        self.D = self.share
-        self.factors = [(b, cho_factor(H + np.diag(self.D[b]))) for b, H in zip(blocks, grams, strict=True)]
-        self.plain = [(b, cho_factor(H + np.diag(_DAMPED * np.diag(H)))) for b, H in zip(blocks, grams, strict=True)]
-        self.ridge = _diagonal(program)
+        D = self.D
+        self.shifted_factors = [(b, cho_factor(H + np.diag(D[b]))) for b, H in zip(blocks, grams, strict=True)]
+        self.factors = [(b, cho_factor(H + np.diag(_DAMPED * np.diag(H)))) for b, H in zip(blocks, grams, strict=True)]
+        self.ridge = _ridges(program)
 
     def product(self, w: Floats) -> Floats:
         return self.A.rmatvec(self.s * self.A.matvec(w)) + self.P @ w
 
-    def shifted(self, right: Floats, start: Floats) -> Floats:
-        return self._gradients(right, start, self.D, self.factors, _FIRST)[0]
+    def solve_shifted(self, right: Floats, start: Floats) -> Floats:
+        return self._conjugate_gradients(right, start, self.D, self.shifted_factors, _STEP_RESIDUAL)[0]
 
-    def least(self, c: Floats, start: Floats) -> tuple[Floats, float]:
-        """Exact at x; what x misses is e·H⁻¹e / 2 <= e·R⁻¹e / 2, R the ridges, which are part of H."""
+    def minimum(self, c: Floats, start: Floats) -> tuple[Floats, float]:
+        """See the base; the minimum lies e·H⁻¹e / 2 <= e·R⁻¹e / 2 below the value at x, where R are the ridges in H."""
         if not (self.ridge > 0).all():
             return start, -np.inf
-        x, e = self._gradients(c, start, None, self.plain, _LAST)
+        x, e = self._conjugate_gradients(c, start, None, self.factors, _BOUND_RESIDUAL)
         return x, -float(x @ (e + c)) / 2 - float(e @ (e / self.ridge)) / 2
 
-    def _conditioned(self, factors: list, r: Floats) -> Floats:
+    def _precondition(self, factors: list, r: Floats) -> Floats:
         out = r / self.diagonal
         for block, factor in factors:
             out[block] = cho_solve(factor, r[block], check_finite=False)
         return out
 
-    def _gradients(self, right: Floats, x: Floats, more: Floats | None, factors: list, tol: float) -> tuple[Floats, Floats]:
-        """x with H x (+ D x) near right, and the residual right - H x."""
+    def _conjugate_gradients(
+        self, right: Floats, x: Floats, more: Floats | None, factors: list, tol: float
+    ) -> tuple[Floats, Floats]:
+        """The solution x of (H + diag(more)) x = right to the relative residual ``tol``, and its residual."""
 
         def product(p: Floats) -> Floats:
             return self.product(p) if more is None else self.product(p) + more * p
 
         r = right - product(x)
-        z = self._conditioned(factors, r)
-        p, rz = z, float(r @ z)
-        end = tol**2 * (float(right @ self._conditioned(factors, right)) if more is None else rz)
+        z = self._precondition(factors, r)
+        p = z
+        rz = float(r @ z)
+        target = tol**2 * (float(right @ self._precondition(factors, right)) if more is None else rz)
         for _ in range(_MOST_STEPS):
-            if rz <= end:
+            if rz <= target:
                 break
             q = product(p)
             t = rz / float(p @ q)
-            x, r = x + t * p, r - t * q
-            z = self._conditioned(factors, r)
-            rz, old = float(r @ z), rz
-            p = z + (rz / old) * p
+            x = x + t * p
+            r = r - t * q
+            z = self._precondition(factors, r)
+            rz, previous = float(r @ z), rz
+            p = z + (rz / previous) * p
         return x, r
 
 
-def _diagonal(program: ConvexProgram) -> Floats:
-    """The diagonal penalties."""
+def _ridges(program: ConvexProgram) -> Floats:
+    """The sum of the penalties whose matrix is diagonal, shape (n,)."""
     parts = [p.quadratic(program.columns).P for p in program.penalties]
     return sum((P.diagonal() for P in parts if P.nnz == np.count_nonzero(P.diagonal())), np.zeros(len(program.lower)))
 
 
 def _components(P: sparse.csr_array, rows: Inequalities | None) -> list[Integers]:
-    """Sets of columns that no penalty and no row ties to others; those too large to be factored are left out."""
+    """The sets of columns that penalties and inequalities connect, without those that are too large to be factored."""
     pattern = abs(P)
     if rows is not None:
         k, n = rows.matrix.shape
@@ -229,49 +254,74 @@ def _components(P: sparse.csr_array, rows: Inequalities | None) -> list[Integers
 
 
 class _AdmmRun:
-    """The iterates, and the best point and bound so far."""
+    """The state of the iteration.
+
+    Attributes
+    ----------
+    w, z, u : ndarray of shape (n,)
+        The iterates, as in the docstring of the module.
+    multipliers : ndarray of shape (k + n,)
+        The multipliers mu of the inequalities, followed by the multipliers nu of the lower bounds.
+    best : ndarray of shape (n,)
+        The feasible weights with the least objective so far; ``objective`` is theirs, and ``raw`` the iterate they came from.
+    bound : float
+        The largest lower bound of the optimum so far.
+    """
 
     def __init__(self, program: ConvexProgram, start: Floats | None) -> None:
         self.program = program
-        self.system: _System = _Dense(program) if len(program.lower) <= _DENSE else _Iterative(program)
-        rows = program.inequalities or Inequalities.homogeneous(sparse.csr_array((0, len(program.lower))))
-        G, self.rows = rows.matrix, rows
-        self.h, self.G, self.Gt = rows.bound, Rows(G.indptr, G.indices, G.data), sparse.csr_array(G.T.tocsr())
-        self.D = self.system.share
-        first = program.lower if program.inside is None else program.inside
-        self.multipliers = np.zeros(len(rows) + len(program.lower))
-        free, self.bound = self.system.least(self.system.b, np.maximum(first if start is None else start, program.lower))
-        self.bound += self.system.constant  # without any row: where that keeps all of them, nothing is left to do
+        self.system: _System = _DenseSystem(program) if len(program.lower) <= _DENSE else _IterativeSystem(program)
+        self.rows = program.inequalities or Inequalities.homogeneous(sparse.csr_array((0, len(program.lower))))
+        G = self.rows.matrix
+        self.G = Rows(G.indptr, G.indices, G.data)
+        self.G_transposed = sparse.csr_array(G.T.tocsr())
+        self.h = self.rows.bound
+        self.D = self.system.D
+        self.multipliers = np.zeros(len(self.rows) + len(program.lower))
+        if start is None:
+            start_of_free = program.lower if program.inside is None else program.inside
+        else:
+            start_of_free = start
+        # If the minimum without any bound or inequality satisfies all of them, nothing is left to do.
+        free, bound = self.system.minimum(self.system.b, np.maximum(start_of_free, program.lower))
+        self.bound = bound + self.system.constant
         self.z = np.maximum(free if start is None else start, program.lower)
-        self.w, self.u = self.z, np.zeros_like(self.z)
-        self.raw, self.best = self.z, program.feasible(self.z)
+        self.w = self.z
+        self.u = np.zeros_like(self.z)
+        self.raw = self.z
+        self.best = program.feasible(self.z)
         self.objective = self.system.objective(self.best)
 
     @property
     def gap(self) -> float:
-        """Best objective less best bound."""
+        """The best objective minus the best lower bound, at least 0."""
         return max(self.objective - self.bound, 0.0)
 
-    def _pull(self) -> Floats:
-        """Gᵀ mu + nu."""
+    def _weighted_rows(self) -> Floats:
+        """Gᵀ mu + nu, shape (n,)."""
         k = len(self.h)
-        return self.Gt @ self.multipliers[:k] + self.multipliers[k:]
+        return self.G_transposed @ self.multipliers[:k] + self.multipliers[k:]
 
     def step(self) -> None:
-        """One iteration."""
-        self.w = self.system.shifted(self.system.b + self.D * (self.z - self.u), self.w)
-        v = _RELAXED * self.w + (1.0 - _RELAXED) * self.z + self.u
-        z = v + self._pull() / self.D
+        """Make one iteration."""
+        self.w = self.system.solve_shifted(self.system.b + self.D * (self.z - self.u), self.w)
+        v = _RELAXATION * self.w + (1.0 - _RELAXATION) * self.z + self.u
+        z = v + self._weighted_rows() / self.D
         project_rows(z, self.G, self.h, self.program.lower, 1.0 / self.D, self.multipliers, _SWEEPS)
-        self.z, self.u = z, v - z
+        self.z = z
+        self.u = v - z
 
     def check(self) -> None:
-        """The objective at the nearest known point that keeps every row, and a bound."""
+        """Update the best weights with the repaired iterate, and the lower bound with the current multipliers."""
         w = self.program.feasible(np.maximum(self.z, self.program.lower))
-        objective, k = self.system.objective(w), len(self.h)
+        objective = self.system.objective(w)
         if objective < self.objective:
-            self.objective, self.best, self.raw = objective, w, self.z
-        constant = (
-            self.system.constant + float(self.multipliers[:k] @ self.h) + float(self.multipliers[k:] @ self.program.lower)
-        )
-        self.bound = max(self.bound, self.system.least(self.system.b + self._pull(), self.w)[1] + constant, 0.0)
+            self.objective = objective
+            self.best = w
+            self.raw = self.z
+        k = len(self.h)
+        of_rows = float(self.multipliers[:k] @ self.h)
+        of_bounds = float(self.multipliers[k:] @ self.program.lower)
+        constant = self.system.constant + of_rows + of_bounds
+        least = self.system.minimum(self.system.b + self._weighted_rows(), self.w)[1]
+        self.bound = max(self.bound, least + constant, 0.0)

@@ -22,7 +22,7 @@ def base(request, rng):
 
 @pytest.mark.parametrize("calls", [1, 5, 1 << 16])
 def test_terms_are_weighted_powers_whatever_the_blocks(base, calls, monkeypatch, rng):
-    monkeypatch.setattr(base_distances, "_CALLS", calls)
+    monkeypatch.setattr(base_distances, "_PAIRS", calls)
     X, Y, out = rng.random((4, 3)), rng.random((3, 3)), np.ones((4, 3))
     want = 2.5 * np.abs(X[:, None] - Y[None]).sum(axis=2) ** base.power
     base.add_pairwise(X, Y, out)

@@ -1,12 +1,15 @@
 """The laws of the method, for random grids, groups, points and weights."""
 
 import cases
+import cvxpy
 import numpy as np
 import pytest
 import reference
 import strategies as own
+from axiom_rows import diagonal_rows, symmetry_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from semimetric import DistanceApproximator, DistanceRegressor, HistogramFeatures, Semimetric, load
 from semimetric._foundation.types import Pairs
@@ -14,12 +17,12 @@ from semimetric._kernels.simplex import Groups, group_rows_of_vectors
 from semimetric.data.grid import Grid
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
 from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
-from semimetric.programs.axiom_rows import Symmetry, ZeroDiagonal, equality_rows
 from semimetric.programs.design_matrix import PairDesign
 from semimetric.programs.losses import Squared
 from semimetric.programs.penalties import Columns, Ridge
 from semimetric.programs.program import ConvexProgram
-from semimetric.solvers import Reference
+
+GRID_OF_TWO = Grid([[0.0, 1.0, 3.0], [0.0, 2.0]])
 
 every_embedding = pytest.mark.parametrize("make", cases.EMBEDDINGS.values(), ids=cases.EMBEDDINGS)
 every_recipe = pytest.mark.parametrize("name", cases.RECIPES)
@@ -167,27 +170,46 @@ def test_a_saved_distance_loads_identical_to_the_bit(name, tmp_path, rng):
 
 
 @pytest.mark.parametrize("groups", ["singles", "pairs"])
+def test_explicit_rows_hold_exactly_on_tables_with_the_axiom(groups, rng):
+    free = PairEmbedding(GRID_OF_TWO, groups, symmetry="none", zero_diagonal=False)
+    tables = [rng.random((v.n_points,) * 2) for v in free.vertices]
+    symmetric = np.concatenate([(t + t.T).ravel() for t in tables])
+    hollow = np.concatenate([(t - np.diag(np.diag(t))).ravel() for t in tables])
+    raw = np.concatenate([t.ravel() for t in tables])
+    for rows, good in ((symmetry_rows(free), symmetric), (diagonal_rows(free), hollow)):
+        assert not (rows @ good).any()
+        assert (rows @ raw != 0).all()
+
+
+def minimum_by_cvxpy(program, equalities=None):
+    """The program written out in CVXPY, with further rows ``equalities @ w == 0``: weights and objective."""
+    w = cvxpy.Variable(program.design.shape[1])
+    objective = program.loss.expression(cvxpy, program.design.csr() @ w - program.y, program.sample_weight)
+    objective += sum(penalty.expression(cvxpy, w, program.columns) for penalty in program.penalties)
+    rows = [w >= program.lower] + ([] if equalities is None else [equalities @ w == 0])
+    problem = cvxpy.Problem(cvxpy.Minimize(objective), rows)
+    problem.solve(solver="CLARABEL")
+    return np.maximum(w.value, program.lower), problem.value
+
+
+@pytest.mark.parametrize("groups", ["singles", "pairs"])
 def test_tied_columns_equal_explicit_rows(groups):
     """Symmetry and the zero diagonal by construction, and as equalities in CVXPY, give the same distance."""
     items, index, y = cases.sample(n_pairs=60, n_features=2)
-    grid, solved = Grid.fit(items, n_knots=3), []
+    grid, found = Grid.fit(items, n_knots=3), []
     tied = PairEmbedding(grid, groups)
     free = PairEmbedding(grid, groups, symmetry="none", zero_diagonal=False)
-    for embedding, share in ((tied, 1.0), (free, 0.5)):  # the ridge counts (a, b) and (b, a) once
+    explicit = sparse.vstack([symmetry_rows(free), diagonal_rows(free)])
+    for embedding, share, rows in ((tied, 1.0, None), (free, 0.5, explicit)):  # the ridge counts (a, b) and (b, a) once
         n = embedding.n_columns
         columns = Columns(n, np.zeros(n), *(np.full(n, v) for v in (1.0, 1.0, share, 1.0)), embedding.differences)
-        solved.append(
-            Reference().solve(
-                ConvexProgram(
-                    PairDesign(embedding, Pairs(items, index)), y / y.mean(), np.full(len(y), 1 / len(y)), Squared(),
-                    (Ridge(1e-3, towards="zero"),), columns, np.zeros(n),
-                    equality_rows((Symmetry(), ZeroDiagonal()), embedding),
-                )
-            )
-        )  # fmt: skip
-    distances = [semimetric_of(e, s.weights).pairwise(items) for e, s in zip((tied, free), solved, strict=True)]
+        design = PairDesign(embedding, Pairs(items, index))
+        ridge = (Ridge(1e-3, towards="zero"),)
+        program = ConvexProgram(design, y / y.mean(), np.full(len(y), 1 / len(y)), Squared(), ridge, columns, np.zeros(n))
+        found.append(minimum_by_cvxpy(program, rows))
+    distances = [semimetric_of(e, w).pairwise(items) for e, (w, _) in zip((tied, free), found, strict=True)]
     np.testing.assert_allclose(distances[0], distances[1], atol=2e-3)
-    assert solved[0].objective == pytest.approx(solved[1].objective, rel=1e-3)
+    assert found[0][1] == pytest.approx(found[1][1], rel=1e-3)
 
 
 @settings(max_examples=15)

@@ -1,32 +1,26 @@
+from dataclasses import replace
+
 import cases
 import pytest
 from cases import assert_refused
 
-from semimetric.solvers import FirstOrder, Gram, auto, choose, default_choice
-
-CHOICES = {
-    "squared": ({}, "Gram", "squared loss, 9 weights"),
-    "absolute": ({"loss": "absolute"}, "InteriorPoint", "Absolute loss, 9 weights"),
-    "huber": ({"loss": "huber"}, "Newton", "Huber loss, 9 weights"),
-    "free": ({"axioms": None}, "Gram", "squared loss"),
-    "free absolute": ({"axioms": None, "loss": "absolute"}, "Reference", "the other solvers refuse"),
-}
+from semimetric.embeddings.pairs.triangle_inequality import Triangles
+from semimetric.solvers import CuttingPlane, FirstOrder, Gram, Reference, auto, choose
+from semimetric.solvers.default_choice import choose_plain
 
 
-@pytest.mark.parametrize("name", CHOICES)
-def test_chooses_by_loss_and_says_why(name):
-    parameters, kind, reason = CHOICES[name]
-    solver, why = choose("auto", cases.program(cases.PENALTIES["ridge"], **parameters))
-    assert type(solver).__name__ == kind
-    assert reason in why
+@pytest.mark.parametrize("loss", cases.LOSSES)
+def test_auto_is_the_default_choice_for_programs_without_triangles(loss):
+    program = cases.program(cases.PENALTIES["ridge"], loss=cases.LOSSES[loss])
+    assert choose("auto", program) == choose_plain(program)
 
 
-def test_many_weights_go_to_products_only(monkeypatch):
-    monkeypatch.setattr(default_choice, "_GRAM_COLUMNS", 5)
-    monkeypatch.setattr(default_choice, "_INTERIOR_COLUMNS", 5)
-    solver, why = choose("auto", cases.program(cases.PENALTIES["ridge"]))
-    assert isinstance(solver, FirstOrder)
-    assert "9 weights are too many" in why
+def test_the_triangle_inequality_is_for_a_cutting_plane_around_the_solver():
+    program = cases.program(cases.PENALTIES["ridge"])
+    program = replace(program, triangles=Triangles.of(program.design.embedding))
+    assert choose("auto", program) == (CuttingPlane(), "triangle inequality")
+    assert choose("first_order", program) == (CuttingPlane(FirstOrder()), "given")
+    assert choose("reference", program) == (Reference(), "given")
 
 
 def test_names_and_objects_are_taken_as_given():

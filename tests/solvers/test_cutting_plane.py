@@ -11,8 +11,9 @@ from cases import assert_refused
 from semimetric import NotSupportedError
 from semimetric.embeddings.pairs.triangle_inequality import Triangles
 from semimetric.learning.guarantees import inside
-from semimetric.programs.constraints import Monotone, TableLayout
-from semimetric.solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting, Status, choose
+from semimetric.programs.constraints import Monotone
+from semimetric.programs.table_layout import TableLayout
+from semimetric.solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting, Status
 
 SETTINGS = {
     "singles": {"n_knots": 5},
@@ -77,7 +78,7 @@ def test_the_inequality_binds():
     assert CuttingPlane().solve(program).objective > free.objective
 
 
-def test_rows_of_shapes_join():
+def test_inequalities_of_constraints_join():
     program, reference = by_cvxpy("squared", "singles")
     e = program.design.embedding
     rows = Monotone().rows(TableLayout(e, ("u", "v", "w"), None, e.prior(np.ones(3)), 1.0))
@@ -89,15 +90,6 @@ def test_rows_of_shapes_join():
     assert solution.objective >= reference.objective * (1 - 1e-6)
 
 
-def test_many_columns_go_by_conjugate_gradients(monkeypatch):
-    program, reference = by_cvxpy("squared", "joint")
-    monkeypatch.setattr("semimetric.solvers.splitting._DENSE", 0)
-    solution = CuttingPlane(Splitting(tol=1e-5, max_iter=20_000)).solve(program)
-    assert solution.objective == pytest.approx(reference.objective, rel=1e-4)
-    assert solution.objective - solution.gap <= reference.objective * (1 + 1e-8)
-    assert solution.relative_gap <= 1e-5
-
-
 @pytest.mark.parametrize("engine", [Gram(), Newton()])
 def test_solvers_of_bounds_alone_refuse_rows(engine):
     program = metric_program("squared", "singles")
@@ -106,24 +98,6 @@ def test_solvers_of_bounds_alone_refuse_rows(engine):
         lambda: call(program), "CuttingPlane cannot", "inequalities between weights", "InteriorPoint", NotSupportedError
     )
     assert_refused(lambda: engine.solve(program), "triangle inequality", "", "use CuttingPlane", NotSupportedError)
-
-
-def test_splitting_refuses_other_losses():
-    program = metric_program("absolute", "singles")
-    assert_refused(
-        lambda: CuttingPlane(Splitting()).solve(program),
-        "Absolute is not a squared loss",
-        "",
-        "InteriorPoint",
-        NotSupportedError,
-    )
-
-
-def test_auto_wraps():
-    program = metric_program("squared", "singles")
-    assert choose("auto", program) == (CuttingPlane(), "triangle inequality")
-    assert choose("first_order", program) == (CuttingPlane(FirstOrder()), "given")
-    assert choose("reference", program) == (Reference(), "given")
 
 
 @pytest.mark.parametrize("options", [{"tol": -1.0}, {"all_rows": -1}, {"max_rounds": 0}], ids=str)

@@ -4,6 +4,7 @@ import pytest
 from scipy.optimize import linprog
 
 from semimetric.solvers import InteriorPoint, Status
+from semimetric.solvers.interior_point import _NewtonSystem
 
 
 def test_least_absolute_deviations_is_the_linear_program():
@@ -30,17 +31,14 @@ def test_progress_bars_do_not_change_the_answer(loss, capsys):
 def test_ctrl_c_returns_the_best_weights_so_far(monkeypatch):
     program = cases.program(cases.PENALTIES["ridge"], loss="absolute")
     steps = iter(range(100))
-    step = type(InteriorPoint()).__module__ + "._Newton.step"
-    from semimetric.solvers.interior_point import _Newton
-
-    original = _Newton.step
+    original = _NewtonSystem.step
 
     def interrupted(self, point, state):
         if next(steps) == 3:
             raise KeyboardInterrupt
         return original(self, point, state)
 
-    monkeypatch.setattr(step, interrupted)
+    monkeypatch.setattr(_NewtonSystem, "step", interrupted)
     with pytest.warns(UserWarning, match="interrupted by the user"):
         solution = InteriorPoint().solve(program)
     assert solution.status is Status.INTERRUPTED

@@ -34,8 +34,8 @@ def test_the_step_is_the_least_along_the_segment(loss, rng):
     for _ in range(10):
         w, goal = (program.lower + 5 * rng.random(len(program.lower)) for _ in range(2))
         run = _NewtonRun(program, w)
-        gradient = run.at.product + program.penalty.gradient(w)
-        length = run._length(goal - w, program.design.matvec(goal - w), gradient)
+        gradient = run.point.product + program.penalty.gradient(w)
+        length = run._step_length(goal - w, program.design.matvec(goal - w), gradient)
         found = minimize_scalar(lambda t: program.objective(w + t * (goal - w)), bounds=(0, 1), method="bounded")  # noqa: B023
         assert program.objective(w + length * (goal - w)) <= min(found.fun, program.objective(goal)) + 1e-9
 

@@ -1,8 +1,8 @@
-"""Linear features of histograms over bins with coordinates: what makes EMD-like distances additive.
+"""Linear features of histograms over bins with coordinates, with which a sum over features can learn an EMD.
 
 The Earth Mover's Distance with a metric ground distance is a norm of the difference x - y of two histograms. In one
-dimension it is exactly L1 between cumulative sums. In more dimensions no finite set of linear features is exact; sums of
-|a_k · (x - y)| over half-planes, balls and windowed edges come close once their weights are learned.
+dimension it is exactly the L1 distance between cumulative sums. In more dimensions no finite set of linear features is exact,
+but sums of |a_k · (x - y)| over half-planes, balls and windowed edges come close once their weights are learned.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,31 +23,33 @@ Named = tuple[str, Floats]
 
 
 class HistogramFeatures(LinearFeatures):
-    """Cumulative sums, balls and edges over bins: a linear transformer, also for ``directions=``.
+    """Cumulative sums, balls and edges over bins: a linear transformer, which can also be given as ``directions=``.
 
-    - slices: mass of {b : u·b < t} for evenly spread directions u and every threshold t between distinct projections,
-      times the gap between them. In one dimension these are the cumulative sums, and L1 between them is the EMD.
-    - balls: mass within a radius of each bin (multi-resolution box sums).
-    - edges: ``sum_b sign(u·(c - b)) exp(-|b - c| / (2 t h)) x_b`` around each bin c: how mass tips across a line.
-    - the total mass, where it differs between the histograms of ``fit``.
+    - slices: the mass of {b : u·b < t} for evenly spread directions u and every threshold t between distinct projections,
+      times the gap between these. In one dimension they are the cumulative sums, and the L1 distance of these is the EMD.
+    - balls: the mass within a radius of each bin (multi-resolution box sums).
+    - edges: ``sum_b sign(u·(c - b)) exp(-|b - c| / (2 t h)) x_b`` around each bin c: by how much the mass on one side of a
+      line through c exceeds that on the other.
+    - the total mass, if it differs between the histograms of ``fit``.
 
     h is the median distance of a bin to its nearest neighbour. Features that are equal up to sign and scale (and, for equal
-    masses, up to a constant) are kept once. One-dimensional bins have slices and, where asked, bins; nothing more is needed.
+    masses, up to a constant) are kept once. Bins in one dimension have slices and, if asked for, the bins themselves, because
+    nothing more is needed.
 
     Parameters
     ----------
     bin_coordinates : array-like of shape (n_bins,) or (n_bins, n_dimensions)
         Where the bins are, in the unit of the ground distance.
     n_slices : int, default 16
-        Directions of the slices; 0 leaves them out.
+        The number of directions of the slices; 0 leaves the slices out.
     ball_radii : sequence of float, default (1, 1.5, 2, 3)
-        In units of h.
+        The radii of the balls, in units of h.
     n_edges : int, default 8
-        Directions of the edges; 0 leaves them out.
+        The number of directions of the edges; 0 leaves the edges out.
     edge_scales : sequence of float, default (1.5,)
-        The widths t.
+        The widths t of the edges.
     bins : bool, default False
-        Add the raw bins; as ``directions=`` they are there already.
+        Whether to add the raw bins. It is not needed for ``directions=``, which are appended to the raw bins.
 
     Attributes
     ----------
@@ -79,7 +81,7 @@ class HistogramFeatures(LinearFeatures):
         self.bins = bins
 
     def fit(self, X: ArrayLike, y: object = None) -> "HistogramFeatures":
-        """Build the features; X says how many bins there are and whether masses differ, and y is ignored.
+        """Build the features; X gives the number of bins and whether masses differ, and y is ignored.
 
         Raises
         ------
@@ -89,7 +91,7 @@ class HistogramFeatures(LinearFeatures):
         """
         self._check_parameters()
         histograms = validate_data(self, X, dtype=np.float64)
-        bank = _Bank(self._coordinates(histograms.shape[1]))
+        bank = _FeatureBank(self._coordinates(histograms.shape[1]))
         mass = histograms.sum(axis=1)
         equal = bool(np.ptp(mass) <= 1e-9 * max(float(np.abs(mass).max()), 1e-300))
         named = list(self._features(bank))
@@ -106,7 +108,7 @@ class HistogramFeatures(LinearFeatures):
         return self
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
-        """Names such as ``slice3<2.5``, ``ball1.5@12``, ``edge2x1.5@7``, ``mass``."""
+        """The names of the features, such as ``slice3<2.5``, ``ball1.5@12``, ``edge2x1.5@7``, ``mass``."""
         return self._names
 
     def _check_parameters(self) -> None:
@@ -120,6 +122,7 @@ class HistogramFeatures(LinearFeatures):
                 check_alpha(f"each of {name}", value, strict=True)
 
     def _coordinates(self, n_bins: int) -> Floats:
+        """The valid coordinates of the bins, shape (n_bins, n_dimensions)."""
         C = np.asarray(self.bin_coordinates, dtype=np.float64)
         C = C[:, None] if C.ndim == 1 else C
         if C.ndim != 2 or len(C) != n_bins:
@@ -128,7 +131,8 @@ class HistogramFeatures(LinearFeatures):
             raise InputError("bin_coordinates must be finite, and no two bins may share a place; merge such bins first")
         return C
 
-    def _features(self, bank: "_Bank") -> Iterator[Named]:
+    def _features(self, bank: "_FeatureBank") -> Iterator[Named]:
+        """The name of every feature, and its coefficients of shape (n_bins,)."""
         if self.bins:
             yield from ((f"bin{b}", row) for b, row in enumerate(np.eye(bank.n)))
         yield from bank.slices(self.n_slices)
@@ -137,30 +141,31 @@ class HistogramFeatures(LinearFeatures):
             yield from bank.edges(self.n_edges, self.edge_scales)
 
 
-class _Bank:
-    """Rows over bins at coordinates C (n, d)."""
+class _FeatureBank:
+    """The linear features of histograms over n bins at the coordinates C, shape (n, d)."""
 
     def __init__(self, C: Floats) -> None:
         self.n, self.dimension = C.shape
-        self.origin = C.min(axis=0) if self.dimension > 1 else np.zeros(1)  # 1-D coordinates stay exact
+        self.origin = C.min(axis=0) if self.dimension > 1 else np.zeros(1)  # a shift would round coordinates in one dimension
         self.C = C - self.origin
 
     @cached_property
     def ground(self) -> Floats:
-        """Euclidean distances of the bins."""
+        """The Euclidean distances between the bins, shape (n, n)."""
         return cdist(self.C, self.C)
 
     @cached_property
     def spacing(self) -> float:
-        """Median distance to the nearest other bin."""
+        """The median distance of a bin to its nearest neighbour, the h of `HistogramFeatures`."""
         return float(np.median(np.where(np.eye(self.n, dtype=bool), np.inf, self.ground).min(axis=1)))
 
     @property
     def rounding(self) -> float:
-        """Projections that are this close are one: 1-D coordinates are their own, exactly, and need none."""
+        """Projections that differ by at most this much are the same; in one dimension projections are exact, and it is 0."""
         return 0.0 if self.dimension == 1 else max(1e-9 * float(self.C.max()), 1e-15 * float(np.abs(self.origin).max()))
 
     def _directions(self, n: int) -> Floats:
+        """``n`` evenly spread unit vectors, shape (n, d); in one dimension there is only one direction."""
         if self.dimension == 1:
             return np.ones((min(n, 1), 1))
         return half_sphere(self.dimension, n, 0) if n else np.empty((0, self.dimension))
@@ -168,7 +173,8 @@ class _Bank:
     def slices(self, n: int) -> Iterator[Named]:
         """Cumulative sums along ``n`` directions: the mass before every gap between projected bins, times its width."""
         for d, u in enumerate(self._directions(n)):
-            projection, origin = (self.C @ u if self.dimension > 1 else self.C[:, 0]), float(self.origin @ u)
+            projection = self.C @ u if self.dimension > 1 else self.C[:, 0]
+            origin = float(self.origin @ u)
             values = np.unique(projection)
             values = values[np.concatenate([[True], np.diff(values) > self.rounding])]
             digits = 4 + int(np.log10(max(np.abs(values + origin).max() / (np.ptp(values) or 1.0), 1.0)))
@@ -176,13 +182,13 @@ class _Bank:
                 yield f"slice{d}<{origin + (low + high) / 2:.{digits}g}", (high - low) * (projection < high)
 
     def balls(self, radii: Sequence[float]) -> Iterator[Named]:
-        """The mass within each radius (in units of the spacing) of every bin."""
+        """The mass within each radius, in units of the spacing, around every bin."""
         for r in radii:
             near = self.ground <= r * self.spacing * (1 + 1e-9)
             yield from ((f"ball{r:g}@{b}", row.astype(float)) for b, row in enumerate(near))
 
     def edges(self, n: int, scales: Sequence[float]) -> Iterator[Named]:
-        """The mass on one side of every bin less that on the other, fading with the distance, along ``n`` directions."""
+        """The mass on one side of every bin minus that on the other, weighted less with distance, along ``n`` directions."""
         for d, u in enumerate(self._directions(n)):
             projection = self.C @ u
             side = projection[:, None] - projection[None, :]
@@ -193,12 +199,12 @@ class _Bank:
 
 
 def _distinct(rows: Floats, *, up_to_constant: bool) -> list[int]:
-    """The first of every set of rows that are equal up to sign and scale (and a constant); all-zero rows are dropped."""
-    shape = rows - rows.mean(axis=1, keepdims=True) if up_to_constant else rows
-    size = np.linalg.norm(shape, axis=1)
-    real = np.flatnonzero(size > 1e-9 * np.linalg.norm(rows, axis=1))
-    unit = shape[real] / size[real, None]
+    """Numbers of rows: the first of every set that are equal up to sign and scale (and a constant); none that is all 0."""
+    centered = rows - rows.mean(axis=1, keepdims=True) if up_to_constant else rows
+    size = np.linalg.norm(centered, axis=1)
+    nonzero = np.flatnonzero(size > 1e-9 * np.linalg.norm(rows, axis=1))
+    unit = centered[nonzero] / size[nonzero, None]
     first = unit[np.arange(len(unit)), np.argmax(np.abs(unit) > 1e-6, axis=1)]
     keys = np.round(unit * np.sign(first)[:, None], 6) + 0.0
     _, where = np.unique(keys, axis=0, return_index=True)
-    return [int(k) for k in np.sort(real[where])]
+    return [int(k) for k in np.sort(nonzero[where])]

@@ -1,10 +1,11 @@
-"""Directions: features appended to the raw ones before the grid (docs/mathematics.md, section 2).
+"""Directions: linear features that are appended to the raw ones before the grid (docs/mathematics.md, section 2).
 
     features(x) = [x, M x],          M of shape (n_directions, n_features)
-    features(x) = [x, M phi(x)],     phi the cells of a grid that x has risen through: directions that bend at its knots
+    features(x) = [x, M phi(x)],     phi(x) how far x has risen through every cell of a grid, so that directions bend at knots
 
-They let sums over single features see combinations of features, and keep every axiom as long as the raw features stay.
-Anything fitted with a linear map ``components_`` serves: `EvenDirections`, `HistogramFeatures`, scikit-learn's PCA.
+With directions, sums over single features can depend on combinations of features. Every axiom is kept as long as the raw
+features stay. Any transformer with a linear map ``components_`` gives directions: `EvenDirections`, `HistogramFeatures`,
+scikit-learn's PCA.
 """
 
 from collections.abc import Sequence
@@ -26,19 +27,22 @@ from ..._kernels.linear import linear_map
 from ...data.grid import Grid
 from ..pairs.monotone_scales import WarpedEmbedding
 
-__all__ = ["Directions", "EvenDirections", "LinearFeatures", "fit_directions", "half_sphere"]
+__all__ = ["Directions", "EvenDirections", "LinearFeatures", "fit_directions", "half_sphere", "with_directions"]
 
 
 @dataclass(frozen=True, eq=False)
 class Directions(FrozenValue):
-    """A fitted map and the names of its features; its matrix is read-only.
+    """A fitted map of the raw features, whose arrays are read only.
 
     Parameters
     ----------
-    matrix : ndarray of shape (n_directions, n_features), or (n_directions, cells of all features) with ``bends``
+    matrix : ndarray of shape (n_directions, n_features), or (n_directions, n_cells of all features) with ``bends``
+        The matrix M of the map.
     names : tuple of str
+        The name of each direction.
     bends : tuple of ndarray
-        Knots of every raw feature, for directions that are linear in every cell and constant outside.
+        The knots of every raw feature, for directions that are linear in every cell and constant outside the knots. It is
+        empty for linear directions.
     """
 
     matrix: Floats
@@ -51,28 +55,33 @@ class Directions(FrozenValue):
 
     @cached_property
     def _scales(self) -> WarpedEmbedding | None:
+        """The map phi of directions that bend."""
         return WarpedEmbedding(Grid(self.bends)) if self.bends else None
 
     @property
     def n_features(self) -> int:
-        """Number of raw features."""
+        """The number of raw features."""
         return len(self.bends) or self.matrix.shape[1]
 
     def same_as(self, other: "Directions") -> bool:
-        """Whether the map is the same to the bit, whatever its names."""
+        """Whether both maps are identical to the bit; their names may differ."""
         bends = len(self.bends) == len(other.bends) and all(map(np.array_equal, self.bends, other.bends))
         return bends and np.array_equal(self.matrix, other.matrix)
 
     def append(self, X: Floats) -> Floats:
-        """[X, X Mᵀ], shape (n, n_features + n_directions); a row has the same bits whatever the other rows are."""
+        """The raw features and the directions [X, X Mᵀ], shape (n_items, n_features + n_directions).
+
+        The values of an item do not depend on the other items, not even in the last bit.
+        """
         if X.shape != (len(X), self.n_features):
             raise InputError(f"X has shape {X.shape}; (n_items, {self.n_features}) is required")
-        mapped, gone = np.empty((len(X), len(self.matrix))), np.isnan(X)
-        given = np.where(gone, 0.0, X) if gone.any() else X
-        cells = given if self._scales is None else self._scales.thermometer(given)
+        missing = np.isnan(X)
+        filled = np.where(missing, 0.0, X) if missing.any() else X
+        cells = filled if self._scales is None else self._scales.thermometer(filled)
+        mapped = np.empty((len(X), len(self.matrix)))
         linear_map(np.ascontiguousarray(cells), np.array(self.matrix.T, order="C"), mapped)
-        if given is not X:  # a direction is missing where a feature that it uses is
-            mapped[gone @ self.uses.T] = np.nan
+        if filled is not X:  # a direction is missing where a feature that it uses is missing
+            mapped[missing @ self.uses.T] = np.nan
         return np.hstack([X, mapped])
 
     @cached_property
@@ -83,6 +92,11 @@ class Directions(FrozenValue):
         starts = np.concatenate([[0], np.cumsum([len(k) - 1 for k in self.bends])])
         parts = [(self.matrix[:, a:b] != 0).any(axis=1) for a, b in zip(starts[:-1], starts[1:], strict=True)]
         return np.column_stack(parts)
+
+
+def with_directions(directions: Directions | None, items: Floats) -> Floats:
+    """The items with the directions appended to their features; the items themselves if there are no directions."""
+    return items if directions is None else directions.append(items)
 
 
 def _read_only(array: Floats) -> Floats:
@@ -99,7 +113,7 @@ def fit_directions(
     random_state: int | None = None,
     usable: NDArray[np.bool_] | None = None,
 ) -> Directions | None:
-    """What ``directions=`` means for the items X.
+    """The directions that the parameter ``directions=`` of an estimator stands for, fitted to the items X.
 
     Parameters
     ----------
@@ -107,12 +121,12 @@ def fit_directions(
         A transformer is cloned and fitted unless it is fitted already; its ``components_`` is the map.
     X : ndarray of shape (n_items, n_features)
     names : sequence of str
-        Names of the raw features.
+        The names of the raw features.
     random_state : int or None
-        For the PCA.
+        The seed of the PCA.
     usable : ndarray of bool of shape (n_features,) or None
-        The features that directions may combine, all by default; others have the coefficient 0. Transformers are fitted on
-        these alone, and on the rows where none of them is missing.
+        The features that directions may combine, all by default; the others have the coefficient 0. Transformers are fitted
+        on the usable features alone, and on the rows where none of them is missing.
 
     Raises
     ------
@@ -133,10 +147,8 @@ def fit_directions(
                 'transformer with components_. "lda" and "nca" need class labels: fit them yourself and give the array'
             )
         directions = PCA(random_state=random_state)
-    if isinstance(directions, (list, tuple)) and directions and all(hasattr(d, "fit") for d in directions):
-        parts = [fit_directions(d, X, names=names, random_state=random_state) for d in directions]
-        merged = tuple(f"{k}:{name}" for k, part in enumerate(parts) if part for name in part.names)
-        return Directions(np.vstack([part.matrix for part in parts if part]), merged)
+    if _are_transformers(directions):
+        return _merged([fit_directions(d, X, names=names, random_state=random_state) for d in directions])
     if not hasattr(directions, "fit"):
         return _checked(_matrix(directions, X.shape[1]), None, X.shape[1])
     transformer = _fitted(directions, X, names)
@@ -146,14 +158,26 @@ def fit_directions(
     return _checked(np.asarray(transformer.components_, dtype=np.float64), labels, X.shape[1])
 
 
+def _are_transformers(directions: Any) -> bool:
+    """Whether the directions are a list of transformers."""
+    return isinstance(directions, (list, tuple)) and bool(directions) and all(hasattr(d, "fit") for d in directions)
+
+
+def _merged(parts: Sequence[Directions | None]) -> Directions:
+    """The directions of several transformers together; each name begins with the number of its transformer."""
+    names = tuple(f"{k}:{name}" for k, part in enumerate(parts) if part for name in part.names)
+    return Directions(np.vstack([part.matrix for part in parts if part]), names)
+
+
 def _fitted_among(
     directions: Any, X: Floats, usable: NDArray[np.bool_], names: Sequence[str], random_state: int | None
 ) -> Directions | None:
-    """`fit_directions` on the usable features; an array, and `EvenDirections` of named features, say all coefficients."""
-    if isinstance(directions, (list, tuple)) and directions and all(hasattr(d, "fit") for d in directions):
-        parts = [_fitted_among(d, X, usable, names, random_state) for d in directions]
-        merged = tuple(f"{k}:{name}" for k, part in enumerate(parts) if part for name in part.names)
-        return Directions(np.vstack([part.matrix for part in parts if part]), merged)
+    """`fit_directions` on the usable features and the items that lack none of them.
+
+    An array, and `EvenDirections` of named features, give a coefficient for every feature, so they are checked instead.
+    """
+    if _are_transformers(directions):
+        return _merged([_fitted_among(d, X, usable, names, random_state) for d in directions])
     named = isinstance(directions, EvenDirections) and directions.features is not None
     if named or not (isinstance(directions, str) or hasattr(directions, "fit")):
         found = fit_directions(directions, np.zeros((1, X.shape[1])), names=names)
@@ -167,14 +191,14 @@ def _fitted_among(
     part = fit_directions(
         directions, rows, names=[n for n, use in zip(names, usable, strict=True) if use], random_state=random_state
     )
-    assert part is not None  # only None gives None
+    assert part is not None  # fit_directions returns None for directions=None alone
     matrix = np.zeros((len(part.matrix), X.shape[1]))
     matrix[:, usable] = part.matrix
     return Directions(matrix, part.names)
 
 
 def _of_numbers(found: Directions, usable: NDArray[np.bool_], names: Sequence[str]) -> Directions:
-    """The directions, if they use only what they may."""
+    """The same directions; an error if they use a feature that is not usable."""
     if found.n_features != len(usable):
         raise InputError(
             f"directions= are of {found.n_features} features, but there are {len(usable)}; give those of the items"
@@ -187,6 +211,7 @@ def _of_numbers(found: Directions, usable: NDArray[np.bool_], names: Sequence[st
 
 
 def _fitted(transformer: Any, X: Floats, names: Sequence[str]) -> Any:
+    """The transformer itself if it is fitted, else a clone of it that is fitted to X."""
     if hasattr(transformer, "components_"):
         return transformer
     fresh = clone(transformer)
@@ -212,10 +237,12 @@ def _matrix(directions: Any, n_features: int) -> Floats:
 
 
 def _checked(matrix: Floats, names: Sequence[str] | None, n_features: int) -> Directions:
+    """The directions of a valid matrix. Those of a transformer, which has ``names``, go without single raw features."""
     labels = None if names is None else list(names)
-    if matrix.ndim == 2 and labels is not None:  # a raw feature is there already
-        mixed = (matrix != 0).sum(axis=1) != 1
-        matrix, labels = matrix[mixed], [name for name, keep in zip(labels, mixed, strict=True) if keep]
+    if matrix.ndim == 2 and labels is not None:
+        combines = (matrix != 0).sum(axis=1) != 1
+        matrix = matrix[combines]
+        labels = [name for name, keep in zip(labels, combines, strict=True) if keep]
     if matrix.ndim != 2 or matrix.shape[1] != n_features:
         raise InputError(f"directions have shape {matrix.shape}; (n_directions, {n_features}) is required")
     if not np.isfinite(matrix).all() or (np.abs(matrix).max(axis=1, initial=0.0) == 0).any():
@@ -233,26 +260,26 @@ class LinearFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return len(self.components_)
 
     def transform(self, X: ArrayLike) -> Floats:
-        """X components_.T, shape (n_items, n_directions)."""
+        """The directions of the items, ``X components_.T``: shape (n_items, n_directions)."""
         check_is_fitted(self, "components_")
         return validate_data(self, X, reset=False, dtype=np.float64) @ self.components_.T
 
 
 class EvenDirections(LinearFeatures):
-    """Directions spread evenly within a set of features: the a-b plane of a colour, coordinates of a place.
+    """Directions spread evenly within a set of features, such as the a-b plane of a colour or the coordinates of a place.
 
-    In a plane the angles are k π / n_directions; in three dimensions they are a Fibonacci lattice on the half sphere about
-    the first feature; in more, the points of a low-discrepancy sequence (Sobol, seeded). Directions that are a raw feature
-    are left out: it is there already.
+    In a plane the angles are k π / n_directions. In three dimensions the directions are a Fibonacci lattice on the half sphere
+    about the first feature, in more dimensions the points of a low-discrepancy sequence (Sobol, seeded). Directions that are a
+    raw feature are left out, because the raw features are kept anyway.
 
     Parameters
     ----------
     features : sequence of int or str, or None
         The features to combine, by number or by column name; None takes all.
     n_directions : int, default 8
-        How many half-turns of the circle, or points of the half sphere, are asked for.
+        The number of points on the half circle or half sphere, before raw features are left out.
     random_state : int, default 0
-        Seed of the sequence in four or more dimensions.
+        The seed of the sequence in four or more dimensions.
 
     Attributes
     ----------
@@ -271,13 +298,13 @@ class EvenDirections(LinearFeatures):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> "EvenDirections":
-        """Place the directions; X gives the number and the names of the features, and y is ignored."""
+        """Compute the directions; X gives the number and the names of the features, and y is ignored."""
         checked = validate_data(self, X, dtype=np.float64)
         default = [f"x{k}" for k in range(checked.shape[1])]
         return self._spread(checked.shape[1], list(getattr(self, "feature_names_in_", default)))
 
     def fit_named(self, X: Floats, names: Sequence[str]) -> "EvenDirections":
-        """`fit` for an array whose columns have ``names``."""
+        """Compute the directions for an array whose columns have the given ``names``."""
         self.n_features_in_ = check_items(X).shape[1]
         return self._spread(self.n_features_in_, list(names))
 
@@ -297,6 +324,7 @@ class EvenDirections(LinearFeatures):
         return self
 
     def _column(self, feature: int | str, n_features: int, names: list[str]) -> int:
+        """The number of the feature that is given by number or name."""
         if isinstance(feature, str):
             if feature not in names:
                 raise InputError(f"feature {feature!r} is not among {names}; name a column, or give its number")
@@ -307,13 +335,14 @@ class EvenDirections(LinearFeatures):
 
 
 def half_sphere(dimension: int, n: int, random_state: int) -> Floats:
-    """Unit vectors (n, dimension), evenly spread, no two opposite."""
+    """Evenly spread unit vectors of which no two are opposite, shape (n, dimension)."""
     if dimension == 2:
         angle = np.pi * np.arange(n) / n
         return np.column_stack([np.cos(angle), np.sin(angle)])
     if dimension == 3:  # Fibonacci lattice about the first axis
-        height, angle = 1.0 - (np.arange(n) + 0.5) / n, np.pi * (3.0 - np.sqrt(5.0)) * np.arange(n)
+        height = 1.0 - (np.arange(n) + 0.5) / n
         radius = np.sqrt(1.0 - height**2)
+        angle = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(n)
         return np.column_stack([height, radius * np.cos(angle), radius * np.sin(angle)])
     sobol = qmc.Sobol(dimension, rng=np.random.default_rng(random_state))
     normal = norm.ppf(np.clip(sobol.random_base2(max(int(np.ceil(np.log2(n))), 0))[:n], 1e-9, 1 - 1e-9))

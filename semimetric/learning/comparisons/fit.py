@@ -58,7 +58,7 @@ def with_discriminants(recipe: Recipe, data: InMemoryComparisons, names: Names) 
         return recipe
     (near, near_weight), (far, far_weight) = data.near, data.far
     usable = Schema.of(names).usable
-    found = discriminants(near, far, near_weight, far_weight, usable=usable, random_state=recipe.random_state)
+    found = discriminants(near, far, near_weight, far_weight, usable=usable)
     return replace(recipe, directions=found)
 
 

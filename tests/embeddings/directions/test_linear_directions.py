@@ -5,7 +5,7 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 from semimetric import EvenDirections, HistogramFeatures
-from semimetric.embeddings.directions.linear_directions import Directions, fit_directions, half_sphere
+from semimetric.embeddings.directions.linear_directions import Directions, fit_directions, half_sphere, with_directions
 
 NAMES = ("L", "a", "b")
 
@@ -32,6 +32,12 @@ def test_even_directions_combine_the_named_features_only(X, features, chosen):
     assert not even.components_[:, unused].any()
     assert ((even.components_ != 0).sum(axis=1) > 1).all()  # a raw feature is there already
     np.testing.assert_allclose(even.transform(X), X @ even.components_.T)
+
+
+def test_items_without_directions_stay_as_they_are(X):
+    assert with_directions(None, X) is X
+    directions = Directions(np.array([[1.0, -1.0, 0.0]]), ("L-a",))
+    np.testing.assert_array_equal(with_directions(directions, X), np.column_stack([X, X[:, 0] - X[:, 1]]))
 
 
 DIRECTIONS = {

@@ -2,40 +2,11 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import InputError, NotSupportedError
-from semimetric.data.feature_groups import resolve_groups
+from semimetric import NotSupportedError
 from semimetric.data.grid import Grid
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
 
 GRID = Grid([[0.0, 1.0, 2.0], [0.0, 5.0], [0.0, 1.0, 3.0, 4.0]])
-
-
-@pytest.mark.parametrize(
-    ("groups", "n", "want"),
-    [("singles", 2, ((0,), (1,))), ("pairs", 3, ((0, 1), (0, 2), (1, 2))), ("pairs", 1, ((0,),)), ([[2, 0]], 3, ((2, 0),))],
-)
-def test_groups_by_name_and_as_given(groups, n, want):
-    assert resolve_groups(groups, n) == want
-
-
-BAD = {
-    "none": ([], "groups is empty", "at least one group"),
-    "empty group": ([()], "group ()", "at least one feature, and each once"),
-    "repeated feature": ([(0, 0)], "group (0, 0)", "each once"),
-    "no group": ([0, 1], "groups= holds 0, which is no group", "write (0,) for a group of one"),
-    "a name for a group": (["ab"], "groups= holds 'ab', which is no group", "write ('ab',)"),
-    "a name without names": ([("a", 1)], "groups= names the feature 'a'", "a number is required: correct it"),
-    "a part of a feature": ([(0.5, 1)], "groups= names the feature 0.5", "correct it"),
-    "unknown feature": ([(0, 3)], "group (0, 3)", "outside 0 to 2", "correct groups="),
-    "repeated group": ([(0, 1), (1, 0)], "repeats a set of features", "each group once"),
-    "unknown name": ("all", "groups='all'", "not known", "use one of 'singles'"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_groups_are_refused(name):
-    groups, *parts = BAD[name]
-    assert assert_refused(lambda: PairEmbedding(GRID, groups), *parts)
 
 
 @pytest.mark.parametrize(
@@ -165,9 +136,3 @@ def test_weights_that_are_not_one_a_column_are_refused(groups):
     calls += [lambda f=f: f(ITEMS, ROWS, ITEMS, ROWS, short) for f in (embedding.paired, embedding.contributions)]
     for call in calls:
         assert assert_refused(call, f"shape ({len(short)},)", f"each of the {len(short) + 1} columns is required")
-
-
-def test_groups_by_column_name():
-    assert resolve_groups([("b", 0), ("c",)], 3, ("a", "b", "c")) == ((1, 0), (2,))
-    with pytest.raises(InputError, match="the feature 'd'; a number is required, or one of the columns a, b, c: correct it"):
-        resolve_groups([("d",)], 3, ("a", "b", "c"))
