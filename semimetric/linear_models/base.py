@@ -19,8 +19,8 @@ from ..embeddings.vectors.piecewise import PL1Embedding
 from .training.dual_descent import DualDescent
 from .training.embedded_rows import EmbeddedRows, take
 from .training.pegasos import Pegasos
-from .training.train import PASSES, TrainedState, learn, learn_more
-from .training.weights import coefficients, empty_machine, intercepts, scores
+from .training.fit import PASSES, TrainedState, learn, learn_more
+from .training.coefficients import coefficients, empty_machine, intercepts, scores
 
 __all__ = ["EmbeddedLinear", "weighted"]
 

@@ -25,7 +25,7 @@ from semimetric.linear_models.training import pegasos as pegasos_module
 from semimetric.linear_models.training.dual_descent import DualDescent
 from semimetric.linear_models.training.embedded_rows import EmbeddedRows
 from semimetric.linear_models.training.problems import classes_problem
-from semimetric.linear_models.training.weights import empty_machine
+from semimetric.linear_models.training.coefficients import empty_machine
 
 X, Y = load_wine(return_X_y=True)
 X_DIABETES, VALUES = load_diabetes(return_X_y=True)

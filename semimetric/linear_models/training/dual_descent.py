@@ -19,7 +19,7 @@ from tqdm import tqdm
 from ..._foundation.types import Floats, Integers
 from ..._kernels.descent import Machine, Problem, dual_pass, dual_values, gap_pass, restore_pass
 from .embedded_rows import EmbeddedRows
-from .weights import squared_norms
+from .coefficients import squared_norms
 
 __all__ = ["DualDescent", "DualDescentResult", "relative", "restore"]
 

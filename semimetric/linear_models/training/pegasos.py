@@ -15,7 +15,7 @@ from ..._foundation.types import Integers
 from ..._kernels.descent import Machine, Problem, answer_pass, stochastic_pass
 from .dual_descent import DualDescentResult, relative
 from .embedded_rows import EmbeddedRows
-from .weights import squared_norms
+from .coefficients import squared_norms
 
 __all__ = ["Clock", "Pegasos"]
 

@@ -11,7 +11,7 @@ from ..._kernels.descent import Machine, Problem
 from .dual_descent import DualDescent, DualDescentResult, restore
 from .embedded_rows import EmbeddedRows
 from .pegasos import Clock, Pegasos, one_pass
-from .weights import intercepts
+from .coefficients import intercepts
 
 __all__ = ["PASSES", "TrainedState", "learn", "learn_more"]
 
