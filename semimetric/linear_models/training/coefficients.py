@@ -1,6 +1,9 @@
-"""The weights of a linear machine, as its kernels keep them and as scikit-learn reads them.
+"""The coefficients and decision values of a linear machine, from the arrays in which its kernels keep the weights.
 
-f(x) = W phi(x) + b = W_d psi(x) + b,   W_d = D_d^{-1} W  for an embedding with a ladder (paper 1, eq. 15), else W
+    f(x) = W phi(x) + b = W_d psi(x) + b
+
+For most embeddings psi is phi and W_d is W. An embedding with a ladder has rows psi that are sparser than phi, and its weights
+are W_d = D_d^{-1} W (paper 1, equation 15).
 """
 
 from __future__ import annotations
@@ -14,46 +17,49 @@ from ..._kernels.ladders import gather_block, unclimb
 from ...embeddings.vectors.base import FeatureMap
 from .embedded_rows import EmbeddedRows
 
-__all__ = ["coefficients", "empty_machine", "intercepts", "scores", "squared_norms"]
+__all__ = ["coefficients", "decision_values", "intercepts", "squared_norms", "zero_machine"]
 
-_ROWS = 4096  # a thread scores at a time
+_ROWS_PER_TASK = 4096  # rows whose decision values one thread computes at a time
 
 
-def empty_machine(embedding: FeatureMap, n_classes: int, scaling: float) -> Machine:
-    """All weights 0; ``scaling`` is the value of the column of the intercept, 0 for none."""
+def zero_machine(embedding: FeatureMap, n_classes: int, intercept_scaling: float) -> Machine:
+    """A machine whose weights are all 0; ``intercept_scaling`` is the value of the intercept's column, 0 for no intercept."""
+    weights = np.zeros(embedding.n_columns_ * n_classes)
+    bias = np.zeros(n_classes)
     ladder = embedding.ladder
-    order, starts = (0, np.zeros(2, np.int64)) if ladder is None else (ladder.order, np.asarray(ladder.starts, np.int64))
-    return Machine(np.zeros(embedding.n_columns_ * n_classes), np.zeros(n_classes), float(scaling), int(order), starts)
+    if ladder is None:
+        return Machine(weights, bias, float(intercept_scaling), 0, np.zeros(2, np.int64))
+    return Machine(weights, bias, float(intercept_scaling), int(ladder.order), np.asarray(ladder.starts, np.int64))
 
 
 def coefficients(machine: Machine) -> Floats:
-    """W of phi, shape (n_classes, n_columns)."""
+    """The weights W of phi, shape (n_classes, n_columns)."""
     weights = machine.weights.reshape(-1, len(machine.bias))
-    if machine.order:
-        out = np.empty_like(weights)
-        unclimb(weights, machine.order, machine.starts, out)
-        weights = out
-    return weights.T
+    if not machine.order:
+        return weights.T
+    without_ladder = np.empty_like(weights)
+    unclimb(weights, machine.order, machine.starts, without_ladder)
+    return without_ladder.T
 
 
 def intercepts(machine: Machine) -> Floats:
-    """b of every class: the column of the intercept times its weight."""
+    """The intercepts b, shape (n_classes,): the value of the intercept's column times its weight."""
     return machine.scaling * machine.bias
 
 
 def squared_norms(machine: Machine) -> Floats:
-    """|W_c|² of every class, the weight of the intercept included, as it is penalised."""
+    """What the penalty sums up, shape (n_classes,): the squared norm of W_c plus the squared weight of the intercept."""
     return np.array([w @ w for w in coefficients(machine)]) + machine.bias**2
 
 
-def scores(machine: Machine, rows: EmbeddedRows, n_jobs: int | None = None) -> Floats:
-    """f of every row, shape (n, n_classes); threads embed for themselves."""
-    out = np.empty((len(rows), len(machine.bias)))
+def decision_values(machine: Machine, rows: EmbeddedRows, n_jobs: int | None = None) -> Floats:
+    """f of every row, shape (n, n_classes); every one of the ``n_jobs`` threads embeds rows into a buffer of its own."""
+    values = np.empty((len(rows), len(machine.bias)))
 
-    def fill(part: slice) -> None:
-        own = EmbeddedRows(rows.embedding, rows.items, rows.size)
-        for place, _, chunk in own.blocks(np.arange(part.start, part.stop)):
-            gather_block(chunk, machine.weights, out[part][place])
+    def fill(task: slice) -> None:
+        buffered = EmbeddedRows(rows.embedding, rows.items, rows.size)
+        for place, _, chunk in buffered.blocks(np.arange(task.start, task.stop)):
+            gather_block(chunk, machine.weights, values[task][place])
 
-    map_blocks(fill, len(rows), size=_ROWS, n_jobs=n_jobs)
-    return out + intercepts(machine)
+    map_blocks(fill, len(rows), size=_ROWS_PER_TASK, n_jobs=n_jobs)
+    return values + intercepts(machine)
