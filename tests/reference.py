@@ -172,6 +172,71 @@ def differences(n, order):
     return np.linalg.matrix_power(np.eye(n) - np.eye(n, k=-1), order)
 
 
+def linear_objective(model, F, y, weight=None):
+    """The objective of an EmbeddedLinearClassifier or -Regressor on stored rows F (n, n_columns), written out."""
+    W, b = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    f, scaling = F @ W.T + b, getattr(model, "intercept_scaling", 1.0)
+    weight = np.ones(len(y)) if weight is None else weight
+    value = 0.5 * (W**2).sum() + 0.5 * ((b / scaling) ** 2).sum()
+    if "epsilon" in model.loss:
+        x = np.maximum(np.abs(y[:, None] - f) - model.epsilon, 0)
+    elif model.multi_class == "crammer_singer":
+        own = f[np.arange(len(y)), y]
+        margins = f + 1
+        margins[np.arange(len(y)), y] -= 1
+        return value + model.C * weight @ (margins.max(axis=1) - own)
+    else:
+        signs = np.where(y[:, None] == np.arange(f.shape[1]), 1, -1) if f.shape[1] > 1 else 2 * y[:, None] - 1
+        x = np.maximum(1 - signs * f, 0)
+    return value + model.C * (weight[:, None] * (x**2 if "squared" in model.loss else x)).sum()
+
+
+def problem_losses(problem, f):
+    """Losses of the scores f (n, K) times their weights, summed over the rows, shape (K,); a joint loss is in column 0."""
+    n, K = f.shape
+    out = np.zeros(K)
+    for i in range(n):
+        y, sample = problem.codes[i], problem.sample[i % len(problem.sample)]
+        if problem.joint:
+            others = [1 + f[i, m] - f[i, y] for m in range(K) if m != y]
+            out[0] += sample * problem.own[y] * max(0.0, *others)
+            continue
+        for c in range(K):
+            target = problem.target[i % len(problem.target)] * (1 if y == c else -1)
+            x = abs(target - f[i, c]) - problem.epsilon if problem.two_sided else 1 - target * f[i, c]
+            out[c] += sample * (problem.own if y == c else problem.other)[c] * max(x, 0.0) ** (2 if problem.squared else 1)
+    return out
+
+
+def problem_dual(problem, dual):
+    """What the dual variables (n, K) add to the dual objective, and the coefficients c_i a_i (n, K) of the rows in W."""
+    terms, coefficients = np.zeros(dual.shape[1]), np.zeros(dual.shape)
+    for i in range(len(dual)):
+        y, sample = problem.codes[i], problem.sample[i % len(problem.sample)]
+        for c in range(dual.shape[1]):
+            if problem.joint:
+                weight = sample * problem.own[y]
+                terms[0] -= weight * dual[i, c] * (c != y)
+            else:
+                weight = sample * (problem.own if y == c else problem.other)[c]
+                target = problem.target[i % len(problem.target)] * (1 if y == c else -1)
+                a = dual[i, c]
+                terms[c] += weight * (target * a - problem.epsilon * abs(a) - (a * a / 4 if problem.squared else 0.0))
+            coefficients[i, c] = weight * dual[i, c]
+    return terms, coefficients
+
+
+def pegasos_steps(w, phi, targets, squared, C, n_steps, n_rows):
+    """Implicit steps on rows phi (n, d) of two classes, +1 and -1: the exact minima of the proximal problem of each row."""
+    for x, target in zip(phi, targets, strict=True):
+        w = w * n_steps / (n_steps + 1) if n_steps > 0 else w
+        step = C * n_rows / (n_steps + 1)
+        slope = max(0.0, 1 - target * (w @ x)) / (step * (x @ x) + (0.5 if squared else 0.0))
+        w = w + target * step * (slope if squared else min(slope, 1.0)) * x
+        n_steps += 1
+    return w
+
+
 def support_pair(X, y, i):
     """s+ and s- of item i as rows of X, and the cut, by equations 3 and 7 of paper 3; no two items at one place."""
     order = sorted(range(len(X)), key=lambda k: tuple(X[k]))  # of equals the first in lexicographic order

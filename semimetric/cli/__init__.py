@@ -1,9 +1,9 @@
-"""The command line and its demo.
+"""The command line: ``semimetric`` with its commands, and the demo.
 
 It stands on all other rooms.
 """
 
-from .parser import main
+from .entry_point import main
 
 __all__ = [
     "main",

@@ -19,7 +19,7 @@ from .._foundation.errors import SemimetricWarning
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers, Pairs
 from ..data.pair_sampling import sample_pairs
-from ..datasets.measured_distances import DigitHistograms, exact_emd, load_digit_histograms
+from ..datasets.digits import DigitHistograms, exact_emd, load_digit_histograms
 from ..distances.callables import DistanceFunction
 from ..distances.semimetric import Semimetric
 from ..embeddings.directions.histograms import HistogramFeatures

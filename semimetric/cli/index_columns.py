@@ -1,15 +1,17 @@
-"""Columns of the items beside an index, for conditions on them.
+"""The columns of the items, in two files beside their index, so that ``query --where`` can compare them.
 
-    columns.csv    every column of the table of items but its ids, a row an item, in the order of the index
+    columns.csv    all columns of the table of items except its ids, one row for each item, in the order of the index
     columns.json   digests of columns.csv and of the index that it belongs to, and which columns are numbers
 
-Both are written beside the old ones and renamed, columns.json last: what does not belong together is refused.
+Both files are written under other names and then renamed, columns.json last. So files that do not belong together are detected
+by their digests.
 """
 
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +24,12 @@ from .numeric_tables import ItemTable, read_table
 
 __all__ = ["columns_of", "read_columns", "write_columns"]
 
-_TABLE, _FACTS = "columns.csv", "columns.json"
+_TABLE = "columns.csv"
+_FACTS = "columns.json"
 
 
 def columns_of(items: ItemTable, id_column: str | None) -> dict[str, NDArray]:
-    """Columns of the file of ``items`` but its ids: float64, or text as it is written there, where missing cells are empty."""
+    """All columns of the file of ``items`` except its ids: float64, or text as it is written, empty for missing cells."""
     frame = read_table(items.path, items.unused)
     names = [name for name in frame.columns if name != id_column]
     numbers = dict(zip(items.names, items.values.T, strict=True))
@@ -34,12 +37,13 @@ def columns_of(items: ItemTable, id_column: str | None) -> dict[str, NDArray]:
 
 
 def _text(column: object) -> NDArray:
+    """The cells of a column as text."""
     cells = optional("pandas").Series(column)
     return cells.astype(object).where(cells.notna(), "").astype(str).to_numpy(dtype=object)
 
 
 def write_columns(folder: str | os.PathLike[str], columns: Mapping[str, NDArray]) -> None:
-    """Write columns beside the index in ``folder``, after it."""
+    """Write the columns of its items beside the index in ``folder``, which must be saved before."""
     root = Path(folder)
     content = optional("pandas").DataFrame(dict(columns)).to_csv(index=False, lineterminator="\n").encode()
     kinds = {name: "number" if cells.dtype.kind == "f" else "text" for name, cells in columns.items()}
@@ -49,7 +53,7 @@ def write_columns(folder: str | os.PathLike[str], columns: Mapping[str, NDArray]
 
 
 def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray]:
-    """What `write_columns` wrote.
+    """The columns that `write_columns` wrote into ``folder``.
 
     Raises
     ------
@@ -69,9 +73,11 @@ def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray]:
     if file_digest(root / FILE) != index:
         raise StorageError(f"the index {root} was saved again after its {_TABLE}; run semimetric index again to use --where")
     frame = optional("pandas").read_csv(root / _TABLE, dtype=str, na_filter=False, skip_blank_lines=False)
-    return {
-        name: np.array([float(cell or "nan") for cell in frame[name]])
-        if kind == "number"
-        else frame[name].to_numpy(dtype=object)
-        for name, kind in kinds.items()
-    }
+    return {name: _cells(frame[name], kind) for name, kind in kinds.items()}
+
+
+def _cells(column: Any, kind: str) -> NDArray:
+    """The cells of a column that was written as ``kind``: float64, NaN where they are empty, or text."""
+    if kind == "number":
+        return np.array([float(cell or "nan") for cell in column])
+    return column.to_numpy(dtype=object)

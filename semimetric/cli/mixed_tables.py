@@ -1,7 +1,6 @@
-"""Tables of the command line with text among the numbers: classes, categories, and cells that are empty.
+"""Tables of items with text among the numbers: a column of classes, columns of categories, and empty cells.
 
-Columns of numbers are features, and so are columns of text, whose cells are categories as they are written. Empty cells are
-missing.
+Columns of numbers are features, and so are columns of text, whose cells are categories. Empty cells are missing values.
 """
 
 from collections.abc import Sequence
@@ -15,28 +14,30 @@ from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from ..data.schema import Feature
 from ..distances.semimetric import Semimetric
-from .numeric_tables import as_key, column_in, ids_in, like_ids, numbers_in, read_table
+from .numeric_tables import as_key, column_in, ids_in, looks_like_ids, numbers_in, read_table, warn_of_likely_id
 
 __all__ = ["MixedTable", "labels_of", "read_features_of", "read_mixed"]
 
-_TOLD_APART = 0.5  # of the rows have another text each: names, not categories
+_MOST_CATEGORIES = 0.5  # text with more different values than this share of the rows is taken for names, not categories
 
 
 @dataclass(frozen=True, eq=False)
 class MixedTable:
-    """Features of items, and what the rows are called.
+    """Features of items, and the ids and classes of the rows.
 
     Parameters
     ----------
     path : str
-    features : DataFrame
-        Numbers as float64, NaN where they are missing; categories as str, None where they are.
+        The file, for messages.
+    features : DataFrame or None
+        Numbers as float64, NaN where they are missing; categories as str, None where they are missing. None if the features
+        are not needed.
     categories : tuple of str
-        The columns of categories.
+        The names of the columns of categories.
     ids : tuple
-        One a row: the ``--id`` column as text, or row numbers.
-    labels : ndarray of shape (n_items,)
-        Classes, as text; empty where no column of classes is known.
+        The cells of the ``--id`` column as text, or row numbers.
+    labels : ndarray of shape (n_items,), or (0,)
+        Classes, as text; of length 0 if no column of classes was named.
     """
 
     path: str
@@ -47,32 +48,34 @@ class MixedTable:
 
 
 def read_mixed(path: str, label: str, id_column: str | None = None, *, missing: bool = False) -> MixedTable:
-    """Items with their classes; every other column of numbers or text is a feature.
+    """Items with their classes; all other columns of numbers or text are features.
 
     Parameters
     ----------
     path : str
     label : str
-        Column of the classes.
+        Name of the column of classes.
     id_column : str or None
+        Name of the column of ids.
     missing : bool
-        Whether empty cells of features may be; else they are refused.
+        Whether cells of features may be empty.
 
     Raises
     ------
     InputError
-        If a class or an id is missing, no column is a feature, or an empty or infinite cell may not be.
+        If a class or an id is missing, no column is a feature, or a cell is infinite, or empty although it may not be.
     """
     kept = [label] if id_column is None else [label, id_column]
     if id_column == label:
         raise InputError(f"--id and --label both name the column {label!r}; the ids and the classes are two columns")
     frame = read_table(path, kept)
-    labels, ids = labels_of(frame, label, path), _named(frame, id_column, path)
+    labels = labels_of(frame, label, path)
+    ids = _ids(frame, id_column, path)
     columns = {name: numbers_in(frame[name], name, path) for name in frame.columns if name not in kept}
     text = [name for name, numbers in columns.items() if numbers is None]
-    written = read_table(path, text)
-    features = {name: _categories(written[name]) if n is None else n for name, n in columns.items()}
-    for name in _unused(features, text, frame):
+    as_written = read_table(path, text)
+    features = {name: _categories(as_written[name]) if numbers is None else numbers for name, numbers in columns.items()}
+    for name in _unused_columns(features, text, frame):
         del features[name]
     if not features or not len(frame):
         raise InputError(
@@ -85,7 +88,7 @@ def read_mixed(path: str, label: str, id_column: str | None = None, *, missing: 
 
 
 def labels_of(frame: Any, label: str, path: str) -> NDArray[Any]:
-    """The classes of a table that was read with this column as text.
+    """The classes as text, shape (n_rows,), from the column ``label`` of a table that was read with this column as text.
 
     Raises
     ------
@@ -93,7 +96,7 @@ def labels_of(frame: Any, label: str, path: str) -> NDArray[Any]:
         If there is no such column, or a cell of it is empty.
     """
     cells = column_in(frame, label, path)
-    labels = ["" if gone else as_key(cell) for cell, gone in zip(cells, cells.isna(), strict=True)]
+    labels = ["" if is_missing else as_key(cell) for cell, is_missing in zip(cells, cells.isna(), strict=True)]
     empty = [row for row, name in enumerate(labels) if not name]
     if empty:
         raise InputError(
@@ -104,12 +107,12 @@ def labels_of(frame: Any, label: str, path: str) -> NDArray[Any]:
 
 
 def read_features_of(d: Semimetric, path: str, id_column: str | None = None, label: str | None = None) -> MixedTable:
-    """The features of a model from a table, by their names, as `Semimetric` takes them; an id where the table has the column.
+    """Items with the features of a model, which are columns of these names; other columns are ignored.
 
     Raises
     ------
     InputError
-        If a feature is missing, or is no number where one is required.
+        If a feature has no column, or a column of text although it is numeric, or an empty cell although it may not.
     """
     schema = d.schema
     text = [f.name for f in schema.features if f.kind == "categorical"]
@@ -124,41 +127,45 @@ def read_features_of(d: Semimetric, path: str, id_column: str | None = None, lab
     _check_cells(features, path, any(schema.missing))
     labels = np.empty(0) if label is None else labels_of(frame, label, path)
     table = optional("pandas").DataFrame(features)
-    return MixedTable(path, table, tuple(text), _named(frame, id_column, path), labels)
+    return MixedTable(path, table, tuple(text), _ids(frame, id_column, path), labels)
 
 
-def _named(frame: Any, id_column: str | None, path: str) -> tuple[Any, ...]:
+def _ids(frame: Any, id_column: str | None, path: str) -> tuple[Any, ...]:
+    """The cells of the column of ids, or row numbers."""
     return tuple(range(len(frame))) if id_column is None else tuple(ids_in(frame, id_column, path))
 
 
 def _categories(column: Any) -> NDArray[Any]:
-    """Cells as text; None where they are empty."""
-    cells = [None if gone or not str(cell).strip() else str(cell) for cell, gone in zip(column, column.isna(), strict=True)]
+    """The cells of a column as text, None where they are empty."""
+    cells = [
+        None if is_missing or not str(cell).strip() else str(cell)
+        for cell, is_missing in zip(column, column.isna(), strict=True)
+    ]
     return np.array(cells, dtype=object)
 
 
 def _feature(column: Any, feature: Feature, path: str) -> NDArray[Any]:
-    """A column as the feature has it: text stands for the category that is written so."""
+    """A column as the model has the feature: numbers, or the categories that are written like the cells."""
     if feature.kind == "categorical":
-        places = {as_key(category): category for category in feature.categories}
+        category_of_text = {as_key(category): category for category in feature.categories}
         cells = _categories(column)
-        return np.array([cell if cell is None else places.get(as_key(cell), cell) for cell in cells], dtype=object)
+        return np.array([cell if cell is None else category_of_text.get(as_key(cell), cell) for cell in cells], dtype=object)
     numbers = numbers_in(column, feature.name, path)
     if numbers is None:
         raise InputError(f"column {feature.name!r} of {path} is not of numbers, as the model has it; correct its cells")
     return numbers
 
 
-def _unused(features: dict[str, NDArray[Any]], text: Sequence[str], frame: Any) -> list[str]:
-    """Columns that are neither numbers nor categories, with a warning."""
-    pandas = optional("pandas")
-    types = pandas.api.types
-    dates = [name for name in text if not (types.is_object_dtype(frame[name]) or types.is_string_dtype(frame[name])
-             or isinstance(frame[name].dtype, pandas.CategoricalDtype))]  # fmt: skip
-    names = [n for n in text if n not in dates and len({*features[n]} - {None}) > max(_TOLD_APART * len(frame), 2)]
-    empty = [
-        name for name, cells in features.items() if name not in dates and len(frame) and optional("pandas").isna(cells).all()
-    ]
+def _unused_columns(features: dict[str, NDArray[Any]], text: Sequence[str], frame: Any) -> list[str]:
+    """Names of the columns that can be no features, with warnings: dates, names of items, and columns without a value."""
+    isna = optional("pandas").isna
+    dates = [name for name in text if not _is_text(frame[name])]
+    names = []
+    for name in text:
+        n_categories = len({*features[name]} - {None})
+        if name not in dates and n_categories > max(_MOST_CATEGORIES * len(frame), 2):
+            names.append(name)
+    empty = [name for name, cells in features.items() if name not in dates and len(frame) and isna(cells).all()]
     if dates:
         warn(f"columns that are neither numbers nor text are not used: {', '.join(dates)}")
     if names:
@@ -168,26 +175,33 @@ def _unused(features: dict[str, NDArray[Any]], text: Sequence[str], frame: Any) 
     return list(dict.fromkeys([*dates, *names, *empty]))
 
 
+def _is_text(column: Any) -> bool:
+    """Whether a column may hold text; dates have a type of their own."""
+    pandas = optional("pandas")
+    types = pandas.api.types
+    is_categorical = isinstance(column.dtype, pandas.CategoricalDtype)
+    return types.is_object_dtype(column) or types.is_string_dtype(column) or is_categorical
+
+
 def _check_cells(features: dict[str, NDArray[Any]], path: str, missing: bool) -> None:
+    """Refuse infinite numbers, and empty cells unless ``missing``."""
     isna = optional("pandas").isna
     for name, cells in features.items():
-        gone = np.flatnonzero(isna(cells))
-        if len(gone) and not missing:
+        empty = np.flatnonzero(isna(cells))
+        if len(empty) and not missing:
             raise InputError(
-                f"row {gone[0]} of {path} has no {name} ({len(gone)} such rows in all); fill them in, drop the rows, or learn "
-                "with --missing level, which makes a missing value a level of its own"
+                f"row {empty[0]} of {path} has no {name} ({len(empty)} such rows in all); fill them in, drop the rows, or "
+                "learn with --missing level, which makes a missing value a level of its own"
             )
-        endless = np.flatnonzero(np.isinf(cells)) if cells.dtype.kind == "f" else np.empty(0, dtype=np.int64)
-        if len(endless):
-            raise InputError(
-                f"row {endless[0]} of {path} has {name}={cells[endless[0]]}; finite numbers are required: correct it"
-            )
+        if cells.dtype.kind == "f" and np.isinf(cells).any():
+            row = int(np.argmax(np.isinf(cells)))
+            raise InputError(f"row {row} of {path} has {name}={cells[row]}; finite numbers are required: correct it")
 
 
 def _warn_of_ids(features: dict[str, NDArray[Any]], path: str, id_column: str | None) -> None:
-    likely = next((name for name, cells in features.items() if cells.dtype.kind == "f" and like_ids(cells)), None)
-    if id_column is None and likely:
-        warn(
-            f"column {likely} of {path} has another whole number on every row and is used as a feature; if it names the items, "
-            f"give --id {likely}"
-        )
+    """Warn of the first column of numbers that looks like ids, unless a column of ids was named."""
+    if id_column is not None:
+        return
+    likely = next((name for name, cells in features.items() if cells.dtype.kind == "f" and looks_like_ids(cells)), None)
+    if likely is not None:
+        warn_of_likely_id(likely, path)

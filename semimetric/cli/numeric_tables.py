@@ -1,4 +1,4 @@
-"""Items and pairs in CSV or Parquet files, by extension; pandas comes with the extra ``cli``."""
+"""Tables of items and of pairs in CSV or Parquet files, told apart by their extension; pandas comes with the extra ``cli``."""
 
 import re
 from collections import Counter
@@ -10,37 +10,50 @@ from typing import Any
 
 import numpy as np
 
-from .._foundation.errors import InputError
+from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers
+from .output import first_line
 
 __all__ = [
-    "ItemTable", "as_key", "check_table_name", "column_in", "ids_in", "like_ids", "numbers_in", "read_items", "read_pairs",
-    "read_table", "read_target", "write_table",
-]  # fmt: skip
+    "ItemTable",
+    "as_key",
+    "check_table_name",
+    "column_in",
+    "frame_of",
+    "ids_in",
+    "looks_like_ids",
+    "numbers_in",
+    "read_items",
+    "read_pairs",
+    "read_table",
+    "read_target",
+    "warn_of_likely_id",
+    "write_table",
+]
 
 _PARQUET = (".parquet", ".pq")
 
 
 @dataclass(frozen=True, eq=False)
 class ItemTable:
-    """Numeric columns of a table of items, and what its rows are called.
+    """The numeric columns of a table of items, and the ids of its rows.
 
     Parameters
     ----------
     path : str
-        Where it came from, for messages.
+        The file, for messages.
     values : ndarray of shape (n_items, n_features)
     names : tuple of str
-        Of the features.
+        Names of the features.
     ids : tuple of str or int
-        One a row: the ``--id`` column as text, or row numbers.
+        The cells of the ``--id`` column as text, or row numbers.
     named : bool
         Whether the ids come from a column.
     unused : tuple of str
-        Columns that are no features: text, dates.
+        Columns that are no features, since they hold text or dates.
     likely_id : str
-        A column that looks like ids, if they come from none.
+        A column that looks like ids, if the ids come from no column; else empty.
     """
 
     path: str
@@ -52,11 +65,11 @@ class ItemTable:
     likely_id: str = ""
 
     @cached_property
-    def _rows(self) -> dict[str, int]:
+    def _row_of_id(self) -> dict[str, int]:
         return {str(name): row for row, name in enumerate(self.ids)}
 
     def row(self, name: object) -> int:
-        """Row of the item called ``name``.
+        """The row number of the item whose id is ``name``.
 
         Raises
         ------
@@ -64,7 +77,7 @@ class ItemTable:
             If there is no such item.
         """
         key = as_key(name)
-        row = self._rows.get(key if self.named or not key.isdecimal() else str(int(key)))
+        row = self._row_of_id.get(key if self.named or not key.isdecimal() else str(int(key)))
         if row is None:
             kind = "id" if self.named else f"row number (0 to {len(self.ids) - 1})"
             hint = "correct it" if self.named else "correct it, or name the column of ids with --id"
@@ -72,7 +85,9 @@ class ItemTable:
         return row
 
     def features(self, names: Sequence[str]) -> Floats:
-        """The columns called ``names``, in that order; x0, x1, ... also name columns by their place.
+        """The columns called ``names``, in that order, shape (n_items, len(names)).
+
+        If x0, x1, ... are asked for and there are no such columns, they are the columns in the order of the table.
 
         Raises
         ------
@@ -91,12 +106,12 @@ class ItemTable:
 
 
 def read_table(path: str, text: Sequence[str] = ()) -> Any:
-    """A pandas frame from ``path``; the columns ``text`` of a CSV file come as they are written there.
+    """The table at ``path`` as a pandas frame; the columns ``text`` of a CSV file hold the cells as they are written.
 
     Raises
     ------
     InputError
-        If the extension is unknown, or the file cannot be read as what it says.
+        If the extension is unknown, or the file cannot be read as what its extension says.
     """
     optional("pandas")
     suffix = check_table_name(path)
@@ -108,15 +123,16 @@ def read_table(path: str, text: Sequence[str] = ()) -> Any:
         frame = _read_parquet(path) if suffix in _PARQUET else _read_csv(path, text)
     except InputError:
         raise
-    except Exception as error:  # pandas and pyarrow raise many kinds; the user's file is named
+    except Exception as error:  # pandas and pyarrow raise errors of many classes, most of which do not name the file
         kind = "Parquet" if suffix in _PARQUET else "CSV"
-        raise InputError(f"{path} cannot be read as {kind} ({_brief(error)}); check its content and extension") from error
+        raise InputError(f"{path} cannot be read as {kind} ({first_line(error)}); check its content and extension") from error
     frame.columns = [str(column) for column in frame.columns]
     _check_columns(list(frame.columns), path)
     return frame
 
 
 def _check_columns(names: list[str], path: str) -> None:
+    """Refuse columns of the same name, and a single column that looks like several with another separator."""
     if len(names) == 1 and (mark := next((m for m in ";\t|" if m in names[0]), None)):
         raise InputError(f"{path} has one column, {names[0]!r}: it seems to be separated by {mark!r}; separate it by commas")
     repeated = next((name for name, count in Counter(names).items() if count > 1), None)
@@ -125,13 +141,13 @@ def _check_columns(names: list[str], path: str) -> None:
 
 
 def _read_parquet(path: str) -> Any:
-    """A frame; an index that has a name is a column."""
+    """The frame of a Parquet file; if its index has a name, it becomes a column."""
     frame = optional("pandas").read_parquet(path)
     return frame.reset_index() if any(name is not None for name in frame.index.names) else frame
 
 
 def _read_csv(path: str, text: Sequence[str]) -> Any:
-    """A frame whose columns ``text`` keep leading zeros, and words such as NA."""
+    """The frame of a CSV file; the columns ``text`` keep leading zeros, and words such as NA."""
     pandas = optional("pandas")
     header = pandas.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
     _check_columns([name for name in header.iloc[0] if name], path)
@@ -144,15 +160,15 @@ def _read_csv(path: str, text: Sequence[str]) -> Any:
 
 
 def read_items(path: str, id_column: str | None = None) -> ItemTable:
-    """Items: rows of a table, named by ``id_column`` or by their numbers.
+    """The items in the rows of a table, whose ids are the cells of ``id_column`` or row numbers.
 
-    Columns of numbers, and of true and false (1 and 0), are features; others are `ItemTable.unused`.
+    Columns of numbers are features, and so are columns of true and false, as 1 and 0; others are `ItemTable.unused`.
 
     Raises
     ------
     InputError
-        If an id is missing or repeated, a value is missing, a cell of a column that is mostly numbers is none, or there is
-        no column of numbers.
+        If an id is missing or repeated, a value is missing, a cell in a column that is mostly numbers is no number, or no
+        column is of numbers.
     """
     frame = read_table(path, [] if id_column is None else [id_column])
     ids: Sequence[Any] = range(len(frame))
@@ -166,29 +182,40 @@ def read_items(path: str, id_column: str | None = None) -> ItemTable:
     numeric = {name: numbers for name, numbers in columns if numbers is not None}
     if not numeric or not len(frame):
         raise InputError(f"{path} has {len(frame)} rows and {len(numeric)} numeric columns; items need at least one of each")
-    values, unused = np.column_stack(list(numeric.values())), tuple(name for name, n in columns if n is None)
+    values = np.column_stack(list(numeric.values()))
     _check_finite(values, list(numeric), path, None if id_column is None else ids)
-    likely = "" if id_column is not None else next((name for name, n in numeric.items() if like_ids(n)), "")
-    return ItemTable(path, values, tuple(numeric), tuple(ids), id_column is not None, unused, likely)
+    likely_id = ""
+    if id_column is None:
+        likely_id = next((name for name, numbers in numeric.items() if looks_like_ids(numbers)), "")
+    return ItemTable(
+        path=path,
+        values=values,
+        names=tuple(numeric),
+        ids=tuple(ids),
+        named=id_column is not None,
+        unused=tuple(name for name, numbers in columns if numbers is None),
+        likely_id=likely_id,
+    )
 
 
 def read_pairs(path: str, columns: tuple[str, str], left: ItemTable, right: ItemTable) -> tuple[Integers, Any]:
-    """Rows of ``left`` and ``right`` that a table of pairs names, shape (n_pairs, 2), and the whole table."""
+    """The rows of ``left`` and ``right`` that a table of pairs names, shape (n_pairs, 2), and the frame of the table."""
     frame = read_table(path, columns)
-    sides = zip(columns, (left, right), strict=True)
-    rows = [[table.row(name) for name in ids_in(frame, column, path)] for column, table in sides]
+    rows = []
+    for column, table in zip(columns, (left, right), strict=True):
+        rows.append([table.row(name) for name in ids_in(frame, column, path)])
     if not len(frame):
         raise InputError(f"{path} has no rows; at least one pair is required")
     return np.array(rows, dtype=np.int64).T, frame
 
 
 def read_target(frame: Any, column: str, path: str) -> Floats:
-    """The column of measured distances.
+    """The column of measured distances as floats, shape (n_rows,).
 
     Raises
     ------
     InputError
-        If it is missing, or holds something that is no finite number.
+        If there is no such column, or a cell is no finite number.
     """
     target = optional("pandas").to_numeric(column_in(frame, column, path), errors="coerce").to_numpy(dtype=np.float64)
     bad = np.flatnonzero(~np.isfinite(target))
@@ -200,8 +227,13 @@ def read_target(frame: Any, column: str, path: str) -> Floats:
     return target
 
 
+def frame_of(values: Floats, names: Sequence[str]) -> Any:
+    """A pandas frame of an array (n_rows, n_columns) and the names of its columns."""
+    return optional("pandas").DataFrame(values, columns=list(names))
+
+
 def write_table(frame: Any, path: str) -> None:
-    """Write a pandas frame as CSV or Parquet, by extension."""
+    """Write a pandas frame as CSV or Parquet, as the extension says."""
     if check_table_name(path) in _PARQUET:
         optional("pyarrow")
         frame.to_parquet(path, index=False)
@@ -210,7 +242,7 @@ def write_table(frame: Any, path: str) -> None:
 
 
 def check_table_name(path: str) -> str:
-    """The extension of a table's name, or an error that says which are known."""
+    """The extension of a table's name in lower case; one that is neither CSV's nor Parquet's is refused."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", *_PARQUET):
         raise InputError(f"{path} ends in {suffix or 'no extension'}; tables end in .csv, .parquet or .pq")
@@ -218,7 +250,7 @@ def check_table_name(path: str) -> str:
 
 
 def column_in(frame: Any, name: str, path: str) -> Any:
-    """The column, or an error that lists those that there are."""
+    """The column of this name; if there is none, the error lists the columns of the frame."""
     if name not in frame.columns:
         columns = ", ".join(frame.columns[:10]) + (", ..." if len(frame.columns) > 10 else "")
         raise InputError(f"{path} has no column {name!r}; its columns are {columns}")
@@ -226,7 +258,7 @@ def column_in(frame: Any, name: str, path: str) -> Any:
 
 
 def ids_in(frame: Any, column: str, path: str) -> list[str]:
-    """What the cells of a column call items."""
+    """The cells of a column as ids, one a row; empty cells are refused."""
     cells = column_in(frame, column, path)
     ids = [as_key(cell) for cell in cells]
     missing = [row for row, (cell, key) in enumerate(zip(cells.isna(), ids, strict=True)) if cell or not key]
@@ -239,12 +271,12 @@ def ids_in(frame: Any, column: str, path: str) -> list[str]:
 
 
 def numbers_in(column: Any, name: str, path: str) -> Floats | None:
-    """A column as floats; None if it is no column of numbers.
+    """A column as floats, NaN where cells are empty; None if it is no column of numbers.
 
     Raises
     ------
     InputError
-        If more than half of its cells are numbers written as text, and some are none.
+        If more than half of its cells are numbers written as text, but not all of them.
     """
     types = optional("pandas").api.types
     if types.is_numeric_dtype(column) or types.is_bool_dtype(column):
@@ -252,25 +284,34 @@ def numbers_in(column: Any, name: str, path: str) -> Floats | None:
     if not (types.is_object_dtype(column) or types.is_string_dtype(column)):
         return None
     numbers = optional("pandas").to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    given, text = column.notna().to_numpy(), np.array([isinstance(cell, str) for cell in column], dtype=bool)
-    wrong = np.flatnonzero(given & np.isnan(numbers))
-    if not len(wrong) and not text.any():
+    filled = column.notna().to_numpy()
+    wrong = np.flatnonzero(filled & np.isnan(numbers))
+    if not len(wrong) and not any(isinstance(cell, str) for cell in column):
         return numbers
-    n = int(given.sum()) - len(wrong)
-    if len(wrong) and 2 * n > given.sum():
+    n_numbers = int(filled.sum()) - len(wrong)
+    if len(wrong) and 2 * n_numbers > filled.sum():
         raise InputError(
-            f"row {wrong[0]} of {path} has {name}={column.iloc[int(wrong[0])]}, which is no number, but {n} cells of this "
-            "column are; a column of numbers or one of text is required: correct the cell or drop the column"
+            f"row {wrong[0]} of {path} has {name}={column.iloc[int(wrong[0])]}, which is no number, but {n_numbers} cells of "
+            "this column are; a column of numbers or one of text is required: correct the cell or drop the column"
         )
     return None
 
 
-def like_ids(numbers: Floats) -> bool:
-    """Whether a column holds another whole number on every row."""
+def warn_of_likely_id(name: str, path: str) -> None:
+    """Warn that the column ``name``, which looks like ids, is used as a feature."""
+    warn(
+        f"column {name} of {path} has another whole number on every row and is used as a feature; if it names the items, "
+        f"give --id {name}"
+    )
+
+
+def looks_like_ids(numbers: Floats) -> bool:
+    """Whether a column has at least three cells and a different whole number in each."""
     return len(numbers) > 2 and bool((numbers % 1 == 0).all()) and len(np.unique(numbers)) == len(numbers)
 
 
 def _check_finite(values: Floats, names: list[str], path: str, ids: Sequence[Any] | None) -> None:
+    """Refuse values (n_rows, n_columns) with NaN or infinity; the message names the first."""
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         row, column = bad[0]
@@ -282,9 +323,5 @@ def _check_finite(values: Floats, names: list[str], path: str, ids: Sequence[Any
 
 
 def as_key(name: object) -> str:
-    """An id as text: 3, 3.0 and "3.0" are '3', but "03" is itself."""
+    """An id as text, the same however a number is written: 3, 3.0 and "3.0" become "3", but "03" stays as it is."""
     return re.sub(r"^([+-]?\d+)\.0*$", r"\1", str(name).strip())
-
-
-def _brief(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

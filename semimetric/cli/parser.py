@@ -1,92 +1,28 @@
-"""The command line: parse, run one command, print its answer.
+"""The arguments of the command line: its commands, their options, help and examples.
 
-Exit codes: 0 done, 1 the data or the model cannot be used (one sentence on standard error), 2 wrong usage, 130 Ctrl-C.
+Every command sets ``arguments.command``, the function that runs it. ``fit`` also sets ``arguments.check``, which refuses
+options that do not go together.
 """
 
 import argparse
-import json
-import os
-import sys
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-from threadpoolctl import threadpool_limits
-
-from .._foundation.errors import SemimetricError
 from .._foundation.storage import package_version
 from .demo import DemoSizes
+from .demo_command import run_demo
 from .label_commands import LABEL_SETTINGS, run_fit_labels, run_neighbors
-from .pair_commands import CommandResult, run_demo, run_distance, run_fit, run_info, run_plot
+from .model_commands import run_info, run_plot
+from .output import CommandResult
+from .pair_commands import run_distance, run_fit
 from .search_commands import run_index, run_query
 
-__all__ = ["main"]
+__all__ = ["make_parser"]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
-
-    Parameters
-    ----------
-    argv : sequence of str or None
-        Arguments; those of the process by default.
-    """
-    arguments = _parser().parse_args(argv)
-    getattr(arguments, "check", lambda _: None)(arguments)
-    try:
-        with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):  # --n-jobs has the threads
-            warnings.showwarning = _show_once()  # type: ignore[assignment]
-            answer: CommandResult = arguments.command(arguments)
-        print(json.dumps(_plain(answer.values), allow_nan=False) if arguments.json else answer.text, flush=True)
-    except BrokenPipeError:  # the reader, such as head, has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except (SemimetricError, OSError, ValueError, MemoryError) as error:
-        return _fail(_sentence(error), 1)
-    except KeyboardInterrupt:
-        return _fail("interrupted", 130)
-    return 0
-
-
-def _fail(message: str, code: int) -> int:
-    print(f"semimetric: {message}", file=sys.stderr)
-    return code
-
-
-def _sentence(error: BaseException) -> str:
-    """The first line of what an error says."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-def _show_once() -> Callable[..., None]:
-    """Print each warning on standard error, the same one once."""
-    said: set[str] = set()
-
-    def show(message: Warning | str, *_: object) -> None:
-        text = " ".join(str(message).split())
-        if text not in said:
-            print(f"semimetric: {text}", file=sys.stderr)
-        said.add(text)
-
-    return show
-
-
-def _plain(value: Any) -> Any:
-    """``value`` of lists, dicts and JSON's scalars; what is not finite is null."""
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="semimetric", description="Learn distances from pairs, and use them.",
         epilog="Begin with: semimetric demo. Each command has its own help: semimetric fit --help.",
@@ -99,7 +35,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add(commands: Any, name: str, run: Callable[..., CommandResult], about: str, example: str) -> argparse.ArgumentParser:
-    """A command with its help, its example and ``--json``."""
+    """Add a command that the function ``run`` runs, with its help, an example and the option ``--json``."""
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=about, description=f"{about[0].upper()}{about[1:]}.", epilog=f"example:\n  {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -122,11 +58,12 @@ def _add_demo(commands: Any) -> None:
     ):
         flag = f"--{name.replace('_', '-')}"
         command.add_argument(flag, type=_count, default=getattr(sizes, name), metavar="N", help=f"{about} (%(default)s)")
-    _add_run(command, n_jobs=2)
+    _add_n_jobs(command, default=2)
+    _add_random_state(command)
 
 
 class _StoreGiven(argparse.Action):
-    """Store a value, and in ``given`` that it was there."""
+    """Store the value of an option, and in the dict ``given`` that the option was on the command line, and how it was spelt."""
 
     def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None) -> None:
         setattr(namespace, self.dest, values)
@@ -152,26 +89,33 @@ def _add_fit(commands: Any) -> None:
     command.add_argument(
         "--target", default="distance", metavar="COLUMN", action=_StoreGiven, help="measured distances (%(default)s)"
     )
-    _add_names(command)
+    _add_pair_columns(command)
     share = "share of the items that check the model, before it learns from all; 0 for no check (%(default)s)"
     command.add_argument("--held-out", type=_share, default=0.2, metavar="SHARE", help=share)
-    _add_model(command.add_argument_group("the model (as in DistanceRegressor; with --label, in LargeMarginLearner)"))
-    _add_run(command)
+    _add_model_options(command.add_argument_group("the model (as in DistanceRegressor; with --label, in LargeMarginLearner)"))
+    _add_n_jobs(command)
+    _add_random_state(command)
     _add_cluster(command)
 
 
 def _check_fit(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Which of the two kinds of learning is meant; options of the other kind are wrong usage."""
+    """Refuse options that do not go with learning from pairs, or with ``--label``; with it, set the command that runs."""
     if arguments.label is None:
-        missing = [name for name, given in (("PAIRS", arguments.pairs), ("--output", arguments.output)) if given is None]
-        if missing:
-            command.error(
-                f"the following arguments are required: {', '.join(missing)} (or --label COLUMN to learn from classes)"
-            )
-        if "missing" in arguments.given:
-            command.error("--missing goes with --label only; fill in the empty cells, or drop the rows")
-        return
-    arguments.command = run_fit_labels
+        _check_fit_pairs(command, arguments)
+    else:
+        arguments.command = run_fit_labels
+        _check_fit_labels(command, arguments)
+
+
+def _check_fit_pairs(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    missing = [name for name, given in (("PAIRS", arguments.pairs), ("--output", arguments.output)) if given is None]
+    if missing:
+        command.error(f"the following arguments are required: {', '.join(missing)} (or --label COLUMN to learn from classes)")
+    if "missing" in arguments.given:
+        command.error("--missing goes with --label only; fill in the empty cells, or drop the rows")
+
+
+def _check_fit_labels(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
     wrong = [option for name, option in arguments.given.items() if name not in (*LABEL_SETTINGS, "missing")]
     wrong += [f"--{name}" for name in ("scheduler", "workers") if getattr(arguments, name) is not None]
     if arguments.pairs is not None:
@@ -182,7 +126,7 @@ def _check_fit(command: argparse.ArgumentParser, arguments: argparse.Namespace) 
         command.error(f"--axioms {arguments.axioms} does not go with --label; use semimetric or metric")
 
 
-def _add_model(group: Any) -> None:
+def _add_model_options(group: Any) -> None:
     add = partial(group.add_argument, action=_StoreGiven)
     add("--tables", choices=("full", "warped"), default="full", help="warped: a metric, with fewer weights")
     add("--n-knots", type=_auto(int), default="auto", metavar="N", help="knots a feature, or auto (auto)")
@@ -211,8 +155,8 @@ def _add_distance(commands: Any) -> None:
     command.add_argument("other", metavar="OTHER", nargs="?", help="measure from ITEMS to these instead of among ITEMS")
     command.add_argument("--pairs", metavar="FILE", help="only the pairs of this table")
     command.add_argument("--output", metavar="FILE", help="write a .csv or .parquet table instead of printing CSV")
-    _add_names(command)
-    command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 is all (1)")
+    _add_pair_columns(command)
+    _add_n_jobs(command)
 
 
 def _add_index(commands: Any) -> None:
@@ -223,7 +167,7 @@ def _add_index(commands: Any) -> None:
     command.add_argument("-o", "--output", required=True, metavar="INDEX", help="folder for the index; a new one or an index")
     _add_id(command)
     command.add_argument("--shards", type=_positive, metavar="N", help="a sharded index of N parts (one a worker of a cluster)")
-    command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 is all (1)")
+    _add_n_jobs(command)
     _add_cluster(command)
 
 
@@ -243,7 +187,7 @@ def _add_query(commands: Any) -> None:
     )
     command.add_argument("--where", metavar="CONDITION", help=where)
     command.add_argument("--output", metavar="FILE", help="write a .csv or .parquet table instead of printing CSV")
-    command.add_argument("--n-jobs", type=int, metavar="N", help="threads; -1 is all (1)")
+    _add_n_jobs(command)
     _add_cluster(command)
 
 
@@ -284,7 +228,7 @@ def _add_id(command: argparse.ArgumentParser) -> None:
     command.add_argument("--id", metavar="COLUMN", help="column that names the items; by default rows are numbered from 0")
 
 
-def _add_names(command: argparse.ArgumentParser) -> None:
+def _add_pair_columns(command: argparse.ArgumentParser) -> None:
     _add_id(command)
     command.add_argument(
         "--left", default="left", metavar="COLUMN", action=_StoreGiven, help="first item of a pair (%(default)s)"
@@ -294,8 +238,11 @@ def _add_names(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_run(command: argparse.ArgumentParser, n_jobs: int | None = None) -> None:
-    command.add_argument("--n-jobs", type=int, default=n_jobs, metavar="N", help=f"threads; -1 is all ({n_jobs or 1})")
+def _add_n_jobs(command: argparse.ArgumentParser, default: int | None = None) -> None:
+    command.add_argument("--n-jobs", type=int, default=default, metavar="N", help=f"threads; -1 is all ({default or 1})")
+
+
+def _add_random_state(command: argparse.ArgumentParser) -> None:
     command.add_argument("--random-state", type=int, default=0, metavar="SEED", help="(%(default)s)")
 
 
@@ -306,6 +253,8 @@ def _add_cluster(command: argparse.ArgumentParser) -> None:
 
 
 def _auto(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The type of an option whose value is a number of this kind, or the word auto."""
+
     def number(text: str) -> Any:
         return text if text == "auto" else kind(text)
 
@@ -314,18 +263,21 @@ def _auto(kind: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def _count(text: str) -> int:
+    """The type of an option whose value is an integer of at least 2, so that there are pairs."""
     if int(text) < 2:
         raise argparse.ArgumentTypeError(f"{text} must be at least 2")
     return int(text)
 
 
 def _positive(text: str) -> int:
+    """The type of an option whose value is an integer of at least 1."""
     if int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} must be at least 1")
     return int(text)
 
 
 def _share(text: str) -> float:
+    """The type of an option whose value is a share of the items, at least 0 and less than 1."""
     if not 0 <= float(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} must be at least 0 and less than 1")
     return float(text)

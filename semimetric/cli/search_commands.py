@@ -1,4 +1,4 @@
-"""The commands that search: ``index`` builds an index of a table of items, ``query`` asks it."""
+"""The commands that search: ``index`` builds an index of a table of items, and ``query`` finds the nearest items in it."""
 
 import time
 from argparse import Namespace
@@ -19,32 +19,35 @@ from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.shard_files import FILE as SHARDS
 from ..neighbors.sharded.sharded_index import ShardedIndex, build_shards, parts_of
 from ..neighbors.storage import FILE
-from ..out_of_core.dask_engine import Cluster, cluster_of
+from ..out_of_core.dask_engine import Cluster
 from ..persistence import load
+from .dask_client import dask_client
 from .index_columns import columns_of, read_columns, write_columns
-from .numeric_tables import check_table_name, read_items, write_table
-from .pair_commands import CommandResult, at_terminal, check_folder, check_numbers, load_model
+from .model_files import check_all_numeric, check_folder, load_numeric_model
+from .numeric_tables import check_table_name, frame_of, read_items, write_table
+from .output import CommandResult, is_terminal
 from .where_conditions import read_conditions, rows_where
 
 __all__ = ["run_index", "run_query"]
 
 
 def run_index(arguments: Namespace) -> CommandResult:
-    """Index a table of items, and keep its columns beside the index."""
+    """Build an index of a table of items, save it, and write the columns of the table beside it."""
     _check_output(arguments.output)
-    d = load_model(arguments.model)
+    d = load_numeric_model(arguments.model)
     items = read_items(arguments.items, arguments.id)
     X = items.features(d.feature_names)
     warn_outside(d, X, source=items.path)
-    ids, begin = np.array(items.ids, dtype=str) if items.named else None, time.perf_counter()
+    ids = np.array(items.ids, dtype=str) if items.named else None
     if arguments.shards or arguments.scheduler or arguments.workers:
         return _index_shards(arguments, d, X, ids)
+    begin = time.perf_counter()
     columns = columns_of(items, arguments.id)
     index = NeighborIndex(d, n_jobs=arguments.n_jobs)
-    index.fit(_frame(X, d.feature_names), ids=ids)
+    index.fit(frame_of(X, d.feature_names), ids=ids)
     seconds = time.perf_counter() - begin
     index.save(arguments.output)
-    size = _bytes(arguments.output) / len(X)
+    size = _bytes_of_index(arguments.output) / len(X)
     write_columns(arguments.output, columns)
     values = {
         "index": arguments.output, "n_items": len(X), "bytes_per_item": size, "seconds": seconds, "columns": list(columns),
@@ -54,14 +57,13 @@ def run_index(arguments: Namespace) -> CommandResult:
 
 
 def _index_shards(arguments: Namespace, d: Semimetric, X: NDArray, ids: NDArray | None) -> CommandResult:
-    """A sharded index; columns of the items are not kept, since its items may move."""
+    """Build a sharded index; it keeps no columns of the items, since an update may move items between shards."""
     begin = time.perf_counter()
-    with cluster_of(arguments) as client:
-        n = arguments.shards or arguments.workers or max(len(client.nthreads()), 1)
-        parts = parts_of(item_rows(X, -(-len(X) // n)), ids)
-        shards = build_shards(
-            SerialEngine() if client is None else Cluster(client), arguments.output, d, parts, n_jobs=arguments.n_jobs
-        )
+    with dask_client(arguments) as client:
+        n_shards = arguments.shards or arguments.workers or max(len(client.nthreads()), 1)
+        parts = parts_of(item_rows(X, -(-len(X) // n_shards)), ids)
+        engine = SerialEngine() if client is None else Cluster(client)
+        shards = build_shards(engine, arguments.output, d, parts, n_jobs=arguments.n_jobs)
     seconds = time.perf_counter() - begin
     size = sum(path.stat().st_size for path in Path(arguments.output).rglob("*") if path.is_file()) / len(X)
     values = {
@@ -72,35 +74,34 @@ def _index_shards(arguments: Namespace, d: Semimetric, X: NDArray, ids: NDArray 
 
 
 def run_query(arguments: Namespace) -> CommandResult:
-    """The nearest items of every row of a table: one row a query and neighbour."""
-    if arguments.output:
-        check_folder(arguments.output)
-        check_table_name(arguments.output)
-    if arguments.where is not None:
-        read_conditions(arguments.where)  # say before the work that it cannot be read
+    """The nearest items of every row of a table, as a table with one row for each query and neighbour."""
+    _check_query(arguments)
     index = _load_index(arguments.index)
-    sharded = isinstance(index, ShardedIndex)
-    if sharded and arguments.where is not None:
+    if isinstance(index, ShardedIndex) and arguments.where is not None:
         raise InputError(f"--where needs the columns of the items, which the sharded index {arguments.index} does not keep")
     if arguments.k > index.n_samples_fit_:
         raise InputError(f"-k {arguments.k} asks for more than the {index.n_samples_fit_} items of the index; ask for fewer")
     d = index.semimetric
-    check_numbers(d, arguments.index)
+    check_all_numeric(d, arguments.index)
     names = tuple(getattr(index, "feature_names_in_", d.feature_names))
     queries = read_items(arguments.queries, arguments.id)
     X = queries.features(names)
     warn_outside(d, X, source=queries.path)
-    where = None if arguments.where is None else _where(arguments.index, arguments.where)
-    asked = _frame(X, names) if hasattr(index, "feature_names_in_") else X
-    with cluster_of(arguments) as client:
+    where = None if arguments.where is None else _rows_that_fulfil(arguments.where, arguments.index)
+    named_X = frame_of(X, names) if hasattr(index, "feature_names_in_") else X
+    with dask_client(arguments) as client:
         if client is not None and where is None:
-            distances, ids = distributed.kneighbors(client, arguments.index, asked, arguments.k, algorithm=arguments.algorithm)
+            algorithm = arguments.algorithm
+            distances, ids = distributed.kneighbors(client, arguments.index, named_X, arguments.k, algorithm=algorithm)
         else:
-            distances, ids = _asked(index, arguments, asked, where)
+            distances, ids = _search_here(index, arguments, named_X, where)
+    n_queries, k = ids.shape
     values = {
-        "query": np.repeat(np.array(queries.ids, dtype=object), ids.shape[1]),
-        "rank": np.tile(np.arange(1, ids.shape[1] + 1), len(ids)), "id": ids.ravel(), "distance": distances.ravel(),
-    }  # fmt: skip
+        "query": np.repeat(np.array(queries.ids, dtype=object), k),
+        "rank": np.tile(np.arange(1, k + 1), n_queries),
+        "id": ids.ravel(),
+        "distance": distances.ravel(),
+    }
     frame = optional("pandas").DataFrame(values)
     if not arguments.output:
         return CommandResult(values, frame.to_csv(index=False).rstrip("\n"))
@@ -109,30 +110,41 @@ def run_query(arguments: Namespace) -> CommandResult:
     return CommandResult({"output": arguments.output, "n": len(frame)}, text)
 
 
-def _asked(index: Any, arguments: Namespace, X: Any, where: NDArray | None) -> tuple[NDArray, NDArray]:
-    """Answers in this process."""
+def _check_query(arguments: Namespace) -> None:
+    """Refuse, before the work, a file that cannot be written, and a condition that cannot be read."""
+    if arguments.output:
+        check_folder(arguments.output)
+        check_table_name(arguments.output)
+    if arguments.where is not None:
+        read_conditions(arguments.where)
+
+
+def _search_here(index: Any, arguments: Namespace, X: Any, where: NDArray | None) -> tuple[NDArray, NDArray]:
+    """Search in this process: distances and ids, shape (n_queries, k), of items for which the mask ``where`` is true."""
     if isinstance(index, ShardedIndex):
         index.n_jobs = arguments.n_jobs
         return index.kneighbors(X, arguments.k, algorithm=arguments.algorithm)
-    index.set_params(n_jobs=arguments.n_jobs, verbose=at_terminal())
+    index.set_params(n_jobs=arguments.n_jobs, verbose=is_terminal())
     return index.kneighbors(X, arguments.k, algorithm=arguments.algorithm, where=where)
 
 
 def _check_output(path: str) -> None:
-    """Say before the work that an index cannot be written there."""
+    """Refuse, before the work, a file and a folder with anything but an index in it."""
     check_folder(path)
     root = Path(path)
-    if (
-        root.exists()
-        and not any((root / file).is_file() for file in (FILE, SHARDS))
-        and (not root.is_dir() or any(root.iterdir()))
-    ):
+    is_free = not root.exists() or (root.is_dir() and not any(root.iterdir()))
+    if not is_free and not _holds_index(root):
         raise StorageError(f"{path} is there and is no index; give another folder")
 
 
+def _holds_index(root: Path) -> bool:
+    return any((root / file).is_file() for file in (FILE, SHARDS))
+
+
 def _load_index(path: str) -> NeighborIndex | ShardedIndex:
+    """The index in a folder; a folder without one, and a model, are refused."""
     root = Path(path)
-    if root.is_dir() and not (root / FILE).is_file() and not (root / SHARDS).is_file():
+    if root.is_dir() and not _holds_index(root):
         raise StorageError(f"{path} is a folder without {FILE}, so no index; give the folder that semimetric index wrote")
     index = load(path)
     if not isinstance(index, (NeighborIndex, ShardedIndex)):
@@ -140,18 +152,15 @@ def _load_index(path: str) -> NeighborIndex | ShardedIndex:
     return index
 
 
-def _where(path: str, condition: str) -> NDArray[np.bool_]:
+def _rows_that_fulfil(condition: str, path: str) -> NDArray[np.bool_]:
+    """Which items of the index at ``path`` fulfil the condition, shape (n_items,), with a warning if none does."""
     mask = rows_where(condition, read_columns(path))
     if not mask.any():
         warn(f"no item fulfils --where {condition}; the answer is empty")
     return mask
 
 
-def _frame(X: NDArray, names: Any) -> Any:
-    return optional("pandas").DataFrame(X, columns=list(names))
-
-
-def _bytes(folder: str) -> int:
-    """Of the index; columns are not counted."""
+def _bytes_of_index(folder: str) -> int:
+    """Size of the files of an index, without those of its columns."""
     root = Path(folder)
     return sum(path.stat().st_size for path in [root / FILE, *(root / "arrays").iterdir()])

@@ -1,4 +1,7 @@
-"""Conditions on columns, such as ``price < 20 and `shoe size` >= 40 and colour == "red"``: read by hand, never evaluated."""
+"""Conditions on columns, such as ``price < 20 and `shoe size` >= 40 and colour == "red"``.
+
+They are parsed here, and never evaluated as Python.
+"""
 
 import operator
 import re
@@ -25,14 +28,14 @@ _AND = re.compile(r"\s+and\s+")
 
 @dataclass(frozen=True)
 class Condition:
-    """A comparison of a column with a number or a text."""
+    """A comparison of a column with a number or a text, by one of the signs ==, !=, <, <=, > and >=."""
 
     column: str
     sign: str
     value: float | str
 
     def holds(self, columns: Mapping[str, NDArray]) -> NDArray[np.bool_]:
-        """On which rows; on none where a number is missing.
+        """The rows on which the comparison is true, shape (n_rows,); it is false where a number is missing.
 
         Raises
         ------
@@ -42,30 +45,33 @@ class Condition:
         if self.column not in columns:
             known = ", ".join(list(columns)[:10]) + (", ..." if len(columns) > 10 else "")
             raise InputError(f"--where names {self.column!r}, which is no column of the index; its columns are {known}")
-        cells, is_text = columns[self.column], isinstance(self.value, str)
-        if is_text != (cells.dtype.kind != "f"):
-            given, kind, advice = ("text", "numbers", "write it bare") if is_text else ("a number", "text", "quote it")
-            raise InputError(f"--where compares {self.column}, a column of {kind}, with {given}, {self.value!r}; {advice}")
+        cells = columns[self.column]
+        is_text = isinstance(self.value, str)
+        if is_text and cells.dtype.kind == "f":
+            raise InputError(f"--where compares {self.column}, a column of numbers, with text, {self.value!r}; write it bare")
+        if not is_text and cells.dtype.kind != "f":
+            raise InputError(f"--where compares {self.column}, a column of text, with a number, {self.value!r}; quote it")
         found = np.asarray(_OPERATORS[self.sign](cells, self.value), dtype=bool)
         return found if is_text else found & ~np.isnan(cells)
 
 
 def rows_where(text: str, columns: Mapping[str, NDArray]) -> NDArray[np.bool_]:
-    """Rows of ``columns``, float64 arrays and arrays of text, on which all conditions of ``text`` hold."""
+    """The rows of ``columns``, arrays of float64 or of text, on which all conditions of ``text`` hold; shape (n_rows,)."""
     return np.logical_and.reduce([condition.holds(columns) for condition in read_conditions(text)])
 
 
 def read_conditions(text: str) -> list[Condition]:
-    """Comparisons ``column OP value``, joined by ``and``.
+    """The comparisons ``column OP value`` in a text that joins them by ``and``.
 
-    Column names with spaces stand in backticks; values are numbers or quoted text.
+    Column names with spaces are in backticks; values are numbers, or text in quotes.
 
     Raises
     ------
     InputError
-        Naming the part that cannot be read.
+        If a part cannot be read; the message names it.
     """
-    rest, conditions = text.strip(), []
+    rest = text.strip()
+    conditions = []
     while True:
         match = _COMPARISON.match(rest)
         if match is None:
@@ -81,6 +87,7 @@ def read_conditions(text: str) -> list[Condition]:
 
 
 def _value(match: re.Match) -> float | str:
+    """The value of a comparison: the text between the quotes, or the number."""
     quoted = match["single"] if match["single"] is not None else match["double"]
     if quoted is not None:
         return quoted

@@ -1,20 +1,12 @@
-"""Data sets with a known true distance or a known boundary, made or loaded without a network.
+"""Data sets with a known true distance or a known boundary.
 
 It stands on `_foundation`.
 """
 
-from .measured_distances import (
-    DigitHistograms,
-    DistancePairs,
-    TripletAnswers,
-    exact_emd,
-    load_digit_histograms,
-    make_distance_pairs,
-    make_items,
-    make_triplet_answers,
-    perceived,
-)
+from .digits import DigitHistograms, exact_emd, load_digit_histograms
+from .distance_pairs import DistancePairs, make_distance_pairs, make_items
 from .planar import make_horseshoe, make_s_shape
+from .triplet_answers import TripletAnswers, make_triplet_answers, perceived
 
 __all__ = [
     "DigitHistograms",

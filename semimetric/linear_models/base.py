@@ -1,4 +1,7 @@
-"""Linear machines on an embedding that is never stored (paper 0, section 3.2; paper 1, section 5)."""
+"""What the linear classifier and the linear regressor on an embedding share (paper 0, section 3.2; paper 1, section 5).
+
+The embedding is computed block by block wherever rows are needed, and is never stored.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +15,24 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from .._foundation.errors import InputError
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
-from .._kernels.descent import Problem
+from .._kernels.descent import Machine, Problem
 from ..embeddings.vectors.base import FeatureMap
 from ..embeddings.vectors.identity import IdentityEmbedding
 from ..embeddings.vectors.piecewise import PL1Embedding
+from .training.coefficients import coefficients, decision_values, intercepts, zero_machine
 from .training.dual_descent import DualDescent
-from .training.embedded_rows import EmbeddedRows, take
+from .training.embedded_rows import EmbeddedRows, take_rows
+from .training.fit import MAX_ITER, TrainedState, fit_machine, partial_fit_machine
 from .training.pegasos import Pegasos
-from .training.train import PASSES, TrainedState, learn, learn_more
-from .training.weights import coefficients, empty_machine, intercepts, scores
 
-__all__ = ["EmbeddedLinear", "weighted"]
+__all__ = ["EmbeddedLinear", "drop_zero_weights"]
 
 
 class EmbeddedLinear(BaseEstimator):
-    """What both machines share: embedding, learning, scores; subclasses say what the rows ask for."""
+    """A linear model on an embedding: checks of parameters, training and decision values.
+
+    A subclass makes the `Problem`, the losses of its rows, and says which values ``loss`` may have.
+    """
 
     embedding: FeatureMap | str | None
     C: float
@@ -42,10 +48,12 @@ class EmbeddedLinear(BaseEstimator):
     random_state: Any
     verbose: bool
     _losses: tuple[str, ...]
+    _state: TrainedState
 
     def _check(self) -> None:
+        """Refuse parameters that are out of their range."""
         check_choice("loss", self.loss, self._losses)
-        check_choice("solver", self.solver, tuple(PASSES))
+        check_choice("solver", self.solver, tuple(MAX_ITER))
         check_alpha("C", self.C, strict=True)
         check_alpha("tol", self.tol)
         for name in ("max_iter", "block_size"):
@@ -61,65 +69,83 @@ class EmbeddedLinear(BaseEstimator):
     def _squared(self) -> bool:
         return self.loss.startswith("squared")
 
-    def _chosen(self) -> FeatureMap:
-        """The embedding, not fitted unless it was given so."""
+    def _chosen_embedding(self) -> FeatureMap:
+        """The embedding that ``embedding`` stands for; it is fitted only if a fitted one was given."""
         if isinstance(self.embedding, FeatureMap):
             return self.embedding if hasattr(self.embedding, "n_columns_") else clone(self.embedding)
         return IdentityEmbedding() if self.embedding == "linear" else PL1Embedding()
 
-    def _embed(self, X: ArrayLike, y: ArrayLike) -> None:
-        embedding = self._chosen()
+    def _fit_embedding(self, X: ArrayLike, y: ArrayLike) -> None:
+        """Set ``embedding_``, fitted on X and y unless a fitted one was given."""
+        embedding = self._chosen_embedding()
         self.embedding_ = embedding if hasattr(embedding, "n_columns_") else embedding.fit(X, y)
 
-    def _rows(self, X: ArrayLike) -> EmbeddedRows:
+    def _embedded_rows(self, X: ArrayLike) -> EmbeddedRows:
         return EmbeddedRows(self.embedding_, self.embedding_.encode(X), self.block_size)
 
-    def _learn(self, X: ArrayLike, problem: Problem, n_classes: int) -> None:
-        """Run the solver, from what is known with ``warm_start``."""
-        before: TrainedState | None = getattr(self, "_state", None) if self.warm_start else None
-        machine = empty_machine(self.embedding_, n_classes, self.intercept_scaling if self.fit_intercept else 0.0)
-        self._state = (
-            TrainedState(machine) if before is None else before.carried(machine, problem, stochastic=self.solver != "dual")
-        )
-        random, passes = check_random_state(self.random_state), self.max_iter or PASSES[self.solver]
-        dual, pegasos = DualDescent(self.tol, passes, random, self.verbose), Pegasos(passes, random, self.verbose)
-        rows = self._rows(X)
-        self.n_iter_, self.duality_gap_, self.status_ = learn(
-            dual if self.solver == "dual" else pegasos, rows, problem, self._state, keep=self.warm_start
-        )
+    def _zero_machine(self, n_classes: int) -> Machine:
+        return zero_machine(self.embedding_, n_classes, self.intercept_scaling if self.fit_intercept else 0.0)
 
-    def _learn_more(self, X: ArrayLike, problem: Problem, n_classes: int) -> None:
+    def _solver(self) -> DualDescent | Pegasos:
+        """The solver with the parameters of this model."""
+        random = check_random_state(self.random_state)
+        max_iter = self.max_iter or MAX_ITER[self.solver]
+        if self.solver == "dual":
+            return DualDescent(self.tol, max_iter, random, self.verbose)
+        return Pegasos(max_iter, random, self.verbose)
+
+    def _fit_weights(self, X: ArrayLike, problem: Problem, n_classes: int) -> None:
+        """Train a machine with ``n_classes`` columns of weights, with ``warm_start`` from that of the fit before."""
+        machine = self._zero_machine(n_classes)
+        if self.warm_start and hasattr(self, "_state"):
+            self._state = self._state.warm_start(machine, problem, stochastic=self.solver != "dual")
+        else:
+            self._state = TrainedState(machine)
+        solver = self._solver()
+        report = fit_machine(solver, self._embedded_rows(X), problem, self._state, keep_dual=self.warm_start)
+        self.n_iter_, self.duality_gap_, self.status_ = report
+
+    def _partial_fit_weights(self, X: ArrayLike, problem: Problem, n_classes: int) -> None:
+        """Take one stochastic step on every row of X, from zeros in the first call."""
         if not hasattr(self, "_state"):
-            scaling = self.intercept_scaling if self.fit_intercept else 0.0
-            self._state = TrainedState(empty_machine(self.embedding_, n_classes, scaling))
-        rows = self._rows(X)
+            self._state = TrainedState(self._zero_machine(n_classes))
+        rows = self._embedded_rows(X)
         order = check_random_state(self.random_state).permutation(len(rows))
-        learn_more(rows, problem, self._state, order)
-        self._state.dual, self.n_iter_, self.duality_gap_ = None, getattr(self, "n_iter_", 0) + 1, np.nan
+        partial_fit_machine(rows, problem, self._state, order)
+        self._state.dual = None
+        self.n_iter_ = getattr(self, "n_iter_", 0) + 1
+        self.duality_gap_ = np.nan
         self.status_ = "done"
 
-    def _scores(self, X: ArrayLike) -> Floats:
+    def _decision_values(self, X: ArrayLike) -> Floats:
+        """W phi(x) + b, shape (n_items, n_classes)."""
         check_is_fitted(self, "_state")
-        machine = self._state.machine
-        rows = self._rows(X)
+        rows = self._embedded_rows(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return scores(machine, rows, self.n_jobs)
+        return decision_values(self._state.machine, rows, self.n_jobs)
 
     def _coefficients(self) -> tuple[Floats, Floats]:
-        """Of phi, shape (n_classes, n_columns), and the intercepts."""
+        """The weights of phi, shape (n_classes, n_columns), and the intercepts, shape (n_classes,)."""
         if not hasattr(self, "_state"):
             raise AttributeError(f"{type(self).__name__} has no coefficients before fit")
         return coefficients(self._state.machine), intercepts(self._state.machine)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = self._chosen().__sklearn_tags__().input_tags
-        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        of_embedding = self._chosen_embedding().__sklearn_tags__().input_tags
+        tags.input_tags.sparse = of_embedding.sparse
+        tags.input_tags.allow_nan = of_embedding.allow_nan
         return tags
 
 
-def weighted(X: ArrayLike, y: np.ndarray, sample_weight: ArrayLike | None) -> tuple[Any, np.ndarray, Floats | None]:
-    """Rows of positive weight; weights None where all are 1."""
+def drop_zero_weights(X: ArrayLike, y: np.ndarray, sample_weight: ArrayLike | None) -> tuple[Any, np.ndarray, Floats | None]:
+    """X, y and the weights without the rows of weight 0; the weights are None if None was given.
+
+    Raises
+    ------
+    InputError
+        If the weights are not one non-negative number a row, or all are 0.
+    """
     if sample_weight is None:
         return X, y, None
     if np.asarray(sample_weight).ndim == 0:
@@ -130,5 +156,5 @@ def weighted(X: ArrayLike, y: np.ndarray, sample_weight: ArrayLike | None) -> tu
         raise InputError("sample_weight must be non-negative and not all zero; correct or drop it")
     keep = weight > 0
     if not keep.all():
-        X = take(X, np.flatnonzero(keep))
+        X = take_rows(X, np.flatnonzero(keep))
     return X, y[keep], weight[keep]

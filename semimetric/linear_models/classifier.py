@@ -19,10 +19,10 @@ from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_choice
 from .._kernels.descent import Problem
 from ..embeddings.vectors.base import FeatureMap
-from .base import EmbeddedLinear, weighted
+from .base import EmbeddedLinear, drop_zero_weights
 from .shared_parameters import LINEAR_PARAMETERS
 from .training.calibration import calibrate, probabilities
-from .training.problems import classes_problem
+from .training.problems import classification_problem
 
 __all__ = ["EmbeddedLinearClassifier"]
 
@@ -31,10 +31,10 @@ __all__ = ["EmbeddedLinearClassifier"]
 class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     """Linear support vector machine on an embedding that is computed row by row and never stored.
 
-    ``min_W |W|² / 2 + C sum_i s_i loss(y_i, W phi(x_i))`` with the weight of the intercept inside W, as in LIBLINEAR: the
-    optimum of scikit-learn's ``LinearSVC(intercept_scaling=intercept_scaling)`` on the stored embedding (paper 0, section 3.2;
-    paper 1, section 5). Memory is the weights, a dual variable for every row and class (solver "dual"), and the rows that are
-    embedded at a time (`block_size`).
+    It minimises ``|W|² / 2 + C sum_i s_i loss(y_i, W phi(x_i))`` with the weight of the intercept inside W, as LIBLINEAR does:
+    the optimum is that of scikit-learn's ``LinearSVC(intercept_scaling=intercept_scaling)`` on the stored embedding (paper 0,
+    section 3.2; paper 1, section 5). Memory holds the weights, a dual variable for every row and class (solver "dual"), and the
+    rows that are embedded at a time (`block_size`).
 
     Parameters
     ----------
@@ -65,17 +65,17 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     ----------
     classes_ : ndarray
     embedding_ : FeatureMap
-        Fitted.
-    coef_ : ndarray of shape (n_classes, n_columns), or (1, n_columns) of two classes
-        Weights of phi, what ``embedding_.transform`` gives.
+        The embedding that was fitted or given.
+    coef_ : ndarray of shape (n_classes, n_columns), or (1, n_columns) for two classes
+        Weights of phi, which is what ``embedding_.transform`` returns.
     intercept_ : ndarray of shape (n_classes,) or (1,)
     n_iter_ : int
-        Passes.
+        Number of passes over the rows.
     duality_gap_ : float
-        ``(P - D) / P``, P the objective at ``coef_`` and D a value of its dual, so the optimum is at least ``(1 - gap) P``; of
-        classes against the rest the largest. Loose for "pegasos"; NaN after `partial_fit`.
+        ``(P - D) / P`` with the objective P at ``coef_`` and a value D of its dual, so the optimum is at least ``(1 - gap) P``;
+        with every class against the rest, the largest gap of a class. It is loose for "pegasos", and NaN after `partial_fit`.
     status_ : {"solved", "max_iter", "done", "interrupted"}
-        Why learning stopped: within ``tol``, at ``max_iter``, after all passes of "pegasos", by Ctrl-C.
+        Why training stopped: the gap is within ``tol``, ``max_iter`` was reached, "pegasos" made all its passes, or Ctrl-C.
     n_features_in_ : int
 
     Examples
@@ -128,16 +128,16 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn; Ctrl-C stops, warns, and keeps the weights so far, without calibration.
+        """Train the machine; Ctrl-C ends the training with a warning and keeps the weights so far, without calibration.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_items, n_features)
-            What the embedding takes.
+            Items that the embedding can embed.
         y : array-like of shape (n_items,)
-            Classes, at least two.
+            Their classes, at least two.
         sample_weight : array-like of shape (n_items,) or None
-            Factors of C; rows of weight 0 are as good as absent.
+            Factors of C, one a row; rows of weight 0 are left out.
 
         Raises
         ------
@@ -147,29 +147,30 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         self._check()
         labels = self._labels(X, y)
         validate_data(self, X, skip_check_array=True)
-        X, labels, weight = weighted(X, labels, sample_weight)
+        X, labels, weight = drop_zero_weights(X, labels, sample_weight)
         classes, codes = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
             raise InputError(
                 f"y has one class only, {classes.tolist()[0]!r}; a classifier requires two: give rows of another class"
             )
-        problem = self._problem(codes, weight, self._factors(classes, labels, weight))
-        del codes
-        self._embed(X, labels)
+        problem = self._problem(codes, weight, self._class_weights(classes, labels, weight))
+        del codes  # the problem has a smaller copy
+        self._fit_embedding(X, labels)
         self.classes_ = classes
-        self._learn(X, problem, self._n_columns)
+        self._fit_weights(X, problem, self._n_machine_columns)
         self.__dict__.pop("_calibrator", None)
         if self.calibration is not None:
             self._calibrate(X, labels, weight)
         return self
 
     def _calibrate(self, X: ArrayLike, labels: np.ndarray, weight: Floats | None) -> None:
+        """Set ``_calibrator``, or warn that Ctrl-C came before it was fitted."""
         calibrator = None
         if self.status_ != "interrupted":
-            plain = clone(self).set_params(calibration=None, warm_start=False, verbose=False)
+            uncalibrated = clone(self).set_params(calibration=None, warm_start=False, verbose=False)
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-            with suppress(KeyboardInterrupt):  # between two passes
-                calibrator = calibrate(plain, X, labels, weight, str(self.calibration), seed)
+            with suppress(KeyboardInterrupt):  # Ctrl-C between two passes is not caught by the solver
+                calibrator = calibrate(uncalibrated, X, labels, weight, str(self.calibration), seed)
         if calibrator is None:
             warn("interrupted before calibration was done: there are scores but no probabilities; call fit again for them")
         else:
@@ -179,10 +180,10 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """One stochastic step (Pegasos) on every row of a block, from the weights as they are, those of `fit` too.
+        """Take one stochastic step of Pegasos on every row of a block, from the weights as they are, also from those of `fit`.
 
-        The first block fits the embedding, unless a fitted one was given. The steps shrink as one over the square root of the
-        rows seen, in units of the first block, so the first block should not be a single row.
+        The first block fits the embedding, unless a fitted one was given. The step sizes fall as one over the square root of
+        the number of rows seen, divided by that of the first block, so the first block should not be a single row.
 
         Parameters
         ----------
@@ -204,29 +205,33 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             raise NotSupportedError(
                 "partial_fit sees one block, but class_weight='balanced' needs all rows; give class_weight as a dict"
             )
-        labels, fresh = self._labels(X, y), not hasattr(self, "_state")
-        known = self._known(classes, fresh)
+        labels = self._labels(X, y)
+        is_first = not hasattr(self, "_state")
+        known = self._check_classes(classes) if is_first else self._check_same_classes(classes)
         if len(unseen := np.setdiff1d(labels, known)):
             raise InputError(
                 f"y has the class {unseen.tolist()[0]!r}, but the classes are {known.tolist()}; name all in the first call"
             )
-        validate_data(self, X, reset=fresh, skip_check_array=True)
-        X, labels, weight = weighted(X, labels, sample_weight)
-        problem = self._problem(np.searchsorted(known, labels), weight, self._factors(known, known, None))
-        if fresh:
-            self._embed(X, labels)
+        validate_data(self, X, reset=is_first, skip_check_array=True)
+        X, labels, weight = drop_zero_weights(X, labels, sample_weight)
+        problem = self._problem(np.searchsorted(known, labels), weight, self._class_weights(known, known, None))
+        if is_first:
+            self._fit_embedding(X, labels)
         self.classes_ = known
-        self._learn_more(X, problem, self._n_columns)
+        self._partial_fit_weights(X, problem, self._n_machine_columns)
         return self
 
-    def _known(self, classes: ArrayLike | None, fresh: bool) -> np.ndarray:
-        if not fresh:
-            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-                raise InputError(
-                    f"classes={np.unique(classes).tolist()} differ from those of the first call, {self.classes_.tolist()}; "
-                    "give the same or none"
-                )
-            return self.classes_
+    def _check_same_classes(self, classes: ArrayLike | None) -> np.ndarray:
+        """The classes of the first call of `partial_fit`; others are refused."""
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise InputError(
+                f"classes={np.unique(classes).tolist()} differ from those of the first call, {self.classes_.tolist()}; "
+                "give the same or none"
+            )
+        return self.classes_
+
+    def _check_classes(self, classes: ArrayLike | None) -> np.ndarray:
+        """The different classes that the first call of `partial_fit` names, sorted; at least two."""
         if classes is None:
             raise InputError(
                 "classes=None in the first call of partial_fit: all classes are required; give classes=np.unique(y)"
@@ -237,8 +242,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         return known
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Scores W phi(x) + b, shape (n_items, n_classes), or (n_items,) of the second of two classes."""
-        f = self._scores(X)
+        """Scores W phi(x) + b, shape (n_items, n_classes); for two classes those of the second, shape (n_items,)."""
+        f = self._decision_values(X)
         if len(self.classes_) > 2:
             return f
         return f[:, 0] if f.shape[1] == 1 else f[:, 1] - f[:, 0]
@@ -250,23 +255,24 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
     @available_if(lambda self: self.calibration is not None)
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Calibrated probabilities, shape (n_items, n_classes); needs ``calibration=``."""
+        """Calibrated probabilities, shape (n_items, n_classes), if the parameter ``calibration`` is not None."""
         check_is_fitted(self, "_state")
         check_is_fitted(self, "_calibrator", msg="%(name)s has scores but no probabilities: fit was interrupted; call it again")
         return probabilities(self._calibrator, self.decision_function(X))
 
     @property
     def coef_(self) -> Floats:
-        """Weights of phi, shape (n_classes, n_columns), or (1, n_columns) of two classes."""
-        return self._one_of_two(self._coefficients()[0])
+        """Weights of phi, shape (n_classes, n_columns), or (1, n_columns) for two classes."""
+        return self._second_minus_first(self._coefficients()[0])
 
     @property
     def intercept_(self) -> Floats:
-        """Shape (n_classes,), or (1,) of two classes."""
-        return self._one_of_two(self._coefficients()[1])
+        """Intercepts, shape (n_classes,), or (1,) for two classes."""
+        return self._second_minus_first(self._coefficients()[1])
 
-    def _one_of_two(self, table: Floats) -> Floats:
-        return table[1:] - table[:1] if len(table) == 2 else table
+    def _second_minus_first(self, by_column: Floats) -> Floats:
+        """One row for two classes where Crammer and Singer's loss has two; anything else as it is."""
+        return by_column[1:] - by_column[:1] if len(by_column) == 2 else by_column
 
     def _check(self) -> None:
         super()._check()
@@ -279,13 +285,16 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
     @property
     def _joint(self) -> bool:
+        """Whether the loss is that of Crammer and Singer, which joins the classes of a row."""
         return self.multi_class == "crammer_singer"
 
     @property
-    def _n_columns(self) -> int:
+    def _n_machine_columns(self) -> int:
+        """Number of columns of weights that are trained: one for two classes, unless their loss is joint."""
         return 1 if len(self.classes_) == 2 and not self._joint else len(self.classes_)
 
     def _labels(self, X: ArrayLike, y: ArrayLike) -> np.ndarray:
+        """y as an array (n_items,) of class labels, checked against X."""
         if y is None:
             raise InputError("requires y to be passed, but the target y is None; give one class a row")
         check_classification_targets(y)
@@ -295,13 +304,13 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             raise InputError("X has 0 rows; at least one of every class is required: give rows")
         return labels
 
-    def _factors(self, classes: np.ndarray, labels: np.ndarray, weight: Floats | None) -> Floats:
-        """C times the weight of every class, and C."""
+    def _class_weights(self, classes: np.ndarray, labels: np.ndarray, weight: Floats | None) -> Floats:
+        """C times the weight of every class, and C itself, shape (n_classes + 1,)."""
         options = {} if weight is None else {"sample_weight": weight}
         factors = compute_class_weight(self.class_weight, classes=classes, y=labels, **options)
         if not (np.isfinite(factors) & (factors >= 0)).all():
             raise InputError(f"class_weight={self.class_weight!r}: finite factors >= 0 are required; correct or drop them")
         return self.C * np.append(factors, 1.0)
 
-    def _problem(self, codes: Integers, weight: Floats | None, factors: Floats) -> Problem:
-        return classes_problem(codes, weight, factors, squared=self._squared, joint=self._joint)
+    def _problem(self, codes: Integers, weight: Floats | None, class_weights: Floats) -> Problem:
+        return classification_problem(codes, weight, class_weights, squared=self._squared, joint=self._joint)

@@ -15,9 +15,9 @@ from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha
 from .._kernels.descent import Problem
 from ..embeddings.vectors.base import FeatureMap
-from .base import EmbeddedLinear, weighted
+from .base import EmbeddedLinear, drop_zero_weights
 from .shared_parameters import LINEAR_PARAMETERS
-from .training.problems import values_problem
+from .training.problems import regression_problem
 
 __all__ = ["EmbeddedLinearRegressor"]
 
@@ -26,9 +26,9 @@ __all__ = ["EmbeddedLinearRegressor"]
 class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     """Linear regression with an epsilon-insensitive loss on an embedding that is computed row by row and never stored.
 
-    ``min_w |w|² / 2 + C sum_i s_i max(0, |y_i - w · phi(x_i)| - epsilon)^p``, p = 1 or 2, the weight of the intercept inside w:
-    the optimum of scikit-learn's ``LinearSVR`` on the stored embedding; with epsilon = 0 and p = 2 ridge regression of strength
-    1 / (2 C) (paper 1, section 5; Ho & Lin 2012).
+    It minimises ``|w|² / 2 + C sum_i s_i max(0, |y_i - w · phi(x_i)| - epsilon)^p`` with p = 1 or 2 and the weight of the
+    intercept inside w. The optimum is that of scikit-learn's ``LinearSVR`` on the stored embedding; with epsilon = 0 and p = 2
+    it is ridge regression of strength 1 / (2 C) (paper 1, section 5; Ho & Lin 2012).
 
     Parameters
     ----------
@@ -106,43 +106,45 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn; Ctrl-C stops, warns, and keeps the weights so far.
+        """Train the machine; Ctrl-C ends the training with a warning and keeps the weights so far.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_items, n_features)
-            What the embedding takes.
+            Items that the embedding can embed.
         y : array-like of shape (n_items,)
-            Finite.
+            Finite targets.
         sample_weight : array-like of shape (n_items,) or None
-            Factors of C; rows of weight 0 are as good as absent.
+            Factors of C, one a row; rows of weight 0 are left out.
 
         Raises
         ------
         InputError
+            If the data or a parameter cannot be used.
         """
         self._check()
-        values = self._values(X, y)
+        values = self._targets(X, y)
         validate_data(self, X, skip_check_array=True)
-        X, values, weight = weighted(X, values, sample_weight)
-        self._embed(X, values)
-        self._learn(X, self._problem(values, weight), 1)
+        X, values, weight = drop_zero_weights(X, values, sample_weight)
+        self._fit_embedding(X, values)
+        self._fit_weights(X, self._problem(values, weight), 1)
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """One stochastic step on every row of a block, as `EmbeddedLinearClassifier.partial_fit`."""
+        """Take one stochastic step on every row of a block, as `EmbeddedLinearClassifier.partial_fit` does."""
         self._check()
-        values, fresh = self._values(X, y), not hasattr(self, "_state")
-        validate_data(self, X, reset=fresh, skip_check_array=True)
-        X, values, weight = weighted(X, values, sample_weight)
-        if fresh:
-            self._embed(X, values)
-        self._learn_more(X, self._problem(values, weight), 1)
+        values = self._targets(X, y)
+        is_first = not hasattr(self, "_state")
+        validate_data(self, X, reset=is_first, skip_check_array=True)
+        X, values, weight = drop_zero_weights(X, values, sample_weight)
+        if is_first:
+            self._fit_embedding(X, values)
+        self._partial_fit_weights(X, self._problem(values, weight), 1)
         return self
 
     def predict(self, X: ArrayLike) -> Floats:
-        """w · phi(x) + b, shape (n_items,)."""
-        return self._scores(X)[:, 0]
+        """The values w · phi(x) + b, shape (n_items,)."""
+        return self._decision_values(X)[:, 0]
 
     @property
     def coef_(self) -> Floats:
@@ -151,14 +153,15 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
 
     @property
     def intercept_(self) -> Floats:
-        """Shape (1,)."""
+        """The intercept, shape (1,)."""
         return self._coefficients()[1]
 
     def _check(self) -> None:
         super()._check()
         check_alpha("epsilon", self.epsilon)
 
-    def _values(self, X: ArrayLike, y: ArrayLike) -> Floats:
+    def _targets(self, X: ArrayLike, y: ArrayLike) -> Floats:
+        """y as finite floats, shape (n_items,)."""
         if y is None:
             raise InputError("requires y to be passed, but the target y is None; give one value a row")
         values = check_array(column_or_1d(y, warn=True), dtype=np.float64, ensure_2d=False, input_name="y")
@@ -166,4 +169,4 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         return values
 
     def _problem(self, values: Floats, weight: Floats | None) -> Problem:
-        return values_problem(values, weight, self.C, epsilon=self.epsilon, squared=self._squared)
+        return regression_problem(values, weight, self.C, epsilon=self.epsilon, squared=self._squared)

@@ -1,10 +1,10 @@
-"""What an additive machine has learned, as functions of one feature and of two (paper 0, section 2 and Figs. 2 and 4).
+"""What an additive model has learned, as functions of one feature and of two (paper 0, section 2 and Figs. 2 and 4).
 
     f(x) = intercept + sum_n f_n(x_n) + sum_{n,l} f_{n,l}(x_n, x_l)
 
-A function of two features can hold functions of one, so the split is not unique. `Shapes.purified` makes it so: it moves out of
-every f_{n,l} what depends on one feature alone, and f stays the same function. With m_ij the share of the items that the hat
-of knot (i, j) carries, a table T is pure if sum_j m_ij T_ij = 0 for all i, and sum_i m_ij T_ij = 0 for all j.
+A function of two features can contain functions of one, so the split is not unique. `Shapes.purified` makes it unique: it moves
+what depends on one feature alone out of every f_{n,l}, while f stays the same function. Let m_ij be the mean weight of the knot
+(i, j) over the items. A table T is pure if sum_j m_ij T_ij = 0 for all i, and sum_i m_ij T_ij = 0 for all j.
 """
 
 from __future__ import annotations
@@ -24,29 +24,32 @@ from ..embeddings.vectors.piecewise import PL2Embedding
 
 __all__ = ["Shapes", "curve", "surface"]
 
-_ROUNDS, _TOL = 10_000, 1e-12  # of moving effects out of a table, and how much of it may be left
+_MAX_ROUNDS = 10_000  # of moving effects of single features out of a table
+_TOL = 1e-12  # effects that may be left in a table, divided by its largest entry
 
 
 def curve(embedding: FeatureMap, coef: ArrayLike, feature: int, at: ArrayLike, *, base: ArrayLike | None = None) -> Floats:
-    """f_n at given values: all terms of the embedding that depend on this feature alone.
+    """The function f_n at given values: the sum of all terms of the embedding that depend on this feature alone.
 
     Parameters
     ----------
     embedding : FeatureMap
         Fitted.
     coef : array-like of shape (n_columns,)
-        Weights of a linear machine, of one class.
+        Weights of a linear model, for one class.
     feature : int
+        The number n of the feature.
     at : array-like of shape (n_points,)
+        Values of the feature.
     base : array-like of shape (n_features,) or None
-        An item that the embedding takes, whose other features are kept; zeros by default.
+        An item that the embedding can embed, from which the other features are taken; zeros by default.
 
     Returns
     -------
     ndarray of shape (n_points,)
     """
     values = np.asarray(at, dtype=np.float64)
-    return _sum_of(embedding, coef, (feature,), values[:, None], base)
+    return _sum_of_terms(embedding, coef, (feature,), values[:, None], base)
 
 
 def surface(
@@ -74,25 +77,25 @@ def surface(
     """
     first, second = (np.asarray(values, dtype=np.float64) for values in at)
     points = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1).reshape(-1, 2)
-    return _sum_of(embedding, coef, tuple(pair), points, base).reshape(len(first), len(second))
+    return _sum_of_terms(embedding, coef, tuple(pair), points, base).reshape(len(first), len(second))
 
 
-def _sum_of(embedding: FeatureMap, coef: ArrayLike, features: tuple[int, ...], points: Floats, base: Any) -> Floats:
-    """Sum of the terms that depend on these features, and on no other."""
-    w = _weights(embedding, coef)
+def _sum_of_terms(embedding: FeatureMap, coef: ArrayLike, features: tuple[int, ...], points: Floats, base: Any) -> Floats:
+    """The sum, at points (n, len(features)), of the terms that depend on exactly these features; shape (n,)."""
+    w = _checked_weights(embedding, coef)
     n = embedding.n_features_in_
     if not all(0 <= f < n for f in features):
         raise InputError(f"features {features} are not among the {n} of the embedding; numbers from 0 to {n - 1} are required")
-    rows = np.zeros((len(points), n)) if base is None else np.tile(np.asarray(base, dtype=np.float64), (len(points), 1))
-    rows[:, list(features)] = points
-    wanted = sorted(features)
-    parts = [np.arange(t.start, t.stop) for t in embedding.terms_ if sorted(t.features) == wanted]
-    columns = np.concatenate([np.empty(0, np.int64), *parts])
-    phi = embedding.transform(rows)[:, columns]
+    items = np.zeros((len(points), n)) if base is None else np.tile(np.asarray(base, dtype=np.float64), (len(points), 1))
+    items[:, list(features)] = points
+    terms = [term for term in embedding.terms_ if sorted(term.features) == sorted(features)]
+    columns = np.concatenate([np.empty(0, np.int64), *(np.arange(term.start, term.stop) for term in terms)])
+    phi = embedding.transform(items)[:, columns]
     return np.asarray(phi @ w[columns], dtype=np.float64)
 
 
-def _weights(embedding: FeatureMap, coef: ArrayLike) -> Floats:
+def _checked_weights(embedding: FeatureMap, coef: ArrayLike) -> Floats:
+    """``coef`` as finite floats, one for each column of the embedding."""
     check_is_fitted(embedding, "n_columns_")
     w = np.asarray(coef, dtype=np.float64)
     if not np.isfinite(w).all():
@@ -106,7 +109,7 @@ def _weights(embedding: FeatureMap, coef: ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class Shapes:
-    """The functions of a machine on PL1 or PL2, by their values at the knots.
+    """The functions of a linear model on PL1 or PL2, by their values at the knots.
 
     Parameters
     ----------
@@ -114,9 +117,10 @@ class Shapes:
     knots : dict of int to ndarray
         The knots of every feature.
     curves : dict of int to ndarray
-        f_n at the knots of feature n; linear in between.
+        The values of f_n at the knots of feature n; it is linear in between.
     tables : dict of (int, int) to ndarray
-        f_{n,l} at the knots of both features, shape (knots of n, knots of l); linear on two triangles a cell.
+        The values of f_{n,l} at the knots of both features, shape (knots of n, knots of l); it is linear on the two triangles
+        of each cell.
 
     Examples
     --------
@@ -136,7 +140,7 @@ class Shapes:
 
     @classmethod
     def of(cls, embedding: FeatureMap, coef: ArrayLike, intercept: float = 0.0) -> Shapes:
-        """The functions that ``coef`` (n_columns,) makes on an embedding with knots.
+        """The functions that the weights ``coef`` (n_columns,) make of an embedding with knots.
 
         Raises
         ------
@@ -148,48 +152,66 @@ class Shapes:
             raise NotSupportedError(
                 f"{type(embedding).__name__} has no functions of one and two features at knots; use curve() and surface()"
             )
-        w, grid = _weights(embedding, coef), embedding.grid_
-        knots = {f: k for f, k in enumerate(grid.knots)}
-        curves = {f: curve(embedding, w, f, k, base=grid.low) for f, k in knots.items()}
-        pairs = [t.features for t in embedding.terms_ if len(t.features) == 2]
-        tables = {p: surface(embedding, w, p, [knots[f] for f in p], base=grid.low) for p in pairs}
-        return cls(float(intercept), knots, curves, tables)  # type: ignore[arg-type]
+        w = _checked_weights(embedding, coef)
+        grid = embedding.grid_
+        knots = dict(enumerate(grid.knots))
+        curves = {f: curve(embedding, w, f, values, base=grid.low) for f, values in knots.items()}
+        tables = {}
+        for term in embedding.terms_:
+            if len(term.features) == 2:
+                first, second = term.features
+                tables[first, second] = surface(embedding, w, (first, second), (knots[first], knots[second]), base=grid.low)
+        return cls(float(intercept), knots, curves, tables)
 
     def purified(self, X: ArrayLike) -> Shapes:
-        """The same f, its parts made unique by the items X (n_items, n_features): pure tables, and curves of mean 0."""
+        """The same f, with parts made unique by the items X (n_items, n_features): pure tables, and curves of mean 0."""
         items = check_items(X, n_features=len(self.knots))
-        curves, tables, intercept = dict(self.curves), {}, self.intercept
-        for pair, values in self.tables.items():
-            mass = self._mass(items, pair)
-            tables[pair], rises = _pure(values, mass)
-            for f, rise in zip(pair, rises, strict=True):
-                curves[f] = curves[f] + rise
+        curves = dict(self.curves)
+        tables = {}
+        intercept = self.intercept
+        for pair, table in self.tables.items():
+            tables[pair], effects = _split_off_effects(table, self._knot_weights(items, pair))
+            for f, effect in zip(pair, effects, strict=True):
+                curves[f] = curves[f] + effect
         for f, values in curves.items():
-            mean = float(self._mass(items, (f,)) @ values)
-            curves[f], intercept = values - mean, intercept + mean
+            mean = float(self._knot_weights(items, (f,)) @ values)
+            curves[f] = values - mean
+            intercept = intercept + mean
         return replace(self, intercept=intercept, curves=curves, tables=tables)
 
-    def _mass(self, items: Floats, features: tuple[int, ...]) -> Floats:
-        """Mean weight of every knot, or pair of knots, over the items; sums to 1."""
+    def _knot_weights(self, items: Floats, features: tuple[int, ...]) -> Floats:
+        """The mean weight over the items of every knot of a feature, or of every pair of knots of two; the sum is 1."""
         knots = [self.knots[f] for f in features]
-        hats = PL2Embedding(knots=knots).fit(items[:, list(features)])
-        mean = np.asarray(hats.transform(items[:, list(features)]).mean(axis=0)).ravel()
-        term = hats.terms_[-1]
+        embedding = PL2Embedding(knots=knots).fit(items[:, list(features)])
+        mean = np.asarray(embedding.transform(items[:, list(features)]).mean(axis=0)).ravel()
+        term = embedding.terms_[-1]
         return mean[term.start : term.stop].reshape([len(k) for k in knots])
 
 
-def _pure(table: Floats, mass: Floats) -> tuple[Floats, tuple[Floats, Floats]]:
-    """A table without effects of one feature, and these effects; a knot without items gives its plain mean."""
-    rises = [np.zeros(n) for n in table.shape]
-    weight = [np.where(m.sum(axis=1, keepdims=True) > 0, m, 1.0) for m in (mass, mass.T)]
-    weight = [m / m.sum(axis=1, keepdims=True) for m in weight]
-    for _ in range(_ROUNDS):
-        moved = 0.0
-        for axis in (0, 1):
-            mean = ((table if axis == 0 else table.T) * weight[axis]).sum(axis=1)
-            table = table - (mean[:, None] if axis == 0 else mean)
-            rises[axis] = rises[axis] + mean
-            moved = max(moved, float(np.abs(mean).max()))
+def _split_off_effects(table: Floats, knot_weights: Floats) -> tuple[Floats, tuple[Floats, Floats]]:
+    """A pure table, and the effects of the first and of the second feature that were in it.
+
+    The weighted means of the rows, and then of the columns, are moved out until they vanish. A knot without items has equal
+    weights.
+    """
+    of_rows = _normalized_rows(knot_weights)
+    of_columns = _normalized_rows(knot_weights.T)
+    first_effect = np.zeros(table.shape[0])
+    second_effect = np.zeros(table.shape[1])
+    for _ in range(_MAX_ROUNDS):
+        row_means = (table * of_rows).sum(axis=1)
+        table = table - row_means[:, None]
+        first_effect = first_effect + row_means
+        column_means = (table.T * of_columns).sum(axis=1)
+        table = table - column_means
+        second_effect = second_effect + column_means
+        moved = max(float(np.abs(row_means).max()), float(np.abs(column_means).max()))
         if moved <= _TOL * max(float(np.abs(table).max()), 1e-300):
             break
-    return table, (rises[0], rises[1])
+    return table, (first_effect, second_effect)
+
+
+def _normalized_rows(weights: Floats) -> Floats:
+    """Rows that sum to 1; a row of zeros becomes equal weights."""
+    positive = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, 1.0)
+    return positive / positive.sum(axis=1, keepdims=True)

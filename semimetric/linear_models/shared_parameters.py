@@ -4,32 +4,33 @@ __all__ = ["LINEAR_PARAMETERS"]
 
 LINEAR_PARAMETERS = """
 embedding : FeatureMap, "linear" or None, default None
-    What embeds the rows. None is `PL1Embedding()`, every feature as its two nearest of at most 8 knots; "linear" is the
-    features themselves, the control. One that is not fitted is cloned and fitted on X, y; a fitted one is used as it is.
+   What embeds the rows. None is `PL1Embedding()`, which writes every feature as weights of its two nearest knots, of at
+   most 8; "linear" keeps the features as they are, for comparison. An embedding that is not fitted is cloned and fitted
+   on X, y; a fitted one is used as it is.
 C : float, default 1.0
-    Weight of the losses. What is large depends on the rows: where C |phi|² is far above 10, margins are nearly hard and
-    passes are many. Long rows want a small C: PL2's on the 54 features of covtype_75k have |phi|² = 1,300, those of
-    ``PL2Embedding(zero_preserving=True)``, the same functions, 46.
+   Weight of the losses. What is large depends on the rows: where C |phi|² is far above 10, margins are nearly hard and
+   many passes are needed. So long rows need a small C: on the 54 features of covtype_75k the rows of PL2 have
+   |phi|² = 1,300, and those of ``PL2Embedding(zero_preserving=True)``, which make the same functions, 46.
 solver : {"dual", "pegasos"}, default "dual"
-    Dual coordinate descent, to a certified gap; or Pegasos, which keeps no variable a row.
+   Dual coordinate descent, until the duality gap is within ``tol``; or Pegasos, which keeps no dual variables.
 fit_intercept : bool, default True
     Whether rows have one column more, a constant, whose weight makes the intercept.
 intercept_scaling : float, default 1.0
-    Value of the column whose weight, penalised like the others, makes the intercept (B of paper 1).
+   Value of the column whose weight is penalised like the others and makes the intercept (B of paper 1).
 tol : float, default 1e-4
     Relative duality gap at which "dual" stops.
 max_iter : int or None, default None
-    Most passes over the rows: None is 1,000 for "dual"; 20 for "pegasos", which takes them all.
+   Most passes over the rows: None is 1,000 for "dual" and 20 for "pegasos", which always makes all of them.
 warm_start : bool, default False
-    Start from the dual variables (or the weights, "pegasos") of the fit before; they are kept for that. Weights of another
-    objective, such as another C, count as one pass.
+   Whether to start from the dual variables (with "pegasos" from the weights) of the fit before, which are kept for that.
+   Weights that were trained for another objective, such as another C, count as one pass.
 block_size : int or None, default None
-    Rows that are embedded at a time: fewer need less memory, and more passes. None is as many as an eighth of the bytes of
-    X holds, 128 KiB at least and 32 MiB at most.
+   Number of rows that are embedded at a time: fewer rows need less memory, and more passes. None takes as many as an
+   eighth of the bytes of X holds, but at least 128 KiB and at most 32 MiB.
 n_jobs : int or None, default None
-    Threads of predictions: None is one, -1 all.
+   Number of threads in predictions: None is one, -1 all.
 random_state : int, RandomState or None, default 0
     Orders the rows.
 verbose : bool, default False
-    Progress bars.
+   Whether to show progress bars.
 """

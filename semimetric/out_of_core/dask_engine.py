@@ -2,9 +2,8 @@
 
 import sys
 import warnings
-from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from .._foundation.storage import package_version
 from .._foundation.threads import one_blas_thread
 from ..data.parts.engine import Engine
 
-__all__ = ["Cluster", "connect", "cluster_of"]
+__all__ = ["Cluster", "connect"]
 
 T = TypeVar("T")
 
@@ -49,19 +48,6 @@ def connect(address: str | None = None, *, workers: int | None = None) -> Any:
         return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {address} ({error}); start one by: dask scheduler") from error
-
-
-@contextmanager
-def cluster_of(arguments: Namespace) -> Iterator[Any]:
-    """The client that ``--scheduler`` or ``--workers`` of a command asks for, closed at the end; None for neither.
-
-    Its calls show their progress if someone is there to see it.
-    """
-    if arguments.scheduler is None and arguments.workers is None:
-        yield None
-        return
-    with connect(arguments.scheduler, workers=arguments.workers) as client:
-        yield client
 
 
 def _versions() -> dict[str, str]:

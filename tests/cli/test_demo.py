@@ -7,7 +7,7 @@ from semimetric import DistanceRegressor
 from semimetric.cli import demo
 from semimetric.cli.demo import DemoResult, DemoSizes
 from semimetric.cli.numeric_tables import read_items
-from semimetric.datasets.measured_distances import exact_emd
+from semimetric.datasets.digits import exact_emd
 
 pytest.importorskip("ot")
 pytest.importorskip("matplotlib")

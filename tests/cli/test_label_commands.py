@@ -1,9 +1,8 @@
 """``semimetric fit --label`` and ``semimetric neighbors``, through the command line."""
 
-import json
-
 import numpy as np
 import pytest
+from command_line import answer, call
 
 import semimetric
 from semimetric.cli import main
@@ -42,18 +41,6 @@ def _at_home(home, monkeypatch):
 
 def run(*arguments):
     return main([str(a) for a in arguments])
-
-
-def call(capsys, *arguments):
-    code = run(*arguments)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def answer(capsys, *arguments):
-    code, out, err = call(capsys, *arguments, "--json")
-    assert (code, err) == (0, "")
-    return json.loads(out)
 
 
 def usage(capsys, *arguments):

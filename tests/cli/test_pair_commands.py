@@ -1,72 +1,169 @@
-"""The commands behind the command line, without argument parsing; `test_cli.py` runs them through it."""
+"""``semimetric fit`` with measured distances, and ``semimetric distance``."""
 
+import json
 from argparse import Namespace
+from io import StringIO
 
 import numpy as np
 import pytest
+from command_line import answer, call, paths
 
-from semimetric import DistanceRegressor, InputError, NotSupportedError, StorageError
-from semimetric.cli import pair_commands
-from semimetric.cli.pair_commands import CommandResult, called, run_distance, run_info
+import semimetric
+from semimetric import InputError
+from semimetric.cli.pair_commands import run_distance
 
-
-@pytest.mark.parametrize(
-    ("program", "found", "said"),
-    [
-        (".venv/bin/semimetric", None, ".venv/bin/semimetric"),
-        ("my env/bin/semimetric", "/usr/bin/semimetric", "'my env/bin/semimetric'"),
-        ("/usr/bin/semimetric", "/usr/bin/semimetric", "semimetric"),
-        ("lib/semimetric/__main__.py", None, "python -m semimetric"),
-        ("bin/pytest", None, "semimetric"),
-    ],
-)
-def test_commands_are_said_as_they_can_be_typed(program, found, said, monkeypatch):
-    monkeypatch.setattr(pair_commands, "which", lambda name: found)
-    monkeypatch.setattr("sys.argv", [program])
-    assert called() == said
+pd = pytest.importorskip("pandas")
 
 
-@pytest.fixture
-def model(tmp_path, rng):
-    pairs = rng.random((200, 2, 2))
-    fitted = DistanceRegressor(n_knots=3, alpha=1e-4).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1))
-    fitted.semimetric_.save(tmp_path / "model.smm")
-    return fitted
+def test_fit_learns_reports_what_it_held_out_and_saves(folder, tmp_path, capsys):
+    model = tmp_path / "m.smm"
+    values = answer(capsys, "fit", *paths(folder, "items.csv", "pairs.csv"), "--id", "name", "--output", model)
+    assert values["features"] == ["width", "height"]
+    assert (values["n_items"], values["axioms"]) == (60, "semimetric")
+    assert values["held_out"]["median_relative_error"] < 0.02
+    assert values["held_out"]["pearson"] > 0.999
+    assert 0 < values["held_out"]["n_pairs"] < values["n_pairs"]
+    d = semimetric.load(model)
+    assert d([1.0, 0.2], [6.0, 0.7]) == pytest.approx(6.5, rel=0.02)
 
 
-def test_info_says_what_the_model_says(model, tmp_path):
-    answer = run_info(Namespace(model=str(tmp_path / "model.smm"), json=True))
-    assert isinstance(answer, CommandResult)
-    assert answer.values["n_features"] == 2
-    assert "semimetric" in answer.text
+def test_fit_says_it_in_words(folder, tmp_path, capsys):
+    model = tmp_path / "m.smm"
+    code, out, err = call(capsys, "fit", *paths(folder, "items.csv", "pairs.csv"), "--id", "name", "--output", model)
+    assert (code, err) == (0, "")
+    assert out.startswith("Semimetric: semimetric")
+    assert "pairs of items that were held out" in out
+    assert out.endswith(f"saved as {model}\n")
 
 
-def test_info_of_a_foreign_file_is_an_error(tmp_path):
-    (tmp_path / "other.smm").write_text("a,b")
-    with pytest.raises(StorageError, match="no semimetric file"):
-        run_info(Namespace(model=str(tmp_path / "other.smm"), json=False))
+def test_options_reach_the_learner(folder, tmp_path, capsys):
+    model = tmp_path / "m.smm"
+    values = answer(
+        capsys, "fit", *paths(folder, "unnamed.csv", "numbered.csv"), "--left", "from", "--right", "to", "--target", "minutes",
+        "--tables", "warped", "--axioms", "metric", "--n-knots", 3, "--alpha", 1e-6, "--directions", "even:width,height",
+        "--relative", "--penalty", "ridge", "--held-out", 0, "--output", model,
+    )  # fmt: skip
+    assert (values["axioms"], values["n_knots"], values["alpha"], values["held_out"]) == ("metric", 3, 1e-6, None)
+    assert len(semimetric.load(model).columns) > 2
 
 
-def test_distance_needs_the_features_of_the_model(model, tmp_path):
+def test_groups_by_name_and_no_axioms(folder, tmp_path, capsys):
+    model = tmp_path / "m.smm"
+    fit = ["fit", *paths(folder, "items.csv", "pairs.csv"), "--id", "name", "--held-out", 0, "--n-knots", 3, "--alpha", 1e-3]
+    values = answer(capsys, *fit, "--output", model, "--groups", "width,height", "--axioms", "none")
+    assert values["axioms"] == "none"
+    assert semimetric.load(model).terms[0] == "width * height"
+
+
+def test_histograms_of_bins_in_a_table(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.dirichlet(np.ones(4), 40)
+    pd.DataFrame(X, columns=list("abcd")).to_csv(tmp_path / "items.csv", index=False)
+    pd.DataFrame({"place": [0.0, 1, 2, 5]}).to_csv(tmp_path / "bins.csv", index=False)
+    pairs = rng.choice(40, (300, 2))
+    emd = np.abs(np.cumsum(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)[:, :-1]) @ [1, 1, 3]
+    pd.DataFrame({"left": pairs[:, 0], "right": pairs[:, 1], "distance": emd}).to_csv(tmp_path / "pairs.csv", index=False)
+    values = answer(
+        capsys, "fit", *paths(tmp_path, "items.csv", "pairs.csv"), "--directions", f"histogram:{tmp_path / 'bins.csv'}",
+        "--tables", "warped", "--n-knots", 2, "--alpha", 1e-8, "--output", tmp_path / "m.smm",
+    )  # fmt: skip
+    assert values["held_out"]["median_relative_error"] < 0.01
+
+
+def test_distance_of_all_pairs(folder, capsys):
+    code, out, err = call(capsys, "distance", *paths(folder, "model.smm", "items.csv"), "--id", "name")
+    assert (code, err) == (0, "")
+    table = pd.read_csv(StringIO(out), index_col="item")
+    X = pd.read_csv(folder / "items.csv")[["width", "height"]]
+    assert np.allclose(table.to_numpy(), semimetric.load(folder / "model.smm").pairwise(X))
+    assert list(table.columns) == list(table.index) == [f"item{k}" for k in range(60)]
+
+
+def test_distance_to_other_items_as_json(folder, tmp_path, capsys):
+    pd.DataFrame({"height": [0.5], "width": [2.0], "name": ["new"]}).to_parquet(tmp_path / "other.parquet")
+    files = [*paths(folder, "model.smm", "items.csv"), tmp_path / "other.parquet"]
+    values = answer(capsys, "distance", *files, "--id", "name")
+    X = pd.read_csv(folder / "items.csv")[["width", "height"]]
+    assert values["right"] == ["new"]
+    assert np.allclose(
+        values["distance"], semimetric.load(folder / "model.smm").pairwise(X, [[2.0, 0.5]])
+    )  # by name, not place
+
+
+def test_rows_are_numbered_from_0_without_ids(folder, capsys):
+    code, _, err = call(capsys, "plot", *paths(folder, "model.smm", "items.csv"), "--around", 60, "--output", "p.png")
+    assert code == 1
+    assert "'60' is no row number (0 to 59)" in err
+
+
+@pytest.mark.parametrize("extension", ["csv", "parquet"])
+def test_distance_of_listed_pairs_into_a_file(extension, folder, tmp_path, capsys):
+    output = tmp_path / f"d.{extension}"
+    files = paths(folder, "model.smm", "items.csv")
+    code, out, _ = call(capsys, "distance", *files, "--id", "name", "--pairs", folder / "three.csv", "--output", output)
+    assert (code, out) == (0, f"3 distances saved as {output}\n")
+    written = pd.read_csv(output) if extension == "csv" else pd.read_parquet(output)
+    given = pd.read_csv(folder / "three.csv")
+    assert written[["left", "right"]].equals(given[["left", "right"]])
+    assert np.allclose(written["distance"], given["distance"], rtol=0.05)
+
+
+def test_distance_says_how_many_items_lie_outside_the_range(folder, tmp_path, capsys):
+    far = tmp_path / "far.csv"
+    pd.DataFrame({"name": ["a", "b"], "width": [5.0, 1e3], "height": [0.5, 0.5]}).to_csv(far, index=False)
+    code, _, err = call(capsys, "distance", *paths(folder, "model.smm", "items.csv"), far, "--id", "name")
+    assert (code, err.count("\n")) == (0, 1)
+    assert err.startswith(f"semimetric: 1 of 2 items of {far} (50 %) lie outside the range of the fit (width 50 %), where")
+
+
+def test_columns_that_are_not_used_are_named_on_standard_error(folder, tmp_path, capsys):
+    items = pd.read_csv(folder / "items.csv").assign(note="text", when="2024-01-01", tall=lambda t: t["height"] > 0.5)
+    items.to_csv(tmp_path / "items.csv", index=False)
+    files, model = [tmp_path / "items.csv", folder / "pairs.csv"], tmp_path / "m.smm"
+    fit = ["fit", *files, "--id", "name", "--held-out", 0, "--n-knots", 3, "--alpha", 1e-3, "--output", model, "--json"]
+    code, out, err = call(capsys, *fit)
+    assert (code, json.loads(out)["features"]) == (0, ["width", "height", "tall"])
+    assert err.startswith(f"semimetric: columns of {files[0]} that are not numeric are not used: note, when\n")
+    assert call(capsys, "distance", model, tmp_path / "items.csv", "--id", "name")[2] == ""  # the model says what it needs
+
+
+def test_ids_keep_leading_zeros_and_whole_floats_are_integers(folder, tmp_path, capsys):
+    distances = answer(
+        capsys, "distance", *paths(folder, "model.smm", "items.csv"), "--pairs", folder / "three.csv", "--id", "name"
+    )
+    items, pairs = pd.read_csv(folder / "items.csv"), pd.read_csv(folder / "three.csv").drop(columns="distance")
+    for write_items, write_pairs in (("{:03d}", "{:03d}"), ("{:d}", "{:.1f}"), ("{:.1f}", "{:d}")):
+        number = {name: write_items.format(k) for k, name in enumerate(items["name"])}
+        items.assign(name=items["name"].map(number)).replace({"name": {number["item59"]: "NA"}}).to_csv(
+            tmp_path / "items.csv", index=False
+        )
+        place = {name: write_pairs.format(k) for k, name in enumerate(items["name"])}
+        pairs.map(place.get).to_csv(tmp_path / "pairs.csv", index=False)
+        files = [folder / "model.smm", tmp_path / "items.csv"]
+        again = answer(capsys, "distance", *files, "--pairs", tmp_path / "pairs.csv", "--id", "name")
+        assert again["distance"] == distances["distance"]
+        assert again["left"] == [number[name].removesuffix(".0") for name in pairs["left"]]
+
+
+def test_a_constant_feature_is_said_once_and_a_column_of_ids_is_asked_for(folder, tmp_path, capsys):
+    items = pd.read_csv(folder / "unnamed.csv").assign(same=1.0, number=np.arange(60))
+    items.to_csv(tmp_path / "items.csv", index=False)
+    files = [tmp_path / "items.csv", folder / "numbered.csv"]
+    columns = ["--left", "from", "--right", "to", "--target", "minutes"]
+    fit = ["fit", *files, *columns, "--n-knots", 3, "--alpha", 1e-3, "--output", tmp_path / "m.smm"]
+    code, _, err = call(capsys, *fit)
+    assert code == 0
+    assert err.count("feature same is constant") == 1
+    assert "column number of" in err
+    assert "if it names the items, give --id number" in err
+    assert "--id" not in call(capsys, *fit, "--id", "number")[2]
+
+
+def test_distance_needs_the_features_of_the_model(folder, tmp_path):
     (tmp_path / "items.csv").write_text("a\n1.0\n2.0\n")
     given = Namespace(
-        model=str(tmp_path / "model.smm"), items=str(tmp_path / "items.csv"), other=None, pairs=None, id=None,
+        model=str(folder / "model.smm"), items=str(tmp_path / "items.csv"), other=None, pairs=None, id=None,
         output=None, json=False, n_jobs=None, left="left", right="right",
     )  # fmt: skip
     with pytest.raises(InputError):
         run_distance(given)
-
-
-def test_categories_are_for_python(tmp_path):
-    rows = [[c, h] for c in ("red", "blue") for h in range(20)]
-    pairs = np.random.default_rng(0).integers(0, 40, (200, 2))
-    y = 1.0 + np.abs(pairs[:, 0] - pairs[:, 1])
-    told = {"categorical_features": [0], "periodic": {1: 24}, "preprocessor": np.array(rows, dtype=object)}
-    fitted = DistanceRegressor(n_knots=3, alpha=1e-4, **told).fit(pairs, y)
-    fitted.semimetric_.save(tmp_path / "model.smm")
-    answer = run_info(Namespace(model=str(tmp_path / "model.smm"), json=True))
-    assert answer.values["categories"] == {"x0": ["blue", "red"]}
-    assert list(answer.values["ranges"]) == ["x1"]
-    assert "2 categories: blue, red" in answer.text
-    with pytest.raises(NotSupportedError, match="categorical feature 'x0'.*use it in Python"):
-        pair_commands.load_model(str(tmp_path / "model.smm"))

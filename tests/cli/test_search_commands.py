@@ -5,6 +5,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
+from command_line import call
 
 import semimetric
 from semimetric.cli import main
@@ -40,12 +41,6 @@ def home(tmp_path_factory):
 def at_home(home, monkeypatch):
     monkeypatch.chdir(home)
     return home
-
-
-def call(capsys, *arguments):
-    code = main([str(a) for a in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def table(capsys, *arguments):

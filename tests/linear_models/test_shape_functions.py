@@ -54,12 +54,12 @@ def test_purified_functions_add_up_to_the_same_and_hold_no_effects_of_one_featur
     pure = shapes.purified(X)
     assert np.allclose([twin(pure, x) for x in X], [twin(shapes, x) for x in X], atol=1e-9)
     for pair, table in pure.tables.items():
-        mass = shapes._mass(X, pair)
+        mass = shapes._knot_weights(X, pair)
         assert mass.sum() == pytest.approx(1.0)
         assert np.abs((mass * table).sum(axis=0)).max() < 1e-10
         assert np.abs((mass * table).sum(axis=1)).max() < 1e-10
     for f, values in pure.curves.items():
-        assert abs(shapes._mass(X, (f,)) @ values) < 1e-12
+        assert abs(shapes._knot_weights(X, (f,)) @ values) < 1e-12
 
 
 def test_an_additive_function_hidden_in_tables_is_found():

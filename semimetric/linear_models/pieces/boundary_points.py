@@ -1,4 +1,7 @@
-"""Boundary points of two classes: where the surface of nearest neighbours runs, and which way it faces (paper 3, step 1)."""
+"""Boundary points of two classes: points of the surface between their nearest-neighbour regions, and its normals there.
+
+This is step 1 of paper 3, "Sampling boundary points".
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ from sklearn.utils.validation import validate_data
 from ..._foundation.errors import InputError
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ...distances.semimetric import Semimetric
-from .support_pairs import DistinctPlaces, SupportPairs, find_support_pairs, settle
+from .support_pairs import DistinctPlaces, SupportPairs, find_distinct_places, find_support_pairs
 
-__all__ = ["Boundary", "BoundaryPoints", "check_classes", "check_semimetric", "support_of"]
+__all__ = ["Boundary", "BoundaryPoints", "check_classes", "check_semimetric", "support_places"]
 
 
 def check_classes(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Any, Integers]:
-    """Items, classes and the class of each item by its number; two classes at least."""
+    """X as floats (n_items, n_features), the sorted classes, at least two, and the number of each item's class, (n_items,)."""
     if y is None:
         raise InputError("requires y to be passed, but the target y is None; give a class for every item")
     items, labels = validate_data(estimator, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
@@ -32,7 +35,7 @@ def check_classes(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats, A
 
 
 def check_semimetric(semimetric: Any, n_features: int) -> None:
-    """Refuse what is no `Semimetric` of so many numbers."""
+    """Refuse what is neither None nor a `Semimetric` of ``n_features`` numeric features."""
     if semimetric is None:
         return
     if not isinstance(semimetric, Semimetric):
@@ -44,25 +47,27 @@ def check_semimetric(semimetric: Any, n_features: int) -> None:
         )
 
 
-def support_of(pairs: SupportPairs) -> tuple[Integers, Integers]:
-    """Places that are support points of some, and those that are support points of themselves."""
-    return np.union1d(pairs.own, pairs.other), np.flatnonzero(pairs.own == np.arange(len(pairs.own)))
+def support_places(pairs: SupportPairs) -> tuple[Integers, Integers]:
+    """The places that are support points of any place, and those that are support points of themselves, both sorted."""
+    support = np.union1d(pairs.own, pairs.other)
+    self_support = np.flatnonzero(pairs.own == np.arange(len(pairs.own)))
+    return support, self_support
 
 
 @dataclass(frozen=True)
 class Boundary:
-    """Boundary points and directions (m, d), equation 9, with the places whose class is 1 positive.
+    """The boundary points of a positive class, number 1, and a negative one, and their directions (equation 9).
 
     Parameters
     ----------
     points, directions : ndarray of shape (m, d)
         In the order of their support points, so that the order of the items plays no part.
     rows : ndarray of shape (m, 2)
-        Items that are the positive and the negative support point.
+        The items that are the positive and the negative support point of each boundary point.
     counts : ndarray of shape (m,)
-        Items that lead to each.
+        The number of items that lead to each boundary point.
     member : ndarray of shape (n_items,)
-        Which one each item leads to.
+        The number of the boundary point that each item leads to.
     """
 
     points: Floats
@@ -73,39 +78,40 @@ class Boundary:
 
     @classmethod
     def of(cls, places: DistinctPlaces, pairs: SupportPairs) -> Boundary:
-        """Those of the distinct pairs of support points."""
-        positive = (places.codes == 1)[:, None]
-        ends = np.where(positive, np.column_stack([pairs.own, pairs.other]), np.column_stack([pairs.other, pairs.own]))
-        distinct, member = np.unique(ends, axis=0, return_inverse=True)
-        member = member.reshape(-1)[places.place]
-        plus, minus = places.points[distinct[:, 0]], places.points[distinct[:, 1]]
+        """One boundary point for each distinct pair of support points."""
+        is_positive = (places.codes == 1)[:, None]
+        own_first = np.column_stack([pairs.own, pairs.other])
+        distinct, member = np.unique(np.where(is_positive, own_first, own_first[:, ::-1]), axis=0, return_inverse=True)
+        member = member.reshape(-1)[places.place_of_item]
+        positive = places.points[distinct[:, 0]]
+        negative = places.points[distinct[:, 1]]
         counts = np.bincount(member, minlength=len(distinct))
-        return cls(plus / 2 + minus / 2, plus - minus, places.rows[distinct], counts, member)
+        return cls(positive / 2 + negative / 2, positive - negative, places.rows[distinct], counts, member)
 
 
 class BoundaryPoints(BaseEstimator):
-    """Points between two classes through which the surface of nearest neighbours runs, with the directions that it faces.
+    """Points of the surface between the nearest-neighbour regions of two classes, and the directions that it faces there.
 
-    For an item x, s- is the nearest item of the other class (equation 3), and s+ the item of its own class whose bisector with
-    s- cuts the segment between s- and x first (equation 7), at the edge point of x (equation 8). Boundary point and direction
-    of the pair (equation 9), positive minus negative:
+    For an item x, s- is the nearest item of the other class (equation 3), and s+ is the item of its own class whose bisector
+    with s- cuts the segment from s- to x first (equation 7), at the edge point of x (equation 8). The boundary point and the
+    direction of this pair (equation 9), positive minus negative, are
 
         (s+ + s-) / 2        s+ - s-
 
     Many items share a pair, so there are far fewer boundary points than items (Gai & Zhang 2010, "Learning discriminative
     piecewise linear models with boundary points", AAAI; section "Sampling boundary points").
 
-    Items at one place count as one with its multiplicity. Where they contradict, the place has the class of most, of as many
-    the first, with a warning: the paper assumes that there are none. Among items equally near the first in lexicographic order
-    is chosen, so the order of the items plays no part.
+    Items at one place count as one item with a multiplicity. Where they belong to several classes, which the paper does not
+    consider, the place gets the class of most of its items, the first of several such classes, with a warning. Of items that
+    are equally near the first in lexicographic order is chosen, so the order of the items plays no part.
 
     Parameters
     ----------
     semimetric : Semimetric or None, default None
-        A distance of this package in place of Euclid in equation 3. Equation 7 is about bisectors and stays Euclidean;
-        properties 1 and 2 and theorem 1 are then not proved.
+        A learned distance that takes the place of the Euclidean one in equation 3. Equation 7 is about bisectors and stays
+        Euclidean; properties 1 and 2 and theorem 1 are then not proved.
     n_jobs : int or None, default None
-        Threads.
+        Number of threads.
 
     Attributes
     ----------
@@ -113,13 +119,13 @@ class BoundaryPoints(BaseEstimator):
         The second is the positive one.
     boundary_points_, directions_ : ndarray of shape (n_boundary_points, n_features)
     pairs_ : ndarray of shape (n_boundary_points, 2)
-        Rows of X of the positive and the negative support point of each.
+        Rows of X of the positive and the negative support point of each boundary point.
     multiplicities_ : ndarray of shape (n_boundary_points,)
-        Items that lead to each.
+        Number of items that lead to each boundary point.
     boundary_of_ : ndarray of shape (n_items,)
-        Which boundary point each item leads to.
+        Number of the boundary point that each item leads to.
     edge_points_ : ndarray of shape (n_items, n_features)
-        As near to the nearest item of one class as of the other.
+        The edge point of each item, which is as near to the nearest item of one class as to that of the other.
     support_, self_support_ : ndarray
         Rows of X that are support points, and those that are support points of themselves.
     support_share_, self_support_share_ : float
@@ -151,23 +157,29 @@ class BoundaryPoints(BaseEstimator):
                 f"{len(self.classes_)} classes, two are required; set one against the rest, (y == one)"
             )
         check_semimetric(self.semimetric, items.shape[1])
-        places = settle(items, codes, 2)
+        places = find_distinct_places(items, codes, 2)
         pairs = find_support_pairs(places, semimetric=self.semimetric, n_jobs=self.n_jobs)
-        self._keep_boundary(places, pairs)
-        self._keep_support(places, pairs)
+        self._set_boundary(places, pairs)
+        self._set_support(places, pairs)
         return self
 
-    def _keep_boundary(self, places: DistinctPlaces, pairs: SupportPairs) -> None:
+    def _set_boundary(self, places: DistinctPlaces, pairs: SupportPairs) -> None:
         found = Boundary.of(places, pairs)
-        self.boundary_points_, self.directions_, self.pairs_ = found.points, found.directions, found.rows
-        self.multiplicities_, self.boundary_of_ = found.counts, found.member
-        start, x = places.points[pairs.other], places.points
-        self.edge_points_ = (start + pairs.cut[:, None] * (x - start))[places.place]
+        self.boundary_points_ = found.points
+        self.directions_ = found.directions
+        self.pairs_ = found.rows
+        self.multiplicities_ = found.counts
+        self.boundary_of_ = found.member
+        opposite = places.points[pairs.other]
+        edge_points = opposite + pairs.cut[:, None] * (places.points - opposite)
+        self.edge_points_ = edge_points[places.place_of_item]
 
-    def _keep_support(self, places: DistinctPlaces, pairs: SupportPairs) -> None:
-        some, own = support_of(pairs)
-        self.support_, self.self_support_ = np.sort(places.rows[some]), np.sort(places.rows[own])
-        self.support_share_, self.self_support_share_ = (len(rows) / places.n_items for rows in (some, own))
+    def _set_support(self, places: DistinctPlaces, pairs: SupportPairs) -> None:
+        support, self_support = support_places(pairs)
+        self.support_ = np.sort(places.rows[support])
+        self.self_support_ = np.sort(places.rows[self_support])
+        self.support_share_ = len(support) / places.n_items
+        self.self_support_share_ = len(self_support) / places.n_items
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,7 +1,8 @@
-"""Piecewise-linear classifiers whose number of pieces follows from the data: a Dirichlet process of planes (paper 3)."""
+"""A piecewise-linear classifier whose number of pieces is inferred: a Dirichlet process mixture of planes (paper 3)."""
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -12,20 +13,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._foundation.errors import ConvergenceWarning, InputError, warn
-from ..._foundation.types import ArrayLike, Floats
+from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
-from ..._kernels.mixture import Points
+from ..._kernels.mixture import Points, Prior
 from ...distances.semimetric import Semimetric
 from .boundary_points import Boundary, check_classes, check_semimetric
 from .gibbs_chains import ChainsResult, Schedule, run_chains
-from .mixture_em import climb, fit_planes
+from .mixture_em import Planes, fit_planes, run_em
 from .mixture_prior import Units, WPrior, base_measure, check_w_prior
-from .piecewise_boundary import Pieces, with_machines
-from .support_pairs import DistinctPlaces, find_support_pairs, settle
+from .piecewise_boundary import Pieces, with_support_vector_machines
+from .support_pairs import DistinctPlaces, find_distinct_places, find_support_pairs
 
 __all__ = ["DPLMClassifier"]
 
-_SETTLED = 1.1  # R-hat
+_MAX_R_HAT = 1.1  # above it the chains are taken not to have converged
 
 
 def _has_probabilities(model: DPLMClassifier) -> bool:
@@ -33,80 +34,87 @@ def _has_probabilities(model: DPLMClassifier) -> bool:
 
 
 class DPLMClassifier(ClassifierMixin, BaseEstimator):
-    """Classes separated by pieces of planes, as many as the data ask for (Gai & Zhang 2010).
+    """Classes separated by pieces of planes, whose number is inferred from the data (Gai & Zhang 2010).
 
-    Boundary points x and directions v (`BoundaryPoints`) are a Dirichlet process mixture of planes, equations 11 to 22,
-    each with a centre mu and a normal w, |w|^2 the precision across it:
+    The boundary points x and directions v of `BoundaryPoints` are modelled by a Dirichlet process mixture of planes, equations
+    11 to 22. Each plane has a centre mu and a normal w, and |w|^2 adds to the precision across the plane:
 
         x ~ N(mu, (lambda I + w w')^-1)        v ~ N(0, ((r + t) w'w I - t w w')^-1)
 
-    Gibbs sampling by Neal's algorithm 8 votes on the number of planes; the best state with that many is refined by EM. An item
-    is classified by the plane of its nearest boundary point (equation 24). More than two classes: one against the rest.
+    The states of Gibbs sampling by Neal's algorithm 8 vote on the number of planes, and the best state with that number is
+    refined by EM. An item is classified by the plane of its nearest boundary point (equation 24). With more than two classes,
+    every class is separated from the rest.
 
-    The paper leaves open what follows; the parameters say which reading is taken. Its gamma densities are read as shape and
-    rate, and equation 23, a sum of densities, as the sum of their logarithms.
+    Where the paper leaves room for several readings, a parameter chooses one. The parameters of its gamma densities are read as
+    shape and rate, and equation 23, a sum of densities, as the sum of their logarithms.
 
     Parameters
     ----------
     alpha : float, default 0.1
-        Concentration of the Dirichlet process, > 0: the larger, the more pieces before data are seen.
+        Concentration of the Dirichlet process, > 0: the larger it is, the more pieces are expected before data are seen.
     n_components : int or None, default None
-        A given number of pieces, at most one for each boundary point, by EM; None samples it.
+        A given number of pieces, at most one for each boundary point, which EM then fits; None infers the number.
     local : {"svm", "plane"}, default "svm"
-        A piece separates by a linear support vector machine on its training items (by its plane, if they are of one class), or
-        by its plane. The paper has both; where classes overlap the machine is far better, as planes follow every item.
+        What separates the classes in a piece: a linear support vector machine that is trained on the items of the piece (its
+        plane, if they are all of one class), or its plane. The paper has both; where classes overlap the machine is far better,
+        since the planes follow every single item.
     C : float, default 10.0
-        Of these machines, for items in units of their largest deviation from the mean.
+        The C of these machines, for items in units of their largest difference from the mean.
     w_prior : float, "precision" or "covariance", default 1000.0
         Variance of w in the prior, equation 26, times the mean variance sigma^2 of the boundary points. The equation prints
-        ``"covariance"``, sigma^2 itself, so the answer depends on the unit of the features; ``"precision"`` is 1 / sigma^2, the
-        number 1, which holds |w| near 1 / sigma, planes as thick as the whole boundary. 1000 is vague, as the paper wants its
-        prior, and gives the six pieces of its horseshoe whatever alpha is; but a vague prior makes pieces dear, so that few
-        items get one: ``"precision"`` gives them more.
+        ``"covariance"``: the variance is sigma^2 itself, so that the result depends on the unit of the features.
+        ``"precision"`` is the variance 1 / sigma^2, the number 1; it keeps |w| near 1 / sigma, which makes planes as thick as
+        the whole boundary. 1000 is vague, as the paper wants its prior, and finds the six pieces of its horseshoe whatever
+        alpha is. But a vague prior makes pieces costly, so that a small data set gets few of them; ``"precision"`` then gives
+        more.
     counted : bool, default False
-        Whether a boundary point counts once for every item that leads to it, in the likelihood and in the urn, its copies
-        sharing a component; or once. Counted points rarely change their component, and chains hardly mix.
+        Whether a boundary point counts in the likelihood and in the Chinese restaurant process once for every item that leads
+        to it, or once in all. Points that count several times rarely change their component, and the chains hardly mix.
     prior_points : {"boundary", "items"}, default "boundary"
-        What x^m is in equations 25 to 27, whose mean and covariance set the prior.
+        The points x^m of equations 25 to 27, whose mean and covariance set the prior.
     n_sweeps : int, default 10000
-        Sweeps of each chain.
+        Number of sweeps of each chain.
     burn_in : int or None, default None
-        Sweeps left out, None a tenth. Those from there to the middle vote on the number of components.
+        Number of sweeps that are left out at first; None is a tenth of all. The sweeps from there to the middle vote on the
+        number of components.
     n_auxiliary : int, default 3
-        Candidates for a new component in algorithm 8: more cost time, and mix better.
+        Candidates for a new component in algorithm 8: more of them take more time, and the chains mix better.
     n_chains : int, default 2
-        They start with different numbers of components, and vote together.
+        Number of chains, which start with different numbers of components and vote together.
     refine : bool, default True
-        Whether EM refines the best state of the chains, unless it would empty a component.
+        Whether EM refines the best state of the chains, unless a component would lose all its points.
     semimetric : Semimetric or None, default None
         The distance of support points, in place of Euclid in equation 3; planes stay Euclidean.
     n_jobs : int or None, default None
-        Threads.
+        Number of threads.
     random_state : int or None, default 0
     verbose : bool, default False
-        Show the progress of the chains.
+        Whether to show the progress of the chains.
 
     Attributes
     ----------
     classes_ : ndarray
     pieces_ : list of Pieces
-        Boundary points, their components, centres and normals of the planes; one for two classes, else one a class.
+        Boundary points, their components, and centres and normals of the planes: one entry for two classes, else one for each
+        class.
     n_components_ : int, or ndarray of shape (n_classes,)
+        Number of pieces.
     posterior_n_components_ : ndarray, or list of them
-        Frequency of 0, 1, 2, ... components among the states that vote (Fig. 5).
+        Share of the voting states that have 0, 1, 2, ... components (Fig. 5).
     trace_ : ndarray of shape (n_chains, n_sweeps, 3), or list of them
-        Log joint density, components, and the share of points that moved, of every sweep; with ``n_components`` the objective
-        of EM before every M-step.
+        The log joint density, the number of components and the share of points that moved, after every sweep; with
+        ``n_components`` the objective of EM before every M-step.
     r_hat_ : float, or ndarray
-        Gelman and Rubin's split R-hat of the log joint after the burn-in; a `ConvergenceWarning` tells where it is above 1.1.
+        Gelman and Rubin's split R-hat of the log joint density after the burn-in; a `ConvergenceWarning` says if it is above
+        1.1.
     n_features_in_ : int
 
     Raises
     ------
     InputError
-        If there are not two classes at least, or a parameter is out of its range.
+        If there are fewer than two classes, or a parameter is out of its range.
     KeyboardInterrupt
-        After Ctrl-C, with the attributes set from the sweeps so far.
+        After Ctrl-C; the attributes are then set from the sweeps so far.
 
     Examples
     --------
@@ -159,13 +167,14 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
         self._check()
         items, classes, codes = check_classes(self, X, y)
         check_semimetric(self.semimetric, items.shape[1])
-        places = settle(items, codes, len(classes))
+        places = find_distinct_places(items, codes, len(classes))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        found: list[tuple[Pieces, ChainsResult | Floats]] = []
+        fits: list[tuple[Pieces, ChainsResult | Floats]] = []
         for code in range(len(classes)) if len(classes) > 2 else (1,):
-            stopped = any(isinstance(run, ChainsResult) and run.interrupted for _, run in found)
-            found.append(self._fit_one(items, codes == code, _against(places, code), rng, stopped))
-        self._record(classes, found)
+            interrupted = any(isinstance(run, ChainsResult) and run.interrupted for _, run in fits)
+            n_sweeps = 0 if interrupted else self.n_sweeps
+            fits.append(self._fit_one_class(items, codes == code, _one_against_rest(places, code), rng, n_sweeps))
+        self._set_attributes(classes, fits)
         return self
 
     def _check(self) -> None:
@@ -188,10 +197,10 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
     def _burn_in(self) -> int:
         return self.n_sweeps // 10 if self.burn_in is None else check_count("burn_in", self.burn_in, minimum=0)
 
-    def _fit_one(
-        self, items: Floats, positive: Any, places: DistinctPlaces, rng: np.random.Generator, stopped: bool
+    def _fit_one_class(
+        self, items: Floats, positive: Any, places: DistinctPlaces, rng: np.random.Generator, n_sweeps: int
     ) -> tuple[Pieces, ChainsResult | Floats]:
-        """One class against the rest; ``stopped``: after Ctrl-C chains are not run any more."""
+        """The pieces that separate a positive class from the rest, and the chains, or the trace of EM, that found them."""
         boundary = Boundary.of(places, find_support_pairs(places, semimetric=self.semimetric, n_jobs=self.n_jobs))
         m, d = boundary.points.shape
         units = Units.of(boundary.points if self.prior_points == "boundary" else items, boundary.directions)
@@ -200,7 +209,7 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
         points = units.points(boundary.points, boundary.directions, weight.astype(np.float64))
         run: ChainsResult | Floats
         if self.n_components is None:
-            planes, labels, run = self._sample(points, prior, rng, 0 if stopped else self.n_sweeps)
+            planes, labels, run = self._sample(points, prior, rng, n_sweeps)
         elif self.n_components > m:
             raise InputError(
                 f"n_components={self.n_components} is more than there are boundary points, {m}; give fewer, or None"
@@ -208,53 +217,61 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
         else:
             planes, labels, run = fit_planes(points, self.n_components, prior, rng)
         pieces = Pieces.of(boundary, planes, labels, units)
-        return (with_machines(pieces, items, positive, self.C) if self.local == "svm" else pieces), run
+        if self.local == "svm":
+            pieces = with_support_vector_machines(pieces, items, positive, self.C)
+        return pieces, run
 
-    def _sample(self, points: Points, prior: Any, rng: np.random.Generator, n_sweeps: int) -> tuple[Any, Any, ChainsResult]:
-        """The state that the chains settle on, refined."""
+    def _sample(
+        self, points: Points, prior: Prior, rng: np.random.Generator, n_sweeps: int
+    ) -> tuple[Planes, Integers, ChainsResult]:
+        """The planes and the labels (m,) that the chains estimate, refined by EM, and the result of the chains."""
         schedule = Schedule(float(self.alpha), n_sweeps, self._burn_in, self.n_chains, self.n_auxiliary)
         run = run_chains(points, prior, schedule, rng=rng, n_jobs=self.n_jobs, verbose=self.verbose)
         if not self.refine:
             return run.planes, run.labels, run
         size = len(run.planes.lam)
         share = np.bincount(run.labels, weights=points.weight, minlength=size) / points.weight.sum()
-        planes = replace(run.planes, **{k: getattr(run.planes, k).copy() for k in ("mu", "w", "lam", "r", "t")})
-        labels = climb(points, planes, share, prior)[0]
-        return (planes, labels, run) if len(np.unique(labels)) == size else (run.planes, run.labels, run)
+        planes = deepcopy(run.planes)
+        labels, _ = run_em(points, planes, share, prior)
+        if len(np.unique(labels)) < size:  # a component lost its points
+            return run.planes, run.labels, run
+        return planes, labels, run
 
-    def _record(self, classes: Any, found: list[tuple[Pieces, ChainsResult | Floats]]) -> None:
-        """Keep what was found; Ctrl-C goes on to whoever called."""
-        self.classes_, self.pieces_ = classes, [pieces for pieces, _ in found]
-        runs = [run for _, run in found]
+    def _set_attributes(self, classes: Any, fits: list[tuple[Pieces, ChainsResult | Floats]]) -> None:
+        """Set the attributes of the fit, then raise KeyboardInterrupt if Ctrl-C ended it."""
+        self.classes_ = classes
+        self.pieces_ = [pieces for pieces, _ in fits]
+        runs = [run for _, run in fits]
         sampled = [run for run in runs if isinstance(run, ChainsResult)]
         for name in ("posterior_n_components_", "r_hat_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
+            self.__dict__.pop(name, None)  # an earlier fit may have left it
         counts = [pieces.n_components for pieces in self.pieces_]
         traces = [run.trace if isinstance(run, ChainsResult) else run for run in runs]
-        one = len(runs) == 1
-        self.n_components_ = counts[0] if one else np.array(counts)
-        self.trace_ = traces[0] if one else traces
+        is_single = len(runs) == 1
+        self.n_components_ = counts[0] if is_single else np.array(counts)
+        self.trace_ = traces[0] if is_single else traces
         if sampled:
-            self.posterior_n_components_ = sampled[0].frequencies if one else [run.frequencies for run in sampled]
-            self.r_hat_ = sampled[0].r_hat if one else np.array([run.r_hat for run in sampled])
+            self.posterior_n_components_ = sampled[0].frequencies if is_single else [run.frequencies for run in sampled]
+            self.r_hat_ = sampled[0].r_hat if is_single else np.array([run.r_hat for run in sampled])
             if any(run.interrupted for run in sampled):
                 raise KeyboardInterrupt
-            self._say_whether_settled(max(run.r_hat for run in sampled))
+            self._warn_unless_converged(max(run.r_hat for run in sampled))
 
-    def _say_whether_settled(self, r_hat: float) -> None:
-        if not r_hat <= _SETTLED:
+    def _warn_unless_converged(self, r_hat: float) -> None:
+        if not r_hat <= _MAX_R_HAT:  # NaN, of too few sweeps, is warned of as well
             warn(
-                f"the chains have not settled: the split R-hat of their log joint density is {r_hat:.2f}, at most {_SETTLED} "
+                f"the chains have not settled: the split R-hat of their log joint density is {r_hat:.2f}, at most {_MAX_R_HAT} "
                 f"is required; look at trace_, and raise n_sweeps={self.n_sweeps} or n_auxiliary={self.n_auxiliary}",
                 ConvergenceWarning,
             )
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Signed distance to the plane of each item's piece, > 0 on the side of the second class.
+        """Signed distances to the plane of each item's piece, > 0 on the side of the second class.
 
         Returns
         -------
-        ndarray of shape (n_queries,), or (n_queries, n_classes): every class against the rest.
+        ndarray of shape (n_queries,), or (n_queries, n_classes)
+            With more than two classes a column for each, > 0 on its side.
         """
         items = self._items(X)
         values = [pieces.decision(items) for pieces in self.pieces_]
@@ -267,12 +284,13 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Probabilities of the two classes by the thickness of the item's piece; for two classes and ``local="plane"`` only.
+        """Probabilities of the two classes, from how far boundary points lie around the plane; only for ``local="plane"``.
 
             P(second class | x) = Phi(sqrt(lambda + w'w) <w, x - mu> / |w|)
 
-        is how likely a boundary point of the piece (equation 15) lies behind x. It tells how sure the place of the boundary
-        is, and nothing of items on its wrong side: where classes overlap, calibrate.
+        is the probability that a boundary point of the item's piece (equation 15) lies on the side of the first class, seen
+        from x. It says how certain the place of the boundary is, and nothing about items on its wrong side: where classes
+        overlap, calibrate the decision function instead. There are probabilities for two classes only.
 
         Returns
         -------
@@ -290,6 +308,6 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
         return hasattr(self, "pieces_")
 
 
-def _against(places: DistinctPlaces, code: int) -> DistinctPlaces:
-    """The class ``code`` against the rest."""
+def _one_against_rest(places: DistinctPlaces, code: int) -> DistinctPlaces:
+    """The places with the class 1 for those of the class ``code``, and 0 for all others."""
     return replace(places, codes=(places.codes == code).astype(np.int64))

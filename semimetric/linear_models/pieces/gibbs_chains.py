@@ -1,13 +1,14 @@
-"""Markov chains of the mixture with a Dirichlet process: the number of planes by vote, then the best state that has as many.
+"""Gibbs sampling of the mixture with a Dirichlet process, in several Markov chains.
 
-As in the paper, states up to a burn-in are left out, those up to the middle vote on the number of components, and the state
-with that number and the highest log p(points, parameters | labels) of all since is the estimate. That sum of logarithms takes
-the place of equation 23, which sums densities and is no posterior.
+As in paper 3, the sweeps of the burn-in are left out, and the states from there to the middle of the chains vote on the number
+of components. The estimate is the state with that number of components and the highest log p(points, parameters | labels).
+This sum of logarithms takes the place of equation 23, which sums densities and is no posterior.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -15,67 +16,93 @@ from tqdm.auto import tqdm
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.mixture import Mixture, Points, Prior, Settings, sweeps
-from .mixture_em import Planes, grouped, settled_on
+from .mixture_em import Planes, kmeans_labels, planes_of_labels
 
 __all__ = ["Chain", "ChainsResult", "Schedule", "run_chains", "split_r_hat"]
 
-_ROUND = 100  # sweeps between looks at the clock, at the votes and at Ctrl-C
-_GROUPS = (1, 8, 3, 16, 5, 2, 12)  # components that chains start with
+_SWEEPS_PER_ROUND = 100  # between two counts of the votes, at which Ctrl-C is seen
+_START_COMPONENTS = (1, 8, 3, 16, 5, 2, 12)  # numbers of components with which the chains start, in turn
 
 
 class Chain:
-    """One chain: its state, the best state with the number of components that is wanted, and its random numbers."""
+    """One chain: its state, the best state so far with the number of components that leads the votes, and its generator."""
 
     def __init__(self, points: Points, prior: Prior, *, n_start: int, n_auxiliary: int, rng: np.random.Generator) -> None:
-        labels = grouped(points, n_start, int(rng.integers(2**31)))
+        self.points = points
+        self.prior = prior
+        self.n_auxiliary = n_auxiliary
+        self.rng = rng
+        self.state = _empty_state(points, n_auxiliary)
+        self.best = _empty_state(points, n_auxiliary)
+        labels = kmeans_labels(points, n_start, int(rng.integers(2**31)))
         size = int(labels.max()) + 1
-        planes = settled_on(points, labels, size, prior)
-        self.points, self.prior, self.n_auxiliary, self.rng = points, prior, n_auxiliary, rng
-        self.state, self.best = (_empty(points, n_auxiliary) for _ in range(2))
-        self.state.mu[:size], self.state.w[:size], self.state.labels[:] = planes.mu, planes.w, labels
+        planes = planes_of_labels(points, labels, size, prior)
+        self.state.mu[:size] = planes.mu
+        self.state.w[:size] = planes.w
+        self.state.labels[:] = labels
         self.state.scalars[:size, :4] = np.column_stack([planes.lam, planes.r, planes.t, (planes.w**2).sum(axis=1)])
-        self.state.scalars[:size, 4] = _constants(planes)
+        self.state.scalars[:size, 4] = _log_constants(planes)
         self.state.total[:size] = np.bincount(labels, weights=points.weight)
         self.state.size[0] = size
 
-    def advance(self, n_sweeps: int, alpha: float, wanted: int) -> Floats:
-        """Trace (n_sweeps, 3) of the log joint, the number of components, and the share of points that moved."""
-        if self.best.size[0] != wanted:
-            self.best.score[0], self.best.size[0] = -np.inf, wanted
+    def advance(self, n_sweeps: int, alpha: float, n_components: int) -> Floats:
+        """Sweep over the points, and keep the best state with ``n_components``.
+
+        Returns
+        -------
+        ndarray of shape (n_sweeps, 3)
+            After every sweep the log joint density, the number of components, and the share of points that moved.
+        """
+        if self.best.size[0] != n_components:
+            self.best.score[0] = -np.inf
+            self.best.size[0] = n_components
         trace = np.empty((n_sweeps, 3))
-        settings = Settings(float(alpha), self.n_auxiliary, wanted)
+        settings = Settings(float(alpha), self.n_auxiliary, n_components)
         sweeps(self.points, self.prior, settings, self.state, self.best, trace, self.rng)
         return trace
 
 
-def _empty(points: Points, n_auxiliary: int) -> Mixture:
-    (m, d), slots = points.x.shape, len(points.x) + n_auxiliary
+def _empty_state(points: Points, n_auxiliary: int) -> Mixture:
+    """A state with room for a component on every point and the auxiliary ones; none of them is in use."""
+    m, d = points.x.shape
+    n_slots = m + n_auxiliary
     return Mixture(
-        np.zeros((slots, d)), np.ones((slots, d)), np.ones((slots, 5)), np.zeros(slots),
-        np.zeros(m, np.int64), np.zeros(1, np.int64), np.full(1, -np.inf),
-    )  # fmt: skip
+        mu=np.zeros((n_slots, d)),
+        w=np.ones((n_slots, d)),
+        scalars=np.ones((n_slots, 5)),
+        total=np.zeros(n_slots),
+        labels=np.zeros(m, np.int64),
+        size=np.zeros(1, np.int64),
+        score=np.full(1, -np.inf),
+    )
 
 
-def _constants(planes: Planes) -> Floats:
-    d, omega = planes.mu.shape[1], (planes.w**2).sum(axis=1)
+def _log_constants(planes: Planes) -> Floats:
+    """The terms of log p(x, v | theta_j) that do not depend on x and v, but for powers of 2 pi; shape (K,)."""
+    d = planes.mu.shape[1]
+    omega = (planes.w**2).sum(axis=1)
     of_x = (d - 1) * np.log(planes.lam) + np.log(planes.lam + omega)
     return 0.5 * (of_x + np.log(planes.r * omega) + (d - 1) * np.log((planes.r + planes.t) * omega))
 
 
 @dataclass(frozen=True)
 class ChainsResult:
-    """What the chains showed.
+    """The estimate from the chains, and how they ran.
 
     Parameters
     ----------
     planes : Planes
+        The components of the estimate.
     labels : ndarray of shape (m,)
+        The number of the component of each point.
     frequencies : ndarray
         Share of the voting states that have 0, 1, 2, ... components.
     trace : ndarray of shape (n_chains, n_sweeps, 3)
+        What `Chain.advance` returned.
     r_hat : float
-        NaN where fewer than four states are behind the burn-in.
+        Split R-hat of the log joint density after the burn-in; NaN where that is fewer than four sweeps.
     interrupted : bool
+        Whether Ctrl-C ended the chains.
     """
 
     planes: Planes
@@ -88,7 +115,7 @@ class ChainsResult:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long, and how many: the parameters of the same names of `DPLMClassifier`."""
+    """The parameters of `DPLMClassifier` of the same names that concern the chains."""
 
     alpha: float
     n_sweeps: int
@@ -106,57 +133,63 @@ def run_chains(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> ChainsResult:
-    """Run the chains, all by the same number of sweeps; Ctrl-C ends them early, and what they found so far is kept."""
-    chains = _started(points, prior, schedule, rng)
-    n_sweeps, burn_in = schedule.n_sweeps, schedule.burn_in
-    half, interrupted = max(n_sweeps // 2, burn_in + 1), False
-    traces: list[Floats] = []
-    with tqdm(total=n_sweeps, desc="sweeps", disable=not verbose) as bar:
-        try:
-            while (done := sum(t.shape[1] for t in traces)) < n_sweeps:
-                wanted, size = _leading(_votes(traces, burn_in, half)), min(_ROUND, n_sweeps - done)
-                step = map_blocks(
-                    lambda c: chains[c.start].advance(size, schedule.alpha, wanted),  # noqa: B023 - called at once
-                    len(chains), size=1, n_jobs=n_jobs,
-                )  # fmt: skip
-                traces.append(np.stack(step))
-                bar.update(size)
-        except KeyboardInterrupt:
-            interrupted = True
-    trace = np.concatenate(traces, axis=1) if traces else np.empty((len(chains), 0, 3))
-    votes = _votes([trace], burn_in, half)
-    if not votes.any():  # interrupted before there was one
+    """Run all chains by the same number of sweeps; Ctrl-C ends them early, and what they found so far is kept."""
+    chains = _start_chains(points, prior, schedule, rng)
+    trace, interrupted = _sample(chains, schedule, n_jobs, verbose)
+    votes = _votes(trace, schedule)
+    if not votes.any():  # Ctrl-C came before the first voting state
         votes = np.bincount([int(chain.state.size[0]) for chain in chains])
-    planes, labels = _estimate(chains, _leading(votes))
-    return ChainsResult(planes, labels, votes / votes.sum(), trace, split_r_hat(trace[:, burn_in:, 0]), interrupted)
+    planes, labels = _estimate(chains, int(votes.argmax()))
+    r_hat = split_r_hat(trace[:, schedule.burn_in :, 0])
+    return ChainsResult(planes, labels, votes / votes.sum(), trace, r_hat, interrupted)
 
 
-def _started(points: Points, prior: Prior, schedule: Schedule, rng: np.random.Generator) -> list[Chain]:
+def _start_chains(points: Points, prior: Prior, schedule: Schedule, rng: np.random.Generator) -> list[Chain]:
     """Chains that start with different numbers of components."""
-    starts = [_GROUPS[c % len(_GROUPS)] for c in range(schedule.n_chains)]
+    starts = [_START_COMPONENTS[c % len(_START_COMPONENTS)] for c in range(schedule.n_chains)]
     return [
-        Chain(points, prior, n_start=n, n_auxiliary=schedule.n_auxiliary, rng=generator)
-        for n, generator in zip(starts, rng.spawn(schedule.n_chains), strict=True)
+        Chain(points, prior, n_start=n_start, n_auxiliary=schedule.n_auxiliary, rng=generator)
+        for n_start, generator in zip(starts, rng.spawn(schedule.n_chains), strict=True)
     ]
 
 
-def _votes(traces: list[Floats], burn_in: int, half: int) -> Integers:
-    """Voting states with 0, 1, 2, ... components."""
-    if not traces:
-        return np.zeros(1, np.int64)
-    return np.bincount(np.concatenate(traces, axis=1)[:, burn_in:half, 1].astype(np.int64).ravel(), minlength=1)
+def _sample(chains: list[Chain], schedule: Schedule, n_jobs: int | None, verbose: bool) -> tuple[Floats, bool]:
+    """The trace of the chains (n_chains, n_sweeps, 3), or less after Ctrl-C, and whether there was one."""
+    trace = np.empty((len(chains), 0, 3))
+    with tqdm(total=schedule.n_sweeps, desc="sweeps", disable=not verbose) as bar:
+        try:
+            while (n_done := trace.shape[1]) < schedule.n_sweeps:
+                n_sweeps = min(_SWEEPS_PER_ROUND, schedule.n_sweeps - n_done)
+                n_components = int(_votes(trace, schedule).argmax())  # 0 before there are votes
+                advance = partial(_advance, chains, n_sweeps, schedule.alpha, n_components)
+                traces = map_blocks(advance, len(chains), size=1, n_jobs=n_jobs)
+                trace = np.concatenate([trace, np.stack(traces)], axis=1)
+                bar.update(n_sweeps)
+        except KeyboardInterrupt:
+            return trace, True
+    return trace, False
 
 
-def _leading(votes: Integers) -> int:
-    """The number of components with the most votes, 0 before there are any."""
-    return int(votes.argmax())
+def _advance(chains: list[Chain], n_sweeps: int, alpha: float, n_components: int, place: slice) -> Floats:
+    """Advance the one chain at this place."""
+    return chains[place.start].advance(n_sweeps, alpha, n_components)
+
+
+def _votes(trace: Floats, schedule: Schedule) -> Integers:
+    """How many of the states between the burn-in and the middle of the chains have 0, 1, 2, ... components."""
+    middle = max(schedule.n_sweeps // 2, schedule.burn_in + 1)
+    n_components = trace[:, schedule.burn_in : middle, 1].astype(np.int64)
+    return np.bincount(n_components.ravel(), minlength=1)
 
 
 def _estimate(chains: list[Chain], size: int) -> tuple[Planes, Integers]:
-    """The best state with ``size`` components; where none was kept, as when interrupted, the last state of a chain."""
+    """The best state with ``size`` components: its planes, and the labels (m,) of the points.
+
+    Where none was kept, as may be after Ctrl-C, it is the last state of a chain, if possible of one with ``size`` components.
+    """
     kept = [chain.best for chain in chains if chain.best.size[0] == size and np.isfinite(chain.best.score[0])]
     last = [chain.state for chain in chains if chain.state.size[0] == size] or [chain.state for chain in chains]
-    state = max(kept, key=lambda b: b.score[0]) if kept else last[0]
+    state = max(kept, key=lambda best: best.score[0]) if kept else last[0]
     k = int(state.size[0])
     lam, r, t = state.scalars[:k, :3].T.copy()
     return Planes(state.mu[:k].copy(), state.w[:k].copy(), lam, r, t), state.labels.copy()
@@ -168,7 +201,8 @@ def split_r_hat(values: Floats) -> float:
     if half < 2:
         return float("nan")
     parts = np.concatenate([values[:, :half], values[:, -half:]])
-    within, between = parts.var(axis=1, ddof=1).mean(), parts.mean(axis=1).var(ddof=1)
+    within = parts.var(axis=1, ddof=1).mean()
+    between = parts.mean(axis=1).var(ddof=1)
     if within == 0:
         return 1.0 if between == 0 else float("inf")
     return float(np.sqrt((half - 1) / half + between / within))

@@ -1,4 +1,4 @@
-"""Nearest neighbours with the support points alone (paper 3, theorems 1 and 2)."""
+"""A nearest-neighbour classifier that keeps the support points only (paper 3, theorems 1 and 2)."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._foundation.types import ArrayLike
-from .boundary_points import check_classes, support_of
-from .support_pairs import common_unit, find_support_pairs, settle
+from .boundary_points import check_classes, support_places
+from .support_pairs import common_unit, find_distinct_places, find_support_pairs
 
 __all__ = ["SupportPointClassifier"]
 
 
 class SupportPointClassifier(ClassifierMixin, BaseEstimator):
-    """The nearest neighbour among the support points only: all training items keep their class (theorem 1).
+    """Nearest-neighbour classifier that keeps the support points only and still has no training error (theorem 1).
 
-    Every item's nearest support point of its own class is nearer than any item of another, so leaving out all other items
-    costs no training error, unless items at one place contradict. With more than two classes each is set against the others,
-    and the proof holds as it stands. The error on new items is bounded by what leaving one out would show (theorem 2):
+    The support point of its own class that is nearest to an item is nearer than any item of another class. So leaving out all
+    other items costs no training error, unless items at one place belong to several classes. With more than two classes each is
+    set against the others, and the proof holds as it stands. The error on new items is bounded by the error that leaving one
+    item out would show (theorem 2),
 
         E[error with N - 1 items] <= E[2 N_support - N_self] / N
 
-    N_support support points, N_self of them their own. Items at places where classes contradict are added to the numerator,
-    as leaving one of them out may fail.
+    with N_support support points, N_self of which are support points of themselves. Items at places with several classes are
+    added to the numerator, since leaving one of them out may cause an error.
 
     Parameters
     ----------
     n_jobs : int or None, default None
-        Threads.
+        Number of threads.
 
     Attributes
     ----------
@@ -39,9 +40,9 @@ class SupportPointClassifier(ClassifierMixin, BaseEstimator):
     support_ : ndarray
         Rows of X that are kept.
     support_share_ : float
-        Their share in the items.
+        Their number, divided by the number of items.
     generalization_bound_ : float
-        (2 N_support - N_self) / N of these items, at most 1: an estimate of the bound, whose expectation is over items.
+        (2 N_support - N_self) / N of these items, at most 1: an estimate of the bound, which is an expectation over items.
     n_features_in_ : int
 
     Raises
@@ -64,12 +65,14 @@ class SupportPointClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> SupportPointClassifier:
         """Keep the support points of X (n_items, n_features) with classes y (n_items,)."""
         items, self.classes_, codes = check_classes(self, X, y)
-        places = settle(items, codes, len(self.classes_))
-        some, own = support_of(find_support_pairs(places, n_jobs=self.n_jobs))
-        self.support_, self.support_share_ = np.sort(places.rows[some]), len(some) / places.n_items
-        failing = 2 * len(some) - len(own) + places.n_contradicted
-        self.generalization_bound_ = min(1.0, failing / places.n_items)
-        self._codes, self._unit = codes[self.support_], common_unit(items)
+        places = find_distinct_places(items, codes, len(self.classes_))
+        support, self_support = support_places(find_support_pairs(places, n_jobs=self.n_jobs))
+        self.support_ = np.sort(places.rows[support])
+        self.support_share_ = len(support) / places.n_items
+        n_errors = 2 * len(support) - len(self_support) + places.n_contradicted
+        self.generalization_bound_ = min(1.0, n_errors / places.n_items)
+        self._codes = codes[self.support_]
+        self._unit = common_unit(items)
         self._nearest = NearestNeighbors(n_neighbors=1, n_jobs=self.n_jobs).fit(items[self.support_] / self._unit)
         return self
 

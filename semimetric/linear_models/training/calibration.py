@@ -1,7 +1,7 @@
-"""Probabilities from scores that were held out, by scikit-learn's tools.
+"""Probabilities of classes from the scores of a linear machine, by scikit-learn's calibration.
 
-A machine is learned on all folds but one and scores that one; a logistic (Platt) or an isotonic function of those scores is
-fitted for each class against the rest, and its values are divided by their sum (paper 1, section 6).
+For every fold the machine is trained on all others and scores the rows of this one. A logistic (Platt) or an isotonic function
+of these scores is fitted for each class against the rest, and its values are divided by their sum (paper 1, section 6).
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from sklearn.model_selection import StratifiedKFold
 
 from ..._foundation.errors import InputError
 from ..._foundation.types import ArrayLike, Floats
-from .embedded_rows import take
+from .embedded_rows import take_rows
 
 __all__ = ["calibrate", "probabilities"]
 
 _FOLDS = 5
-_METHODS = {"logistic": "sigmoid", "isotonic": "isotonic"}
+_SKLEARN_METHODS = {"logistic": "sigmoid", "isotonic": "isotonic"}
 
 
-class _Scores(ClassifierMixin, BaseEstimator):
-    """A classifier whose items are scores already."""
+class _ScoresAsFeatures(ClassifierMixin, BaseEstimator):
+    """A classifier whose decision function returns its input, so that scikit-learn can calibrate scores that are known."""
 
     def __init__(self, classes: ArrayLike = ()) -> None:
         self.classes = classes
 
-    def fit(self, X: Floats, y: ArrayLike) -> _Scores:
+    def fit(self, X: Floats, y: ArrayLike) -> _ScoresAsFeatures:
         self.classes_ = np.asarray(self.classes)
         return self
 
@@ -43,9 +43,15 @@ class _Scores(ClassifierMixin, BaseEstimator):
 
 
 def calibrate(
-    machine: BaseEstimator, X: ArrayLike, y: np.ndarray, weight: Floats | None, method: str, seed: int
-) -> object | None:
-    """The map from scores to probabilities, from five folds (fewer where a class has fewer rows); None after Ctrl-C."""
+    machine: BaseEstimator, X: ArrayLike, y: np.ndarray, sample_weight: Floats | None, method: str, seed: int
+) -> CalibratedClassifierCV | None:
+    """The map from scores to probabilities, from five folds, or fewer where a class has fewer rows; None after Ctrl-C.
+
+    Raises
+    ------
+    InputError
+        If a class has one row only.
+    """
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
         rare = classes.tolist()[counts.argmin()]
@@ -54,21 +60,21 @@ def calibrate(
             "give two rows of every class, or calibration=None"
         )
     folds = StratifiedKFold(min(_FOLDS, int(counts.min())), shuffle=True, random_state=seed)
-    held = np.empty((len(y), 1 if len(classes) == 2 else len(classes)))
+    scores = np.empty((len(y), 1 if len(classes) == 2 else len(classes)))
     for train, test in folds.split(np.zeros(len(y)), y):
-        part = clone(machine).fit(take(X, train), y[train], None if weight is None else weight[train])
-        if part.status_ == "interrupted":
+        weight = None if sample_weight is None else sample_weight[train]
+        fitted = clone(machine).fit(take_rows(X, train), y[train], weight)
+        if fitted.status_ == "interrupted":
             return None
-        held[test] = part.decision_function(take(X, test)).reshape(len(test), -1)
-    known = FrozenEstimator(_Scores(classes).fit(held, y))
-    calibrator = CalibratedClassifierCV(known, method=_METHODS[method], ensemble=False)
-    with (
-        warnings.catch_warnings()
-    ):  # that weights go to the calibration alone, as they should: what is frozen learned with them
+        scores[test] = fitted.decision_function(take_rows(X, test)).reshape(len(test), -1)
+    frozen = FrozenEstimator(_ScoresAsFeatures(classes).fit(scores, y))
+    calibrator = CalibratedClassifierCV(frozen, method=_SKLEARN_METHODS[method], ensemble=False)
+    with warnings.catch_warnings():
+        # It warns that the weights go to the calibration alone, as they should: the machines were trained with them.
         warnings.filterwarnings("ignore", message="Since FrozenEstimator")
-        return calibrator.fit(held, y, sample_weight=weight)
+        return calibrator.fit(scores, y, sample_weight=sample_weight)
 
 
-def probabilities(calibrator: object, scores: Floats) -> Floats:
-    """Shape (n, n_classes), rows sum to 1."""
-    return calibrator.predict_proba(scores.reshape(len(scores), -1))  # type: ignore[attr-defined]
+def probabilities(calibrator: CalibratedClassifierCV, scores: Floats) -> Floats:
+    """Probabilities of shape (n, n_classes), whose rows sum to 1, from scores of shape (n,) or (n, n_classes)."""
+    return calibrator.predict_proba(scores.reshape(len(scores), -1))

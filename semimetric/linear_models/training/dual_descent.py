@@ -1,11 +1,15 @@
-"""Dual coordinate descent over rows that are embedded anew in every pass.
+"""Dual coordinate descent on rows that are embedded anew in every epoch.
 
-A pass visits the rows that are awake in a random order (Hsieh et al. 2008; for the classes of a row at once, Keerthi et al.
-2008). The gap between the objective and its dual is a sum over rows of Fenchel-Young terms,
+An epoch visits the active rows in a random order and minimises over the dual variables of each (Hsieh et al. 2008; with
+Crammer and Singer's loss over all classes of a row at once, Keerthi et al. 2008). Rows whose dual variables lie at a bound, and
+are likely to stay there, are shrunk: they are left out of the next epochs.
+
+The gap between the primal objective P and the dual objective D is a sum of Fenchel-Young terms over the rows,
 
     P - D = sum_i c_i (loss(f_i) + loss*(-a_i) + a_i f_i) >= 0,
 
-so a pass adds it up on its way; once that estimate, which is a little old, is within ``tol``, one more pass certifies it.
+so an epoch estimates it on its way, from the score that every row had when it was visited. Once the estimate is within ``tol``,
+a pass over all rows, with the weights as they are, computes the gap itself.
 """
 
 from __future__ import annotations
@@ -18,18 +22,18 @@ from tqdm import tqdm
 
 from ..._foundation.types import Floats, Integers
 from ..._kernels.descent import Machine, Problem, dual_pass, dual_values, gap_pass, restore_pass
+from .coefficients import squared_norms
 from .embedded_rows import EmbeddedRows
-from .weights import squared_norms
 
-__all__ = ["DualDescent", "DualDescentResult", "relative", "restore"]
+__all__ = ["DualDescent", "TrainingReport", "add_weights_of_dual", "relative_gap"]
 
-_SWEEPS = 5  # over a block while it is embedded (Yu et al. 2010)
-_DENSE_SWEEPS = 3  # where a step climbs a ladder, which costs more than to embed a row
-_AGE = 0.3  # of the gap that the first pass within it meets, what a certificate is expected to find
+_SWEEPS = 5  # over a block of rows while it is embedded (Yu et al. 2010)
+_LADDER_SWEEPS = 3  # for embeddings with a ladder, on which a step costs more than embedding the row
+_GAP_PER_ESTIMATE = 0.3  # the gap is expected to be this share of the first estimate; later the last share that was measured
 
 
-class DualDescentResult(NamedTuple):
-    """How a machine came about: passes, the certified relative gap, and why it stopped."""
+class TrainingReport(NamedTuple):
+    """How training ended: the number of epochs, a bound of the relative duality gap, and why it stopped."""
 
     n_iter: int
     gap: float
@@ -38,96 +42,137 @@ class DualDescentResult(NamedTuple):
 
 @dataclass(frozen=True)
 class DualDescent:
-    """Settings; ``tol`` is a relative gap, ``random`` orders the rows."""
+    """Dual coordinate descent until the relative duality gap is within ``tol``.
+
+    Parameters
+    ----------
+    tol : float
+    max_iter : int
+        Most epochs.
+    random : RandomState
+        Orders the rows.
+    verbose : bool
+        Whether to show a progress bar.
+    """
 
     tol: float
     max_iter: int
     random: np.random.RandomState
     verbose: bool = False
 
-    def learn(self, rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray) -> DualDescentResult:
-        """Descend from the dual variables (n, K) and their weights; both are changed in place."""
-        run = _DescentRun(rows, problem, machine, dual, self.random)
-        gap, status, n_iter = np.inf, "max_iter", 0
+    def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray) -> TrainingReport:
+        """Descend from the dual variables ``dual`` (n, K) and their weights in ``machine``; both are changed in place."""
+        descent = _ShrinkingDescent(rows, problem, machine, dual, self.random)
+        n_iter = 0
         with tqdm(total=self.max_iter, desc="dual descent", disable=not self.verbose) as bar:
             try:
-                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - reported
-                    estimate = run.step()
+                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - it is reported
+                    estimate = descent.run_epoch()
                     bar.update()
-                    bar.set_postfix(gap=estimate, rows=len(run.awake))
-                    if estimate * run.age <= self.tol or run.at_rest:
-                        gap = run.certify()
-                        if gap <= self.tol or run.at_rest:
-                            status = "solved"
-                            break
-                return DualDescentResult(n_iter, gap if status == "solved" else run.certify(), status)
+                    bar.set_postfix(gap=estimate, rows=len(descent.active))
+                    if estimate * descent.gap_per_estimate <= self.tol or descent.optimal:
+                        gap = descent.compute_gap()
+                        if gap <= self.tol or descent.optimal:
+                            return TrainingReport(n_iter, gap, "solved")
+                return TrainingReport(n_iter, descent.compute_gap(), "max_iter")
             except KeyboardInterrupt:
-                return DualDescentResult(n_iter, run.certify(), "interrupted")
+                return TrainingReport(n_iter, descent.compute_gap(), "interrupted")
 
 
-class _DescentRun:
-    """The rows that are awake, and the worst violations of the pass before."""
+class _ShrinkingDescent:
+    """Epochs of dual coordinate descent over the rows that are not shrunk.
+
+    Attributes
+    ----------
+    active : ndarray of int
+        Numbers of the rows that the next epoch visits.
+    limits : ndarray of shape (K,)
+        A row is shrunk if its dual variables keep to their bounds by more than these slopes, the worst violations of the
+        optimality conditions in the epoch before.
+    optimal : bool
+        Whether the last pass found no violation at all.
+    gap_per_estimate : float
+        The gap that `compute_gap` found, divided by the estimate of the epoch before.
+    """
 
     def __init__(
         self, rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray, random: np.random.RandomState
     ) -> None:
-        self.rows, self.problem, self.machine, self.dual, self.random = rows, problem, machine, dual, random
-        self.sweeps = _DENSE_SWEEPS if machine.order else _SWEEPS
-        self.age, self.estimate, self.at_rest = _AGE, np.inf, False
-        self._order = np.arange(len(rows), dtype=rows.numbers)
-        self.awake: Integers = self._order
+        self.rows = rows
+        self.problem = problem
+        self.machine = machine
+        self.dual = dual
+        self.random = random
+        self.sweeps = _LADDER_SWEEPS if machine.order else _SWEEPS
         self.limits = np.full(len(machine.bias), np.inf)
+        self.gap_per_estimate = _GAP_PER_ESTIMATE
+        self.optimal = False
+        self._estimate = np.inf
+        self._numbers = np.arange(len(rows), dtype=rows.index_dtype)  # the one array of row numbers: active ones come first
+        self.active: Integers = self._numbers
 
-    def _stay(self, n: int, part: Integers) -> int:
-        """Write the rows of a block that stay awake behind ``n`` others, into the one array of rows that there is."""
-        self._order[n : n + len(part)] = part
-        return n + len(part)
-
-    def step(self) -> float:
-        """A pass; the relative gap that it met."""
-        self.random.shuffle(self.awake)
-        record, n = np.zeros((2, len(self.machine.bias))), 0
-        for _, part, chunk in self.rows.blocks(self.awake):
-            awake = np.full(len(part), 2, np.int8)
+    def run_epoch(self) -> float:
+        """Visit the active rows in a random order; returns an estimate of the relative duality gap."""
+        self.random.shuffle(self.active)
+        gap_and_violation = np.zeros((2, len(self.machine.bias)))
+        n_active = 0
+        for _, numbers, chunk in self.rows.blocks(self.active):
+            state = np.full(len(numbers), 2, np.int8)  # of each row, as `dual_pass` has it: 0 is shrunk
             for sweep in range(self.sweeps):
-                seen = record if sweep == 0 else np.zeros_like(record)
-                dual_pass(chunk, part, self.problem, self.machine, self.dual, self.limits, seen, awake)
-            n = self._stay(n, part[awake > 0])
-        self.awake = self._order[:n]
-        self.limits = np.where(record[1] > 0, record[1], np.inf)
-        self.at_rest = not record[1].any()
-        self.estimate = relative(record[0], self._dual_value(), self.problem.joint)
-        return self.estimate
+                record = gap_and_violation if sweep == 0 else np.zeros_like(gap_and_violation)
+                dual_pass(chunk, numbers, self.problem, self.machine, self.dual, self.limits, record, state)
+            n_active = self._keep_active(n_active, numbers[state > 0])
+        self.active = self._numbers[:n_active]
+        gap, violation = gap_and_violation
+        self.limits = np.where(violation > 0, violation, np.inf)
+        self.optimal = not violation.any()
+        self._estimate = relative_gap(gap, self._dual_objective(), self.problem.joint)
+        return self._estimate
 
-    def certify(self) -> float:
-        """The relative gap over all rows, at the weights as they are; wakes rows that should not sleep."""
-        record, n = np.zeros((2, len(self.machine.bias))), 0
-        for _, part, chunk in self.rows.blocks():
-            awake = np.empty(len(part), np.bool_)
-            gap_pass(chunk, part, self.problem, self.machine, self.dual, self.limits, record, awake)
-            n = self._stay(n, part[awake])
-        self.awake = self._order[:n]
-        self.at_rest = not record[1].any()
-        gap = relative(record[0], self._dual_value(), self.problem.joint)
-        self.age = min(gap / self.estimate, 1.0) if 0 < self.estimate < np.inf else 1.0
+    def compute_gap(self) -> float:
+        """The relative duality gap over all rows at the present weights; also activates rows that should not be shrunk."""
+        gap_and_violation = np.zeros((2, len(self.machine.bias)))
+        n_active = 0
+        for _, numbers, chunk in self.rows.blocks():
+            is_active = np.empty(len(numbers), np.bool_)
+            gap_pass(chunk, numbers, self.problem, self.machine, self.dual, self.limits, gap_and_violation, is_active)
+            n_active = self._keep_active(n_active, numbers[is_active])
+        self.active = self._numbers[:n_active]
+        self.optimal = not gap_and_violation[1].any()
+        gap = relative_gap(gap_and_violation[0], self._dual_objective(), self.problem.joint)
+        self.gap_per_estimate = min(gap / self._estimate, 1.0) if 0 < self._estimate < np.inf else 1.0
         return gap
 
-    def _dual_value(self) -> Floats:
+    def _keep_active(self, n_active: int, numbers: Integers) -> int:
+        """Write row numbers behind the ``n_active`` that are kept already; returns how many there are now.
+
+        No number is overwritten before its block was read, since a block keeps at most as many rows as it has.
+        """
+        stop = n_active + len(numbers)
+        self._numbers[n_active:stop] = numbers
+        return stop
+
+    def _dual_objective(self) -> Floats:
+        """D of every column, shape (K,); with Crammer and Singer's loss only the sum has a meaning."""
         value = np.empty(len(self.machine.bias))
         dual_values(self.problem, self.dual, value)
         return value - 0.5 * squared_norms(self.machine)
 
 
-def relative(gap: Floats, dual_value: Floats, joint: bool) -> float:
-    """The largest (P - D) / P over the classes that are learned apart; 0 where both are 0."""
+def relative_gap(gap: Floats, dual_value: Floats, joint: bool) -> float:
+    """(P - D) / P from the gaps P - D (K,) and the dual objectives D (K,), 0 where the gap is 0.
+
+    It is the largest over the columns, or, if ``joint``, that of their sums.
+    """
     if joint:
-        gap, dual_value = gap.sum(keepdims=True), dual_value.sum(keepdims=True)
+        gap = gap.sum(keepdims=True)
+        dual_value = dual_value.sum(keepdims=True)
     gap = np.maximum(gap, 0.0)
-    value = gap + dual_value
-    return float(np.max(np.divide(gap, value, out=np.zeros_like(gap), where=gap > 0)))
+    primal_value = gap + dual_value
+    return float(np.max(np.divide(gap, primal_value, out=np.zeros_like(gap), where=gap > 0)))
 
 
-def restore(rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray) -> None:
-    """Give an empty machine the weights of the dual variables, in one pass."""
-    for _, part, chunk in rows.blocks():
-        restore_pass(chunk, part, problem, machine, dual)
+def add_weights_of_dual(rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray) -> None:
+    """Add to the machine the weights W = sum_i c_i phi_i a_iᵀ of the dual variables ``dual`` (n, K)."""
+    for _, numbers, chunk in rows.blocks():
+        restore_pass(chunk, numbers, problem, machine, dual)

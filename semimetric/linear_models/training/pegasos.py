@@ -1,7 +1,8 @@
-"""Pegasos (Shalev-Shwartz et al. 2011): one row a step, no variable a row.
+"""Pegasos (Shalev-Shwartz et al. 2011): stochastic subgradient steps on one row at a time, without dual variables.
 
-Steps are implicit: the subgradient step of Pegasos, but never past the margin of its row (Kulis & Bartlett 2010), so that a
-long first step does no harm. After all passes dual variables a = -loss'(f), times the best factor, bound the gap.
+The steps are implicit (Kulis & Bartlett 2010): a step is that of Pegasos, but never goes past the margin of its row, so that
+the long first steps do no harm. After the last epoch, the dual variables a = -loss'(f), times the best common factor, give a
+lower bound of the optimum.
 """
 
 from __future__ import annotations
@@ -13,70 +14,95 @@ from tqdm import tqdm
 
 from ..._foundation.types import Integers
 from ..._kernels.descent import Machine, Problem, answer_pass, stochastic_pass
-from .dual_descent import DualDescentResult, relative
+from .coefficients import squared_norms
+from .dual_descent import TrainingReport, relative_gap
 from .embedded_rows import EmbeddedRows
-from .weights import squared_norms
 
-__all__ = ["Clock", "Pegasos"]
+__all__ = ["Pegasos", "StepCounter", "bound_gap", "run_epoch"]
 
 
 @dataclass
-class Clock:
-    """Steps taken, and the rows that the objective counts: the step size is rows / (steps + 1)."""
+class StepCounter:
+    """What the step size n_rows / (n_steps + 1) is made of.
 
-    steps: float = 0.0
-    rows: float = 0.0
+    Parameters
+    ----------
+    n_steps : float
+        Steps that were taken.
+    n_rows : float
+        Rows in the objective.
+    """
 
-    def turned_back(self) -> Clock:
-        """As if every row had been seen once: what weights of another objective are worth."""
-        return Clock(min(self.steps, self.rows), self.rows)
+    n_steps: float = 0.0
+    n_rows: float = 0.0
+
+    def after_one_epoch(self) -> StepCounter:
+        """The counter as it was after at most one epoch: weights of another objective are worth no more."""
+        return StepCounter(min(self.n_steps, self.n_rows), self.n_rows)
 
 
 @dataclass(frozen=True)
 class Pegasos:
-    """Settings; ``random`` orders the rows of every one of the ``max_iter`` passes."""
+    """A given number of epochs of stochastic steps.
+
+    Parameters
+    ----------
+    max_iter : int
+        The number of epochs.
+    random : RandomState
+        Orders the rows of every epoch.
+    verbose : bool
+        Whether to show a progress bar.
+    """
 
     max_iter: int
     random: np.random.RandomState
     verbose: bool = False
 
-    def learn(self, rows: EmbeddedRows, problem: Problem, machine: Machine, clock: Clock) -> DualDescentResult:
-        """Change the machine and the clock in place."""
-        order = np.arange(len(rows), dtype=rows.numbers)
-        status, n_iter = "done", 0
+    def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, counter: StepCounter) -> TrainingReport:
+        """Go on from the weights of the machine and the steps of the counter; both are changed in place."""
+        order = np.arange(len(rows), dtype=rows.index_dtype)
+        status = "done"
+        n_iter = 0
         with tqdm(total=self.max_iter, desc="pegasos", disable=not self.verbose) as bar:
             try:
-                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - reported
+                for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - it is reported
                     self.random.shuffle(order)
-                    one_pass(rows, order, problem, machine, clock)
+                    run_epoch(rows, order, problem, machine, counter)
                     bar.update()
             except KeyboardInterrupt:
                 status = "interrupted"
-        return DualDescentResult(n_iter, bound(rows, problem, machine), status)
+        return TrainingReport(n_iter, bound_gap(rows, problem, machine), status)
 
 
-def one_pass(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Machine, clock: Clock) -> None:
-    """A step on every row, in the order given."""
-    state = np.array([1.0, clock.steps, clock.rows])
+def run_epoch(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Machine, counter: StepCounter) -> None:
+    """Take one step on every row, in the order given."""
+    scale_steps_rows = np.array([1.0, counter.n_steps, counter.n_rows])
     try:
-        for _, part, chunk in rows.blocks(order):
-            stochastic_pass(chunk, part, problem, machine, state)
-    finally:  # an interrupted pass leaves weights that are whole
-        machine.weights[:] *= state[0]
-        machine.bias[:] *= state[0]
-        clock.steps = float(state[1])
+        for _, numbers, chunk in rows.blocks(order):
+            stochastic_pass(chunk, numbers, problem, machine, scale_steps_rows)
+    finally:  # after Ctrl-C, too, the weights are multiplied by the scale that the steps kept apart from them
+        machine.weights[:] *= scale_steps_rows[0]
+        machine.bias[:] *= scale_steps_rows[0]
+        counter.n_steps = float(scale_steps_rows[1])
 
 
-def bound(rows: EmbeddedRows, problem: Problem, machine: Machine) -> float:
-    """An upper bound of the relative gap, from one pass and a second set of weights."""
-    answer = machine._replace(weights=np.zeros_like(machine.weights), bias=np.zeros_like(machine.bias))
-    record = np.zeros((3, len(machine.bias)))
-    for _, part, chunk in rows.blocks():
-        answer_pass(chunk, part, problem, machine, answer, record)
-    primal, linear, quadratic = record[0] + 0.5 * squared_norms(machine), record[1], record[2] + 0.5 * squared_norms(answer)
+def bound_gap(rows: EmbeddedRows, problem: Problem, machine: Machine) -> float:
+    """An upper bound of the relative duality gap, from one pass over the rows and a second set of weights.
+
+    The dual variables are s a, with a = -loss'(f) and a common factor s per column. The dual objective is then
+    s linear - s² quadratic, and its best factor is linear / (2 quadratic), between 0 and, unless the loss is squared, 1.
+    """
+    machine_of_dual = machine._replace(weights=np.zeros_like(machine.weights), bias=np.zeros_like(machine.bias))
+    sums = np.zeros((3, len(machine.bias)))
+    for _, numbers, chunk in rows.blocks():
+        answer_pass(chunk, numbers, problem, machine, machine_of_dual, sums)
+    primal = sums[0] + 0.5 * squared_norms(machine)
+    linear = sums[1]
+    quadratic = sums[2] + 0.5 * squared_norms(machine_of_dual)
     if problem.joint:
         primal, linear, quadratic = (part.sum(keepdims=True) for part in (primal, linear, quadratic))
-    share = np.divide(linear, 2 * quadratic, out=np.zeros_like(linear), where=quadratic > 0)  # maximises the dual on the ray
-    share = np.maximum(share if problem.squared else np.minimum(share, 1.0), 0.0)
-    value = share * linear - share**2 * quadratic
-    return relative(primal - value, value, problem.joint)
+    factor = np.divide(linear, 2 * quadratic, out=np.zeros_like(linear), where=quadratic > 0)
+    factor = np.maximum(factor if problem.squared else np.minimum(factor, 1.0), 0.0)
+    dual = factor * linear - factor**2 * quadratic
+    return relative_gap(primal - dual, dual, problem.joint)

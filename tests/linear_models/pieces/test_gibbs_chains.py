@@ -55,7 +55,7 @@ def test_ctrl_c_keeps_the_chains_so_far(points, monkeypatch, after):
 
 
 def test_a_round_that_is_cut_short_is_counted(points):
-    assert run(points, n_sweeps=gibbs_chains._ROUND + 7).trace.shape[1] == gibbs_chains._ROUND + 7
+    assert run(points, n_sweeps=gibbs_chains._SWEEPS_PER_ROUND + 7).trace.shape[1] == gibbs_chains._SWEEPS_PER_ROUND + 7
 
 
 def test_r_hat_is_near_one_for_like_chains_and_tells_apart_others(rng):

@@ -1,16 +1,14 @@
-"""EM with a given number of planes, and the base measure: its objective never falls, and one component is one plane."""
+"""EM with a given number of planes: its objective never falls, and one component is one plane."""
 
 import numpy as np
 import pytest
-from cases import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mixtures import draw_planes, draw_points, points_of, prior_of
 from scipy.optimize import minimize
 from scipy.stats import gamma, multivariate_normal
 
-from semimetric.linear_models.pieces.mixture_em import Planes, climb, fit_planes, settled_on
-from semimetric.linear_models.pieces.mixture_prior import Units, base_measure
+from semimetric.linear_models.pieces.mixture_em import Planes, fit_planes, planes_of_labels, run_em
 
 
 def sample(seed, d, n=25, k=2):
@@ -24,7 +22,7 @@ def sample(seed, d, n=25, k=2):
 def test_the_objective_never_falls(seed, d, k, w_prior):
     points, rng = sample(seed, d), np.random.default_rng(seed)
     share = rng.dirichlet(np.ones(k))
-    _, trace = climb(points, draw_planes(prior_of(d, w_prior), k, d, rng), share, prior_of(d, w_prior), max_iter=30)
+    _, trace = run_em(points, draw_planes(prior_of(d, w_prior), k, d, rng), share, prior_of(d, w_prior), max_iter=30)
     assert (np.diff(trace) >= -1e-9 * np.abs(trace[1:])).all()
 
 
@@ -63,31 +61,6 @@ def test_densities_are_those_of_equations_15_to_22(rng):
         assert planes.log_prior(prior)[j] == pytest.approx(log_prior)
 
 
-def test_the_base_measure_in_its_units_is_that_of_equations_25_to_29(rng):
-    """lambda = l / sigma^2 and w = u / sigma have the densities that the paper prints."""
-    x, d = rng.normal(size=(40, 3)) * [1.0, 4.0, 0.1], 3
-    units = Units.of(x, x)
-    total = np.trace(np.cov(x.T, bias=True))
-    assert units.sigma**2 == pytest.approx(total / d)
-    prior = base_measure(d, units.sigma, "precision")
-    assert prior.lam_shape == 1 + 0.05 * d
-    assert prior.lam_rate * units.sigma**2 == pytest.approx((1 / d + 0.05) * total)
-    assert 1 / (prior.w_precision * units.sigma**2) == pytest.approx(d / total)
-    printed = base_measure(d, units.sigma, "covariance")
-    assert 1 / (printed.w_precision * units.sigma**2) == pytest.approx(total / d)
-    assert 1 / base_measure(d, units.sigma, 50.0).w_precision == pytest.approx(50.0)
-    assert (prior.r_rate, prior.t_rate, prior.eta) == (25.0, 1.25, 0.1)
-    assert_refused(
-        lambda: base_measure(2, 1e200, "covariance"), "w_prior='covariance' is the factor inf", "positive", "rescale"
-    )
-
-
-def test_units_do_not_vanish_or_overflow():
-    one = Units.of(np.array([[3.0, 1.0]]), np.array([[0.5, 0.0]]))
-    assert one.sigma == pytest.approx(0.5 / np.sqrt(2))
-    assert np.isfinite(Units.of(np.array([[1e300], [-1e300]]), np.array([[1.0]])).sigma)
-
-
 def test_two_lines_are_found_with_their_normals():
     along = np.linspace(-1, 1, 30)
     x = np.concatenate([np.column_stack([along, np.full(30, 2.0)]), np.column_stack([np.full(30, 3.0), along])])
@@ -103,7 +76,7 @@ def test_two_lines_are_found_with_their_normals():
 
 def test_given_labels_start_from_their_own_points():
     points, labels = sample(1, 2), np.arange(25) % 3
-    planes = settled_on(points, labels, 3, prior_of(2))
+    planes = planes_of_labels(points, labels, 3, prior_of(2))
     for j in range(3):
         mean = np.average(points.x[labels == j], axis=0, weights=points.weight[labels == j])
         n = points.weight[labels == j].sum()
@@ -114,9 +87,9 @@ def test_given_labels_start_from_their_own_points():
 def test_fewer_points_than_dimensions_are_climbed_in_their_span(d, monkeypatch):
     points, prior = sample(3, d, n=6, k=1), prior_of(d)
     narrow, whole = (draw_planes(prior, 1, d, np.random.default_rng(0)) for _ in range(2))
-    _, trace = climb(points, narrow, np.ones(1), prior)
-    monkeypatch.setattr("semimetric.linear_models.pieces.mixture_em._basis", lambda rows: np.eye(rows.shape[1]))
-    _, twin = climb(points, whole, np.ones(1), prior)
+    _, trace = run_em(points, narrow, np.ones(1), prior)
+    monkeypatch.setattr("semimetric.linear_models.pieces.mixture_em._basis_of_span", lambda rows: np.eye(rows.shape[1]))
+    _, twin = run_em(points, whole, np.ones(1), prior)
     assert trace[-1] == pytest.approx(twin[-1], rel=1e-8)
     assert (np.diff(trace) >= -1e-9 * np.abs(trace[1:])).all()
     np.testing.assert_allclose(narrow.mu, whole.mu, atol=1e-9)

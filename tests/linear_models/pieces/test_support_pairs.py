@@ -7,13 +7,13 @@ from hypothesis import given
 from strategies import labelled_items
 
 from semimetric._kernels.support import nearest_points, tightest_bisectors
-from semimetric.linear_models.pieces.support_pairs import find_support_pairs, settle
+from semimetric.linear_models.pieces.support_pairs import find_distinct_places, find_support_pairs
 
 
 @given(labelled_items())
 def test_support_pairs_equal_the_slow_ones(made):
     X, y = made
-    places = settle(X, y, 3)
+    places = find_distinct_places(X, y, 3)
     assert len(places.points) == len(X)  # all apart
     X, y = places.points, places.codes
     pairs = find_support_pairs(places)

@@ -1,0 +1,20 @@
+"""The Dask cluster that the options ``--scheduler`` and ``--workers`` of a command ask for."""
+
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..out_of_core.dask_engine import connect
+
+__all__ = ["dask_client"]
+
+
+@contextmanager
+def dask_client(arguments: Namespace) -> Iterator[Any]:
+    """A client of the cluster that the arguments name, which is closed at the end, or None if they name none."""
+    if arguments.scheduler is None and arguments.workers is None:
+        yield None
+        return
+    with connect(arguments.scheduler, workers=arguments.workers) as client:
+        yield client

@@ -1,0 +1,92 @@
+"""The commands that show a learned distance: ``info`` in words, ``plot`` in pictures."""
+
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from .. import plotting
+from .._foundation.errors import InputError
+from .._foundation.optional_imports import optional
+from ..distances.axiom_report import AxiomReport
+from ..distances.semimetric import Semimetric
+from .model_files import check_folder, load_model, load_numeric_model
+from .numeric_tables import read_items
+from .output import CommandResult
+
+__all__ = ["run_info", "run_plot"]
+
+_MOST_LINES = 30  # terms and features that `info` prints by name
+
+
+def run_info(arguments: Namespace) -> CommandResult:
+    """The axioms of a distance and how they are known, its terms, and the ranges and categories of its features."""
+    d = load_model(arguments.model)
+    proofs = d.certify()
+    grid = d.embedding.grid
+    ranges = {f.name: [grid.low[k], grid.high[k]] for k, f in enumerate(d.schema.features) if f.kind != "categorical"}
+    categories = {f.name: list(f.categories) for f in d.schema.features if f.kind == "categorical"}
+    values = {
+        "axioms": {"name": d.axioms.name} | asdict(d.axioms), "proofs": proofs.proofs, "triangle": proofs.triangle,
+        "n_features": d.n_features, "n_weights": len(d.weights),
+        "n_directions": len(d.columns) - d.n_features, "link": d.link, "terms": d.terms, "ranges": ranges,
+        "categories": categories,
+        "base_distances": [base.name for base in d.base_distances],
+    }  # fmt: skip
+    return CommandResult(values, _info_text(d, proofs, ranges, categories))
+
+
+def run_plot(arguments: Namespace) -> CommandResult:
+    """Save a picture of a term, of the distances from an item, or of the distance of a pair of items."""
+    check_folder(arguments.output)
+    figure = optional("matplotlib.figure").Figure(figsize=(6.4, 5.2), layout="constrained")
+    d = load_numeric_model(arguments.model)
+    axes = figure.subplots()
+    if arguments.term is not None:
+        plotting.plot_table(d, arguments.term, axes)
+    else:
+        _plot_items(d, arguments, axes)
+    try:
+        figure.savefig(arguments.output, dpi=150)
+    except ValueError as error:
+        raise InputError(f"{arguments.output} cannot be drawn ({error}); give a name ending in .png") from error
+    return CommandResult({"output": arguments.output}, f"saved as {arguments.output}")
+
+
+def _plot_items(d: Semimetric, arguments: Namespace, axes: Any) -> None:
+    """Draw the distances from an item, or the distance of a pair of items; both are rows of a table."""
+    if not arguments.items:
+        raise InputError("--around and --pair name rows of a table of items; give the table after the model")
+    items = read_items(arguments.items, arguments.id)
+    X = items.features(d.feature_names)
+    if arguments.pair:
+        x, y = (X[items.row(name)] for name in arguments.pair)
+        plotting.plot_contributions(d, x, y, axes)
+        axes.set_title(axes.get_title().replace("the distance comes", f"the distance of {' and '.join(arguments.pair)} comes"))
+    else:
+        features = arguments.features or list(d.feature_names[:2])
+        plotting.plot_around(d, X[items.row(arguments.around)], features, X, axes)
+        axes.set_title(f"Distance from {arguments.around}")
+    axes.title.set_wrap(True)
+
+
+def _info_text(
+    d: Semimetric, proofs: AxiomReport, ranges: Mapping[str, Sequence[float]], categories: Mapping[str, Sequence[object]]
+) -> str:
+    lines = [repr(d), "how that is known", *repr(proofs).split("\n")[1:], "features and the range they were fitted on"]
+    lines += _first_lines([f"  {name:<20} {low:10.4g} to {high:.4g}" for name, (low, high) in ranges.items()])
+    lines += _first_lines([f"  {name:<20} {_categories_text(values)}" for name, values in categories.items()])
+    lines += ["terms", *_first_lines([f"  {term}" for term in d.terms])]
+    return "\n".join(lines)
+
+
+def _categories_text(categories: Sequence[object]) -> str:
+    shown = ", ".join(map(str, categories[:8])) + (", ..." if len(categories) > 8 else "")
+    return f"{len(categories):10d} categories: {shown}"
+
+
+def _first_lines(lines: list[str]) -> list[str]:
+    """The lines, or the first of them and how many more there are."""
+    if len(lines) <= _MOST_LINES:
+        return lines
+    return [*lines[:_MOST_LINES], f"  ... and {len(lines) - _MOST_LINES} more: all with --json"]

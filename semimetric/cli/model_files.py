@@ -1,0 +1,47 @@
+"""Saved distances that a command reads, and the folders of the files that it writes."""
+
+from pathlib import Path
+
+from .._foundation.errors import InputError, NotSupportedError
+from ..distances.semimetric import Semimetric
+from ..persistence import load
+
+__all__ = ["check_all_numeric", "check_folder", "load_model", "load_numeric_model"]
+
+
+def load_model(path: str) -> Semimetric:
+    """The distance that was saved at ``path``.
+
+    Raises
+    ------
+    InputError
+        If an index was saved there.
+    """
+    d = load(path)
+    if not isinstance(d, Semimetric):
+        raise InputError(f"{path} is an index, not a model; give the file that semimetric fit wrote")
+    return d
+
+
+def load_numeric_model(path: str) -> Semimetric:
+    """The distance that was saved at ``path``, if all its features are numbers, as the tables of most commands hold."""
+    d = load_model(path)
+    check_all_numeric(d, path)
+    return d
+
+
+def check_all_numeric(d: Semimetric, path: str) -> None:
+    """Refuse a distance with categorical features; ``path`` says in the message where it came from."""
+    categorical = [f.name for f in d.schema.features if f.kind == "categorical"]
+    if categorical:
+        raise NotSupportedError(
+            f"{path} has the categorical feature {categorical[0]!r}, and this command takes features of numbers; search it "
+            "with semimetric neighbors, or use it in Python: what semimetric.load(path) gives, and NeighborIndex, take frames"
+        )
+
+
+def check_folder(path: str) -> None:
+    """Refuse, before the work, a file name whose folder does not exist."""
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder} for {path}; make it first")

@@ -1,0 +1,87 @@
+"""What the command line prints: results on standard output, and messages, warnings and errors on standard error.
+
+Nothing else in the command line prints.
+"""
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import numpy as np
+
+__all__ = ["CommandResult", "first_line", "is_terminal", "print_message", "print_result", "warnings_as_messages"]
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """What a command found out.
+
+    Parameters
+    ----------
+    values : dict
+        For programs: what ``--json`` prints. Arrays become lists.
+    text : str
+        For people: what is printed without ``--json``.
+    """
+
+    values: dict[str, Any]
+    text: str
+
+
+def print_result(result: CommandResult, *, as_json: bool) -> None:
+    """Print the result of a command on standard output, as text or as one line of JSON."""
+    _print(json.dumps(_json_values(result.values), allow_nan=False) if as_json else result.text, sys.stdout)
+
+
+def print_message(message: str) -> None:
+    """Print a warning or an error on standard error, behind the name of the program."""
+    _print(f"semimetric: {message}", sys.stderr)
+
+
+def _print(text: str, stream: TextIO) -> None:
+    stream.write(f"{text}\n")
+    stream.flush()
+
+
+@contextmanager
+def warnings_as_messages() -> Iterator[None]:
+    """Print warnings as messages of one line, and the same one only once."""
+    printed: set[str] = set()
+
+    def show(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int,
+        file: TextIO | None = None, line: str | None = None,
+    ) -> None:  # fmt: skip
+        text = " ".join(str(message).split())
+        if text not in printed:
+            print_message(text)
+        printed.add(text)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def _json_values(value: Any) -> Any:
+    """``value`` made of lists, dicts with text as keys, and JSON's scalars; numbers that are not finite become None."""
+    if isinstance(value, dict):
+        return {str(key): _json_values(part) for key, part in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _json_values(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_json_values(part) for part in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message, or the name of its class if it has no message."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def is_terminal() -> bool:
+    """Whether standard error is a terminal, so that progress can be shown there."""
+    return sys.stderr.isatty()

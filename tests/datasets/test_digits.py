@@ -1,0 +1,28 @@
+import numpy as np
+import pytest
+from cases import assert_refused
+
+from semimetric.datasets.digits import exact_emd, load_digit_histograms
+
+
+def test_digits_are_histograms_on_the_grid_of_their_pixels():
+    digits = load_digit_histograms()
+    assert digits.histograms.shape == (1797, 64)
+    assert np.allclose(digits.histograms.sum(axis=1), 1)
+    assert digits.bin_coordinates[[0, 1, 8, 63]].tolist() == [[0, 0], [0, 1], [1, 0], [7, 7]]
+    assert sorted(set(digits.labels)) == list(range(10))
+
+
+def test_exact_emd_moves_mass_by_the_ground_distance():
+    pytest.importorskip("ot")
+    bins = [[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]
+    x, y = [[1.0, 0, 0], [0.5, 0.5, 0]], [[0.0, 1, 0], [0.5, 0, 0.5]]
+    assert exact_emd(x, y, bins) == pytest.approx([5.0, 0.5 * np.hypot(3, 3)])
+    assert exact_emd(x[0], y[0], bins) == pytest.approx([5.0])
+
+
+def test_histograms_over_different_bins_are_refused():
+    pytest.importorskip("ot")
+    assert_refused(
+        lambda: exact_emd([[1.0, 0]], [[1.0, 0, 0]], [[0.0], [1.0]]), "(1, 2)", "(1, 3)", "over the same bins are required"
+    )

@@ -1,0 +1,137 @@
+"""Dual descent on embedded rows: its gap is that of the stored rows, and shrinking changes no optimum."""
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from linear_machines import LOSSES, PL1, PROBLEMS, TWO, X, Y, small_problem
+from reference import linear_objective, problem_dual, problem_losses
+
+from semimetric import ConvergenceWarning, EmbeddedLinearClassifier
+from semimetric.embeddings.vectors.identity import IdentityEmbedding
+from semimetric.linear_models.training import dual_descent as dual_module
+from semimetric.linear_models.training.coefficients import coefficients, decision_values, zero_machine
+from semimetric.linear_models.training.dual_descent import DualDescent, add_weights_of_dual, relative_gap
+from semimetric.linear_models.training.embedded_rows import EmbeddedRows
+from semimetric.linear_models.training.problems import classification_problem
+
+
+def start(rows, problem):
+    """A zero machine and zero dual variables."""
+    n_columns = len(problem.own)
+    return zero_machine(rows.embedding, n_columns, 1.5), np.zeros((len(rows), n_columns))
+
+
+def slow_gap(items, problem, machine, dual):
+    """(P - D) / P on stored rows, P at the weights of the machine."""
+    rows = np.column_stack([items, np.full(len(items), machine.scaling)])
+    W = np.column_stack([coefficients(machine), machine.bias])
+    terms, shares = problem_dual(problem, dual)
+    V = shares.T @ rows
+    primal = problem_losses(problem, rows @ W.T) + 0.5 * (W**2).sum(axis=1)
+    dual_value = terms - 0.5 * (V**2).sum(axis=1)
+    if problem.joint:
+        primal, dual_value = primal.sum(keepdims=True), dual_value.sum(keepdims=True)
+    return np.max((primal - dual_value) / primal)
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+@given(st.integers(0, 1000), st.integers(1, 6), st.integers(2, 4))
+def test_the_gap_and_the_weights_are_those_of_the_dual_variables(kind, seed, max_iter, n_classes):
+    items, rows, problem = small_problem(kind, seed, n_classes=n_classes)
+    machine, dual = start(rows, problem)
+    report = DualDescent(0.0, max_iter, np.random.RandomState(seed)).train(rows, problem, machine, dual)
+    assert report.n_iter <= max_iter
+    assert report.gap == pytest.approx(slow_gap(items, problem, machine, dual), rel=1e-6, abs=1e-9)
+    again = zero_machine(rows.embedding, len(problem.own), 1.5)
+    add_weights_of_dual(rows, problem, again, dual)
+    np.testing.assert_allclose(again.weights, machine.weights, atol=1e-9)
+    np.testing.assert_allclose(again.bias, machine.bias, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_shrinking_leaves_out_rows_and_changes_no_optimum(kind, monkeypatch):
+    _, rows, problem = small_problem(kind, n=60)
+    descent, visited = dual_module._ShrinkingDescent, []
+    run_epoch = descent.run_epoch
+
+    def run_and_count(self):
+        visited.append(len(self.active))
+        return run_epoch(self)
+
+    def scores():
+        machine, dual = start(rows, problem)
+        report = DualDescent(1e-10, 20_000, np.random.RandomState(0)).train(rows, problem, machine, dual)
+        assert (report.status, report.gap <= 1e-10) == ("solved", True)
+        return decision_values(machine, rows)
+
+    monkeypatch.setattr(descent, "run_epoch", run_and_count)
+    shrunk = scores()
+    assert "squared" in kind or min(visited) < 60  # of squared losses few variables are at a bound
+    monkeypatch.setattr(descent, "_keep_active", lambda self, n_active, numbers: 60)
+    visited.clear()
+    np.testing.assert_allclose(scores(), shrunk, atol=1e-4)
+    assert min(visited) == 60
+
+
+@given(st.lists(st.tuples(st.floats(0, 10), st.floats(0.1, 10)), min_size=1, max_size=5))
+def test_the_relative_gap_is_the_worst_of_the_columns_or_that_of_their_sums(columns):
+    gap, dual_value = np.array(columns).T
+    assert relative_gap(gap, dual_value, joint=False) == pytest.approx(max(g / (g + d) for g, d in columns))
+    total = gap.sum() / (gap + dual_value).sum()
+    assert relative_gap(gap, dual_value, joint=True) == pytest.approx(total)
+
+
+def test_no_gap_is_relative_to_nothing():
+    assert relative_gap(np.zeros(2), np.zeros(2), joint=False) == 0.0
+    assert relative_gap(np.array([-1e-17]), np.zeros(1), joint=True) == 0.0  # rounding
+
+
+@pytest.mark.parametrize("passes", [1, 3, 10, 40])
+@pytest.mark.parametrize("solver", ["dual", "pegasos"])
+@pytest.mark.parametrize("setting", LOSSES, ids=str)
+def test_the_gap_bounds_the_distance_to_the_optimum(passes, solver, setting):
+    best = EmbeddedLinearClassifier(PL1, tol=1e-7, **setting).fit(X, Y)
+    F = best.embedding_.transform(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = EmbeddedLinearClassifier(PL1, solver=solver, max_iter=passes, tol=0.0, **setting).fit(X, Y)
+    found = linear_objective(model, F, Y)
+    assert 0 < model.duality_gap_ <= 1
+    assert linear_objective(best, F, Y) >= (1 - model.duality_gap_) * found - 1e-9
+    assert found >= linear_objective(best, F, Y) * (1 - 1e-6)
+
+
+def test_learning_holds_no_more_than_four_bytes_a_row_beside_its_variables():
+    items = np.random.default_rng(0).random((100_000, 2))
+    embedding, codes = IdentityEmbedding().fit(items), (items[:, 0] > 0.5).astype(int)
+    problem = classification_problem(codes, None, np.ones(3), squared=True, joint=False)
+    assert problem.codes.itemsize == 1
+    rows, solver, machine = EmbeddedRows(embedding, items, 1000), DualDescent(1e-9, 1, np.random.RandomState(0)), zero_machine
+    for _ in range(2):  # the first compiles
+        dual = np.zeros((len(items), 1))
+        tracemalloc.start()
+        assert solver.train(rows, problem, machine(embedding, 1, 1.0), dual).n_iter == 1
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert 4 * len(items) <= most < 7 * len(items)
+
+
+def test_ctrl_c_keeps_the_weights(monkeypatch):
+    original, calls = dual_module.dual_pass, iter(range(10**6))
+
+    def interrupted(*arguments):
+        if next(calls) == 5:
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    monkeypatch.setattr(dual_module, "dual_pass", interrupted)
+    model = EmbeddedLinearClassifier(PL1, tol=1e-9)
+    with pytest.warns(ConvergenceWarning, match="interrupted after .* only with warm_start=True"):
+        model.fit(X, TWO)
+    assert model.status_ == "interrupted"
+    assert model.score(X, TWO) > 0.8
+    assert 0 < model.duality_gap_ <= 1
