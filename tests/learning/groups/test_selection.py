@@ -62,6 +62,7 @@ def found():
     return DistanceRegressor(groups="auto", **FAST).fit(pairs, y)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(2))
 def test_features_that_act_together_are_found_and_lower_the_error(seed):
     pairs, y, fresh, truth = measured(seed, joint=True)
@@ -87,6 +88,7 @@ def test_the_recipe_given_again_is_the_same_model(found):
     assert again.group_choices_ == ()
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_knots_of_joint_features_are_chosen_where_numbers_of_knots_are():
     pairs, y, fresh, truth = measured(1, joint=True, m=500)
@@ -127,6 +129,7 @@ def test_a_feature_tied_by_difference_stays_single():
     assert all(1 not in group for group in model.semimetric_.embedding.groups if len(group) > 1)
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_neighbours_of_few_items_of_an_exclusive_or_find_the_pair_and_vote_no_worse():
     X, y, fresh, truth = exclusive_or(0, 100)
