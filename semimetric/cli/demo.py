@@ -1,9 +1,9 @@
-"""The main job on real input: learn the Earth Mover's Distance between images of digits from a few thousand exact ones.
+"""The demo: learn the Earth Mover's Distance between images of digits from a few thousand exact distances.
 
-    result = run()            learns, checks on images that were never seen, and times both
-    draw(result, path)        one picture of what was learned
+    result = run()            learns, checks the model on images that it never saw, and times both distances
+    draw(result, path)        saves a picture of what was learned
 
-Needs the extra ``demo`` (POT for exact distances, matplotlib for the picture).
+It needs the extra ``demo``: POT for exact distances, and matplotlib for the picture.
 """
 
 import time
@@ -28,9 +28,12 @@ from ..plotting.distances import plot_predicted
 
 __all__ = ["DemoResult", "DemoReport", "DemoSizes", "draw", "run", "write_digits"]
 
-_NEIGHBOURS = 10
-_ROWS = 7  # queries in the picture
-_INK, _GREEN, _ORANGE = "#222222", "#2a8c4a", "#d9622b"
+_N_NEIGHBORS = 10  # of a query, among which the learned nearest should be
+_QUERIES_DRAWN = 7
+_NEIGHBORS_DRAWN = 5  # of each query and distance
+_INK = "#222222"
+_GREEN = "#2a8c4a"
+_ORANGE = "#d9622b"
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,11 @@ class DemoSizes:
 
 @dataclass(frozen=True)
 class DemoReport:
-    """What the demo measured. Errors and retrieval are on images that the learner never saw.
+    """What the demo measured, on images that the learner never saw.
 
-    ``first_10`` and ``first_20`` are the shares of the true 10 nearest among the learned first 10 and 20; ``reranked`` is
-    the share among the first 10 after sorting the learned 20 by their exact distances. Times are of one thread.
+    ``first_10`` and ``first_20`` are the shares of the 10 nearest images by the exact distance that are among the first 10 and
+    20 by the learned one; ``reranked`` is the share among the first 10 after these 20 are sorted by their exact distances.
+    Times are of one thread.
     """
 
     train_images: int
@@ -70,10 +74,10 @@ class DemoReport:
 
 @dataclass(frozen=True, eq=False)
 class DemoResult:
-    """The learned distance, the numbers, and what the picture shows.
+    """The learned distance, what was measured, and what the picture shows.
 
-    ``queries`` and ``gallery`` are rows of the digits; ``exact`` and ``learned`` are the distances between them,
-    ``true`` and ``predicted`` those of the test pairs.
+    ``queries`` and ``gallery`` are row numbers of the digits. ``exact`` and ``learned`` are the distances between them, shape
+    (n_queries, n_gallery); ``true`` and ``predicted`` are the exact and the learned distances of the test pairs.
     """
 
     semimetric: Semimetric
@@ -88,7 +92,7 @@ class DemoResult:
 
 
 def run(sizes: DemoSizes | None = None, *, n_jobs: int | None = 2, random_state: int = 0, verbose: bool = False) -> DemoResult:
-    """Learn from exact distances between some images; check on pairs of, and searches among, the others.
+    """Learn from exact distances between some of the images, and check the model on pairs and on searches among the others.
 
     Parameters
     ----------
@@ -97,7 +101,7 @@ def run(sizes: DemoSizes | None = None, *, n_jobs: int | None = 2, random_state:
         Threads for learning; times are of one thread.
     random_state : int
     verbose : bool
-        Progress bars.
+        Whether to show progress bars.
 
     Raises
     ------
@@ -105,28 +109,43 @@ def run(sizes: DemoSizes | None = None, *, n_jobs: int | None = 2, random_state:
         If POT is missing.
     """
     optional("ot")
-    size, digits, began = sizes or DemoSizes(), load_digit_histograms(), time.perf_counter()
+    size = sizes or DemoSizes()
+    digits = load_digit_histograms()
+    began = time.perf_counter()
     order = np.random.default_rng(random_state).permutation(len(digits.histograms))
-    seen, unseen = order[: size.train_images], order[size.train_images :]
+    seen = order[: size.train_images]
+    unseen = order[size.train_images :]
     d, fit_seconds = _learn(digits, seen, size.train_pairs, n_jobs, random_state, verbose)
     true, predicted, exact_seconds = _check(d, digits, unseen, size.test_pairs, random_state, verbose)
-    queries, gallery = unseen[: size.queries], unseen[size.queries :]
+    queries = unseen[: size.queries]
+    gallery = unseen[size.queries :]
     learned, learned_seconds = _best_time(lambda: d.pairwise(digits.histograms[queries], digits.histograms[gallery]))
     exact = _all_exact(digits, queries, gallery, verbose)
+    first_10, first_20, reranked = _retrieval(exact, learned)
     report = DemoReport(
-        len(seen), size.train_pairs, len(unseen), len(true), len(queries),
-        float(np.median(np.abs(predicted - true) / true)), float(np.corrcoef(true, predicted)[0, 1]),
-        1e6 * exact_seconds / len(true), 1e6 * learned_seconds / learned.size,
-        exact_seconds / len(true) * learned.size / learned_seconds,
-        *_retrieval(exact, learned), fit_seconds, time.perf_counter() - began,
-    )  # fmt: skip
+        train_images=len(seen),
+        train_pairs=size.train_pairs,
+        unseen_images=len(unseen),
+        test_pairs=len(true),
+        queries=len(queries),
+        median_relative_error=float(np.median(np.abs(predicted - true) / true)),
+        pearson=float(np.corrcoef(true, predicted)[0, 1]),
+        exact_microseconds=1e6 * exact_seconds / len(true),
+        learned_microseconds=1e6 * learned_seconds / learned.size,
+        speedup=exact_seconds / len(true) * learned.size / learned_seconds,
+        first_10=first_10,
+        first_20=first_20,
+        reranked=reranked,
+        fit_seconds=fit_seconds,
+        total_seconds=time.perf_counter() - began,
+    )
     return DemoResult(d, report, digits, queries, gallery, exact, learned, true, predicted)
 
 
 def _learn(
     digits: DigitHistograms, rows: Integers, n_pairs: int, n_jobs: int | None, random_state: int, verbose: bool
 ) -> tuple[Semimetric, float]:
-    """The learned distance, and the seconds that learning took."""
+    """The distance that is learned from ``n_pairs`` pairs of the images ``rows``, and the seconds that learning took."""
     images = digits.histograms[rows]
     pairs = sample_pairs(images, n_pairs, near=0.0, random_state=random_state)
     distances = _exact(digits, Pairs(images, pairs), verbose)
@@ -144,7 +163,7 @@ def _learn(
 def _check(
     d: Semimetric, digits: DigitHistograms, rows: Integers, n_pairs: int, random_state: int, verbose: bool
 ) -> tuple[Floats, Floats, float]:
-    """True and predicted distances of unseen pairs, and the seconds that the exact ones took."""
+    """Exact and learned distances of ``n_pairs`` pairs of the images ``rows``, and the seconds that the exact ones took."""
     images = digits.histograms[rows]
     pairs = sample_pairs(images, n_pairs, near=0.0, random_state=random_state)
     began = time.perf_counter()
@@ -154,17 +173,19 @@ def _check(
 
 
 def _exact(digits: DigitHistograms, pairs: Pairs, verbose: bool) -> Floats:
+    """Exact distances of pairs of images, shape (n_pairs,)."""
     emd = DistanceFunction(lambda X, Y: exact_emd(X, Y, digits.bin_coordinates), batch=True)
     return emd.evaluate(pairs, verbose=verbose)
 
 
 def _all_exact(digits: DigitHistograms, queries: Integers, gallery: Integers, verbose: bool) -> Floats:
+    """Exact distances from the queries to the gallery, shape (n_queries, n_gallery)."""
     index = np.column_stack([np.repeat(queries, len(gallery)), np.tile(gallery, len(queries))])
     return _exact(digits, Pairs(digits.histograms, index), verbose).reshape(len(queries), len(gallery))
 
 
 def _best_time(call: Callable[[], Floats], repeats: int = 3) -> tuple[Floats, float]:
-    """The value of a call, and the seconds of the fastest of a few."""
+    """What a call returns, and the seconds that the fastest of several calls took."""
     seconds = []
     for _ in range(repeats):
         began = time.perf_counter()
@@ -174,24 +195,29 @@ def _best_time(call: Callable[[], Floats], repeats: int = 3) -> tuple[Floats, fl
 
 
 def _retrieval(exact: Floats, learned: Floats) -> tuple[float, float, float]:
-    """Share of the true nearest in the learned first k, first 2k, and first k of 2k sorted by the exact distance."""
-    k = _NEIGHBOURS
-    nearest, guess = _first(exact, k), _first(learned, 2 * k)
-    again = np.take_along_axis(guess, _first(np.take_along_axis(exact, guess, 1), k), 1)
-    return _overlap(nearest, guess[:, :k]), _overlap(nearest, guess), _overlap(nearest, again)
+    """Shares of the k = 10 nearest by the exact distance among three sets of items, for distances (n_queries, n_gallery).
+
+    The sets are the k nearest by the learned distance, the 2k nearest, and the k of these 2k with the least exact distances.
+    """
+    k = _N_NEIGHBORS
+    nearest = _nearest(exact, k)
+    candidates = _nearest(learned, 2 * k)
+    reranked = np.take_along_axis(candidates, _nearest(np.take_along_axis(exact, candidates, 1), k), 1)
+    return _recall(nearest, candidates[:, :k]), _recall(nearest, candidates), _recall(nearest, reranked)
 
 
-def _first(distances: Floats, k: int) -> Integers:
+def _nearest(distances: Floats, k: int) -> Integers:
+    """The columns of the k smallest distances in every row, the smallest first."""
     return np.argsort(distances, axis=1, kind="stable")[:, :k]
 
 
-def _overlap(nearest: Integers, guess: Integers) -> float:
-    """Mean share of the rows of ``nearest`` that are in the same rows of ``guess``."""
-    return float((nearest[:, :, None] == guess[:, None, :]).any(axis=2).mean())
+def _recall(nearest: Integers, found: Integers) -> float:
+    """The mean share of a row of ``nearest`` that is in the same row of ``found``."""
+    return float((nearest[:, :, None] == found[:, None, :]).any(axis=2).mean())
 
 
 def draw(result: DemoResult, path: str) -> None:
-    """Save the picture: searches, predicted against true, and one pair taken apart."""
+    """Save the picture: searches, learned against exact distances, and one pair of images with its transport plan."""
     figure = optional("matplotlib.figure").Figure(figsize=(14, 6.9), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=(1.5, 1.0))
     _draw_searches(result, left)
@@ -203,23 +229,28 @@ def draw(result: DemoResult, path: str) -> None:
 
 
 def write_digits(result: DemoResult, path: str) -> None:
-    """Write the first twenty queries as a CSV table of items: a column ``name``, and x0 to x63 as the model knows them."""
+    """Write the first twenty queries as a CSV table of items: a column ``name``, and x0 to x63, the features of the model."""
     rows = [[_name(result.digits, k), *map(repr, result.digits.histograms[k].tolist())] for k in result.queries[:20]]
     header = ["name", *result.semimetric.feature_names]
     Path(path).write_text("".join(",".join(row) + "\n" for row in [header, *rows]), encoding="utf-8")
 
 
 def _name(digits: DigitHistograms, item: int) -> str:
-    """Such as seven-1204: what was written, and which row of the digits it is."""
+    """A name such as seven-1204: the digit that was written, and the row number of the image."""
     words = "zero one two three four five six seven eight nine".split()
     return f"{words[digits.labels[item]]}-{item}"
 
 
 def _draw_searches(result: DemoResult, figure: Any) -> None:
-    """A query a row: its true nearest, then its learned nearest, framed by whether they are among the true ones."""
-    n, rows = 5, min(_ROWS, len(result.queries))
+    """Draw a row of images for each query: its nearest by the exact and by the learned distance.
+
+    The frames of the latter say whether they are among the ten nearest by the exact distance.
+    """
+    n = _NEIGHBORS_DRAWN
+    rows = min(_QUERIES_DRAWN, len(result.queries))
     axes = figure.subplots(rows, 2 * n + 2, width_ratios=[1, *[1] * n, 0.3, *[1] * n], squeeze=False)
-    true, learned = _first(result.exact, _NEIGHBOURS), _first(result.learned, n)
+    true = _nearest(result.exact, _N_NEIGHBORS)
+    learned = _nearest(result.learned, n)
     for axis in axes.ravel():
         axis.set_axis_off()
     for row in range(rows):
@@ -235,6 +266,7 @@ def _draw_searches(result: DemoResult, figure: Any) -> None:
 
 
 def _image(axis: Any, result: DemoResult, item: int, frame: str | None) -> None:
+    """Draw one image, in a frame of this colour or without a frame."""
     axis.imshow(result.digits.histograms[item].reshape(8, 8), cmap="gray_r", interpolation="nearest")
     if frame is not None:
         axis.set_axis_on()
@@ -243,10 +275,12 @@ def _image(axis: Any, result: DemoResult, item: int, frame: str | None) -> None:
 
 
 def _draw_pair(result: DemoResult, figure: Any) -> None:
-    """Two images, how mass moves from one to the other, and the heights by which the learned distance prices the moves."""
-    x, y = _telling_pair(result)
-    X, C = result.digits.histograms, result.digits.bin_coordinates
-    exact, learned = exact_emd(X[x], X[y], C)[0], result.semimetric(X[x], X[y])
+    """Draw two images, the exact transport plan between them, and the slopes of the learned distance at their pixels."""
+    x, y = _pair_to_draw(result)
+    X = result.digits.histograms
+    C = result.digits.bin_coordinates
+    exact = exact_emd(X[x], X[y], C)[0]
+    learned = result.semimetric(X[x], X[y])
     figure.suptitle(f"One pair taken apart: exact {exact:.3f}, learned {learned:.3f}", color=_INK)
     axes = figure.subplots(1, 3)
     titles = ("two images", "orange must move\nto blue (exact plan)", "learned heights:\na move pays its drop")
@@ -262,23 +296,25 @@ def _draw_pair(result: DemoResult, figure: Any) -> None:
 
 
 def _draw_arrows(axis: Any, plan: Floats, coordinates: Floats) -> None:
+    """Draw an arrow for each pair of pixels between which the plan (n_bins, n_bins) moves mass, the more the thicker."""
     for a, b in np.argwhere(plan > 0.002):
         arrow = {"arrowstyle": "-|>", "lw": 0.6 + 60 * plan[a, b], "color": _INK, "shrinkA": 0, "shrinkB": 0}
         axis.annotate("", coordinates[b][::-1], coordinates[a][::-1], arrowprops=arrow)
 
 
-def _telling_pair(result: DemoResult) -> tuple[int, int]:
-    """The first query and the first image of the gallery that show a 4 and a 9, or any two different digits."""
+def _pair_to_draw(result: DemoResult) -> tuple[int, int]:
+    """The first query and image of the gallery that show a 4 and a 9, or a 3 and a 5, or else the first ones."""
     labels = result.digits.labels
     for a, b in ((4, 9), (3, 5)):
-        x, y = result.queries[labels[result.queries] == a], result.gallery[labels[result.gallery] == b]
+        x = result.queries[labels[result.queries] == a]
+        y = result.gallery[labels[result.gallery] == b]
         if len(x) and len(y):
             return int(x[0]), int(y[0])
     return int(result.queries[0]), int(result.gallery[0])
 
 
 def _plan(x: Floats, y: Floats, coordinates: Floats) -> Floats:
-    """The exact transport plan; mass that stays is left out."""
+    """The exact transport plan between two histograms, shape (n_bins, n_bins), without the mass that stays where it is."""
     ot = optional("ot")
     plan = np.array(ot.emd(x, y, ot.dist(coordinates, coordinates, metric="euclidean")))
     np.fill_diagonal(plan, 0.0)
@@ -286,10 +322,10 @@ def _plan(x: Floats, y: Floats, coordinates: Floats) -> Floats:
 
 
 def _heights(d: Semimetric, x: Floats, y: Floats) -> Floats:
-    """Slopes of d(., y) at x, one a pixel, mean 0.
+    """The slopes of d(., y) at x, one for each pixel, with mean 0.
 
-    With two knots a feature d is a sum of |a · (x - y)|, so heights · (x - y) = d(x, y), but for features at the very end
-    of their range.
+    With two knots for each feature d is a sum of |a · (x - y)|, so that heights · (x - y) = d(x, y), unless a feature is at
+    the end of its range.
     """
     step = 1e-7
     slopes = (d.paired(x + step * np.eye(len(x)), np.tile(y, (len(x), 1))) - d(x, y)) / step
@@ -297,7 +333,7 @@ def _heights(d: Semimetric, x: Floats, y: Floats) -> Floats:
 
 
 def _two_colours(x: Floats, y: Floats) -> Floats:
-    """x in orange and y in blue on white; where both are, dark."""
+    """An image (8, 8, 3) with x in orange and y in blue on white, dark where both have mass."""
     ink = np.stack([x / x.max(), y / y.max()])
-    paper = np.array([[0.10, 0.62, 0.83], [0.88, 0.63, 0.27]])  # what each ink takes from red, green and blue
-    return np.clip(1.0 - np.einsum("ip,ic->pc", ink, paper), 0, 1).reshape(8, 8, 3)
+    absorbed = np.array([[0.10, 0.62, 0.83], [0.88, 0.63, 0.27]])  # by each ink of red, green and blue
+    return np.clip(1.0 - np.einsum("ip,ic->pc", ink, absorbed), 0, 1).reshape(8, 8, 3)

@@ -1,4 +1,4 @@
-"""Tables of items and of pairs in CSV or Parquet files, told apart by their extension; pandas comes with the extra ``cli``."""
+"""Tables of items and of pairs in CSV or Parquet files, as the extension says; pandas comes with the extra ``cli``."""
 
 import re
 from collections import Counter

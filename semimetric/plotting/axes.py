@@ -1,4 +1,4 @@
-"""What pictures share: axes to draw into, without boxes, and the triangles on which functions of two values are linear."""
+"""What the pictures share: axes to draw into, colours, short names, and triangles on which functions are linear."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from .._foundation.optional_imports import optional
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["axes_of", "plain", "triangles"]
+__all__ = ["BLUE", "GREY", "INK", "ORANGE", "YELLOW", "axes_of", "hide_frame", "shorten", "triangles"]
+
+INK = "#222222"
+BLUE = "#1f5f8b"
+ORANGE = "#d9622b"
+YELLOW = "#f2c14e"
+GREY = "#b5b5b5"
+
+_MOST_CHARACTERS = 32  # of a name in a picture
 
 
 def axes_of(ax: Axes | None) -> Any:
@@ -19,15 +27,23 @@ def axes_of(ax: Axes | None) -> Any:
     return ax if ax is not None else optional("matplotlib.pyplot").subplots(layout="constrained")[1]
 
 
-def plain(axes: Any) -> Any:
-    """The axes, without a frame above and on the right."""
+def hide_frame(axes: Any) -> Any:
+    """The axes, without the lines of the frame above and on the right."""
     axes.spines[["top", "right"]].set_visible(False)
     return axes
 
 
+def shorten(name: str) -> str:
+    """The name, cut after 31 characters if it is longer than 32."""
+    return name if len(name) <= _MOST_CHARACTERS else f"{name[: _MOST_CHARACTERS - 1]}…"
+
+
 def triangles(rows: int, columns: int) -> np.ndarray:
-    """Two triangles a cell of a grid of points, cut from (low, low) to (high, high): the simplices of the embeddings."""
-    a, b = (side.ravel() for side in np.meshgrid(np.arange(rows - 1), np.arange(columns - 1), indexing="ij"))
-    corner = a * columns + b
+    """The two triangles of each cell of a grid of points, shape (n_triangles, 3), as row numbers of the points.
+
+    The cells are cut from their lowest to their highest corner, as the simplices of the embeddings are.
+    """
+    row, column = (side.ravel() for side in np.meshgrid(np.arange(rows - 1), np.arange(columns - 1), indexing="ij"))
+    corner = row * columns + column
     lower = np.column_stack([corner, corner + columns, corner + columns + 1])
     return np.vstack([lower, np.column_stack([corner, corner + columns + 1, corner + 1])])

@@ -1,7 +1,4 @@
-"""Pictures of boundaries in the plane and of how many pieces they have (paper 3, Figs 2 to 5); they need the extra ``plots``.
-
-Each takes ``ax=None`` and returns the Axes, as all of `semimetric.plotting` do.
-"""
+"""Pictures of boundaries in the plane and of the number of their pieces (paper 3, Figs 2 to 5)."""
 
 from __future__ import annotations
 
@@ -17,21 +14,22 @@ from .._foundation.validation import check_items
 from ..linear_models.pieces.boundary_points import BoundaryPoints
 from ..linear_models.pieces.dplm import DPLMClassifier
 from ..linear_models.pieces.piecewise_boundary import Pieces
-from .axes import axes_of, plain
+from .axes import BLUE, INK, ORANGE, YELLOW, axes_of, hide_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_boundary_points", "plot_n_components", "plot_pieces"]
 
-_POSITIVE, _NEGATIVE, _INK, _YELLOW = "#1f5f8b", "#d9622b", "#222222", "#f2c14e"
-_STEPS = 301
+_POSITIVE = BLUE
+_NEGATIVE = ORANGE
+_STEPS = 301  # points of the grid in each direction
 
 
 def plot_boundary_points(
     found: BoundaryPoints, X: ArrayLike, y: ArrayLike, ax: Axes | None = None, *, edges: bool = False
 ) -> Axes:
-    """The items of two features, the support points among them in full colour, and the boundary points (Figs 2 and 3).
+    """Draw items of two features, in full colour where they are support points, and the boundary points (Figs 2 and 3).
 
     Parameters
     ----------
@@ -41,29 +39,31 @@ def plot_boundary_points(
     y : array-like of shape (n_items,)
     ax : matplotlib Axes or None
     edges : bool, default False
-        Draw the edge points of all items in place of the boundary points.
+        Whether to draw the edge points of all items instead of the boundary points.
 
     Raises
     ------
     InputError
-        If the items have not two features, or are not those of the fit.
+        If the items do not have two features, or are not those of the fit.
     """
     check_is_fitted(found, "boundary_points_")
-    items, axes = _in_the_plane(X), axes_of(ax)
+    items = check_items(X, n_features=2)
+    axes = axes_of(ax)
     if len(items) != len(found.boundary_of_):
         raise InputError(f"X has {len(items)} items, the fit had {len(found.boundary_of_)}; give the items of the fit")
-    _draw_items(axes, items, np.asarray(y) == found.classes_[1], alpha=0.25)
+    positive = np.asarray(y) == found.classes_[1]
     support = items[found.support_]
-    _draw_items(axes, support, (np.asarray(y) == found.classes_[1])[found.support_], alpha=1.0)
+    _draw_items(axes, items, positive, alpha=0.25)
+    _draw_items(axes, support, positive[found.support_], alpha=1.0)
     points, name = (found.edge_points_, "edge points") if edges else (found.boundary_points_, "boundary points")
-    axes.plot(*points.T, "s", color=_YELLOW, mec=_INK, mew=0.5, ms=4, label=f"{len(points)} {name}")
+    axes.plot(*points.T, "s", color=YELLOW, mec=INK, mew=0.5, ms=4, label=f"{len(points)} {name}")
     axes.set(aspect="equal", title=f"{len(support)} of {len(items)} items are support points")
     axes.legend(fontsize=8, frameon=False, loc="upper right")
     return axes
 
 
 def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
-    """Boundary points in the colours of their pieces, and the surface that the pieces make (Figs 1 and 4).
+    """Draw the boundary points in the colours of their pieces, and the boundary that the pieces make (Figs 1 and 4).
 
     Parameters
     ----------
@@ -78,24 +78,25 @@ def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike 
     Raises
     ------
     InputError
-        If the model has more than two classes, or not two features.
+        If the model has more than two classes, or does not have two features.
     """
-    pieces, axes = _one(model), axes_of(ax)
-    points = _in_the_plane(pieces.boundary_points)
-    items = points if X is None else _in_the_plane(X)
+    pieces = _only_pieces(model)
+    axes = axes_of(ax)
+    points = check_items(pieces.boundary_points, n_features=2)
+    items = points if X is None else check_items(X, n_features=2)
     if X is not None:
         positive = np.ones(len(items), bool) if y is None else np.asarray(y) == model.classes_[1]
         _draw_items(axes, items, positive, alpha=0.25)
-    _draw_surface(axes, pieces, np.concatenate([items, points]))
+    _draw_boundary(axes, pieces, np.concatenate([items, points]))
     for j in range(pieces.n_components):
-        axes.plot(*points[pieces.components == j].T, "s", color=f"C{j % 10}", mec=_INK, mew=0.4, ms=5)
+        axes.plot(*points[pieces.components == j].T, "s", color=f"C{j % 10}", mec=INK, mew=0.4, ms=5)
     n = pieces.n_components
     axes.set(aspect="equal", title=f"{n} piece{'s' if n > 1 else ''} through {len(points)} boundary points")
     return axes
 
 
 def plot_n_components(models: DPLMClassifier | Sequence[DPLMClassifier], ax: Axes | None = None) -> Axes:
-    """Posterior of the number of pieces as bars, one colour for each model (Fig. 5).
+    """Draw the posterior of the number of pieces as bars, in one colour for each model (Fig. 5).
 
     Parameters
     ----------
@@ -108,22 +109,24 @@ def plot_n_components(models: DPLMClassifier | Sequence[DPLMClassifier], ax: Axe
     InputError
         If a model has no such posterior.
     """
-    several = [models] if isinstance(models, DPLMClassifier) else list(models)
-    shares = [_posterior(model) for model in several]
-    axes, width = axes_of(ax), 0.8 / len(several)
-    for k, (model, share) in enumerate(zip(several, shares, strict=True)):
-        places = np.flatnonzero(share > 0)
-        at = places + (k - (len(several) - 1) / 2) * width
-        axes.bar(at, share[places], width=width, color=f"C{k % 10}", label=f"alpha = {model.alpha:g}")
-    used = np.flatnonzero(sum(np.pad(s, (0, max(map(len, shares)) - len(s))) for s in shares))
+    drawn = [models] if isinstance(models, DPLMClassifier) else list(models)
+    shares = [_posterior(model) for model in drawn]
+    axes = axes_of(ax)
+    width = 0.8 / len(drawn)
+    for k, (model, share) in enumerate(zip(drawn, shares, strict=True)):
+        n_pieces = np.flatnonzero(share > 0)
+        middle = n_pieces + (k - (len(drawn) - 1) / 2) * width
+        axes.bar(middle, share[n_pieces], width=width, color=f"C{k % 10}", label=f"alpha = {model.alpha:g}")
+    used = np.concatenate([np.flatnonzero(share) for share in shares])
     axes.set_xticks(np.arange(used.min(), used.max() + 1))
     axes.set(xlabel="pieces", ylabel="share of the sampled states", title="How many pieces the data ask for")
-    plain(axes)
+    hide_frame(axes)
     axes.legend(fontsize=8, frameon=False)
     return axes
 
 
 def _posterior(model: DPLMClassifier) -> Floats:
+    """The shares of 0, 1, 2, ... pieces among the states that voted; a model without them is refused."""
     share = getattr(model, "posterior_n_components_", None)
     if not isinstance(share, np.ndarray):
         raise InputError(
@@ -133,25 +136,24 @@ def _posterior(model: DPLMClassifier) -> Floats:
     return share
 
 
-def _one(model: DPLMClassifier) -> Pieces:
+def _only_pieces(model: DPLMClassifier) -> Pieces:
+    """The pieces of a model of two classes; one of more classes is refused."""
     check_is_fitted(model, "pieces_")
     if len(model.pieces_) > 1:
         raise InputError(f"the model has {len(model.classes_)} classes, two are required; fit one against the rest, (y == one)")
     return model.pieces_[0]
 
 
-def _in_the_plane(X: ArrayLike) -> Floats:
-    return check_items(X, n_features=2)
-
-
 def _draw_items(axes: Any, items: Floats, positive: Any, *, alpha: float) -> None:
+    """Draw positive items as triangles and negative ones as circles."""
     axes.plot(*items[positive].T, "^", color=_POSITIVE, alpha=alpha, ms=4, mew=0)
     axes.plot(*items[~positive].T, "o", color=_NEGATIVE, alpha=alpha, ms=4, mew=0)
 
 
-def _draw_surface(axes: Any, pieces: Pieces, items: Floats) -> None:
-    """The zeros of the decision within each piece's own region."""
-    low, high = items.min(axis=0), items.max(axis=0)
+def _draw_boundary(axes: Any, pieces: Pieces, items: Floats) -> None:
+    """Draw the plane of each piece within the region of the piece, over the range of the items."""
+    low = items.min(axis=0)
+    high = items.max(axis=0)
     margin = 0.03 * (high - low).max()
     x, y = (np.linspace(a - margin, b + margin, _STEPS) for a, b in zip(low, high, strict=True))
     places = np.stack(np.meshgrid(x, y), axis=2).reshape(-1, 2)

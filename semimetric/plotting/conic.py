@@ -1,7 +1,4 @@
-"""Pictures of conic maps: level sets of a linear machine, and distances to two sets of anchors; they need the extra ``plots``.
-
-Each takes ``ax=None`` and returns the Axes, as all of `semimetric.plotting` do.
-"""
+"""Pictures of conic maps: level sets of a linear model, and distances to two sets of anchors."""
 
 from __future__ import annotations
 
@@ -15,22 +12,22 @@ from .._foundation.optional_imports import optional
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_items
 from ..embeddings.vectors.conic import ConicEmbedding
-from .axes import axes_of
+from .axes import BLUE, INK, ORANGE, axes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_anchor_distances", "plot_level_sets"]
 
-_INK, _COLOURS = "#222222", ("#1f5f8b", "#d9622b", "#4d8b4d", "#8b5f9e", "#b08d3c", "#5fa3b5", "#9e4a4a", "#6b6b6b")
-_STEPS = 301
-_LEVELS = 13  # odd: 0 is one of them
+_COLOURS = (BLUE, ORANGE, "#4d8b4d", "#8b5f9e", "#b08d3c", "#5fa3b5", "#9e4a4a", "#6b6b6b")  # of the classes
+_STEPS = 301  # points of the grid in each direction
+_LEVELS = 13  # an odd number, so that 0 is one of them
 
 
 def plot_level_sets(
     model: Any, X: ArrayLike, y: ArrayLike | None = None, ax: Axes | None = None, *, anchors: ArrayLike | None = None
 ) -> Axes:
-    """Level sets of f over two features, the boundary f = 0 in bold (paper 4, Figs 1 and 2); of several classes their regions.
+    """Draw the level sets of f over two features, and f = 0 in bold (paper 4, Figs 1 and 2); for several classes their regions.
 
     Parameters
     ----------
@@ -47,7 +44,7 @@ def plot_level_sets(
     Raises
     ------
     InputError
-        If X has not two features, or the model has no ``decision_function``.
+        If X does not have two features, or the model has no ``decision_function``.
     """
     if not hasattr(model, "decision_function"):
         raise InputError(
@@ -56,12 +53,13 @@ def plot_level_sets(
     items = check_items(X, n_features=2)
     marks = None if anchors is None else check_items(anchors, name="anchors", n_features=2)
     names = [str(c) for c in getattr(X, "columns", ("x0", "x1"))]
-    spans, axes = _spans(items if marks is None else np.vstack([items, marks])), axes_of(ax)
-    values = np.asarray(model.decision_function(_points(spans, X)))
+    spans = _spans(items if marks is None else np.vstack([items, marks]))
+    axes = axes_of(ax)
+    values = np.asarray(model.decision_function(_grid_points(spans, X)))
     _draw_values(axes, spans, values)
     _draw_items(axes, items, y)
     if marks is not None:
-        axes.plot(*marks.T, "*", color="white", mec=_INK, mew=1.0, ms=13, zorder=4, label="anchor")
+        axes.plot(*marks.T, "*", color="white", mec=INK, mew=1.0, ms=13, zorder=4, label="anchor")
     if y is not None or marks is not None:
         axes.legend(loc="best", fontsize="small")
     axes.set(xlabel=names[0], ylabel=names[1], xlim=spans[0][[0, -1]], ylim=spans[1][[0, -1]], title="Level sets")
@@ -76,7 +74,7 @@ def plot_anchor_distances(
     *,
     sets: tuple[int, int] = (0, 1),
 ) -> Axes:
-    """Distances of items to the nearest anchors of two sets, which are columns of phi_{p,M} (paper 4, Fig. 5).
+    """Draw the distances of items to the nearest anchor of two sets, which are columns of phi_{p,M} (paper 4, Fig. 5).
 
     Parameters
     ----------
@@ -87,12 +85,12 @@ def plot_anchor_distances(
         Classes of the items.
     ax : matplotlib Axes or None
     sets : tuple of int, default (0, 1)
-        Which sets.
+        Numbers of the two sets.
 
     Raises
     ------
     InputError
-        If the map has no two such columns.
+        If the map does not have two such columns.
     """
     names = embedding.get_feature_names_out()[embedding.n_features_in_ :]
     if embedding.expand != "one" or not all(0 <= s < len(names) for s in sets) or len(sets) != 2:
@@ -103,7 +101,7 @@ def plot_anchor_distances(
     columns = embedding.transform(X)[:, embedding.n_features_in_ + np.array(sets)]
     axes = axes_of(ax)
     _draw_items(axes, columns, y)
-    axes.axline((0, 0), slope=1, color=_INK, lw=0.8, alpha=0.5)
+    axes.axline((0, 0), slope=1, color=INK, lw=0.8, alpha=0.5)
     if y is not None:
         axes.legend(loc="best", fontsize="small")
     axes.set(xlabel=names[sets[0]], ylabel=names[sets[1]], title="Distances to the anchors")
@@ -111,42 +109,45 @@ def plot_anchor_distances(
 
 
 def _spans(items: Floats) -> list[Floats]:
-    """The range of both features, widened by a tenth."""
-    low, high = items.min(axis=0), items.max(axis=0)
+    """Values of both features to draw, two arrays (_STEPS,): their range, widened by a tenth on each side."""
+    low = items.min(axis=0)
+    high = items.max(axis=0)
     pad = np.where(high > low, 0.1 * (high - low), 0.5)
     return [np.linspace(a, b, _STEPS) for a, b in zip(low - pad, high + pad, strict=True)]
 
 
-def _points(spans: list[Floats], X: ArrayLike) -> Any:
-    """The grid as items, a frame where X is one."""
+def _grid_points(spans: list[Floats], X: ArrayLike) -> Any:
+    """The points of the grid as items (_STEPS², 2); a frame if X is one."""
     points = np.stack(np.meshgrid(*spans), axis=-1).reshape(-1, 2)
     columns = getattr(X, "columns", None)
     return points if columns is None else optional("pandas").DataFrame(points, columns=columns)
 
 
 def _draw_values(axes: Any, spans: list[Floats], values: Floats) -> None:
+    """Draw level sets of values (_STEPS²,), or the regions where each column of values (_STEPS², n_classes) is largest."""
     shape = (_STEPS, _STEPS)
     if values.ndim == 1:
         top = float(np.abs(values).max()) or 1.0
         levels = np.linspace(-top, top, _LEVELS)
         axes.contourf(*spans, values.reshape(shape), levels, cmap="RdBu", alpha=0.6)
-        axes.contour(*spans, values.reshape(shape), levels, colors=_INK, linewidths=0.4, alpha=0.4, linestyles="solid")
+        axes.contour(*spans, values.reshape(shape), levels, colors=INK, linewidths=0.4, alpha=0.4, linestyles="solid")
         if values.min() < 0 < values.max():
-            axes.contour(*spans, values.reshape(shape), [0.0], colors=_INK, linewidths=2)
+            axes.contour(*spans, values.reshape(shape), [0.0], colors=INK, linewidths=2)
         return
     best = values.argmax(axis=1).reshape(shape)
     colours = [_COLOURS[c % len(_COLOURS)] for c in range(values.shape[1])]
     axes.contourf(*spans, best, np.arange(values.shape[1] + 1) - 0.5, colors=colours, alpha=0.25)
-    axes.contour(*spans, best, np.arange(1, values.shape[1]) - 0.5, colors=_INK, linewidths=1)
+    axes.contour(*spans, best, np.arange(1, values.shape[1]) - 0.5, colors=INK, linewidths=1)
 
 
 def _draw_items(axes: Any, items: Floats, y: ArrayLike | None) -> None:
+    """Draw items (n, 2) in the colours of their classes, with labels for a legend, or in one colour without classes."""
     if y is None:
-        axes.plot(*items.T, ".", color=_INK, ms=4, alpha=0.5)
+        axes.plot(*items.T, ".", color=INK, ms=4, alpha=0.5)
         return
     labels = column_or_1d(y)
     check_consistent_length(items, labels)
     classes = np.unique(labels)
-    colours = _COLOURS[1::-1] if len(classes) == 2 else _COLOURS  # f is negative, and red, for the first of two
+    colours = _COLOURS[1::-1] if len(classes) == 2 else _COLOURS  # f is negative, and drawn in red, for the first of two
     for k, c in enumerate(classes):
         axes.plot(*items[labels == c].T, "o", color=colours[k % len(colours)], mec="white", mew=0.5, ms=4.5, label=str(c))

@@ -1,7 +1,7 @@
-"""Pictures of a learned distance; they need the extra ``plots``. Each takes ``ax=None`` and returns the Axes.
+"""Pictures of a learned distance.
 
-A one-feature table is linear on triangles between its knots, so it is drawn on just these triangles: the picture is the
-distance itself, and its kinks are where they are.
+The table of one feature is linear on triangles between its knots, so it is drawn on exactly these triangles: the picture shows
+the distance itself, with its kinks at the right places.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .._foundation.types import ArrayLike, Floats
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.base import Table
 from ..estimators.base import LearnedDistance
-from .axes import axes_of, plain, triangles
+from .axes import BLUE, GREY, INK, ORANGE, axes_of, hide_frame, shorten, triangles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,17 +26,15 @@ Learned: TypeAlias = Semimetric | LearnedDistance
 
 __all__ = ["plot_around", "plot_contributions", "plot_predicted", "plot_table"]
 
-_COLOURS = "YlGnBu"
-_INK, _BLUE, _ORANGE, _GREY = "#222222", "#1f5f8b", "#d9622b", "#b5b5b5"
-_STEPS = 121
-_MANY = 5_000
-_LONG = 32  # characters of a term in a picture
-_CELLS = 60  # a side of a heat map, at least
-_CLOSE = 0.07  # knots nearer than this share of the range go without a number
+_COLOUR_MAP = "YlGnBu"
+_STEPS = 121  # points along a feature
+_MOST_DOTS = 5_000  # more pairs are drawn as a two-dimensional histogram
+_MIN_CELLS = 60  # along a side of a heat map
+_MIN_TICK_GAP = 0.07  # a knot that is nearer to the one before than this share of the range has no number
 
 
 def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
-    """One feature's table as a heat map with its contours; ticks are the knots, or the categories.
+    """Draw the table of one feature as a heat map with contours; the ticks are the knots, or the categories.
 
     Parameters
     ----------
@@ -58,12 +56,12 @@ def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     knots = table.knots[0]
     if d.embedding.grid.kinds[table.features[0]] == "categorical" or np.isnan(knots).any():
         return _draw_levels(d, name, table, axes)
-    places, values = _refined(knots, table.values)
-    x, y = (side.ravel() for side in np.meshgrid(places, places, indexing="ij"))
-    mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(len(places), len(places)))
-    image = axes.tripcolor(mesh, values.ravel(), shading="gouraud", cmap=_COLOURS, rasterized=True)
+    points, values = _refine(knots, table.values)
+    x, y = (side.ravel() for side in np.meshgrid(points, points, indexing="ij"))
+    mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(len(points), len(points)))
+    image = axes.tripcolor(mesh, values.ravel(), shading="gouraud", cmap=_COLOUR_MAP, rasterized=True)
     if np.ptp(values) > 0:
-        axes.tricontour(mesh, values.ravel(), levels=7, colors=_INK, linewidths=0.5, alpha=0.45)
+        axes.tricontour(mesh, values.ravel(), levels=7, colors=INK, linewidths=0.5, alpha=0.45)
     _label_knots(axes, knots)
     axes.set(xlabel=f"{name} of x", ylabel=f"{name} of y", aspect="equal", title=f"What {name} adds to the distance")
     axes.figure.colorbar(image, ax=axes, label=_value_label(d), shrink=0.85)
@@ -73,31 +71,33 @@ def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
 def plot_around(
     d: Learned, x: ArrayLike, features: Sequence[str | int], X: ArrayLike | None = None, ax: Axes | None = None
 ) -> Axes:
-    """d(x, .) over two features, or one, all others held at their values in x.
+    """Draw d(x, .) over one or two features, while all others keep their values in x.
 
     Parameters
     ----------
     d : Semimetric, or a learner that is fitted
     x : array-like of shape (n_features,)
-    features : two or one of str or int
-        Names or numbers of raw features that are no categories; one gives a line.
+    features : sequence of str or int
+        Names or numbers of one or two raw features that are not categorical; one gives a line.
     X : array-like of shape (n_items, n_features) or None
-        Items to draw; they also set the range. Without them it is the range of the training items.
+        Items to draw, which also set the range. Without them it is the range of the training items.
     ax : matplotlib Axes or None
     """
     d = _distance(d)
     point = d.schema.encode(d.schema.rows(x), name="x")[0]
-    chosen = _numbers(d, features)
+    numbers = _feature_numbers(d, features)
     items = None if X is None else d.schema.encode(X)
-    spans, axes = [_span(d, f, point, items) for f in chosen], axes_of(ax)
-    if len(chosen) == 1:
-        return _draw_line(d, point, chosen[0], spans[0], items, axes)
-    (first, second), drawn = chosen, _around(d, point, chosen, np.meshgrid(*spans)).reshape(_STEPS, _STEPS)
-    image = axes.contourf(*spans, drawn, levels=14, cmap=_COLOURS)
-    axes.contour(*spans, drawn, levels=image.levels, colors=_INK, linewidths=0.4, alpha=0.4)
+    spans = [_span(d, feature, point, items) for feature in numbers]
+    axes = axes_of(ax)
+    if len(numbers) == 1:
+        return _draw_line(d, point, numbers[0], spans[0], items, axes)
+    first, second = numbers
+    values = _distances_from(d, point, numbers, np.meshgrid(*spans)).reshape(_STEPS, _STEPS)
+    image = axes.contourf(*spans, values, levels=14, cmap=_COLOUR_MAP)
+    axes.contour(*spans, values, levels=image.levels, colors=INK, linewidths=0.4, alpha=0.4)
     if items is not None:
-        axes.plot(items[:, first], items[:, second], ".", color=_INK, alpha=0.25, ms=3, mew=0)
-    axes.plot(*point[[first, second]], "o", color=_ORANGE, ms=9, mec="white", mew=1.5)
+        axes.plot(items[:, first], items[:, second], ".", color=INK, alpha=0.25, ms=3, mew=0)
+    axes.plot(*point[[first, second]], "o", color=ORANGE, ms=9, mec="white", mew=1.5)
     axes.set(xlabel=d.feature_names[first], ylabel=d.feature_names[second], title="Distance from the marked point")
     axes.set(xlim=spans[0][[0, -1]], ylim=spans[1][[0, -1]])
     axes.figure.colorbar(image, ax=axes, label="distance", shrink=0.85)
@@ -105,32 +105,34 @@ def plot_around(
 
 
 def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axes:
-    """Predicted against true distances, with the line on which they agree.
+    """Draw predicted against true distances, with the line on which they are equal.
 
     Parameters
     ----------
     true, predicted : array-like of shape (n_pairs,)
     ax : matplotlib Axes or None
     """
-    t, p = (np.asarray(side, dtype=np.float64) for side in (true, predicted))
+    t = np.asarray(true, dtype=np.float64)
+    p = np.asarray(predicted, dtype=np.float64)
     if t.ndim != 1 or t.shape != p.shape or not len(t):
         raise InputError(
             f"true has shape {t.shape} and predicted {p.shape}; two arrays (n_pairs,) of the same length are required"
         )
-    axes, top = axes_of(ax), 1.04 * float(max(t.max(), p.max()))
+    axes = axes_of(ax)
     low = min(0.0, float(min(t.min(), p.min())))
-    if len(t) > _MANY:
+    top = 1.04 * float(max(t.max(), p.max()))
+    if len(t) > _MOST_DOTS:
         axes.hexbin(t, p, gridsize=70, bins="log", cmap="Blues", mincnt=1, linewidths=0)
     else:
-        axes.plot(t, p, "o", color=_BLUE, alpha=0.35, ms=4, mew=0, rasterized=True)
-    axes.plot([low, top], [low, top], color=_ORANGE, lw=1.2)
+        axes.plot(t, p, "o", color=BLUE, alpha=0.35, ms=4, mew=0, rasterized=True)
+    axes.plot([low, top], [low, top], color=ORANGE, lw=1.2)
     axes.set(xlabel="true distance", ylabel="predicted distance", aspect="equal", xlim=(low, top), ylim=(low, top))
-    axes.text(0.04, 0.96, _agreement(t, p), transform=axes.transAxes, va="top", color=_INK)
-    return plain(axes)
+    axes.text(0.04, 0.96, _agreement_text(t, p), transform=axes.transAxes, va="top", color=INK)
+    return hide_frame(axes)
 
 
 def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: Axes | None = None, *, most: int = 12) -> Axes:
-    """The terms of the distance of one pair as bars, the largest first; they sum to the distance before the link.
+    """Draw the terms of the distance of one pair as bars, the largest first; their sum is the distance before the link.
 
     Parameters
     ----------
@@ -138,37 +140,35 @@ def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: Axes | None =
     x, y : array-like of shape (n_features,)
     ax : matplotlib Axes or None
     most : int, default 12
-        Terms to show by name; the sum of the others is the last bar.
+        Number of terms that have a bar; the sum of all others is the last bar.
     """
     d = _distance(d)
     if most < 1:
         raise InputError(f"most={most!r} must be at least 1")
     if np.ndim(x) != 1 or np.ndim(y) != 1:
         raise InputError(f"x has shape {np.shape(x)} and y {np.shape(y)}; one pair of vectors ({d.n_features},) is required")
-    names, values = _largest(d, d.contributions(x, y), most)
-    axes, total = axes_of(ax), float(values.sum())
-    colours = [_GREY if name.endswith(" other terms") else _BLUE for name in names]
+    names, values = _largest_terms(d, d.contributions(x, y), most)
+    total = float(values.sum())
+    axes = axes_of(ax)
+    colours = [GREY if name.endswith(" other terms") else BLUE for name in names]
     axes.barh(range(len(names)), values, color=colours, height=0.7)
-    axes.set_yticks(range(len(names)), [_short(name) for name in names])
+    axes.set_yticks(range(len(names)), [shorten(name) for name in names])
     for row, value in enumerate(values):
-        axes.annotate(f"{value:.3g}", (value, row), (3, 0), textcoords="offset points", va="center", fontsize=8, color=_INK)
+        axes.annotate(f"{value:.3g}", (value, row), (3, 0), textcoords="offset points", va="center", fontsize=8, color=INK)
     axes.invert_yaxis()
     axes.margins(x=0.12)
     root = f", its root {total**0.5:.3g}" if d.link == "sqrt" else ""
     axes.set(xlabel=_value_label(d), title=f"Where the distance comes from: sum {total:.3g}{root}")
     axes.tick_params(axis="y", length=0)
-    return plain(axes)
+    return hide_frame(axes)
 
 
 def _distance(d: Learned) -> Semimetric:
+    """The distance itself, or that of a fitted learner."""
     found = getattr(d, "semimetric_", d)
     if not isinstance(found, Semimetric):
         raise InputError(f"d={d!r} is no Semimetric; give model.semimetric_ of a model that is fitted")
     return found
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONG else f"{name[: _LONG - 1]}…"
 
 
 def _value_label(d: Semimetric) -> str:
@@ -176,6 +176,7 @@ def _value_label(d: Semimetric) -> str:
 
 
 def _find_table(d: Semimetric, term: str | int) -> tuple[str, Table]:
+    """The name and the table of a term of one feature, given by its name or its place among the terms."""
     tables = d.tables()
     if isinstance(term, (int, np.integer)) and 0 <= term < len(tables):
         term = d.terms[term]
@@ -195,35 +196,41 @@ def _find_table(d: Semimetric, term: str | int) -> tuple[str, Table]:
 
 
 def _draw_levels(d: Semimetric, name: str, table: Table, axes: Any) -> Any:
-    """A table between categories, or one with a level for missing values, as it is: a field for every two."""
-    (feature,), levels = table.features, [f"{knot:.3g}" for knot in table.knots[0]]
+    """Draw a table of categories, or one with a level for missing values, with a square for each pair of levels."""
+    (feature,) = table.features
+    levels = [f"{knot:.3g}" for knot in table.knots[0]]
     if feature < d.n_features and d.schema.kinds[feature] == "categorical":
         levels = [*map(str, d.schema.features[feature].categories), "(other)"]
     levels = [*levels[: d.embedding.grid.counts[feature]], *["(missing)"] * d.embedding.grid.missing[feature]]
-    image = axes.imshow(table.values, cmap=_COLOURS, rasterized=True)
+    image = axes.imshow(table.values, cmap=_COLOUR_MAP, rasterized=True)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_ticks(range(len(levels)), [_short(level) for level in levels])
+        axis.set_ticks(range(len(levels)), [shorten(level) for level in levels])
     axes.tick_params(axis="x", labelrotation=45)
     axes.set(xlabel=f"{name} of y", ylabel=f"{name} of x", title=f"What {name} adds to the distance")
     axes.figure.colorbar(image, ax=axes, label=_value_label(d), shrink=0.85)
     return axes
 
 
-def _refined(knots: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """The table on equal parts of its cells: linear on the triangles below, so finer triangles change colours only."""
-    parts = max(1, -(-_CELLS // (len(knots) - 1)))
+def _refine(knots: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """The table on a finer grid that contains its knots: the points of the grid (n,), and the values there (n, n).
+
+    The values are interpolated on the triangles of the embedding, so that they are still those of the distance; on the finer
+    grid the colours change evenly.
+    """
+    parts = max(1, -(-_MIN_CELLS // (len(knots) - 1)))
     position = np.arange((len(knots) - 1) * parts + 1) / parts
     low = np.minimum(position.astype(np.int64), len(knots) - 2)
     u, v = np.meshgrid(position - low, position - low, indexing="ij")
-    ll, lu, ul, uu = (values[np.ix_(low + a, low + b)] for a in (0, 1) for b in (0, 1))
+    ll, lu, ul, uu = (values[np.ix_(low + a, low + b)] for a in (0, 1) for b in (0, 1))  # at lower and upper knots
     fine = np.where(u >= v, ll + u * (ul - ll) + v * (uu - ul), ll + v * (lu - ll) + u * (uu - lu))
     return np.interp(position, np.arange(len(knots)), knots), fine
 
 
 def _label_knots(axes: Any, knots: Floats) -> None:
+    """Put a tick at every knot, with numbers at those that are far enough apart."""
     shown = [float(knots[0])]
     for knot in knots[1:-1]:
-        if min(knot - shown[-1], knots[-1] - knot) >= _CLOSE * np.ptp(knots):
+        if min(knot - shown[-1], knots[-1] - knot) >= _MIN_TICK_GAP * np.ptp(knots):
             shown.append(float(knot))
     shown.append(float(knots[-1]))
     for axis in (axes.xaxis, axes.yaxis):
@@ -233,16 +240,17 @@ def _label_knots(axes: Any, knots: Floats) -> None:
 
 
 def _draw_line(d: Semimetric, point: Floats, feature: int, span: Floats, items: Floats | None, axes: Any) -> Any:
-    """d(point, .) along one feature."""
-    axes.plot(span, _around(d, point, (feature,), [span]), color=_BLUE)
+    """Draw d(point, .) along one feature."""
+    axes.plot(span, _distances_from(d, point, (feature,), [span]), color=BLUE)
     if items is not None:
-        axes.plot(items[:, feature], np.zeros(len(items)), "|", color=_INK, alpha=0.4)
-    axes.plot(point[feature], 0.0, "o", color=_ORANGE, ms=9, mec="white", mew=1.5)
+        axes.plot(items[:, feature], np.zeros(len(items)), "|", color=INK, alpha=0.4)
+    axes.plot(point[feature], 0.0, "o", color=ORANGE, ms=9, mec="white", mew=1.5)
     axes.set(xlabel=d.feature_names[feature], ylabel="distance", title="Distance from the marked point", xlim=span[[0, -1]])
-    return plain(axes)
+    return hide_frame(axes)
 
 
-def _numbers(d: Semimetric, features: Sequence[str | int]) -> tuple[int, ...]:
+def _feature_numbers(d: Semimetric, features: Sequence[str | int]) -> tuple[int, ...]:
+    """The numbers of one or two different features that are given by their names or numbers."""
     if isinstance(features, str) or len(features) not in (1, 2):
         raise InputError(f"features={features!r} must be one or two names or numbers of features, such as (0, 1)")
     chosen = [d.feature_names.index(f) if f in d.feature_names else f for f in features]
@@ -256,29 +264,34 @@ def _numbers(d: Semimetric, features: Sequence[str | int]) -> tuple[int, ...]:
 
 
 def _span(d: Semimetric, feature: int, point: Floats, items: Floats | None) -> Floats:
-    """Values to draw: the range of the items or of the grid, widened to hold the point."""
+    """The values of a feature to draw, shape (_STEPS,): the range of the items, or of the grid, widened to hold the point."""
     grid = d.embedding.grid
     if grid.kinds[feature] == "categorical":
         raise NotSupportedError(
             f"{d.feature_names[feature]!r} has categories, between which nothing can be drawn; see its table with plot_table"
         )
     ends = [grid.low[feature], grid.high[feature]] if items is None else items[:, feature]
-    low, high = np.fmin(np.nanmin(ends), point[feature]), np.fmax(np.nanmax(ends), point[feature])
+    low = np.fmin(np.nanmin(ends), point[feature])
+    high = np.fmax(np.nanmax(ends), point[feature])
     if low == high:
         low, high = low - 0.5, high + 0.5
     return np.linspace(low, high, _STEPS)
 
 
-def _around(d: Semimetric, point: Floats, features: Sequence[int], values: Sequence[Floats]) -> Floats:
-    """d(point, .) where the features have the values, one array a feature, all others those of the point."""
-    around = np.tile(point, (values[0].size, 1))
+def _distances_from(d: Semimetric, point: Floats, features: Sequence[int], values: Sequence[Floats]) -> Floats:
+    """Distances from a point (n_features,) to points that differ from it in these features only.
+
+    ``values`` has an array for each of the features, all of the same size n; the result has the shape (n,).
+    """
+    others = np.tile(point, (values[0].size, 1))
     for feature, column in zip(features, values, strict=True):
-        around[:, feature] = column.ravel()
-    pairs = np.column_stack([np.zeros(len(around), np.int64), 1 + np.arange(len(around))])
-    return d.paired_by_index(np.vstack([point, around]), pairs)
+        others[:, feature] = column.ravel()
+    pairs = np.column_stack([np.zeros(len(others), np.int64), 1 + np.arange(len(others))])
+    return d.paired_by_index(np.vstack([point, others]), pairs)
 
 
-def _agreement(true: Floats, predicted: Floats) -> str:
+def _agreement_text(true: Floats, predicted: Floats) -> str:
+    """The number of pairs, the median relative error, and the correlation if it is defined, a line each."""
     used = true > 0
     error = np.median(np.abs(predicted - true)[used] / true[used]) if used.any() else np.nan
     lines = [f"{len(true):,} pairs", f"median error {100 * error:.2g} %"]
@@ -287,11 +300,12 @@ def _agreement(true: Floats, predicted: Floats) -> str:
     return "\n".join(lines)
 
 
-def _largest(d: Semimetric, values: Floats, most: int) -> tuple[list[str], Floats]:
-    """Names and values of the largest terms that are not 0, then all others as one."""
+def _largest_terms(d: Semimetric, values: Floats, most: int) -> tuple[list[str], Floats]:
+    """Names and values of the largest terms that are not 0, followed by the sum of all others, if there are any."""
     order = np.argsort(-np.abs(values), kind="stable")
     order = order[: max(int(np.count_nonzero(values)), 1)]
-    names, kept = [d.terms[k] for k in order[:most]], values[order[:most]]
+    names = [d.terms[k] for k in order[:most]]
+    kept = values[order[:most]]
     if len(order) > most:
         names.append(f"{len(order) - most} other terms")
         kept = np.append(kept, values[order[most:]].sum())

@@ -1,7 +1,4 @@
-"""Pictures of embeddings of single vectors: basis functions and kernels; they need the extra ``plots``.
-
-Each takes ``ax=None`` and returns the Axes, as all of `semimetric.plotting` do.
-"""
+"""Pictures of embeddings of single vectors: their basis functions and their kernels."""
 
 from __future__ import annotations
 
@@ -15,53 +12,54 @@ from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 from .._foundation.types import ArrayLike, Floats
 from ..embeddings.vectors.base import FeatureMap
-from .axes import axes_of, plain
+from .axes import axes_of, hide_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_basis", "plot_kernel"]
 
-_STEPS = 401
-_COLOURS = "viridis"
+_STEPS = 401  # points along a feature
+_COLOUR_MAP = "viridis"
 
 
 def plot_basis(embedding: FeatureMap, X: ArrayLike, feature: str | int = 0, ax: Axes | None = None) -> Axes:
-    """The columns of an embedding as functions of one feature (paper 1, Fig. 1), over the range that it has in X.
+    """Draw the columns of an embedding as functions of one feature (paper 1, Fig. 1), over the range that it has in X.
 
-    All other features stay at their medians in X. A line is a column that the feature moves; its colour is its place.
+    All other features are at their medians in X. There is a line for each column that depends on the feature; the colours
+    follow the order of the columns.
 
     Parameters
     ----------
-    embedding : BSplineEmbedding, FourierEmbedding, ... that is fitted
+    embedding : FeatureMap
+        Fitted, such as a `BSplineEmbedding`.
     X : array-like of shape (n_items, n_features)
     feature : str or int, default 0
-        Name or number.
+        Name or number of the feature.
     ax : matplotlib Axes or None
     """
     if not isinstance(embedding, FeatureMap):
         raise InputError(f"embedding={embedding!r} is no embedding of single vectors; give one such as BSplineEmbedding")
     check_is_fitted(embedding, "n_columns_")
-    number = _number(embedding, feature)
+    number = _feature_number(embedding, feature)
     span, columns = _columns_along(embedding, np.asarray(X, dtype=np.float64), number)
     axes = axes_of(ax)
-    colours = optional("matplotlib").colormaps[_COLOURS](np.linspace(0.0, 0.9, columns.shape[1]))
+    colours = optional("matplotlib").colormaps[_COLOUR_MAP](np.linspace(0.0, 0.9, columns.shape[1]))
     for column, colour in zip(columns.T, colours, strict=True):
         axes.plot(span, column, color=colour, lw=1.2)
     axes.set(xlabel=embedding.feature_names[number], ylabel="column", title=f"{columns.shape[1]} basis functions")
-    plain(axes)
-    return axes
+    return hide_frame(axes)
 
 
 def plot_kernel(
     kernel: Callable[[Floats, Floats], Floats], ax: Axes | None = None, *, low: float = 0.0, high: float = 1.0
 ) -> Axes:
-    """A kernel of one feature as an image (paper 1, Fig. 2).
+    """Draw a kernel of one feature as an image (paper 1, Fig. 2).
 
     Parameters
     ----------
     kernel : callable
-        Of X (n, 1) and Y (m, 1), to an array (n, m): `min_kernel`, `spline_kernel`, or the difference of two.
+        A function of X (n, 1) and Y (m, 1) that returns an array (n, m), such as `min_kernel`, or a difference of two kernels.
     ax : matplotlib Axes or None
     low : float, default 0
         Where the range of x and y begins.
@@ -70,15 +68,16 @@ def plot_kernel(
     """
     if not callable(kernel) or not low < high:
         raise InputError(f"kernel={kernel!r} on [{low!r}, {high!r}]: a callable of X and Y, and low < high, are required")
-    places = np.linspace(low, high, _STEPS)[:, None]
+    points = np.linspace(low, high, _STEPS)[:, None]
     axes = axes_of(ax)
-    image = axes.imshow(kernel(places, places), origin="lower", extent=(low, high, low, high), cmap=_COLOURS)
+    image = axes.imshow(kernel(points, points), origin="lower", extent=(low, high, low, high), cmap=_COLOUR_MAP)
     axes.figure.colorbar(image, ax=axes, shrink=0.85)
     axes.set(xlabel="y", ylabel="x")
     return axes
 
 
-def _number(embedding: FeatureMap, feature: str | int) -> int:
+def _feature_number(embedding: FeatureMap, feature: str | int) -> int:
+    """The number of a feature that is given by its name or its number."""
     names = embedding.feature_names
     number = names.index(feature) if isinstance(feature, str) and feature in names else feature
     if not isinstance(number, (int, np.integer)) or not 0 <= number < len(names):
@@ -88,7 +87,7 @@ def _number(embedding: FeatureMap, feature: str | int) -> int:
 
 
 def _columns_along(embedding: FeatureMap, items: Floats, number: int) -> tuple[Floats, Floats]:
-    """Places, and the columns (place, column) that are not 0 on all of them, of the terms with the feature."""
+    """Values of the feature (_STEPS,), and the columns of its terms there that are not 0 everywhere, (_STEPS, n_columns)."""
     if items.ndim != 2 or items.shape[1] != embedding.n_features_in_ or np.isnan(items[:, number]).all():
         raise InputError(
             f"X has shape {items.shape}: rows of {embedding.n_features_in_} features with known values are required"
@@ -96,8 +95,8 @@ def _columns_along(embedding: FeatureMap, items: Floats, number: int) -> tuple[F
     span = np.linspace(np.nanmin(items[:, number]), np.nanmax(items[:, number]), _STEPS)
     line = np.tile(np.nanmedian(items, axis=0), (_STEPS, 1))
     line[:, number] = span
-    places = [np.arange(term.start, term.stop) for term in embedding.terms_ if number in term.features]
+    of_terms = [np.arange(term.start, term.stop) for term in embedding.terms_ if number in term.features]
     phi: Any = embedding.transform(line)
-    columns = phi[:, np.concatenate(places)]
+    columns = phi[:, np.concatenate(of_terms)]
     columns = columns if isinstance(columns, np.ndarray) else columns.toarray()
     return span, columns[:, columns.any(axis=0)]

@@ -1,7 +1,4 @@
-"""Pictures of why items are near: importances of features, and neighbours term by term; they need the extra ``plots``.
-
-Each takes ``ax=None`` and returns the Axes, as all of `semimetric.plotting` do.
-"""
+"""Pictures of why items are near: importances of features, and the terms of the distances of neighbours."""
 
 from __future__ import annotations
 
@@ -13,20 +10,18 @@ from .._foundation.errors import InputError
 from .._foundation.types import Floats
 from .._foundation.validation import check_count
 from ..distances.explanations import Explanation
-from .axes import axes_of, plain
+from .axes import BLUE, GREY, axes_of, hide_frame, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_explanation", "plot_importances"]
 
-_BLUE, _GREY = "#1f5f8b", "#b5b5b5"
-_COLOURS = (0, 1, 2, 3, 4, 5, 6, 8, 9)  # of the cycle of matplotlib, without its grey
-_LONG = 32  # characters of a name in a picture
+_CYCLE = (0, 1, 2, 3, 4, 5, 6, 8, 9)  # colours of matplotlib's cycle, without its grey
 
 
 def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> Axes:
-    """Shares of the features in the distance between items and their impostors as bars, the largest first.
+    """Draw the shares of the features in the distance between items and their impostors as bars, the largest first.
 
     Parameters
     ----------
@@ -34,7 +29,7 @@ def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> A
         Anything with ``feature_importances_`` and ``semimetric_``.
     ax : matplotlib Axes or None
     most : int, default 12
-        Features to show by name; the sum of the others is the last bar.
+        Number of features that have a bar; the sum of all others is the last bar.
 
     Raises
     ------
@@ -44,46 +39,52 @@ def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> A
     check_count("most", most)
     names, values = _importances(model)
     order = np.argsort(-values, kind="stable")
-    shown, rest = order[:most], order[most:]
-    labels, widths = [_short(names[f]) for f in shown], values[shown]
+    shown = order[:most]
+    rest = order[most:]
+    labels = [shorten(names[f]) for f in shown]
+    widths = values[shown]
     if len(rest):
-        labels, widths = [*labels, _others(len(rest), "feature")], np.append(widths, values[rest].sum())
+        labels = [*labels, _others(len(rest), "feature")]
+        widths = np.append(widths, values[rest].sum())
     axes = axes_of(ax)
-    axes.barh(range(len(labels)), widths, color=[_BLUE] * len(shown) + [_GREY] * (len(labels) - len(shown)), height=0.7)
+    axes.barh(range(len(labels)), widths, color=[BLUE] * len(shown) + [GREY] * (len(labels) - len(shown)), height=0.7)
     axes.set(xlabel="share of the distance to other classes", title="Which features tell the classes apart")
-    return _rows(axes, labels)
+    return _label_rows(axes, labels)
 
 
 def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: int = 8) -> Axes:
-    """The neighbours of one item, a bar each, made of the terms of its distance; the nearest is at the top.
+    """Draw a bar for each neighbour of an item, made of the terms of its distance; the nearest is at the top.
 
     Parameters
     ----------
     explanation : Explanation
-        What ``explain_neighbors`` gives.
+        What ``explain_neighbors`` returns.
     ax : matplotlib Axes or None
     most : int, default 8
-        Terms with a colour of their own, the largest over all neighbours; the others are one part, in grey.
+        Number of terms with a colour of their own, the largest over all neighbours; the others are one grey part.
     """
     check_count("most", most)
     if not isinstance(explanation, Explanation):
         raise InputError(f"explanation={explanation!r} is no Explanation; give what model.explain_neighbors(x) returns")
     names, parts = _largest_terms(explanation, most)
-    axes, left = axes_of(ax), np.zeros(len(parts))
+    axes = axes_of(ax)
+    left = np.zeros(len(parts))
     for k, (name, part) in enumerate(zip(names, parts.T, strict=True)):
-        colour = _GREY if k == most else f"C{_COLOURS[k % len(_COLOURS)]}"
-        axes.barh(range(len(part)), part, left=left, color=colour, height=0.7, label=_short(name))
+        colour = GREY if k == most else f"C{_CYCLE[k % len(_CYCLE)]}"
+        axes.barh(range(len(part)), part, left=left, color=colour, height=0.7, label=shorten(name))
         left = left + part
     if names:
         axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    labels = [f"{row} ({_short(str(target))})" for row, target in zip(explanation.indices, explanation.targets, strict=True)]
-    axes.set(xlabel=_scale(explanation), title="Why these are the nearest")
-    return _rows(axes, labels)
+    labels = [f"{row} ({shorten(str(target))})" for row, target in zip(explanation.indices, explanation.targets, strict=True)]
+    axes.set(xlabel=_name_of_sum(explanation), title="Why these are the nearest")
+    return _label_rows(axes, labels)
 
 
 def _importances(model: Any) -> tuple[tuple[str, ...], Floats]:
+    """The names of the features and their importances, of a learner or of the classifier that holds one."""
     learner = getattr(model, "learner_", model)
-    values, d = (getattr(learner, name, None) for name in ("feature_importances_", "semimetric_"))
+    values = getattr(learner, "feature_importances_", None)
+    d = getattr(learner, "semimetric_", None)
     if values is None or d is None:
         raise InputError(
             f"{type(model).__name__} has no feature_importances_; give a LargeMarginLearner that is fitted, or a "
@@ -93,18 +94,22 @@ def _importances(model: Any) -> tuple[tuple[str, ...], Floats]:
 
 
 def _largest_terms(explanation: Explanation, most: int) -> tuple[list[str], Floats]:
-    """Names and contributions, shape (k, n), of the largest terms that are not 0 everywhere, then all others as one."""
+    """Names (n_terms,) and contributions (n_neighbors, n_terms) of the largest terms, and of the sum of all others.
+
+    Terms that are 0 for all neighbours are left out.
+    """
     size = np.abs(explanation.contributions).sum(axis=0)
     order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
-    names, parts = [explanation.terms[t] for t in order[:most]], explanation.contributions[:, order[:most]]
+    names = [explanation.terms[t] for t in order[:most]]
+    parts = explanation.contributions[:, order[:most]]
     if len(order) > most:
         names.append(_others(len(order) - most, "term"))
         parts = np.column_stack([parts, explanation.contributions[:, order[most:]].sum(axis=1)])
     return names, parts
 
 
-def _scale(explanation: Explanation) -> str:
-    """What the bars add up to: the distance, or what the link makes it of."""
+def _name_of_sum(explanation: Explanation) -> str:
+    """What the parts of a bar sum to: the distance, or the value from which the link makes it."""
     sums = explanation.contributions.sum(axis=1)
     return "distance" if np.allclose(sums, explanation.distances, rtol=1e-6) else "distance before the link"
 
@@ -113,14 +118,9 @@ def _others(n: int, what: str) -> str:
     return f"{n} other {what}{'s' if n > 1 else ''}"
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= _LONG else f"{name[: _LONG - 1]}…"
-
-
-def _rows(axes: Any, labels: list[str]) -> Any:
-    """A line a label, the first at the top."""
+def _label_rows(axes: Any, labels: list[str]) -> Any:
+    """The axes with a label for each bar, the first at the top."""
     axes.set_yticks(range(len(labels)), labels)
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
-    plain(axes)
-    return axes
+    return hide_frame(axes)

@@ -1,7 +1,4 @@
-"""Pictures of what an additive machine has learned: functions of one feature, of two, and their sum (paper 0, Figs. 2 and 4).
-
-They need the extra ``plots``. Each takes ``ax=None`` and returns the Axes, as all of `semimetric.plotting` do.
-"""
+"""Pictures of what an additive model has learned: functions of one feature and of two (paper 0, Figs. 2 and 4)."""
 
 from __future__ import annotations
 
@@ -14,19 +11,20 @@ from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats
 from ..linear_models.shape_functions import Shapes
-from .axes import axes_of, plain, triangles
+from .axes import BLUE, GREY, axes_of, hide_frame, triangles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_curve", "plot_surface"]
 
-_BLUE, _GREY = "#1f5f8b", "#b5b5b5"
-_COLOURS = "PuOr_r"
+_COLOUR_MAP = "PuOr_r"
 
 
 def plot_curve(shapes: Shapes, feature: int, ax: Axes | None = None, *, name: str = "", label: str | None = None) -> Axes:
-    """f_n over the range of its feature, with a dot at every knot; draw several classes into the same axes by ``label``.
+    """Draw f_n over the range of its feature, with a dot at every knot.
+
+    To compare several classes, draw them into the same axes with a ``label`` for each.
 
     Parameters
     ----------
@@ -34,9 +32,9 @@ def plot_curve(shapes: Shapes, feature: int, ax: Axes | None = None, *, name: st
     feature : int
     ax : matplotlib Axes or None
     name : str
-        Of the feature; its number by default.
+        Name of the feature; its number by default.
     label : str or None
-        Of the curve, for a legend.
+        Label of the curve in a legend.
 
     Raises
     ------
@@ -46,19 +44,19 @@ def plot_curve(shapes: Shapes, feature: int, ax: Axes | None = None, *, name: st
     if feature not in shapes.curves:
         raise InputError(f"feature={feature!r} is not known; use one of 0 to {len(shapes.curves) - 1}")
     axes = axes_of(ax)
-    axes.axhline(0.0, color=_GREY, linewidth=0.8)
-    colour = None if label else _BLUE
+    axes.axhline(0.0, color=GREY, linewidth=0.8)
+    colour = None if label else BLUE
     axes.plot(shapes.knots[feature], shapes.curves[feature], color=colour, marker="o", markersize=3, label=label)
     axes.set(xlabel=name or f"feature {feature}", ylabel="what it adds to the score")
     if label:
         axes.legend(frameon=False)
-    return plain(axes)
+    return hide_frame(axes)
 
 
 def plot_surface(
     shapes: Shapes, pair: Sequence[int], ax: Axes | None = None, *, total: bool = False, names: Sequence[str] = ()
 ) -> Axes:
-    """f_{n,l} on the triangles on which it is linear, so the picture is the function itself.
+    """Draw f_{n,l} on the triangles on which it is linear, so that the picture shows the function itself.
 
     Parameters
     ----------
@@ -66,9 +64,9 @@ def plot_surface(
     pair : (int, int)
     ax : matplotlib Axes or None
     total : bool, default False
-        Draw f_n + f_l + f_{n,l}: all that the two features add.
+        Whether to draw f_n + f_l + f_{n,l}, all that the two features add to the score.
     names : sequence of two str
-        Of the features; their numbers by default.
+        Names of the features; their numbers by default.
 
     Raises
     ------
@@ -85,7 +83,7 @@ def plot_surface(
     axes = axes_of(ax)
     x, y = (side.ravel() for side in np.meshgrid(shapes.knots[first], shapes.knots[second], indexing="ij"))
     mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(*values.shape))
-    image = _shaded(axes, mesh, values)
+    image = _draw_shades(axes, mesh, values)
     named = tuple(names) or (f"feature {first}", f"feature {second}")
     title = f"{named[0]} and {named[1]}, all that they add" if total else f"{named[0]} with {named[1]}"
     axes.set(xlabel=named[0], ylabel=named[1], title=title)
@@ -93,9 +91,9 @@ def plot_surface(
     return axes
 
 
-def _shaded(axes: Any, mesh: Any, values: Floats) -> Any:
-    """Colours that are white at 0."""
+def _draw_shades(axes: Any, mesh: Any, values: Floats) -> Any:
+    """Draw values at the corners of a mesh of triangles, in colours that are white at 0."""
     most = float(np.abs(values).max()) or 1.0
     return axes.tripcolor(
-        mesh, values.ravel(), shading="gouraud", cmap=_COLOURS, vmin=-most, vmax=most, rasterized=True
+        mesh, values.ravel(), shading="gouraud", cmap=_COLOUR_MAP, vmin=-most, vmax=most, rasterized=True
     )  # fmt: skip

@@ -55,7 +55,7 @@ def test_retrieval_by_hand():
 
 def test_heights_price_the_moves(result):
     X = result.digits.histograms
-    x, y = demo._telling_pair(result)
+    x, y = demo._pair_to_draw(result)
     heights = demo._heights(result.semimetric, X[x], X[y])
     assert heights @ (X[x] - X[y]) == pytest.approx(result.semimetric(X[x], X[y]), rel=0.1)
     assert abs(heights.mean()) < 1e-9
@@ -75,4 +75,4 @@ def test_the_picture_and_the_table_are_written(result, tmp_path):
 def test_a_pair_is_found_whatever_the_labels(result):
     digits = type(result.digits)(result.digits.histograms, result.digits.bin_coordinates, np.zeros(1797, np.int64))
     values = vars(result) | {"digits": digits}
-    assert demo._telling_pair(DemoResult(**values)) == (result.queries[0], result.gallery[0])
+    assert demo._pair_to_draw(DemoResult(**values)) == (result.queries[0], result.gallery[0])

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from semimetric.plotting.axes import axes_of, plain, triangles
+from semimetric.plotting.axes import axes_of, hide_frame, shorten, triangles
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -25,4 +27,11 @@ def test_axes_are_those_given_or_of_a_new_figure():
     given = plt.figure().gca()
     assert axes_of(given) is given
     assert axes_of(None).figure is not given.figure
-    assert not plain(given).spines["top"].get_visible()
+    assert not hide_frame(given).spines["top"].get_visible()
+
+
+@given(st.text(max_size=60))
+def test_names_are_cut_to_what_a_picture_holds(name):
+    shown = shorten(name)
+    assert len(shown) <= 32
+    assert shown == name if len(name) <= 32 else shown == f"{name[:31]}…"

@@ -6,7 +6,7 @@ import pytest
 from semimetric import DistanceRegressor, InputError, NotSupportedError, Schema, Semimetric
 from semimetric.data.grid import Grid
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
-from semimetric.plotting.distances import _refined, plot_around, plot_contributions, plot_predicted, plot_table
+from semimetric.plotting.distances import _refine, plot_around, plot_contributions, plot_predicted, plot_table
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -26,7 +26,7 @@ def ax():
 
 def test_the_picture_of_a_table_is_the_distance_itself(d):
     values = d.tables()["width"].values
-    places, fine = _refined(np.array([0.0, 1.0, 4.0, 4.1]), values)
+    places, fine = _refine(np.array([0.0, 1.0, 4.0, 4.1]), values)
     X = np.column_stack([places, np.zeros(len(places)), np.full(len(places), 7.0)])
     assert np.allclose(fine, d.pairwise(X), atol=1e-12)
     assert {0.0, 1.0, 4.0, 4.1} <= set(places)
