@@ -1,13 +1,11 @@
 """Rows between weights: as a design, and as what weights are moved to keep."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 from semimetric import Grid, PairEmbedding
-from semimetric._kernels.triangles import Rows, project_rows
 from semimetric.embeddings.pairs.triangle_inequality import Triangles
 from semimetric.programs.design_matrix import MatrixDesign
 from semimetric.programs.inequalities import Inequalities, StackedDesign
@@ -65,27 +63,3 @@ def test_a_stacked_design_is_the_stacked_matrix(rng):
     assert design.shape == (10, 4)
     assert design.held().shape == (10, 4)
     assert not design.nonnegative
-
-
-@given(seeds)
-def test_sweeps_end_at_the_projection_and_keep_their_multipliers(seed):
-    rows, rng = random_rows(seed)
-    inside = rng.normal(size=5) + 3
-    G, h, lower, inverse = rows.matrix, rows.matrix @ inside - 0.1, inside - 4.0, rng.uniform(0.5, 2.0, 5)
-    G = sparse.csr_array(G[np.diff(G.indptr) > 0])
-    h = h[np.diff(rows.matrix.indptr) > 0]
-    start = rng.normal(size=5) * 4
-    w, multipliers = start.copy(), np.zeros(len(h) + 5)
-    project_rows(w, Rows(G.indptr, G.indices, G.data), h, lower, inverse, multipliers, 20_000)
-    assert (multipliers >= 0).all()
-    np.testing.assert_allclose(w, start + inverse * (G.T @ multipliers[: len(h)] + multipliers[len(h) :]), atol=1e-9)
-    assert (G @ w >= h - 1e-6).all()
-    assert (w >= lower - 1e-9).all()
-    slack = np.append(G @ w - h, w - lower)
-    assert float(multipliers @ slack) == pytest.approx(0.0, abs=1e-5)  # with the two before: the optimum of a convex program
-
-
-def test_without_rows_the_projection_is_a_bound():
-    w, empty = np.array([-1.0, 2.0]), Rows(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0))
-    project_rows(w, empty, np.zeros(0), np.zeros(2), np.ones(2), np.zeros(2), 1)
-    assert w.tolist() == [0.0, 2.0]

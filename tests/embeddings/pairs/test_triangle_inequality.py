@@ -5,37 +5,13 @@ import pytest
 from cases import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import closure_slow, worst_triple
+from reference import worst_triple
 
 from semimetric import Grid, NotSupportedError, PairEmbedding, Semimetric
-from semimetric._kernels.triangles import close_table
 from semimetric.embeddings.pairs.scales_and_tables import scales_of
 from semimetric.embeddings.pairs.triangle_inequality import TOLERANCE, Triangles
 
 seeds = st.integers(0, 10_000)
-
-
-def table(seed, n, *, symmetric):
-    rng = np.random.default_rng(seed)
-    t = rng.random((n, n)) ** 3
-    t = (t + t.T) / 2 if symmetric else t
-    np.fill_diagonal(t, 0.0)
-    return t
-
-
-@settings(max_examples=25, deadline=None)
-@given(seeds, st.integers(1, 7), st.booleans())
-def test_the_closure_is_the_largest_metric_below_and_is_stable(seed, n, symmetric):
-    t = table(seed, n, symmetric=symmetric)
-    closed = t.copy()
-    close_table(closed, 64)
-    np.testing.assert_allclose(closed, closure_slow(t), rtol=1e-14)
-    assert (closed <= t).all()
-    assert all(closed[a, c] <= closed[a, b] + closed[b, c] for a in range(n) for b in range(n) for c in range(n))
-    again = closed.copy()
-    close_table(again, 1)
-    np.testing.assert_array_equal(again, closed)
-    np.testing.assert_array_equal(closed, closed.T) if symmetric else None
 
 
 EMBEDDINGS = {

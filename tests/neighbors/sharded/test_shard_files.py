@@ -1,0 +1,103 @@
+"""A folder of shards is always whole: what is named is there, and what is not named is deleted."""
+
+import os
+
+import numpy as np
+import pytest
+from cases import assert_refused
+from searches import rough_distance, search_problem
+
+from semimetric import NeighborIndex, StorageError
+from semimetric.neighbors.sharded import shard_files
+from semimetric.neighbors.sharded.shard_files import (
+    FILE,
+    check_root,
+    close,
+    distance_digest,
+    places_of,
+    read_shards,
+    save_shard,
+    sweep,
+    switch,
+)  # fmt: skip
+
+
+@pytest.fixture
+def problem():
+    return search_problem(60)
+
+
+@pytest.fixture
+def root(problem, tmp_path):
+    """A folder of two shards of 40 and 20 items."""
+    d, items, _ = problem
+    root = check_root(tmp_path / "index")
+    parts = [NeighborIndex(d).fit(items[:40]), NeighborIndex(d).fit(items[40:], ids=np.arange(40, 60))]
+    switch(root, distance_digest(d), [save_shard(root, index) for index in parts])
+    return root
+
+
+def test_shards_are_read_as_they_were_saved(root, problem):
+    digest, shards = read_shards(root)
+    assert digest == distance_digest(problem[0])
+    assert [(s.n, s.kind) for s in shards] == [(40, "i"), (20, "i")]
+    places = places_of(root)
+    assert [len(place.open().ids_) for place in places] == [40, 20]
+    assert places[0].open() is places[0].open()  # once a process
+
+
+def test_the_digest_tells_distances_apart(problem):
+    d = problem[0]
+    assert distance_digest(d) == distance_digest(rough_distance(d.embedding.grid, seed=0, low=0.05))
+    assert distance_digest(d) != distance_digest(rough_distance(d.embedding.grid, seed=1, low=0.05))
+
+
+def test_a_switch_deletes_what_it_does_not_name_and_sweep_alone_nothing_else(root):
+    digest, shards = read_shards(root)
+    (root / "shard-left-over").mkdir()
+    sweep(root, shards)
+    assert sorted(p.name for p in root.iterdir()) == sorted([FILE, *(s.name for s in shards)])
+    switch(root, digest, shards[1:])
+    assert sorted(p.name for p in root.iterdir()) == sorted([FILE, shards[1].name])
+    assert read_shards(root) == (digest, shards[1:])
+
+
+def test_a_shard_saved_again_shares_the_arrays_that_it_keeps(root, problem):
+    old = read_shards(root)[1][0]
+    index = places_of(root)[0].open()
+    smaller = index.with_semimetric(index.semimetric).remove([3])
+    new = save_shard(root, smaller, old.name)
+    assert (new.n, new.name != old.name) == (39, True)
+    before, after = ({p.name: p.stat().st_ino for p in (root / s.name / "arrays").iterdir()} for s in (old, new))
+    kept = before.keys() & after.keys()
+    assert len(kept) >= 4
+    assert all(before[name] == after[name] for name in kept)
+
+
+def test_a_single_saved_index_is_a_place_too(problem, tmp_path):
+    d, items, _ = problem
+    NeighborIndex(d).fit(items).save(tmp_path / "alone")
+    (place,) = places_of(tmp_path / "alone")
+    assert (place.shard.n, place.distance) == (60, "")
+    with pytest.raises(FileNotFoundError):
+        places_of(tmp_path / "none")
+
+
+def test_few_shards_stay_open_and_a_folder_can_be_closed(root, monkeypatch):
+    monkeypatch.setattr(shard_files, "_OPENED", 1)
+    for place in places_of(root):
+        place.open()
+    assert len(shard_files._OPEN) == 1
+    close(str(root))
+    assert not [place for place in shard_files._OPEN if place.root == str(root)]
+
+
+def test_folders_of_something_else_are_refused(tmp_path):
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "a.txt").write_text("a")
+    assert_refused(lambda: check_root(tmp_path / "letters"), "no sharded index", "another folder", error=StorageError)
+    assert_refused(lambda: check_root(tmp_path / "no" / "index"), "does not exist", "create it first", error=StorageError)
+    begun = tmp_path / "begun"
+    (begun / "shard-of-a-build-that-died").mkdir(parents=True)
+    assert check_root(begun) == begun.resolve()
+    assert os.listdir(tmp_path / "letters") == ["a.txt"]
