@@ -3,7 +3,7 @@
     PL1  f(x) = sum_n f_n(x_n)                                f_n linear between the knots of feature n
     PL2  f(x) = sum_n f_n(x_n) + sum_{n,l} f_{n,l}(x_n, x_l)  f_{n,l} linear on the two triangles of every cell of the grid
 
-Example: knots (0, 1, 4) write 2.5 as half of vertex 1 and half of vertex 2.
+Example: with knots (0, 1, 4) the value 2.5 is half of vertex 1 plus half of vertex 2.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,34 +24,35 @@ __all__ = ["PL1Embedding", "PL2Embedding"]
 
 
 class PL1Embedding(KnotMap):
-    """Every feature as its two nearest knots: f(x) = sum_n f_n(x_n), f_n continuous and linear between knots.
+    """Every feature as its two nearest knots: f(x) = sum_n f_n(x_n), each f_n continuous and linear between knots.
 
-    With t the fraction of x_n between its knots v_d and v_{d+1}, column (n, d) is 1 - t and column (n, d + 1) is t; the
-    others are 0 (paper 0, Alg. 1). So the weight of a column is the value of f_n at that knot.
+    If t is the fraction of x_n between its knots v_d and v_{d+1}, column (n, d) is 1 - t, column (n, d + 1) is t, and the other
+    columns of the feature are 0 (paper 0, Alg. 1). So the weight of a column is the value of f_n at that knot.
 
     Parameters
     ----------
     n_knots : int or one int a feature, each >= 2
-        The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
+        The most knots of a feature. A feature with fewer distinct values has these as knots, and a constant one has a single
+        column of ones.
     knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature
-        Minimum, maximum and k-means centres (the paper's); quantiles; equal steps; the thresholds of a decision tree of
-        n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing numbers.
+        The minimum, the maximum and k-means centres (as in the paper); quantiles; equal steps; the thresholds of a decision
+        tree of n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or arrays of increasing numbers.
     extrapolation : {"clip", "linear", "error"}
-        Values outside of the knots are those at the nearest (the paper's); or go on with the slope of the outer cell; or are
+        Values outside of the knots are those at the nearest knot (as in the paper), continue the line of the outer cell, or are
         refused.
     missing : {"error", "zeros", "indicator"}
-        What NaN is: refused; without any entry; or a column of its own in every feature, also where the fit has seen none.
+        NaN is refused, has no entry, or has a column of its own in every feature, even if the fit has seen none.
     zero_preserving : bool
-        Whether 0 adds nothing: it is one knot more of every feature, and has no column (paper 0, section 3.1). The others are
-        placed from the values that are not 0. X may be sparse, and the rows have entries for its non-zeros only.
+        Whether 0 adds nothing: it is one further knot of every feature, which has no column (paper 0, section 3.1). The other
+        knots are placed from the values that are not 0. X may be sparse, and rows have entries only for values other than 0.
     shared_knots : bool
         Whether all values of all features make one set of knots, so that features are on the same scale.
     dtype : {float64, float32}
     sparse_output : bool
     n_jobs : int or None
-        Threads; 1 by default.
+        The number of threads; 1 by default.
     random_state : int or None
-        Draws the sample of 100,000 rows that knots are placed from where there are more.
+        The seed of the sample of 100,000 rows from which knots are placed if there are more rows.
 
     Attributes
     ----------
@@ -62,7 +63,7 @@ class PL1Embedding(KnotMap):
     Raises
     ------
     InputError
-        From `fit`: parameters that are none of these, one row only, knots that do not increase, or more knots than 65,535.
+        From `fit`, if a parameter is none of these, there is only one row, or knots do not increase or are more than 65,535.
 
     Examples
     --------
@@ -105,8 +106,8 @@ class PL1Embedding(KnotMap):
         self.n_columns_ = int(self._located.width.sum())
 
     @property
-    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]
-        """One summand a feature that has columns, made anew at each reading."""
+    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]  # the base declares an attribute; this one is read only
+        """One summand for each feature that has columns, made anew each time the attribute is read."""
         return _single_terms(self._located)
 
     @property
@@ -125,45 +126,48 @@ class PL1Embedding(KnotMap):
 
 
 class PL2Embedding(KnotMap):
-    """Every feature, and every pair of features, on the knots of PL1: continuous, and linear on triangles.
+    """Every feature, and every pair of features, on the knots of PL1: f is continuous, and linear on triangles.
 
-    With s, t the fractions of x_n, x_l in their cells, the columns of the pair (n, l) are (paper 0, Alg. 2)
+    If s and t are the fractions of x_n and x_l in their cells, the columns of the pair (n, l) are (paper 0, Alg. 2)
 
         1 - max(s, t)  at (lower, lower)
         |s - t|        at (upper, lower) if t < s, else at (lower, upper)
         min(s, t)      at (upper, upper)
 
-    and 0 elsewhere, the second feature running fastest. So f_{n,l} has at a grid point the weight of its column; it has kinks
-    on the lines of the grid and on the diagonals of its cells, which run from bottom left to top right. A feature's terms are
-    combinations of those of its pairs; they are kept as in the paper, for what a penalty makes of them.
+    and 0 elsewhere, with the second feature running fastest. So the weight of a column is the value of f_{n,l} at that grid
+    point. f_{n,l} has kinks on the lines of the grid and on the diagonals of its cells, which run from bottom left to top
+    right. The terms of a feature are combinations of those of its pairs; they are kept as in the paper, because a penalty
+    treats them differently.
 
     Parameters
     ----------
     n_knots, knots, missing, dtype, sparse_output, n_jobs, random_state
-        As in `PL1Embedding`. A missing value is a row of its own in the grids of its pairs, with "indicator"; a pair with one
-        has no entry, with "zeros".
+        As in `PL1Embedding`. With "indicator", a missing value is a row of its own in the grids of its pairs; with "zeros", a
+        pair with a missing value has no entry.
     pairs : {"all", "chain", "grid", "best"} or list of pairs
-        All; those at most ``reach`` features apart; at most ``reach`` steps apart along every axis of a grid of features
-        (PL2-K, paper 0, section 5.2); the ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names. A pair is
-        ordered by feature, and so are pairs.
+        All pairs; those at most ``reach`` features apart; those at most ``reach`` steps apart along every axis of a grid of
+        features (PL2-K, paper 0, section 5.2); the ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names.
+        The features of a pair are sorted, and so are the pairs.
     n_pairs : int or None
-        Required with ``pairs="best"``. Pairs are ranked as FAST ranks them (Lou et al., 2013, "Accurate intelligible models
-        with pairwise interactions"): a least-squares fit of tables of single features is subtracted from y (from indicators of
-        the classes), and a pair gains what its table of 8 by 8 quantile bins explains of the rest, less what noise would.
+        Required with ``pairs="best"``. Pairs are ranked as in FAST (Lou et al., 2013, "Accurate intelligible models with
+        pairwise interactions"): a least-squares fit of tables of single features is subtracted from y (or from the indicators
+        of its classes), and the score of a pair is what its table of 8 by 8 quantile bins explains of the residual, minus what
+        it would explain of noise.
     reach : int >= 1
+        The largest distance of the features of a pair, with "chain" and "grid".
     shape : tuple of int or None
-        Axes of the features with ``pairs="grid"``, such as (rows, columns); the last runs fastest.
+        The axes of the features with ``pairs="grid"``, such as (rows, columns); the last runs fastest.
     shared_knots : bool
-        Whether all features have the same knots: with those |x_n - x_l|, max and min are in the span (paper 0, section 3).
+        Whether all features have the same knots, so that |x_n - x_l|, max and min can be represented (paper 0, section 3).
     zero_preserving : bool
-        As in `PL1Embedding`: grid points with a coordinate 0 have no columns, so a pair has entries only where both values are
-        not 0, and time and room go with the pairs of those. With an intercept the functions are the same: what a table says
-        where a value is 0 are functions of single features and a constant. Where many values are 0, as in indicators of
-        categories, that is the better choice of dense X too: on covtype_75k rows have a tenth of the entries, and the direction
-        of the mean row, along which machines learn slowly, 11 instead of 71 % of their squared length.
+        As in `PL1Embedding`. Grid points with a coordinate 0 have no columns, so a pair has entries only if neither of its
+        values is 0, which saves time and memory. With an intercept the functions are the same, because a table is a function
+        of a single feature, or constant, where a value is 0. If many values are 0, as in indicators of categories, this is the
+        better choice for dense X too: on covtype_75k, rows have a tenth of the entries, and the direction of the mean row,
+        along which models learn slowly, has 11 % instead of 71 % of their squared length.
     extrapolation : {"clip", "linear", "error"}
-        With "linear" the terms of single features go on; pairs are clipped, for the formula of a triangle, continued outside,
-        would jump between cells.
+        With "linear" the terms of single features continue linearly, but those of pairs are clipped, because the linear
+        functions on the triangles would jump between cells outside.
 
     Attributes
     ----------
@@ -175,7 +179,8 @@ class PL2Embedding(KnotMap):
     Raises
     ------
     InputError
-        From `fit`: as `PL1Embedding`; pairs out of range, repeated or not of two features; more than 2**63 - 1 columns.
+        From `fit`, as `PL1Embedding`; or if pairs are out of range, repeated or not of two features, or there are more than
+        2**63 - 1 columns.
 
     Examples
     --------
@@ -243,7 +248,7 @@ class PL2Embedding(KnotMap):
         self._partners = _all_partners(axes) if self._listed is None else _partners(axes, self._listed)
 
     def _chosen(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> Integers:
-        """Neighbours, or the best pairs for y on at most `MOST_ROWS` rows."""
+        """The pairs of neighbours, or the best pairs for y on at most `MOST_ROWS` rows: shape (n_pairs, 2)."""
         if y is None or self.n_pairs is None:
             return neighbours((self.n_features_in_,) if self.shape is None else self.shape, self.reach)
         rows = np.arange(len(y))
@@ -253,12 +258,12 @@ class PL2Embedding(KnotMap):
 
     @property
     def pairs_(self) -> Integers:
-        """The pairs of features that have terms, in the order of their columns."""
+        """The pairs of features that have terms, in the order of their columns: shape (n_pairs, 2)."""
         return np.stack(np.triu_indices(self.n_features_in_, 1), axis=1) if self._listed is None else self._listed
 
     @property
-    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]
-        """One summand a feature, then one a pair, where they have columns; made anew at each reading."""
+    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]  # the base declares an attribute; this one is read only
+        """One summand for each feature, then one for each pair, if they have columns; made anew each time they are read."""
         axes, pairs = self._located, self.pairs_
         size = axes.width[pairs[:, 0]] * axes.width[pairs[:, 1]]
         stop = axes.width.sum() + np.cumsum(size)
@@ -285,12 +290,16 @@ class PL2Embedding(KnotMap):
 
 
 def _single_terms(axes: Axes) -> tuple[Term, ...]:
+    """One summand for each feature that has columns."""
     rows = enumerate(zip(axes.column.tolist(), axes.width.tolist(), strict=True))
     return tuple(Term((f,), start, start + width) for f, (start, width) in rows if width)
 
 
 def _all_partners(axes: Axes) -> Partners:
-    """All pairs in closed form: before (f, l) come those of features below f, and the (f, k), f < k < l."""
+    """All pairs, as kernels take them: the first column of a pair is computed from its features.
+
+    Before the columns of the pair (f, l) come those of the pairs of features below f, and those of (f, k) with f < k < l.
+    """
     width = axes.width
     before = np.cumsum(width) - width
     blocks = width * (width.sum() - before - width)
@@ -299,6 +308,7 @@ def _all_partners(axes: Axes) -> Partners:
 
 
 def _partners(axes: Axes, pairs: Integers) -> Partners:
+    """The given pairs, as kernels take them: for every first feature its second features, and the first column of each pair."""
     size = axes.width[pairs[:, 0]] * axes.width[pairs[:, 1]]
     first = np.searchsorted(pairs[:, 0], np.arange(len(axes.width) + 1))
     return Partners(first, np.ascontiguousarray(pairs[:, 1]), axes.width.sum() + np.cumsum(size) - size)
