@@ -43,8 +43,8 @@ def map_state(embedding: PairMap) -> Parts:
         raise StorageError(f"{type(embedding).__name__} cannot be saved; only the package's own pair maps can")
     values |= {"kind": "pairs", "symmetry": embedding.symmetry, "zero_diagonal": embedding.zero_diagonal}
     for g, vertices in enumerate(embedding.vertices):
-        if vertices.touched is not None:
-            arrays[f"touched_{g}"] = vertices.touched
+        if vertices.kept is not None:
+            arrays[f"touched_{g}"] = vertices.kept
     if embedding.unseen_slopes is not None:
         arrays["unseen_slopes"] = embedding.unseen_slopes
     return values, arrays

@@ -1,4 +1,4 @@
-"""How a vector, or a pair of vectors, becomes a sparse row, and which linear features join the raw ones.
+"""How a vector, or a pair of vectors, becomes a sparse row, and which linear features are appended to the raw ones.
 
 It stands on no other room.
 """

@@ -62,7 +62,7 @@ def test_terms_of_the_same_name_are_told_apart():
 def test_a_distance_is_a_value(name):
     d = cases.fitted(name)[0].semimetric_
     for one in (d, pickle.loads(pickle.dumps(d))):
-        arrays = [one.weights, one.epsilon, *(v.touched for v in getattr(one.embedding, "vertices", ()) if not v.whole)]
+        arrays = [one.weights, one.epsilon, *(v.kept for v in getattr(one.embedding, "vertices", ()) if not v.whole)]
         arrays += [one.directions.matrix] if one.directions else []
         arrays += [a for base in one.base_distances for a in (base.probe, base.values)]
         for array in arrays:

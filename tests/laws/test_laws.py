@@ -38,7 +38,7 @@ def tables_of(embedding, w):
     if isinstance(embedding, WarpedEmbedding) or embedding.whole:
         return {t.features: t.values for t in embedding.tables(w)}
     out = {}
-    for v, part in zip(embedding.vertices, np.split(w, embedding._base[1:-1]), strict=True):
+    for v, part in zip(embedding.vertices, np.split(w, embedding._first_column[1:-1]), strict=True):
         table = v.weighted_l1(embedding.grid, np.arange(v.n_points**2), embedding.unseen_slopes)
         table[v.keys] = part
         upper = np.triu(table.reshape(v.n_points, -1), 1)

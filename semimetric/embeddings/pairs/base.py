@@ -1,6 +1,7 @@
-"""What every embedding of pairs promises: the one interface that programs and distances see.
+"""The interface of every embedding of pairs, through which programs and distances use it.
 
-A pair map turns two located items into a row of A; the distance before the link is ``A w``, a sum over groups.
+An embedding of pairs makes a row of the design matrix A from two located items. The distance of the items before the link is
+the product of their row and the weights, a sum over groups of features.
 """
 
 from abc import ABC, abstractmethod
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..._foundation.errors import InputError
-from ..._foundation.threads import blocks
+from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._kernels.simplex import Located
 from ...data.grid import Grid
@@ -21,21 +22,23 @@ __all__ = ["Items", "PairMap", "Table", "check_columns", "check_rows", "mirror"]
 
 
 class Items(NamedTuple):
-    """Items on the grid: cells and fractions, and the sorted order of the fractions where groups need it."""
+    """Items on the grid.
+
+    ``located`` are the cells and fractions of their values. ``order``, of shape (n_items, n_features), sorts the fractions of
+    each item; it has no columns if no group needs it.
+    """
 
     located: Located
     order: np.ndarray
 
-    def __len__(self) -> int:  # the number of items, not of fields
+    def __len__(self) -> int:  # a NamedTuple would give the number of its fields
         return len(self.located.fraction)
 
 
 def check_rows(x: Items, i: Integers, y: Items, j: Integers, n_features: int) -> None:
-    """Refuse pairs that name no items, or items of another grid: kernels do not look.
+    """Refuse pairs (x[i[r]], y[j[r]]) whose row numbers are out of range, or whose items were located on another grid.
 
-    Raises
-    ------
-    InputError
+    Kernels do not check this. Raises `InputError`.
     """
     for side, rows in ((x, i), (y, j)):
         if side.located.fraction.shape[1] != n_features:
@@ -49,13 +52,13 @@ def check_rows(x: Items, i: Integers, y: Items, j: Integers, n_features: int) ->
 
 
 def check_columns(w: Floats, n_columns: int) -> None:
-    """Refuse weights that are not one a column."""
+    """Refuse weights whose number is not that of the columns."""
     if np.shape(w) != (n_columns,):
         raise InputError(f"weights have shape {np.shape(w)}; one for each of the {n_columns} columns is required")
 
 
 def mirror(out: Floats) -> None:
-    """Copy the upper triangle onto the lower one, in blocks."""
+    """Copy the upper triangle of a square matrix onto its lower triangle, in place and block by block."""
     for block in blocks(len(out), 512):
         out[block.stop :, block] = out[block, block.stop :].T
         square = out[block, block]
@@ -63,12 +66,18 @@ def mirror(out: Floats) -> None:
 
 
 class Table(NamedTuple):
-    """One group's part of a distance.
+    """The part of a distance that depends on one group of features.
 
-    ``knots`` are the values of each feature at its grid points: of a periodic one the last is the first again, a categorical
-    one has codes, the last being that of categories that were not in the fit, and NaN is the level of missing values.
-    ``values[a, b]`` is its value between grid points a and b; for a group of several features, grid points are
-    numbered with the first feature running slowest, and ``values`` has shape (C, C), C the product of their knots.
+    Attributes
+    ----------
+    features : tuple of int
+        The numbers of the features of the group.
+    knots : tuple of ndarray
+        The values of each feature at its grid points. The last value of a periodic feature is the first again. A categorical
+        feature has codes, of which the last is that of new categories. NaN is the level of missing values.
+    values : ndarray of shape (C, C)
+        ``values[a, b]`` is the value between the grid points a and b. C is the product of the numbers of knots; the grid points
+        of several features are numbered with the first feature running slowest.
     """
 
     features: tuple[int, ...]
@@ -77,7 +86,7 @@ class Table(NamedTuple):
 
 
 class PairMap(ABC):
-    """Joint embedding of pairs of items.
+    """An embedding of pairs of items, whose columns belong to groups of features.
 
     Attributes
     ----------
@@ -85,15 +94,15 @@ class PairMap(ABC):
     groups : tuple of tuple of int
         The features of each group.
     symmetric, zero_diagonal : bool
-        What the columns themselves guarantee, whatever the weights.
+        Whether the columns alone guarantee symmetry, and zeros on the diagonal, for all weights.
     continuous : bool
         Whether the distance is continuous for all weights.
     metric : bool
         Whether the triangle inequality holds for all weights >= 0.
     whole : bool
-        Whether every vertex off the diagonal is a column.
+        Whether every vertex off the diagonal has a column.
     holds_tables : bool
-        Whether the tables are small enough to be held, touched or not; differences of tables need that.
+        Whether the tables are small enough to be held in memory; differences of tables need that.
     """
 
     grid: Grid
@@ -108,51 +117,64 @@ class PairMap(ABC):
     @property
     @abstractmethod
     def n_columns(self) -> int:
-        """Number of weights."""
+        """The number of columns, which is that of the weights."""
 
-    @abstractmethod
     def locate(self, X: ArrayLike) -> Items:
-        """Items on the grid: done once for an item, whatever the number of its pairs."""
+        """The items on the grid. An item is located once, whatever the number of its pairs."""
+        located = self.grid.locate(X)
+        return Items(located, np.empty((len(located.fraction), 0), np.int64))
 
     @abstractmethod
     def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> PairRows:
-        """Rows of A for the pairs (x[i[r]], y[j[r]])."""
+        """The rows of A for the pairs (x[i[r]], y[j[r]])."""
 
     def paired(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
-        """Distance before the link for the pairs, shape (B,): A w and the value of unseen vertices."""
+        """The distances of the pairs before the link, shape (B,): A w plus the values of vertices without a column."""
         check_columns(w, self.n_columns)
         return self.rows(x, i, y, j).matvec(w)
 
     def positive_groups(self, w: Floats) -> NDArray[np.bool_]:
-        """Whether each group's value is > 0 for all points whose features in the group differ."""
+        """Whether the value of each group is > 0 for all points that differ in its features, shape (n_groups,)."""
         least = np.full(len(self.groups), np.inf)
         np.minimum.at(least, self.group_of_column, w)
         return least > 0
 
     @abstractmethod
     def contributions(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
-        """Value of every group for the pairs, shape (B, n_groups); row sums are the distance before the link."""
+        """The value of every group for the pairs, shape (B, n_groups); the sum of a row is the distance before the link."""
 
-    @abstractmethod
     def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
-        """Distances before the link between all of x and all of y, shape (n, m)."""
+        """The distances before the link of all items x to all items y, shape (n, m)."""
+        check_columns(w, self.n_columns)
+        check_rows(x, np.arange(0), y, np.arange(0), self.grid.n_features)
+        out = np.empty((len(x), len(y)))
+
+        def fill(block: slice) -> None:
+            for i in range(block.start, block.stop):
+                for part in blocks(len(y), 2048):
+                    j = np.arange(part.start, part.stop)
+                    out[i, part] = self.rows(x, np.full(len(j), i), y, j).matvec(w)
+
+        map_blocks(fill, len(x), size=16, n_jobs=n_jobs)
+        return out
 
     @abstractmethod
     def tables(self, w: Floats) -> list[Table]:
-        """One table a group."""
+        """The table of every group."""
 
     @abstractmethod
     def prior(self, slopes: Floats) -> Floats:
-        """The weights whose distance is weighted L1, sum_f slopes[f] |x_f - y_f| in range, or of any features Gower's.
+        """The weights of the weighted L1 distance sum_f slopes[f] |x_f - y_f|, which holds in the range of the grid.
 
-        That is sum_f slopes[f] gap_f(x_f, y_f), with `Grid.gap`.
+        For features of any kind it is Gower's distance, sum_f slopes[f] gap_f(x_f, y_f), where the gap is that of `Grid.gap`.
         """
 
     @abstractmethod
     def differences(self, kind: str) -> sparse.csr_array:
-        """Differences of the tables: D w is 0 on warped L1 for "tables", on weighted L1 for "curves".
+        """The sparse matrix D of differences of the tables, shape (n_differences, n_columns).
 
-        D (w / unit) is 0 for "shifts" on tables whose slopes depend on the difference of the indices only.
+        For "tables", D w is 0 on warped L1 distances; for "curves", it is 0 on weighted L1 distances. For "shifts",
+        D (w / unit) is 0 on tables whose slopes depend on the difference of the indices only.
         """
 
     @property
@@ -162,30 +184,30 @@ class PairMap(ABC):
 
     @property
     def cells(self) -> Floats:
-        """Over how many cells the columns of each group stand, shape (n_groups,), each >= 1."""
+        """The number of cells of the features of each group, at least 1: shape (n_groups,)."""
         return np.array([max(sum(int(self.grid.sizes[f]) - 1 for f in g), 1) for g in self.groups], dtype=np.float64)
 
     @abstractmethod
     def select(self, keep: Integers, features: Integers) -> "PairMap":
-        """The same map with only the groups ``keep``, over a grid with only the ``features``; their weights carry over."""
+        """The embedding with only the groups ``keep``, over a grid with only the ``features``; the weights stay the same."""
 
     def expanded(self, w: Floats) -> "tuple[PairMap, Floats]":
-        """The same distance with columns for all vertices whose table can be held, and its weights."""
+        """The same distance with a column for every vertex of the tables that can be held in memory, and its weights."""
         return self, w
 
     def with_unseen(self, w: Floats) -> Floats:
-        """The weights, those of categories that were not in the fit being made of those that were."""
+        """The weights, with those of new categories computed from the weights of categories in the fit."""
         return w
 
     def in_unit(self, unit: float) -> "PairMap":
-        """The map for weights that are multiplied by ``unit``."""
+        """The embedding for weights that are multiplied by ``unit``."""
         return self
 
     def csr(self, x: Items, i: Integers, y: Items, j: Integers) -> sparse.csr_array:
-        """Rows of A as one CSR matrix."""
+        """The rows of A for the pairs as a CSR matrix, shape (B, n_columns)."""
         return self.rows(x, i, y, j).csr(self.n_columns)
 
     @property
     def covered(self) -> frozenset[int]:
-        """Features that are in some group."""
+        """The numbers of the features that are in some group."""
         return frozenset(f for group in self.groups for f in group)

@@ -1,9 +1,10 @@
-"""Joint ID embedding of pairs: full tables over groups of features (paper 2, section 3; docs/mathematics.md, section 2).
+"""The joint ID embedding of pairs: full tables over groups of features (paper 2, section 3; docs/mathematics.md, section 2).
 
     d(x, y) = sum_S w_S · ID([x_S, y_S]; [V_S; V_S])
 
-A group of g features with C grid points has up to C² vertices (a, b) and 2g + 1 non-zeros a pair. Symmetry is a tie of
-the columns (a, b) and (b, a); zero on the diagonal is the absence of the columns (a, a): both hold for all weights.
+A group of g features with C grid points has up to C² vertices (a, b), and a pair has 2g + 1 non-zero entries in it. The
+vertices (a, b) and (b, a) share a column, which makes the distance symmetric for all weights; the vertices (a, a) have no
+column, so that d(x, x) = 0 for all weights.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,23 +35,23 @@ _SYMMETRIES = ("tie", "swap", "none")
 
 
 class PairEmbedding(PairMap):
-    """Columns of the pair embedding over groups of features.
+    """The embedding of pairs in full tables over groups of features.
 
     Parameters
     ----------
     grid : Grid
     groups : "singles" (default), "pairs" or a sequence of tuples of int
-        Features that are modelled jointly.
+        The features that are modelled jointly.
     symmetry : {"tie", "swap", "none"}
-        Tied columns (default); the paper's lexicographic swap within each group, which is *not continuous* for groups
-        of two or more features (at x_0 = y_0 the order flips while the tables differ) and equals the tie for one; or
-        none: d(x, y) and d(y, x) are learned apart.
+        "tie" (default): (a, b) and (b, a) share a column. "swap": the paper's lexicographic swap of x and y within each group,
+        which is *not continuous* for groups of two or more features (at x_0 = y_0 the order flips while the tables differ) and
+        equals the tie for one feature. "none": d(x, y) and d(y, x) are learned separately.
     zero_diagonal : bool, default True
-        Leave out the columns (a, a), so that d(x, x) = 0.
+        Whether to leave out the columns (a, a), so that d(x, x) = 0.
     vertices : sequence of Vertices or None
-        Columns of each group; None takes all (see `restricted` for groups whose tables are too large).
+        The vertices of each group that have columns. None takes all; see `restricted` for groups whose tables are too large.
     unseen_slopes : ndarray of shape (n_features,) or None
-        Weighted L1 that gives a vertex its value where training never was; never silently 0.
+        The slopes of a weighted L1 distance that gives its value to every vertex that training pairs never used.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class PairEmbedding(PairMap):
         self.unseen_slopes = unseen_slopes
 
     def touched_by(self, x: Items, i: Integers, j: Integers) -> list[Integers]:
-        """The vertices of every group that the pairs (x[i], x[j]) touch, each once."""
+        """The sorted numbers of the vertices of every group that the pairs (x[i], x[j]) use."""
         check_rows(x, i, x, j, self.grid.n_features)
         seen: list[list[Integers]] = [[] for _ in self.groups]
         for block in blocks(len(i), 4096):
@@ -89,59 +90,58 @@ class PairEmbedding(PairMap):
         return [np.unique(np.concatenate(found)) for found in seen]
 
     def tied_by_difference(self, features: set[int]) -> "PairEmbedding":
-        """The same groups, those of these single features with columns that depend on the difference of places alone."""
+        """The same groups, in which (a, b) with the same b - a share a column for groups of one of these features alone."""
         vertices = [replace(v, by_difference=len(v.group) == 1 and v.group[0] in features) for v in self.vertices]
         return self._with(vertices, self.unseen_slopes)
 
     def restricted(self, touched: Sequence[Integers], slopes: Floats) -> "PairEmbedding":
-        """The same groups, with only the vertices ``touched`` as columns.
+        """The same groups, in which only the vertices ``touched`` have columns.
 
         Parameters
         ----------
         touched : sequence of ndarray of int
-            Vertices of every group, such as `touched_by` gives.
+            The vertices of every group, such as those of `touched_by`.
         slopes : ndarray of shape (n_features,)
-            An untouched vertex takes the value of the L1 distance with these slopes, as in `prior`.
+            Every other vertex has the value of the L1 distance with these slopes, as in `prior`.
         """
         vertices = [v.restricted(found) for v, found in zip(self.vertices, touched, strict=True)]
         return self._with(vertices, self._shared(slopes))
 
     def positions(self, part: "PairEmbedding") -> Integers:
-        """Where the columns of ``part`` are among these: the same groups, with some of the vertices."""
+        """The column here of every column of ``part``, an embedding of the same groups with fewer vertices."""
         found = [np.searchsorted(v.keys, p.keys) for v, p in zip(self.vertices, part.vertices, strict=True)]
-        return np.concatenate([base + f for base, f in zip(self._base, found, strict=False)])
+        return np.concatenate([base + f for base, f in zip(self._first_column, found, strict=False)])
 
     def expanded(self, w: Floats) -> tuple["PairEmbedding", Floats]:
-        """Every table that can be held made whole, and its weights.
-
-        An untouched vertex takes the value of the prior.
-        """
-        vertices = [replace(v, touched=None, by_difference=False) if v.fits else v for v in self.vertices]
-        whole = self._with(vertices, self.unseen_slopes)
+        """See `PairMap.expanded`; a vertex without a column here gets the value of the prior as its weight."""
+        vertices = [replace(v, kept=None, by_difference=False) if v.fits else v for v in self.vertices]
         parts = []
         for g, (old, new) in enumerate(zip(self.vertices, vertices, strict=True)):
-            part = w[self._base[g] : self._base[g + 1]]
-            if old.by_difference or not (new.whole and not old.whole):
-                parts.append(part[np.searchsorted(old.keys, old.canonical(new.keys))] if old.by_difference else part)
-                continue
-            full = new.weighted_l1(self.grid, new.keys, self._unseen)
-            full[np.searchsorted(new.keys, old.keys)] = part
-            parts.append(full)
-        return whole, np.concatenate(parts)
+            part = w[self._first_column[g] : self._first_column[g + 1]]
+            if old.by_difference:
+                part = part[np.searchsorted(old.keys, old.canonical(new.keys))]
+            elif new.whole and not old.whole:
+                full = new.weighted_l1(self.grid, new.keys, self._slopes_of_unseen)
+                full[np.searchsorted(new.keys, old.keys)] = part
+                part = full
+            parts.append(part)
+        return self._with(vertices, self.unseen_slopes), np.concatenate(parts)
 
     def with_unseen(self, w: Floats) -> Floats:
         if "categorical" not in self.grid.kinds:
             return w
-        padded, out = np.append(w, 0.0), w.copy()
+        padded = np.append(w, 0.0)
+        out = w.copy()
         for g, v in enumerate(self.vertices):
             if v.held:
-                table = padded[self._lookups[g]].reshape(*v.sizes, *v.sizes)
-                kinds, counts = [self.grid.kinds[f] for f in v.group], [len(self.grid.knots[f]) for f in v.group]
-                out[self._base[g] : self._base[g + 1]] = fill_unseen(table, kinds, counts).ravel()[v.keys]
+                table = padded[self._columns_of_vertices[g]].reshape(*v.sizes, *v.sizes)
+                kinds = [self.grid.kinds[f] for f in v.group]
+                counts = [len(self.grid.knots[f]) for f in v.group]
+                out[self._first_column[g] : self._first_column[g + 1]] = fill_unseen(table, kinds, counts).ravel()[v.keys]
         return out
 
     @property
-    def _unseen(self) -> Floats:
+    def _slopes_of_unseen(self) -> Floats:
         return np.zeros(self.grid.n_features) if self.unseen_slopes is None else self.unseen_slopes
 
     def _with(self, vertices: Sequence[Vertices], unseen_slopes: Floats | None) -> "PairEmbedding":
@@ -155,16 +155,16 @@ class PairEmbedding(PairMap):
 
     @property
     def n_columns(self) -> int:
-        return int(self._base[-1])
+        return int(self._first_column[-1])
 
     @property
     def group_of_column(self) -> Integers:
-        return np.repeat(np.arange(len(self.groups)), np.diff(self._base))
+        return np.repeat(np.arange(len(self.groups)), np.diff(self._first_column))
 
     def positive_groups(self, w: Floats) -> NDArray[np.bool_]:
         positive = super().positive_groups(w)
         for g, v in enumerate(self.vertices):
-            if not v.whole:  # elsewhere the slopes decide
+            if not v.whole:  # the other vertices have values > 0 if the slopes are
                 positive[g] &= self.unseen_slopes is not None and bool((self.unseen_slopes[list(v.group)] > 0).all())
         return positive
 
@@ -179,47 +179,52 @@ class PairEmbedding(PairMap):
         )  # fmt: skip
 
     @cached_property
-    def _base(self) -> Integers:
-        """First column of every group, and the end."""
+    def _first_column(self) -> Integers:
+        """The first column of every group, and the number of columns at the end: shape (n_groups + 1,)."""
         return np.concatenate([[0], np.cumsum([len(v.keys) for v in self.vertices])])
 
     @cached_property
     def _slot(self) -> Integers:
+        """The first slot of every group in `SparseRows`, and the number of slots at the end: shape (n_groups + 1,)."""
         return np.concatenate([[0], np.cumsum([2 * len(g) + 1 for g in self.groups])])
 
     @cached_property
-    def _lookups(self) -> dict[int, NDArray[np.int32]]:
-        """Vertex -> column of the groups whose tables can be held; n_columns on the diagonal, one more where untouched."""
+    def _columns_of_vertices(self) -> dict[int, NDArray[np.int32]]:
+        """The column of every vertex, shape (C²,), by the number of a group whose table can be held in memory.
+
+        It is n_columns on the diagonal and n_columns + 1 for other vertices without a column.
+        """
         if large := [v.group for v in self.vertices if v.whole and not v.fits]:
             raise NotSupportedError(
                 f"the table of group {large[0]} is too large to be held whole; fit it, so that only touched vertices "
                 "are columns, or use fewer knots"
             )
-        none = self.n_columns
+        n = self.n_columns
         held = ((g, v) for g, v in enumerate(self.vertices) if v.fits)
-        return {g: v.lookup(base=int(self._base[g]), none=none, unseen=none + 1) for g, v in held}
+        return {g: v.lookup(base=int(self._first_column[g]), none=n, unseen=n + 1) for g, v in held}
 
     @cached_property
     def _singles(self) -> Singles:
+        """The tables of groups of one feature, as kernels take them."""
         feature = np.array([g[0] for g in self.groups], dtype=np.int64)
         size = self.grid.sizes[feature]
         start = np.concatenate([[0], np.cumsum(size * size)[:-1]])
-        return Singles(feature, size, start, np.concatenate([self._lookups[g] for g in range(len(self.groups))]))
+        columns = np.concatenate([self._columns_of_vertices[g] for g in range(len(self.groups))])
+        return Singles(feature, size, start, columns)
 
     @cached_property
     def _axes(self) -> Groups:
-        """Membership by axis: axes 0 to F - 1 are x, axes F to 2F - 1 are y; the stride of x is C times that of y."""
+        """The groups of every axis: axes 0 to F - 1 are the features of x, with C times the stride of those of y."""
         n = self.grid.n_features
-        member = [(f, g, s) for g, v in enumerate(self.vertices) for f, s in zip(v.group, v.strides, strict=True)]
-        both = [(f, g, s * self.vertices[g].n_points) for f, g, s in member] + [(n + f, g, s) for f, g, s in member]
-        axis, group, stride = np.array(sorted(both), dtype=np.int64).T
+        members = [(f, g, s) for g, v in enumerate(self.vertices) for f, s in zip(v.group, v.strides, strict=True)]
+        of_x = [(f, g, s * self.vertices[g].n_points) for f, g, s in members]
+        of_y = [(n + f, g, s) for f, g, s in members]
+        axis, group, stride = np.array(sorted(of_x + of_y), dtype=np.int64).T
         return Groups(np.searchsorted(axis, np.arange(2 * n + 1)), group.copy(), stride.copy(), self._slot)
 
     def locate(self, X: ArrayLike) -> Items:
-        located = self.grid.locate(X)
-        if self.singles:
-            return Items(located, np.empty((len(located.fraction), 0), np.int64))
-        return Items(located, np.argsort(located.fraction, axis=1, kind="stable"))
+        items = super().locate(X)
+        return items if self.singles else Items(items.located, _sorted_order(items))
 
     def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> SparseRows:
         check_rows(x, i, y, j, self.grid.n_features)
@@ -229,43 +234,45 @@ class PairEmbedding(PairMap):
             single_rows(x.located, i, y.located, j, self._singles, columns, values)
             return SparseRows(columns, values, self._slot)
         vertices, values = self._vertices(x, i, y, j)
-        return self._resolved(vertices, values)
+        return self._sparse_rows(vertices, values)
 
     def _vertices(self, x: Items, i: Integers, y: Items, j: Integers) -> tuple[Integers, Floats]:
-        """Flat vertices and weights in slots, swapped where the paper's symmetry asks for it."""
+        """The vertices of each pair and their barycentric weights, in slots: both of shape (B, n_slots)."""
         shape = (len(i), int(self._slot[-1]))
-        vertices, values = np.empty(shape, np.int64), np.empty(shape)
-        order = tuple(
-            items.order if items.order.shape[1] else np.argsort(items.located.fraction, axis=1, kind="stable")
-            for items in (x, y)
-        )
+        vertices = np.empty(shape, np.int64)
+        values = np.empty(shape)
+        order = tuple(side.order if side.order.shape[1] else _sorted_order(side) for side in (x, y))
         group_rows_of_pairs(x.located, i, y.located, j, order, self._axes, vertices, values)
         if self.symmetry == "swap":
             self._swap(vertices, _signs(x, i, y, j))
         return vertices, values
 
     def _swap(self, vertices: Integers, signs: NDArray[np.int8]) -> None:
-        """Exchange a and b in the groups where x_S is lexicographically smaller than y_S (paper 2, section 3)."""
+        """Exchange a and b, in place, in the groups where x_S is lexicographically smaller than y_S (paper 2, section 3).
+
+        ``signs`` are those of x - y, of shape (B, n_features).
+        """
         for g, v in enumerate(self.vertices):
             first = np.zeros(len(signs), np.int8)
             for f in v.group:
                 first = np.where(first == 0, signs[:, f], first)
-            rows, part = first < 0, slice(self._slot[g], self._slot[g + 1])
+            rows = first < 0
+            part = slice(self._slot[g], self._slot[g + 1])
             a, b = np.divmod(vertices[rows, part], v.n_points)
             vertices[rows, part] = b * v.n_points + a
 
-    def _resolved(self, vertices: Integers, values: Floats) -> SparseRows:
-        """Columns of vertices; unseen ones go to the constant of the row."""
+    def _sparse_rows(self, vertices: Integers, values: Floats) -> SparseRows:
+        """The rows with the columns of the vertices; vertices without a column add to the constant of their row."""
         columns = np.empty(vertices.shape, np.int32)
         unseen = np.zeros((len(vertices), len(self.groups)))
         for g, v in enumerate(self.vertices):
             part = slice(self._slot[g], self._slot[g + 1])
             if v.whole:
-                columns[:, part] = self._lookups[g][vertices[:, part]]
+                columns[:, part] = self._columns_of_vertices[g][vertices[:, part]]
                 continue
             flat = vertices[:, part].ravel()
-            found = v.columns(flat, base=int(self._base[g]), none=self.n_columns, unseen=-1)
-            prior = np.where(found < 0, v.weighted_l1(self.grid, flat, self._unseen), 0.0)
+            found = v.columns(flat, base=int(self._first_column[g]), none=self.n_columns, unseen=-1)
+            prior = np.where(found < 0, v.weighted_l1(self.grid, flat, self._slopes_of_unseen), 0.0)
             unseen[:, g] = (values[:, part] * prior.reshape(-1, part.stop - part.start)).sum(axis=1)
             columns[:, part] = np.where(found < 0, self.n_columns, found).reshape(len(vertices), -1)
         return SparseRows(columns, values, self._slot, None if self.whole else unseen)
@@ -275,55 +282,44 @@ class PairEmbedding(PairMap):
         return self.rows(x, i, y, j).group_sums(w)
 
     def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
+        if not (self.singles and self.whole):
+            return super().pairwise(x, y, w, n_jobs=n_jobs)
         check_columns(w, self.n_columns)
         check_rows(x, np.arange(0), y, np.arange(0), self.grid.n_features)
-        out = np.zeros((len(x), len(y)))
-        fill = self._tabulated(x, y, w, out) if self.singles and self.whole else self._by_rows(x, y, w, out)
+        code = y.located.lower.T.astype(np.uint8 if self.grid.sizes.max() <= 256 else np.uint16)
+        fraction = np.ascontiguousarray(y.located.fraction.T)
+        tables = np.append(w, 0.0)[self._singles.lookup]
+        nonnegative = bool((w >= 0).all())
+        out = np.empty((len(x), len(y)))
+
+        def fill(block: slice) -> None:
+            rows = np.arange(block.start, block.stop)
+            for part in blocks(len(y), 4096):
+                distances = np.zeros((len(rows), part.stop - part.start))
+                add_single_tables(x.located, rows, code[:, part], fraction[:, part], self._singles, tables, distances)
+                out[block, part] = distances
+            if nonnegative:  # a sum of tiny differences of large tables may round to just below 0
+                np.maximum(out[block], 0.0, out=out[block])
+
         map_blocks(fill, len(x), size=16, n_jobs=n_jobs)
         return out
-
-    def _tabulated(self, x: Items, y: Items, w: Floats, out: Floats):  # noqa: ANN202 - a closure over the block
-        small = np.uint8 if self.grid.sizes.max() <= 256 else np.uint16
-        code, fraction = y.located.lower.T.astype(small), np.ascontiguousarray(y.located.fraction.T)
-        tables = np.append(w, 0.0)[self._singles.lookup]
-
-        def fill(block: slice) -> None:
-            for part in blocks(len(y), 4096):
-                rows, local = (
-                    np.arange(block.start, block.stop),
-                    np.zeros((block.stop - block.start, part.stop - part.start)),
-                )
-                add_single_tables(x.located, rows, code[:, part], fraction[:, part], self._singles, tables, local)
-                out[block, part] = local
-            # a sum of tiny differences of large tables may round to just below 0
-            np.maximum(out[block], 0.0, out=out[block]) if (w >= 0).all() else None
-
-        return fill
-
-    def _by_rows(self, x: Items, y: Items, w: Floats, out: Floats):  # noqa: ANN202
-        def fill(block: slice) -> None:
-            for i in range(block.start, block.stop):
-                for part in blocks(len(y), 2048):
-                    j = np.arange(part.start, part.stop)
-                    out[i, part] = self.rows(x, np.full(len(j), i), y, j).matvec(w)
-
-        return fill
 
     def tables(self, w: Floats) -> list[Table]:
         if not self.whole:
             raise NotSupportedError("a group holds only touched vertices, so its table is too large to be shown whole")
         padded = np.append(w, 0.0)
         return [
-            Table(v.group, tuple(self.grid.vertices(f) for f in v.group), padded[self._lookups[g]].reshape(v.n_points, -1))
-            for g, v in enumerate(self.vertices)
+            Table(v.group, tuple(self.grid.vertices(f) for f in v.group), padded[columns])
+            for v, columns in zip(self.vertices, self.vertex_columns(), strict=True)
         ]
 
     def vertex_columns(self) -> list[Integers]:
-        """Of every group the column of (a, b), shape (C, C); n_columns where there is none. Tables must be whole and held."""
-        return [self._lookups[g].reshape(v.n_points, -1).astype(np.int64) for g, v in enumerate(self.vertices)]
+        """The column of (a, b) in every group, shape (C, C); n_columns where there is none. All tables must be in memory."""
+        tables = self._columns_of_vertices
+        return [tables[g].reshape(v.n_points, -1).astype(np.int64) for g, v in enumerate(self.vertices)]
 
     def _shared(self, slopes: Floats) -> Floats:
-        """Slopes divided among the groups that hold the feature."""
+        """The slope of every feature, divided by the number of groups that contain it."""
         members = np.bincount([f for g in self.groups for f in g], minlength=self.grid.n_features)
         return slopes / np.maximum(members, 1)
 
@@ -334,17 +330,21 @@ class PairEmbedding(PairMap):
     def differences(self, kind: str) -> sparse.csr_array:
         if not self.holds_tables:
             raise NotSupportedError("a difference penalty needs tables that can be held; use a ridge towards the prior")
-        tables = [(self._lookups[g], v.sizes, [self.grid.knots[f] for f in v.group]) for g, v in enumerate(self.vertices)]
-        kinds = [[self.grid.kinds[f] for f in v.group] for v in self.vertices]
-        parts = [
-            table_differences(*table, kind=kind, n_columns=self.n_columns, kinds=k)
-            for table, k in zip(tables, kinds, strict=True)
-        ]
-        scale = np.sqrt(0.5) if self.symmetry == "tie" else 1.0  # a tied block and its mirror image are one
+        parts = []
+        for g, v in enumerate(self.vertices):
+            columns = self._columns_of_vertices[g]
+            knots, kinds = [self.grid.knots[f] for f in v.group], [self.grid.kinds[f] for f in v.group]
+            parts.append(table_differences(columns, v.sizes, knots, kind=kind, n_columns=self.n_columns, kinds=kinds))
+        scale = np.sqrt(0.5) if self.symmetry == "tie" else 1.0  # every difference occurs twice, in (a, b) and in (b, a)
         return sparse.csr_array(sparse.vstack(parts, format="csr") * scale)
 
 
+def _sorted_order(items: Items) -> Integers:
+    """What sorts the fractions of each item, shape (n_items, n_features)."""
+    return np.argsort(items.located.fraction, axis=1, kind="stable")
+
+
 def _signs(x: Items, i: Integers, y: Items, j: Integers) -> NDArray[np.int8]:
-    """Sign of x - y on the grid, feature by feature."""
+    """The signs of x[i] - y[j] on the grid, shape (B, n_features)."""
     cells = np.sign(x.located.lower[i].astype(np.int64) - y.located.lower[j])
     return np.where(cells != 0, cells, np.sign(x.located.fraction[i] - y.located.fraction[j])).astype(np.int8)

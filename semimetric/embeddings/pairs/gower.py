@@ -1,15 +1,15 @@
-"""Gower's distance as columns: one a feature, the gap between its values in units of the largest (`Grid.gap`, `Grid.widths`).
+"""Gower's distance as an embedding of pairs: one column for each feature, the gap between its values divided by the largest.
 
-    d(x, y) = sum_f w_f gap_f(x_f, y_f) / width_f
+    d(x, y) = sum_f w_f gap_f(x_f, y_f) / width_f      (see `Grid.gap` and `Grid.widths`)
 
-It stands to tables of any features as two knots a feature do to those of numbers: what pairs say before tables are learned.
+It is fitted before tables of features of any kind are learned, just as a weighted L1 distance, with two knots for each feature,
+is fitted before tables of numeric features are learned.
 """
 
 import numpy as np
 from scipy import sparse
 
-from ..._foundation.threads import map_blocks
-from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.types import Floats, Integers
 from ...data.grid import Grid
 from .base import Items, PairMap, Table, check_rows
 from .rows import DenseRows
@@ -18,7 +18,7 @@ __all__ = ["GapEmbedding"]
 
 
 class GapEmbedding(PairMap):
-    """One column for every feature of a grid that varies.
+    """Gower's distance, with one column for every feature of the grid that varies.
 
     Parameters
     ----------
@@ -46,11 +46,8 @@ class GapEmbedding(PairMap):
     def select(self, keep: Integers, features: Integers) -> "GapEmbedding":
         return GapEmbedding(self.grid.select(np.array([f for g in keep for f in self.groups[g]])))
 
-    def locate(self, X: ArrayLike) -> Items:
-        located = self.grid.locate(X)
-        return Items(located, np.empty((len(located.fraction), 0), np.int64))
-
     def _gaps(self, x: Items, i: Integers, y: Items, j: Integers) -> Floats:
+        """The gap of every feature in units of the largest, for the pairs (x[i[r]], y[j[r]]): shape (B, n_columns)."""
         check_rows(x, i, y, j, self.grid.n_features)
         out = np.empty((len(i), len(self.groups)))
         for g, (f,) in enumerate(self.groups):
@@ -64,24 +61,14 @@ class GapEmbedding(PairMap):
     def contributions(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
         return self._gaps(x, i, y, j) * w
 
-    def pairwise(self, x: Items, y: Items, w: Floats, *, n_jobs: int | None = None) -> Floats:
-        out, every = np.empty((len(x), len(y))), np.arange(len(y))
-
-        def fill(block: slice) -> None:
-            for i in range(block.start, block.stop):
-                out[i] = self._gaps(x, np.full(len(y), i), y, every) @ w
-
-        map_blocks(fill, len(x), size=16, n_jobs=n_jobs)
-        return out
-
     def tables(self, w: Floats) -> list[Table]:
-        places = [np.arange(float(size)) for size in self.grid.sizes]
         return [
-            Table(group, (self.grid.vertices(group[0]),), u * self._table(group[0], places[group[0]]))
-            for group, u in zip(self.groups, w, strict=True)
+            Table((f,), (self.grid.vertices(f),), weight * self._table(f)) for (f,), weight in zip(self.groups, w, strict=True)
         ]
 
-    def _table(self, f: int, places: Floats) -> Floats:
+    def _table(self, f: int) -> Floats:
+        """The gaps between all vertices of a feature in units of the largest, shape (C, C)."""
+        places = np.arange(float(self.grid.sizes[f]))
         a, b = (side.ravel() for side in np.meshgrid(places, places, indexing="ij"))
         return self.grid.gap(f, a, b).reshape(len(places), -1) / self.grid.widths[f]
 

@@ -1,9 +1,10 @@
-"""Warped L1: one monotone piecewise-linear scale a feature (docs/mathematics.md, section 2).
+"""Warped L1 distances: one monotone piecewise-linear scale for each feature (docs/mathematics.md, section 2).
 
     d(x, y) = sum_f |phi_f(x_f) - phi_f(y_f)|,   phi_f(t) = sum_k w_fk clip(position_f(t) - k, 0, 1),   w >= 0
 
-with position = lower vertex + fraction. A family inside the one-feature tables: c - 1 weights a feature instead of
-c (c - 1) / 2, a metric for all w > 0, and an exact map into L1.
+The position is the lower vertex plus the fraction. These distances are a subset of those of one-feature tables, with c - 1
+weights for a feature with c knots instead of c (c - 1) / 2. They are metrics for all w > 0, and exact L1 distances between
+coordinates.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from scipy.spatial.distance import cdist
 
 from ..._foundation.errors import NotSupportedError
 from ..._foundation.threads import map_blocks
-from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.types import Floats, Integers
 from ..._kernels.simplex import Located
 from ...data.grid import Grid
 from .base import Items, PairMap, Table
@@ -24,18 +25,18 @@ __all__ = ["WarpedEmbedding", "l1_pairwise"]
 
 
 class WarpedEmbedding(PairMap):
-    """Monotone scales on the knots of a grid; column k of a feature is the rise of its scale over cell k.
+    """Monotone scales on the knots of a grid; the weight of column k of a feature is the rise of its scale over cell k.
 
     Parameters
     ----------
     grid : Grid
     groups : sequence of tuples of one int, or None
-        The features used; all by default.
+        The features that have scales; all by default.
 
     Raises
     ------
     NotSupportedError
-        If a group has more than one feature, or one that is not a number that is always there (see `mixed`).
+        If a group has more than one feature, or a feature that is not numeric or may be missing (see `scales_and_tables`).
     """
 
     symmetric = zero_diagonal = metric = True
@@ -67,16 +68,12 @@ class WarpedEmbedding(PairMap):
         number = {int(f): k for k, f in enumerate(features)}
         return WarpedEmbedding(self.grid.select(features), [(number[self.groups[g][0]],) for g in keep])
 
-    def locate(self, X: ArrayLike) -> Items:
-        located = self.grid.locate(X)
-        return Items(located, np.empty((len(located.fraction), 0), np.int64))
-
     def thermometer(self, X: Floats) -> Floats:
-        """How far each value has risen through every cell of its feature, in [0, 1], shape (n_items, n_columns)."""
+        """The part of every cell that lies below the value of its feature, in [0, 1]: shape (n_items, n_columns)."""
         return self._thermometer(self.grid.locate(X), np.arange(len(X)))
 
     def _thermometer(self, located: Located, rows: Integers) -> Floats:
-        """clip(position - k, 0, 1) for every cell: coordinates in which w-weighted L1 is the distance."""
+        """clip(position - k, 0, 1) for every cell k, shape (len(rows), n_columns): the distance is their weighted L1."""
         position = (located.lower[rows] + located.fraction[rows])[:, self._features]
         return np.clip(position[:, self._owner] - self._cell, 0.0, 1.0)
 
@@ -84,15 +81,15 @@ class WarpedEmbedding(PairMap):
         return DenseRows(np.abs(self._thermometer(x.located, i) - self._thermometer(y.located, j)))
 
     def coordinates(self, x: Items, w: Floats) -> Floats:
-        """phi_f(x_f) for every group, shape (n, n_groups): L1 between them is the distance."""
-        scale = self._scales(w)
-        knot = self._starts[:-1] + np.arange(len(self.groups))
-        low = scale[knot + x.located.lower[:, self._features]]
-        high = scale[knot + x.located.upper[:, self._features]]
+        """phi_f(x_f) for every group, shape (n, n_groups): the distance is the L1 distance between these coordinates."""
+        scales = self._scales(w)
+        first_knot = self._starts[:-1] + np.arange(len(self.groups))
+        low = scales[first_knot + x.located.lower[:, self._features]]
+        high = scales[first_knot + x.located.upper[:, self._features]]
         return low + x.located.fraction[:, self._features] * (high - low)
 
     def _scales(self, w: Floats) -> Floats:
-        """phi at the knots, group after group, each beginning with 0."""
+        """phi at the knots of all groups, one group after another; each begins with 0."""
         return np.concatenate([np.append(0.0, np.cumsum(part)) for part in np.split(w, self._starts[1:-1])])
 
     def paired(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
@@ -116,21 +113,25 @@ class WarpedEmbedding(PairMap):
         return np.concatenate([share[f] * np.diff(self.grid.knots[f]) for f in self._features])
 
     def differences(self, kind: str) -> sparse.csr_array:
-        """Of neighbouring cells: none for "tables"; "curves" are differences of slopes, in units of the mean width."""
+        """See `PairMap.differences`.
+
+        A scale has no differences for "tables". For "curves" they are those of the slopes in neighbouring cells, in units of
+        the mean width of a cell; for "shifts" they are those of the weights.
+        """
         if kind == "tables":
             return sparse.csr_array((0, self.n_columns))
-        neighbours = np.flatnonzero(np.diff(self._owner) == 0)
-        step = np.arange(len(neighbours))
+        left = np.flatnonzero(np.diff(self._owner) == 0)  # the left one of every two neighbouring cells of a feature
+        row = np.arange(len(left))
         width = np.concatenate([np.diff(self.grid.knots[f]) for f in self._features])
         mean = np.bincount(self._owner, weights=width) / np.maximum(np.bincount(self._owner), 1)
         slope = mean[self._owner] / width if kind == "curves" else np.ones(len(width))
-        values = np.concatenate([slope[neighbours + 1], -slope[neighbours]])
-        entries = (values, (np.concatenate([step, step]), np.concatenate([neighbours + 1, neighbours])))
-        return sparse.csr_array(entries, shape=(len(step), self.n_columns))
+        values = np.concatenate([slope[left + 1], -slope[left]])
+        places = (np.concatenate([row, row]), np.concatenate([left + 1, left]))
+        return sparse.csr_array((values, places), shape=(len(row), self.n_columns))
 
 
 def l1_pairwise(left: Floats, right: Floats, *, n_jobs: int | None = None) -> Floats:
-    """L1 distances of all rows of ``left`` to all rows of ``right``, in blocks over threads."""
+    """The L1 distances of all rows of ``left`` to all rows of ``right``, shape (n, m), computed by ``n_jobs`` threads."""
     out = np.empty((len(left), len(right)))
     if out.size:
         map_blocks(lambda b: cdist(left[b], right, "cityblock", out=out[b]), len(left), size=16, n_jobs=n_jobs)

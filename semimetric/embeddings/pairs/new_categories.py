@@ -1,9 +1,9 @@
-"""Distances of a category that was not in the fit: the mean of what was learned for the others.
+"""The distances of a new category, one that was not in the fit: means of those of the categories in the fit.
 
     w(a, new) = mean of w(a, b) over the other categories b != a        w(new, new) = mean of w(a, a)
 
-and, between such a category and a missing value, the mean over all categories. Two different categories that were not in the
-fit are one level, so they are at distance 0 from one another.
+Between a new category and a missing value it is the mean over all categories. All new categories share one level, so two
+different new categories are at distance 0 from one another.
 """
 
 from collections.abc import Sequence
@@ -16,20 +16,21 @@ __all__ = ["fill_unseen"]
 
 
 def fill_unseen(table: Floats, kinds: Sequence[str], counts: Sequence[int]) -> Floats:
-    """The table of a group (c_1, ..., c_g, c_1, ..., c_g) with the level of other categories filled in.
+    """A copy of the table of a group, in which the weights of new categories are filled in.
 
     Parameters
     ----------
-    table : ndarray
+    table : ndarray of shape (c_1, ..., c_g, c_1, ..., c_g)
     kinds : sequence of str
-        Of the g features.
+        The kinds of the g features.
     counts : sequence of int
-        Knots of every feature; the last of a categorical one is the level.
+        The number of knots of every feature; the last knot of a categorical one is for new categories.
     """
-    out, n = table.copy(), len(kinds)
+    out = table.copy()
+    n = len(kinds)
     for f, (kind, count) in enumerate(zip(kinds, counts, strict=True)):
         known = count - 1
-        if kind != "categorical" or known < 2:  # beside a single category nothing was learned
+        if kind != "categorical" or known < 2:  # nothing was learned of a feature with a single category
             continue
         t = np.moveaxis(out, (f, f + n), (0, 1))
         same = t[np.arange(known), np.arange(known)]
@@ -37,5 +38,6 @@ def fill_unseen(table: Floats, kinds: Sequence[str], counts: Sequence[int]) -> F
         t[known, :known] = (t[:known, :known].sum(axis=0) - same) / (known - 1)
         t[known, known] = same.mean(axis=0)
         if t.shape[0] > count:  # the level of missing values
-            t[known, count:], t[count:, known] = t[:known, count:].mean(axis=0), t[count:, :known].mean(axis=1)
+            t[known, count:] = t[:known, count:].mean(axis=0)
+            t[count:, known] = t[count:, :known].mean(axis=1)
     return out

@@ -1,4 +1,4 @@
-"""Blocks of rows of the design matrix A: sparse in slot form, or dense where rows are full. Both give the same products."""
+"""Blocks of rows of the design matrix A, in a sparse form with a fixed number of entries a row, or in a dense form."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -13,40 +13,52 @@ from ..._kernels.products import add_gram, add_rmatvec, group_sums, matvec, scat
 
 __all__ = ["DenseRows", "PairRows", "SparseRows"]
 
-_DENSE = 4  # columns a slot below which BLAS on dense blocks beats scattered additions (measured: 4.8)
+_DENSE = 4  # with fewer columns for each entry of a row, BLAS on dense blocks beats scattered additions (measured: 4.8)
 
 
 class PairRows(ABC):
-    """B rows of A, and a constant for each: the value of vertices that are no columns (0 where every vertex is one)."""
+    """B rows of A, and a constant for each row: the value of vertices without a column."""
 
-    offset: Floats
+    @property
+    @abstractmethod
+    def offset(self) -> Floats:
+        """The constant of each row, shape (B,); 0 where every vertex has a column."""
 
     @abstractmethod
     def matvec(self, w: Floats) -> Floats:
-        """A w + offset, shape (B,)."""
+        """A w + offset for the weights ``w`` of shape (n_columns,): shape (B,)."""
 
     @abstractmethod
     def add_rmatvec(self, r: Floats, out: Floats) -> None:
-        """out += Aᵀ r; ``out`` has n_columns + 1 entries, the last unused."""
+        """Add Aᵀ r to ``out``, which has n_columns + 1 entries, the last of them unused."""
 
     @abstractmethod
     def add_gram(self, weights: Floats, out: Floats) -> None:
-        """Lower triangle of out += Aᵀ diag(weights) A; ``out`` has a row and a column more, unused."""
+        """Add Aᵀ diag(weights) A to the lower triangle of ``out``, which has one unused row and column at its end."""
 
     @abstractmethod
     def minus(self, other: Any, sign: float = -1.0) -> "PairRows":
-        """The rows A + sign B, for B of the same kind."""
+        """The rows A + sign B, where B are the rows ``other`` of the same class."""
 
     @abstractmethod
     def csr(self, n_columns: int) -> sparse.csr_array:
-        """The block as CSR with sorted indices, without explicit zeros."""
+        """The rows as a CSR matrix with sorted indices and without explicit zeros, shape (B, n_columns)."""
 
 
 @dataclass(frozen=True, eq=False)
 class SparseRows(PairRows):
-    """Slots: ``columns`` (B, K) int32, ``values`` (B, K); group g has slots ``slot[g]:slot[g + 1]``.
+    """Rows with K entries each, in slots: the entries of group g are in the slots ``slot[g]:slot[g + 1]``.
 
-    Column n_columns stands for none: the diagonal, or an unseen vertex, whose value is in ``unseen`` (B, n_groups).
+    Parameters
+    ----------
+    columns : ndarray of shape (B, K), int32
+        The column of each entry. The number n_columns stands for a vertex without a column: one on the diagonal, whose value
+        is 0, or one that training never used.
+    values : ndarray of shape (B, K)
+        The values of the entries.
+    slot : ndarray of shape (n_groups + 1,)
+    unseen : ndarray of shape (B, n_groups) or None
+        The value of the vertices of each group that training never used.
     """
 
     columns: np.ndarray
@@ -55,8 +67,7 @@ class SparseRows(PairRows):
     unseen: Floats | None = None
 
     @property
-    def offset(self) -> Floats:  # type: ignore[override]
-        """Sum of the unseen vertices' values, shape (B,)."""
+    def offset(self) -> Floats:
         return np.zeros(len(self.columns)) if self.unseen is None else self.unseen.sum(axis=1)
 
     def matvec(self, w: Floats) -> Floats:
@@ -74,11 +85,12 @@ class SparseRows(PairRows):
             out += dense.T @ dense
             return
         for part in blocks(len(self.columns), 256):
-            columns, values = (np.ascontiguousarray(a[part].T) for a in (self.columns, self.values))
+            columns = np.ascontiguousarray(self.columns[part].T)
+            values = np.ascontiguousarray(self.values[part].T)
             add_gram(columns, values, weights[part], self.slot, out)
 
     def group_sums(self, w: Floats) -> Floats:
-        """Contribution of every group to A w + offset, shape (B, n_groups)."""
+        """The contribution of every group to A w + offset, shape (B, n_groups)."""
         out = np.empty((len(self.columns), len(self.slot) - 1))
         group_sums(self.columns, self.values, np.append(w, 0.0), self.slot, out)
         return out if self.unseen is None else out + self.unseen
@@ -88,11 +100,11 @@ class SparseRows(PairRows):
         indptr = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
         shape = (len(self.columns), n_columns)
         matrix = sparse.csr_array((self.values[keep], self.columns[keep], indptr), shape=shape)
-        matrix.sum_duplicates()  # which sorts
+        matrix.sum_duplicates()  # this also sorts the indices
         return matrix
 
     def minus(self, other: "SparseRows", sign: float = -1.0) -> "SparseRows":
-        """Slots side by side, group by group, so that groups go on numbering their columns in order."""
+        """The rows A + sign B: for each group the slots of A are followed by those of B, so the groups keep their order."""
         width = np.diff(self.slot)
         order = np.concatenate([self._both(start, stop) for start, stop in zip(self.slot[:-1], self.slot[1:], strict=True)])
         columns = np.hstack([self.columns, other.columns])[:, order]
@@ -101,19 +113,19 @@ class SparseRows(PairRows):
         return SparseRows(columns, values, np.concatenate([[0], np.cumsum(2 * width)]), unseen)
 
     def _both(self, start: int, stop: int) -> Integers:
+        """The slots ``start:stop`` of these rows, followed by the same slots of rows that are appended to these."""
         own = np.arange(start, stop)
         return np.concatenate([own, own + self.slot[-1]])
 
 
 @dataclass(frozen=True, eq=False)
 class DenseRows(PairRows):
-    """Full rows ``values`` (B, n_columns)."""
+    """Dense rows, whose ``values`` have shape (B, n_columns)."""
 
     values: Floats
 
     @property
-    def offset(self) -> Floats:  # type: ignore[override]
-        """Zero: full rows leave nothing out."""
+    def offset(self) -> Floats:
         return np.zeros(len(self.values))
 
     def matvec(self, w: Floats) -> Floats:

@@ -1,8 +1,8 @@
-"""Monotone scales where they can be, tables elsewhere: warped L1 on numbers, a learned table of each other feature.
+"""Warped L1 distances of numeric features, plus a learned table for each feature of another kind.
 
     d(x, y) = sum over numbers |phi_f(x_f) - phi_f(y_f)| + sum over others w_f · ID([x_f, y_f])
 
-Categories, angles and numbers that may be missing have no monotone scale. The first sum obeys the triangle inequality, the
+Categories, angles and numbers that may be missing have no monotone scale. The first sum satisfies the triangle inequality; the
 second need not.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._foundation.errors import NotSupportedError
-from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.types import Floats, Integers
 from ...data.grid import Grid
 from .base import Items, PairMap, Table, check_columns, check_rows
 from .full_tables import PairEmbedding
@@ -24,22 +24,20 @@ __all__ = ["MixedEmbedding", "scales_of"]
 
 
 class _WeightedMap(NamedTuple):
-    """A map, and its weights."""
-
     embedding: PairMap
     weights: Floats
 
 
 def scales_of(grid: Grid, groups: Sequence[tuple[int, ...]]) -> PairMap:
-    """The map of ``tables="warped"``: scales, tables, or both, by the kinds of the features.
+    """The embedding of ``tables="warped"``, which has scales, tables or both, depending on the kinds of the features.
 
     Raises
     ------
     NotSupportedError
-        If a group has more than one feature, or a feature too many categories to hold its table.
+        If a group has more than one feature, or a feature has too many categories for its table to be held in memory.
     """
     if any(len(g) != 1 for g in groups):
-        return WarpedEmbedding(grid, groups)  # which says why not
+        return WarpedEmbedding(grid, groups)  # this raises an error that says why it cannot be
     warped = [g for g in groups if grid.extends[g[0]] and not grid.missing[g[0]]]
     others = [g for g in groups if g not in warped]
     if not others:
@@ -55,7 +53,7 @@ def scales_of(grid: Grid, groups: Sequence[tuple[int, ...]]) -> PairMap:
 
 
 class MixedEmbedding(PairMap):
-    """Columns of a `WarpedEmbedding`, then those of a `PairEmbedding` of one-feature groups, on the same grid.
+    """The columns of a `WarpedEmbedding`, followed by those of a `PairEmbedding` of single features, on the same grid.
 
     Parameters
     ----------
@@ -80,30 +78,31 @@ class MixedEmbedding(PairMap):
         return np.concatenate([self.scales.group_of_column, len(self.scales.groups) + self.side_tables.group_of_column])
 
     def _parts(self, w: Floats) -> list[_WeightedMap]:
+        """The two embeddings, each with its part of the weights ``w``."""
         check_columns(w, self.n_columns)
         n = self.scales.n_columns
         return [_WeightedMap(self.scales, w[:n]), _WeightedMap(self.side_tables, w[n:])]
 
     def select(self, keep: Integers, features: Integers) -> PairMap:
-        first = len(self.scales.groups)
-        mine, theirs = [g for g in keep if g < first], [g - first for g in keep if g >= first]
-        scales = self.scales.select(np.array(mine, dtype=np.int64), features)
-        if not theirs:
+        n_scales = len(self.scales.groups)
+        of_scales = [g for g in keep if g < n_scales]
+        of_tables = [g - n_scales for g in keep if g >= n_scales]
+        scales = self.scales.select(np.array(of_scales, dtype=np.int64), features)
+        if not of_tables:
             return scales
-        tables = self.side_tables.select(np.array(theirs, dtype=np.int64), features)
-        return MixedEmbedding(scales, tables) if mine else tables
-
-    def locate(self, X: ArrayLike) -> Items:
-        return self.scales.locate(X)
+        tables = self.side_tables.select(np.array(of_tables, dtype=np.int64), features)
+        return MixedEmbedding(scales, tables) if of_scales else tables
 
     def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> SparseRows:
         check_rows(x, i, y, j, self.grid.n_features)
-        dense, found = self.scales.rows(x, i, y, j).values, self.side_tables.rows(x, i, y, j)
+        scales = self.scales.rows(x, i, y, j).values
+        tables = self.side_tables.rows(x, i, y, j)
         n = self.scales.n_columns
-        own = np.broadcast_to(np.arange(n, dtype=np.int32), dense.shape)
-        columns, values = np.hstack([own, found.columns + np.int32(n)]), np.hstack([dense, found.values])
+        columns_of_scales = np.broadcast_to(np.arange(n, dtype=np.int32), scales.shape)
+        columns = np.hstack([columns_of_scales, tables.columns + np.int32(n)])
+        values = np.hstack([scales, tables.values])
         cells = np.bincount(self.scales.group_of_column, minlength=len(self.scales.groups))
-        return SparseRows(columns, values, np.concatenate([[0], np.cumsum(cells), n + found.slot[1:]]))
+        return SparseRows(columns, values, np.concatenate([[0], np.cumsum(cells), n + tables.slot[1:]]))
 
     def paired(self, x: Items, i: Integers, y: Items, j: Integers, w: Floats) -> Floats:
         return sum((e.paired(x, i, y, j, part) for e, part in self._parts(w)), np.zeros(len(i)))

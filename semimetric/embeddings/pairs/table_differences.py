@@ -1,12 +1,13 @@
 """Tensor differences of tables (docs/mathematics.md, section 2; P-splines as in paper 1).
 
-A table of a group has axes a_1 ... a_g, b_1 ... b_g. Order 1 takes mixed differences over the 2 x 2 blocks of every two
-axes ("tables"); order 2 takes second divided differences along every axis ("curves"). Both leave out stencils that are
-centred on a_f = b_f, where the table of an L1 distance has its kink: then order 1 is zero exactly on sums of warped L1
-distances (given w >= 0), order 2 exactly on weighted L1. "shifts" take (a, b) to its diagonal neighbour along one feature.
+The table of a group has the axes a_1 ... a_g, b_1 ... b_g. Differences of order 1 ("tables") are mixed differences over the
+2 x 2 blocks along every two axes. Differences of order 2 ("curves") are second divided differences along every axis. Both leave
+out stencils that are centred on a_f = b_f, where the table of an L1 distance has its kink. So order 1 is zero exactly on sums
+of warped L1 distances (given w >= 0), and order 2 exactly on weighted L1 distances. "shifts" are the differences between (a, b)
+and its diagonal neighbour along one feature.
 
-Differences run along knots of numbers, never across the gap to the level of missing values, nor between categories. Along a
-periodic feature there are shifts only, which wrap: a distance on a circle has another kink, at the antipode.
+Differences run along the knots of numbers, never to the level of missing values nor between categories. A periodic feature has
+only shifts, which wrap around, because a distance on a circle has a second kink, at the antipode.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,21 +22,22 @@ from ..._foundation.types import Floats
 
 __all__ = ["table_differences"]
 
+# the columns of each corner, the factors of each corner, and which stencils are kept; all arrays have the same shape
 Stencil = tuple[list[NDArray[np.int32]], list[Floats], NDArray[np.bool_]]
 
 
 class _Axes(NamedTuple):
-    """Kind and knots of every feature of a group."""
+    """The kind and the knots of every feature of a group."""
 
     kinds: Sequence[str]
     knots: Sequence[Floats]
 
     def count(self, axis: int) -> int:
-        """Number of knots along an axis of the table."""
+        """The number of knots along an axis of the table."""
         return len(self.knots[axis % len(self.knots)])
 
     def of_numbers(self, n_axes: int) -> list[int]:
-        """Axes of numeric features."""
+        """Those of the ``n_axes`` axes of the table that belong to numeric features."""
         return [p for p in range(n_axes) if self.kinds[p % len(self.kinds)] == "numeric"]
 
 
@@ -48,7 +50,11 @@ def table_differences(
     n_columns: int,
     kinds: Sequence[str] = (),
 ) -> sparse.csr_array:
-    """Rows of D for one group; ``lookup`` (C²,) gives the column of every vertex, n_columns for none."""
+    """The rows of D for one group, shape (n_differences, n_columns).
+
+    ``lookup``, of shape (C²,), is the column of every vertex; n_columns on the diagonal, and more for other vertices without a
+    column.
+    """
     axes = _Axes(tuple(kinds) or ("numeric",) * len(knots), knots)
     table = _without_seams(lookup.reshape(*sizes, *sizes), axes)
     make = {"tables": _blocks, "curves": _lines, "shifts": lambda t, a: _shifts(t, a, n_columns)}[kind]
@@ -57,7 +63,7 @@ def table_differences(
 
 
 def _without_seams(table: NDArray[np.int32], axes: _Axes) -> NDArray[np.int32]:
-    """Every vertex of a circle once."""
+    """The table without the last vertex of every periodic feature, which is the first again."""
     for p in range(table.ndim):
         if axes.kinds[p % len(axes.kinds)] == "periodic":
             table = np.delete(table, axes.count(p) - 1, axis=p)
@@ -65,7 +71,7 @@ def _without_seams(table: NDArray[np.int32], axes: _Axes) -> NDArray[np.int32]:
 
 
 def _blocks(table: NDArray[np.int32], axes: _Axes) -> Iterator[Stencil]:
-    """w[k, l] - w[k + 1, l] - w[k, l + 1] + w[k + 1, l + 1] along every two axes."""
+    """The mixed differences w[k, l] - w[k + 1, l] - w[k, l + 1] + w[k + 1, l + 1] along every two axes."""
     n_features = table.ndim // 2
     for p, q in combinations(axes.of_numbers(table.ndim), 2):
         t = np.moveaxis(table, (p, q), (0, 1))[: axes.count(p), : axes.count(q)]
@@ -78,7 +84,10 @@ def _blocks(table: NDArray[np.int32], axes: _Axes) -> Iterator[Stencil]:
 
 
 def _lines(table: NDArray[np.int32], axes: _Axes) -> Iterator[Stencil]:
-    """h [(w[k + 1] - w[k]) / h_k - (w[k] - w[k - 1]) / h_(k - 1)] along every axis, h the mean of the two widths."""
+    """The differences h [(w[k + 1] - w[k]) / h_k - (w[k] - w[k - 1]) / h_(k - 1)] along every axis.
+
+    h is the mean of the widths h_k and h_(k - 1) of the two cells.
+    """
     n_features = table.ndim // 2
     for p in axes.of_numbers(table.ndim):
         partner = (p + n_features) % table.ndim
@@ -96,7 +105,10 @@ def _lines(table: NDArray[np.int32], axes: _Axes) -> Iterator[Stencil]:
 
 
 def _shifts(table: NDArray[np.int32], axes: _Axes, none: int) -> Iterator[Stencil]:
-    """s[k + 1, l + 1] - s[k, l] along (a_f, b_f), between vertices that both have a column; around a circle k + 1 wraps."""
+    """The differences s[k + 1, l + 1] - s[k, l] along (a_f, b_f), between vertices that both have a column.
+
+    Around a circle, k + 1 and l + 1 wrap around.
+    """
     n_features = table.ndim // 2
     for p in range(n_features):
         t = np.moveaxis(table, (p, p + n_features), (0, 1))
@@ -113,9 +125,9 @@ def _shifts(table: NDArray[np.int32], axes: _Axes, none: int) -> Iterator[Stenci
 
 
 def _matrix(stencil: Stencil, n_columns: int) -> sparse.csr_array:
-    """One row a stencil that is kept and touches a column."""
+    """The rows of D of the stencils that are kept and in which some column has a factor other than 0."""
     corners, factors, keep = stencil
-    for c in corners:  # stencils over untouched vertices say nothing
+    for c in corners:  # the differences of a vertex that has no column, and is not on the diagonal, are not known
         keep = keep & (c <= n_columns)
     columns = np.stack([c[keep] for c in corners], axis=1)
     values = np.stack([f[keep] for f in factors], axis=1)

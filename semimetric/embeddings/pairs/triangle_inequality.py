@@ -1,12 +1,11 @@
-"""The triangle inequality on the grid points of every group: where it holds there, it holds everywhere.
-
-The theory is in docs/mathematics.md, section 2.
+"""The triangle inequality on the grid points of every group; if it holds there, it holds everywhere.
 
     w_ab + w_bc - w_ac >= 0      for all grid points a, b, c of a group
 
 f(x, y) + f(y, z) - f(x, z) is linear on every Kuhn simplex of the grid of (x, y, z), so its least value is at grid points. Sums
-over groups keep the inequality. The missing level, categories and the seam of a circle are grid points like others; monotone
-scales need no rows. Tables must be whole: of vertices that no pair touches the inequality decides too.
+over groups keep the inequality. The level of missing values, categories and the seam of a circle are grid points like all
+others. Monotone scales satisfy the inequality by themselves. Every vertex off the diagonal must have a column, because the
+inequality also concerns vertices that no training pair uses. The theory is in docs/mathematics.md, section 2.
 """
 
 from dataclasses import dataclass
@@ -26,13 +25,25 @@ from .scales_and_tables import MixedEmbedding
 
 __all__ = ["Detour", "TOLERANCE", "Triangles"]
 
-TOLERANCE = 1e-12  # of the largest weight of a table: what rounding leaves of an inequality that holds
-_PASSES = 64  # of the closure; two or three are needed
+TOLERANCE = 1e-12  # an excess of at most this share of the largest weight of a table is rounding
+_PASSES = 64  # the most passes that compute shortest paths; two or three are needed
 
 
 @dataclass(frozen=True)
 class Detour:
-    """The worst triple of one group: w_ac - w_ab - w_bc, and the largest weight of its table."""
+    """The three grid points of one group that violate the triangle inequality most, or come nearest to violating it.
+
+    Attributes
+    ----------
+    group : int
+        The number of the group.
+    points : tuple of int
+        The grid points (a, b, c).
+    excess : float
+        w_ac - w_ab - w_bc, which is > 0 if they violate the inequality.
+    largest : float
+        The largest weight of the table of the group.
+    """
 
     group: int
     points: tuple[int, int, int]
@@ -41,24 +52,24 @@ class Detour:
 
     @property
     def holds(self) -> bool:
-        """Whether the excess is no more than rounding leaves."""
+        """Whether the excess is no more than rounding."""
         return self.excess <= TOLERANCE * self.largest
 
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """Columns of the grid points of every group that has a table.
+    """The tables that must satisfy the triangle inequality, by the columns of their vertices.
 
     Attributes
     ----------
-    tables : tuple of ndarray (C, C), int
-        Column of every vertex (a, b); ``n_columns`` where there is none: its weight is 0.
+    tables : tuple of ndarray of shape (C, C), int
+        The column of every vertex (a, b); ``n_columns`` for a vertex without a column, whose weight is 0.
     owners : tuple of int
-        The group of each table.
+        The number of the group of each table.
     n_columns : int
     symmetric : bool
     free : bool
-        Whether columns of a table are tied by symmetry alone, so that shortest paths may repair it.
+        Whether vertices of a table share columns by symmetry alone, so that shortest paths may repair violations.
     """
 
     tables: tuple[NDArray[np.int64], ...]
@@ -69,20 +80,22 @@ class Triangles:
 
     @classmethod
     def of(cls, embedding: PairMap) -> "Triangles":
-        """Those of an embedding.
+        """The tables of an embedding.
 
         Raises
         ------
         NotSupportedError
-            If the embedding is not continuous, has weights on the diagonal, or tables that are not whole.
+            If the embedding is not continuous, or has weights on the diagonal or tables in which vertices lack a column.
         """
         n = embedding.n_columns
         if isinstance(embedding, WarpedEmbedding):
             return cls((), (), n, True)
         if isinstance(embedding, MixedEmbedding):
-            first, groups = embedding.scales.n_columns, len(embedding.scales.groups)
+            first_column = embedding.scales.n_columns
+            first_group = len(embedding.scales.groups)
             side = cls.of(embedding.side_tables)
-            return cls(tuple(t + first for t in side.tables), tuple(g + groups for g in side.owners), n, True)
+            tables = tuple(t + first_column for t in side.tables)
+            return cls(tables, tuple(g + first_group for g in side.owners), n, True)
         if not isinstance(embedding, PairEmbedding) or not embedding.continuous or not embedding.zero_diagonal:
             raise NotSupportedError(
                 "the triangle inequality is proved on the grid for tables that are continuous and 0 on the diagonal; use "
@@ -99,17 +112,17 @@ class Triangles:
 
     @cached_property
     def n_rows(self) -> int:
-        """About how many rows there are."""
+        """About how many inequalities there are."""
         sizes = np.array([len(t) for t in self.tables], dtype=np.int64)
         return int((sizes * (sizes - 1) * (sizes - 2)).sum()) // (2 if self.symmetric else 1)
 
     def values(self, w: Floats) -> list[Floats]:
-        """Tables (C, C) of the weights."""
+        """The values of every table, shape (C, C), for the weights ``w``."""
         padded = np.append(w[: self.n_columns], 0.0)
         return [padded[t] for t in self.tables]
 
     def worst(self, w: Floats) -> list[Detour]:
-        """The worst triple of every table with three points or more."""
+        """The worst triple of every table with at least three grid points."""
         found = []
         for owner, table in zip(self.owners, self.values(w), strict=True):
             if len(table) < 3:
@@ -121,11 +134,14 @@ class Triangles:
         return found
 
     def excess(self, w: Floats) -> float:
-        """The largest w_ac - w_ab - w_bc, at least 0."""
+        """The largest w_ac - w_ab - w_bc of all tables, at least 0."""
         return max((0.0, *(d.excess for d in self.worst(w))))
 
     def separate(self, w: Floats, tol: float) -> sparse.csr_array:
-        """Of every (a, c) whose detour is shorter by more than ``tol``, the row of the shortest: exact separation."""
+        """The inequality of the shortest detour for every (a, c) that it shortens by more than ``tol``.
+
+        It is a matrix with one row for each inequality, shape (n_found, n_columns). No violated inequality is overlooked.
+        """
         found = [np.empty((0, 3), np.int64)]
         for columns, table in zip(self.tables, self.values(w), strict=True):
             if len(table) < 3:
@@ -137,11 +153,11 @@ class Triangles:
         return self._matrix(_reduced(np.concatenate(found), self.n_columns))
 
     def rows(self) -> sparse.csr_array:
-        """All rows, each once."""
+        """All inequalities, each once, as a matrix of shape (n_inequalities, n_columns)."""
         return self._matrix(np.concatenate([np.empty((0, 3), np.int64), *self.triples()]))
 
     def triples(self) -> list[Integers]:
-        """Of every table the columns (ab, bc, ac) of its rows, each once."""
+        """The columns (ab, bc, ac) of the inequalities of every table, each inequality once: shapes (n_inequalities, 3)."""
         return [_triples(t, self.n_columns, self.symmetric) for t in self.tables]
 
     def _matrix(self, triples: Integers) -> sparse.csr_array:
@@ -150,48 +166,51 @@ class Triangles:
         return sparse.csr_array(entries, shape=(m, self.n_columns))
 
     def closed(self, w: Floats) -> Floats:
-        """Every table replaced by its shortest paths: the largest tables below these that satisfy every row.
+        """The weights with every table replaced by its shortest paths: the largest tables below it that satisfy the inequality.
 
-        Repeated until no sum of two floats is smaller than a third. Lower bounds that are equal for a table stay, and ceilings;
-        monotonicity stays in tables of one feature, not in joint ones; other lower bounds do not stay. Columns tied by
-        difference stay tied: the smallest of the shortest paths of each, again and again, until none is smaller; no tied table
-        in between satisfies every row.
+        This is repeated until the inequality holds exactly in floating point. Lower bounds that are equal for a table, ceilings
+        and monotonicity of tables of one feature still hold afterwards; other lower bounds, and monotonicity of joint tables,
+        need not. Vertices that share a column by their difference get the smallest of their shortest paths, and this is repeated
+        until no path is shorter; no larger table with these columns satisfies the inequality.
         """
         out = np.array(w, dtype=np.float64)
         for columns, table in zip(self.tables, self.values(w), strict=True):
-            real = columns < self.n_columns
+            has_column = columns < self.n_columns
             close_table(table, _PASSES)
             while not self.free:
                 least = np.full(self.n_columns, np.inf)
-                np.minimum.at(least, columns[real], table[real])
-                if np.array_equal(least[columns[real]], table[real]):
+                np.minimum.at(least, columns[has_column], table[has_column])
+                if np.array_equal(least[columns[has_column]], table[has_column]):
                     break
-                table[real] = least[columns[real]]
+                table[has_column] = least[columns[has_column]]
                 close_table(table, _PASSES)
-            out[columns[real]] = table[real]
+            out[columns[has_column]] = table[has_column]
         return out
 
 
 def _detours(table: Floats) -> tuple[Floats, Integers]:
-    length, via = np.empty_like(table), np.empty(table.shape, np.int64)
+    """The length of the shortest detour from a to c over one point, and that point: both of shape (C, C)."""
+    length = np.empty_like(table)
+    via = np.empty(table.shape, np.int64)
     detours(table, length, via)
     return length, via
 
 
 def _triples(columns: NDArray[np.int64], none: int, symmetric: bool) -> Integers:
-    """Rows of one table; where every two points have a column of their own, each is met once."""
+    """The columns (ab, bc, ac) of the inequalities of one table, each once: shape (n_inequalities, 3)."""
     n = len(columns)
     a, b, c = (side.ravel() for side in np.indices((n,) * 3, dtype=np.int32))
     keep = (a != b) & (b != c) & ((a < c) if symmetric else (a != c))
     a, b, c = a[keep], b[keep], c[keep]
     rows = np.column_stack([columns[a, b], columns[b, c], columns[a, c]])
-    own = len(np.unique(columns[columns < none])) == n * (n - 1) // (2 if symmetric else 1)
-    return rows if own else _reduced(rows, none)
+    # if no two vertices share a column but by symmetry, no inequality occurs twice
+    distinct = len(np.unique(columns[columns < none])) == n * (n - 1) // (2 if symmetric else 1)
+    return rows if distinct else _reduced(rows, none)
 
 
 def _reduced(triples: Integers, none: int) -> Integers:
-    """Each row once, without those that hold for all weights >= 0."""
+    """Each inequality once, without those that hold for all weights >= 0."""
     ab, bc, ac = triples.T
-    says = (ac < none) & (ab < none) & (bc < none) & (ab != ac) & (bc != ac)
-    triples = np.column_stack([np.minimum(ab, bc), np.maximum(ab, bc), ac])[says]
+    informative = (ac < none) & (ab < none) & (bc < none) & (ab != ac) & (bc != ac)
+    triples = np.column_stack([np.minimum(ab, bc), np.maximum(ab, bc), ac])[informative]
     return np.unique(triples, axis=0)

@@ -1,4 +1,4 @@
-"""The min kernel, and what B-splines with penalised differences make of it (paper 1, section 4)."""
+"""The min kernel, and its approximation by B-splines with penalised differences (paper 1, section 4)."""
 
 import numpy as np
 
@@ -13,8 +13,8 @@ __all__ = ["min_kernel", "spline_kernel"]
 def min_kernel(X: ArrayLike, Y: ArrayLike | None = None) -> Floats:
     """K(x, y) = sum_n min(x_n, y_n): histogram intersection (paper 1, eq. 5), for ``SVC(kernel=min_kernel)``.
 
-    Positive definite on features >= 0. A number added to a feature is added to the kernel, and machines with a free intercept
-    do not see it; the scale of a feature is its weight.
+    It is positive definite on features >= 0. A number added to a feature is added to the kernel, which does not change models
+    with a free intercept. The scale of a feature is its weight.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def spline_kernel(
     Parameters
     ----------
     X : array-like of shape (n, n_features)
-        Features scaled to [0, 1]; what lies outside is clipped.
+        Features scaled to [0, 1]; values outside are clipped.
     Y : array-like of shape (m, n_features) or None
         None is X.
     degree : {1, 2, 3}, default 1

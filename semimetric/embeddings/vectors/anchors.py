@@ -1,10 +1,11 @@
-"""Anchors of conic maps: powers of distances to them, the nearest of a set, and sets made of samples of the classes.
+"""Anchors of conic embeddings: powers of distances to them, the nearest of a set, and sets of items of the classes.
 
     cone(x | a) = ||x - a||_p^p = sum_l |x_l - a_l|^p,   p > 0;   max_l |x_l - a_l| for p = inf (paper 4, footnote 4)
 
-A missing value adds nothing: sums and maxima run over the others.
+A missing value adds nothing: sums and maxima run over the other values.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,22 +17,23 @@ from ..._foundation.errors import InputError
 from ..._foundation.threads import map_blocks, one_blas_thread
 from ..._foundation.types import Floats, Integers
 
-__all__ = ["AnchorSet", "as_sets", "centres", "check_band", "check_power", "class_anchors", "cone", "powers"]
+__all__ = ["AnchorSet", "as_sets", "check_band", "check_power", "class_anchors", "cluster_centers", "cone", "powers"]
 
-_TREE_DIMENSIONS, _TREE_ANCHORS = 5, 500  # a tree of fewer anchors, or of more features, is slower than all distances
-_BLAS_DIMENSIONS = 8
-_BLOCK = 1 << 19  # distances held at a time
+_TREE_DIMENSIONS = 5  # with more features, a search tree is slower than computing all distances
+_TREE_ANCHORS = 500  # with fewer anchors, a search tree is slower than computing all distances
+_BLAS_DIMENSIONS = 8  # with more features, Euclidean distances are computed by matrix products
+_BLOCK = 1 << 19  # distances that are held at a time
 
 
 def check_power(name: str, p: object) -> float:
-    """A number > 0, or infinity."""
+    """The power p, which must be a number > 0 or infinity."""
     if isinstance(p, bool) or not isinstance(p, (int, float, np.integer, np.floating)) or not p > 0:
         raise InputError(f"{name}={p!r}: a number > 0 or float('inf') is required, such as 1 or 2")
     return float(p)
 
 
 def check_band(band: object) -> tuple[float, float]:
-    """Two percentiles, 0 <= low <= high <= 100."""
+    """The percentiles (low, high), which must satisfy 0 <= low <= high <= 100."""
     array = np.asarray(band, dtype=object)
     if array.shape == (2,) and all(isinstance(v, (int, float, np.integer, np.floating)) for v in array):
         low, high = float(array[0]), float(array[1])
@@ -41,7 +43,7 @@ def check_band(band: object) -> tuple[float, float]:
 
 
 def powers(items: Floats, anchors: Floats, p: float) -> Floats:
-    """``|x_l - a_l|^p`` for every feature, ``|x_l - a_l|`` for p = inf; 0 where x_l is missing.
+    """``|x_l - a_l|^p`` for every feature, or ``|x_l - a_l|`` for p = inf; 0 where x_l is missing. Shape (n, n_features).
 
     Raises
     ------
@@ -59,17 +61,18 @@ def powers(items: Floats, anchors: Floats, p: float) -> Floats:
 
 
 def cone(items: Floats, anchors: Floats, p: float) -> Floats:
-    """``||x - a||_p^p`` row by row, or the largest ``|x_l - a_l|`` for p = inf; shape (n,)."""
+    """``||x - a||_p^p`` for every row, or the largest ``|x_l - a_l|`` for p = inf: shape (n,)."""
     parts = powers(items, anchors, p)
     return parts.max(axis=1, initial=0.0) if p == np.inf else parts.sum(axis=1)
 
 
 def as_sets(anchors: Any, n_features: int) -> list[Floats]:
-    """Anchors as a list of sets of shape (n_anchors, n_features).
+    """The anchors that a user gives, as a list of sets, each of shape (n_anchors, n_features).
 
     Raises
     ------
     InputError
+        If they are no finite numbers, have another number of features, or a set is empty.
     """
     several = isinstance(anchors, (list, tuple)) and any(np.ndim(part) == 2 for part in anchors)
     sets = []
@@ -91,47 +94,53 @@ def as_sets(anchors: Any, n_features: int) -> list[Floats]:
 
 
 class AnchorSet:
-    """A set of anchors that finds the nearest (paper 4, eq. 2).
+    """A set of anchors, of which the one nearest to an item is found (paper 4, eq. 2).
 
-    Many anchors in few dimensions are searched by a tree, p = 2 by products of matrices, else all distances are computed.
+    Many anchors in few dimensions are searched by a tree. Else all distances are computed, for p = 2 by matrix products.
 
     Parameters
     ----------
     anchors : ndarray of shape (n_anchors, n_features)
     p : float
+        The power of the distance.
     n_jobs : int or None, default None
-        Threads of a search.
+        The number of threads of a search.
     """
 
     def __init__(self, anchors: Floats, p: float, *, n_jobs: int | None = None) -> None:
-        self.anchors, self.p, self.n_jobs = anchors, p, n_jobs
+        self.anchors = anchors
+        self.p = p
+        self.n_jobs = n_jobs
         many = len(anchors) >= _TREE_ANCHORS and anchors.shape[1] <= _TREE_DIMENSIONS
         self._tree = KDTree(anchors) if many and p >= 1 else None
 
     def nearest(self, items: Floats) -> Integers:
-        """Number of the anchor with the smallest distance to each row, over the features that are not missing."""
+        """The number of the nearest anchor of each item, shape (n_items,), by the features that are not missing."""
         missing = np.isnan(items)
-        holes = missing.any(axis=1)
+        incomplete = missing.any(axis=1)
         if len(self.anchors) == 1:
             return np.zeros(len(items), np.int64)
-        if not holes.any():
-            return self._of_complete(items)
+        if not incomplete.any():
+            return self._nearest_of_complete(items)
         out = np.empty(len(items), np.int64)
-        out[~holes] = self._of_complete(items[~holes])
-        patterns, which = np.unique(missing[holes], axis=0, return_inverse=True)
+        out[~incomplete] = self._nearest_of_complete(items[~incomplete])
+        patterns, pattern_of_row = np.unique(missing[incomplete], axis=0, return_inverse=True)
         for k, pattern in enumerate(patterns):
-            rows = np.flatnonzero(holes)[which.ravel() == k]
-            seen = AnchorSet(np.ascontiguousarray(self.anchors[:, ~pattern]), self.p)
-            out[rows] = 0 if pattern.all() else seen._of_complete(np.ascontiguousarray(items[rows][:, ~pattern]))
+            rows = np.flatnonzero(incomplete)[pattern_of_row.ravel() == k]
+            if pattern.all():
+                out[rows] = 0
+                continue
+            reduced = AnchorSet(np.ascontiguousarray(self.anchors[:, ~pattern]), self.p)
+            out[rows] = reduced._nearest_of_complete(np.ascontiguousarray(items[rows][:, ~pattern]))
         return out
 
     def distances(self, items: Floats) -> Floats:
-        """``cone(x | a)`` for the nearest anchor a of each row: exact, however the anchor was found."""
+        """``cone(x | a)`` for the nearest anchor a of each item, shape (n_items,)."""
         return cone(items, self.anchors[self.nearest(items)], self.p)
 
-    def _of_complete(self, items: Floats) -> Integers:
-        products = self.p == 2 and items.shape[1] > _BLAS_DIMENSIONS
-        search = self._by_tree if self._tree else self._by_products if products else self._by_distances
+    def _nearest_of_complete(self, items: Floats) -> Integers:
+        """The number of the nearest anchor of each item without missing values, shape (n_items,)."""
+        search = self._searcher(items.shape[1])
         out = np.empty(len(items), np.int64)
 
         def fill(rows: slice) -> None:
@@ -140,11 +149,18 @@ class AnchorSet:
         map_blocks(fill, len(items), size=max(_BLOCK // len(self.anchors), 1), n_jobs=self.n_jobs)
         return out
 
-    def _by_tree(self, items: Floats) -> Integers:
-        return np.asarray(self._tree.query(items, p=self.p)[1], np.int64)  # type: ignore[union-attr]
+    def _searcher(self, n_features: int) -> Callable[[Floats], Integers]:
+        """The fastest function from items without missing values to the numbers of their nearest anchors."""
+        tree = self._tree
+        if tree is not None:
+            return lambda items: np.asarray(tree.query(items, p=self.p)[1], np.int64)
+        return self._by_products if self.p == 2 and n_features > _BLAS_DIMENSIONS else self._by_distances
 
     def _by_products(self, items: Floats) -> Integers:
-        """Of ||x - a||² only ||a||² - 2 <x, a> depends on a; shifted by the mean, it loses fewer digits."""
+        """The nearest anchors for p = 2: of ||x - a||² only ||a||² - 2 <x, a> depends on a.
+
+        Items and anchors are shifted by the mean anchor first, so that fewer digits are lost.
+        """
         middle = self.anchors.mean(axis=0)
         shifted = self.anchors - middle
         half = np.einsum("kd,kd->k", shifted, shifted) / 2
@@ -157,13 +173,13 @@ class AnchorSet:
         return np.argmin(cdist(items, self.anchors, "minkowski", p=self.p), axis=1)
 
 
-def centres(items: Floats, n: int, random_state: int | None) -> Floats:
-    """Centres of n clusters by k-means, in the order of their coordinates.
+def cluster_centers(items: Floats, n: int, random_state: int | None) -> Floats:
+    """The centres of ``n`` clusters by k-means, sorted by their coordinates: shape (n, n_features).
 
     Raises
     ------
     InputError
-        If there are fewer different items.
+        If there are fewer than ``n`` different items.
     """
     different = len(np.unique(items, axis=0))
     if different < n:
@@ -176,27 +192,27 @@ def centres(items: Floats, n: int, random_state: int | None) -> Floats:
 def class_anchors(
     items: Floats, labels: Integers, *, band: tuple[float, float], p: float, n_jobs: int | None = None
 ) -> list[Floats]:
-    """For each class the samples whose distance to the nearest sample of another class is within a band of percentiles (§S.2).
+    """For each class, the items whose distance to the nearest item of another class is within a band of percentiles (§S.2).
 
-    Percentiles are those of the class. The closest samples are likely support vectors, the farthest outliers.
+    The percentiles are those of the items of the class. The closest items are likely support vectors, the farthest outliers.
 
     Parameters
     ----------
     items : ndarray of shape (n_items, n_features)
-        Without missing values.
+        Items without missing values.
     labels : ndarray of shape (n_items,)
-        Classes numbered from 0; each has a sample.
+        The numbers of the classes, from 0; each class has an item.
     band : tuple of float
-        Percentiles (low, high), both included.
+        The percentiles (low, high), both included.
     p : float
-        Of the distance.
+        The power of the distance.
     n_jobs : int or None, default None
         Threads: None is one, -1 all.
 
     Returns
     -------
     list of ndarray of shape (n_anchors, n_features)
-        Empty where the band leaves none.
+        The items of each class; none if no item is in the band.
     """
     found = []
     for c in range(int(labels.max()) + 1):

@@ -1,9 +1,9 @@
-"""What every embedding of single vectors promises: to scikit-learn, and to machines that never store it.
+"""The interface of every embedding of single vectors, for scikit-learn and for linear models that never store all rows.
 
     f(x) = <w, phi(x)>,   phi(x) a row of n_columns_ numbers, most of them 0
 
-A map writes its rows into CSR buffers, block by block: `transform` keeps all of them, a machine one block at a time. Maps with
-a *ladder* write the sparse rows psi of which phi = D^{-T} psi is the dense form (paper 1, eq. 7).
+An embedding writes its rows into CSR buffers, block by block: `transform` keeps all rows, and a linear model needs only one
+block at a time. Embeddings with a *ladder* write sparse rows psi, of which phi = D^{-T} psi is the dense form (paper 1, eq. 7).
 """
 
 from abc import ABC, abstractmethod
@@ -23,15 +23,16 @@ from ..._foundation.validation import check_choice
 __all__ = ["Chunk", "DenseMap", "FeatureMap", "Ladder", "Term", "check_columns_fit", "dense_rows", "distinct_labels"]
 
 MISSING = ("error", "zeros", "indicator")
-_BLOCK = 1 << 18  # non-zeros that a thread writes at a time
+_BLOCK = 1 << 18  # entries that a thread writes at a time
 _INT32 = np.iinfo(np.int32).max
 
 
 class Chunk(NamedTuple):
-    """CSR buffers: row r has the columns ``indices[indptr[r]:indptr[r + 1]]``, and the values at the same places of ``data``.
+    """Buffers for rows in CSR format.
 
-    ``indptr`` is int64 of shape (rows + 1,); ``indices`` int32 or int64, and ``data`` float32 or float64, have room for
-    ``room`` entries a row.
+    Row r has the columns ``indices[indptr[r]:indptr[r + 1]]``, and its values are at the same places of ``data``. ``indptr`` is
+    int64 of shape (n_rows + 1,); ``indices`` (int32 or int64) and ``data`` (float32 or float64) have room for as many entries
+    as `FeatureMap.room` says.
     """
 
     indptr: Integers
@@ -40,14 +41,17 @@ class Chunk(NamedTuple):
 
 
 class Ladder(NamedTuple):
-    """phi = D_order^{-T} psi within each block of columns ``starts[b]:starts[b + 1]``, D_1 the differences of paper 1."""
+    """How written rows psi become phi = D_order^{-T} psi, within each block of columns ``starts[b]:starts[b + 1]``.
+
+    D_1 are the first differences of paper 1, and D_2 the second.
+    """
 
     order: int
     starts: Integers
 
 
 class Term(NamedTuple):
-    """A summand of f: the features that it depends on, and its columns ``start:stop``."""
+    """A summand of f: the numbers of the features that it depends on, and its columns ``start:stop``."""
 
     features: tuple[int, ...]
     start: int
@@ -55,15 +59,16 @@ class Term(NamedTuple):
 
 
 class FeatureMap(TransformerMixin, BaseEstimator, ABC):
-    """Embedding of vectors as a scikit-learn transformer.
+    """An embedding of vectors as a scikit-learn transformer.
 
-    A map has the parameters ``missing`` ("error"; "zeros": a missing value adds nothing; "indicator": it has a column of its
-    own), ``dtype`` (float64 or float32, of the output), ``sparse_output`` and ``n_jobs`` (threads), where they make sense.
+    Embeddings have these parameters where they make sense: ``missing`` ("error" refuses missing values, with "zeros" they add
+    nothing, with "indicator" they have columns of their own), ``dtype`` (float64 or float32, that of the output),
+    ``sparse_output``, and ``n_jobs`` (the number of threads).
 
     Attributes
     ----------
     n_columns_ : int
-        Width of phi.
+        The number of columns of phi.
     terms_ : tuple of Term
         The summands of f, in the order of their columns.
     """
@@ -78,76 +83,80 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
-        """Set ``n_columns_``, ``terms_`` and what `write` needs; refuse parameters first."""
+        """Check the parameters; then set ``n_columns_``, ``terms_`` and what `write` needs."""
 
     @property
     @abstractmethod
     def most_nonzeros(self) -> int:
-        """Entries that a row can have: what buffers must have room for."""
+        """The most entries that a row can have, for which buffers must have room."""
 
     def room(self, items: Floats | sparse.csr_array) -> Integers:
-        """Entries that each of the encoded ``items`` can have, shape (n_items,); at most `most_nonzeros`."""
+        """The most entries that the row of each encoded item can have, shape (n_items,); at most `most_nonzeros`."""
         return np.full(items.shape[0], self.most_nonzeros, np.int64)
 
     @abstractmethod
     def write(self, items: Floats, out: Chunk) -> None:
-        """Write the rows of ``items`` (B, n_features), C-contiguous, encoded: columns sorted, without explicit zeros."""
+        """Write the rows of the encoded ``items``, of shape (B, n_features) and C-contiguous, into ``out``.
+
+        The columns of each row are sorted, and there are no explicit zeros.
+        """
 
     @property
     def ladder(self) -> Ladder | None:
-        """How the written rows become phi; None where they are phi."""
+        """How the written rows become phi; None if they are phi."""
         return None
 
     @property
     def names(self) -> Sequence[str]:
-        """Names of the columns; ``feature_names`` names the features."""
+        """The names of the columns; `feature_names` are those of the features."""
         raise NotImplementedError
 
     @property
     def feature_names(self) -> list[str]:
-        """Names of the features: those of the frame of the fit, or x0, x1, ..."""
+        """The names of the features: those of the frame in the fit, or x0, x1, ..."""
         known = getattr(self, "feature_names_in_", None)
         return [f"x{k}" for k in range(self.n_features_in_)] if known is None else [str(name) for name in known]
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Place what the map needs, such as knots.
+        """Fit what the embedding needs, such as knots.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_items, n_features)
-            Finite; NaN only where ``missing`` is not "error"; sparse only with ``zero_preserving=True``.
+            Finite numbers; NaN only if ``missing`` is not "error", and a sparse matrix only with ``zero_preserving=True``.
         y : array-like of shape (n_items,) or None
-            Used by maps that say so.
+            Used only by embeddings whose parameters say so.
 
         Raises
         ------
         InputError
+            If a parameter or the data cannot be used.
         """
         self._check_output()
         self._fit(self.encode(X, reset=True), y)
         return self
 
     def _check_output(self) -> None:
-        """Refuse what no map can write."""
+        """Refuse values of ``missing`` and ``dtype`` that no embedding has."""
         check_choice("missing", self.missing, MISSING)
         if self.dtype is None or np.dtype(self.dtype) not in (np.float32, np.float64):
             raise InputError(f"dtype={self.dtype!r}: float32 or float64 is required")
 
     def transform(self, X: ArrayLike) -> Any:
-        """phi of every row: CSR of shape (n_items, n_columns_), or an array with ``sparse_output=False``.
+        """phi of every row, a CSR matrix of shape (n_items, n_columns_), or an array with ``sparse_output=False``.
 
-        Indices are int32 where they fit and int64 else; every row is sorted, without explicit zeros.
+        Indices are int32 if they fit, else int64. Every row is sorted and has no explicit zeros.
         """
         matrix = self._matrix(self.encode(X))
         return matrix if self.sparse_output else matrix.toarray()
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
-        """X checked, as float64: what `dense_rows` takes blocks of for `write`.
+        """The valid table X as float64, of which `dense_rows` takes blocks for `write`.
 
         Raises
         ------
         InputError
-            If X is sparse and the map does not keep zeros.
+            If X is sparse and the embedding does not map zeros to nothing.
         """
         if not reset:
             check_is_fitted(self, "n_columns_")
@@ -157,17 +166,17 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
                 "zero_preserving=True where the map has it, so that zeros add nothing"
             )
         finite = True if self.missing == "error" else "allow-nan"
-        return validate_data(
-            self, X, reset=reset, dtype=np.float64, order="C", accept_sparse="csr", ensure_all_finite=finite
-        )  # fmt: skip
+        options = {"dtype": np.float64, "order": "C", "accept_sparse": "csr", "ensure_all_finite": finite}
+        return validate_data(self, X, reset=reset, **options)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
-        """Names of the columns, with the values of the knots in them, such as ``x0@5.1*x1@3.3``."""
+        """The names of the columns, which contain the values of knots, such as ``x0@5.1*x1@3.3``."""
         check_is_fitted(self, "n_columns_")
         self._check_names(input_features)
         return np.array(list(self.names), dtype=object)
 
     def _check_names(self, given: ArrayLike | None) -> None:
+        """Refuse names of features that are not those of the fit."""
         if given is None:
             return
         names = np.asarray(given, dtype=object)
@@ -177,12 +186,13 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
             raise InputError("input_features is not equal to feature_names_in_")
 
     def _matrix(self, items: Floats | sparse.csr_array) -> sparse.csr_array:
-        """All rows: every thread writes its blocks into their places, and gaps are closed at the end."""
+        """All rows: every thread writes its blocks where they have room, and the gaps between blocks are closed at the end."""
         n = items.shape[0]
         room = np.concatenate([[0], np.cumsum(self.room(items))])
         most = int(room[-1])
         index = np.int32 if max(self.n_columns_, most) <= _INT32 else np.int64
-        indices, data = np.empty(most, index), np.empty(most, self.dtype)
+        indices = np.empty(most, index)
+        data = np.empty(most, self.dtype)
         size = max(_BLOCK * n // max(most, 1), 1)
 
         def fill(rows: slice) -> Integers:
@@ -191,16 +201,17 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
             self.write(dense_rows(items, rows), part)
             return part.indptr
 
-        ends = map_blocks(fill, n, size=size, n_jobs=self.n_jobs)
-        starts = np.cumsum([0, *(end[-1] for end in ends)])
+        indptrs = map_blocks(fill, n, size=size, n_jobs=self.n_jobs)
+        starts = np.cumsum([0, *(indptr[-1] for indptr in indptrs)])
         for rows, start, stop in zip(blocks(n, size), starts[:-1], starts[1:], strict=True):
-            first = int(room[rows.start])
-            if first != start:
+            written = int(room[rows.start])
+            if written != start:
                 for array in (indices, data):
-                    array[start:stop] = array[first : first + stop - start]
+                    array[start:stop] = array[written : written + stop - start]
         indices.resize(int(starts[-1]), refcheck=False)
         data.resize(int(starts[-1]), refcheck=False)
-        indptr = np.concatenate([[0], *(end[1:] + start for end, start in zip(ends, starts[:-1], strict=True))]).astype(index)
+        shifted = (indptr[1:] + start for indptr, start in zip(indptrs, starts[:-1], strict=True))
+        indptr = np.concatenate([[0], *shifted]).astype(index)
         return sparse.csr_array((data, indices, indptr), shape=(n, self.n_columns_))
 
     def __sklearn_tags__(self) -> Any:
@@ -211,13 +222,13 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
 
 
 class DenseMap(FeatureMap):
-    """A map whose rows are full: `values` gives them, `transform` returns an array."""
+    """An embedding whose rows are dense: `values` gives them, and `transform` returns an array."""
 
     sparse_output = False
 
     @abstractmethod
     def values(self, items: Floats) -> Floats:
-        """phi of encoded rows, shape (B, n_columns_), float64."""
+        """phi of encoded items, float64 of shape (B, n_columns_)."""
 
     @property
     def most_nonzeros(self) -> int:
@@ -242,20 +253,23 @@ class DenseMap(FeatureMap):
 
 
 def dense_rows(items: Floats | sparse.csr_array, rows: slice | Integers) -> Floats:
-    """The rows ``rows`` of encoded items, C-contiguous float64, as `FeatureMap.write` wants them."""
+    """Some rows of encoded items as a C-contiguous float64 array, as `FeatureMap.write` takes them."""
     part = items[rows]
     return part.toarray() if isinstance(part, sparse.sparray | sparse.spmatrix) else np.ascontiguousarray(part)
 
 
 def check_columns_fit(n_columns: int, what: str) -> int:
-    """Refuse more columns than an int64 can number; ``what`` says where they come from."""
+    """The number of columns, refused if an int64 cannot number them; ``what`` says where they come from, for the message."""
     if n_columns > np.iinfo(np.int64).max:
         raise InputError(f"{what} makes {n_columns} columns; at most 2**63 - 1 can be numbered: use fewer knots or features")
     return n_columns
 
 
 def distinct_labels(values: Floats) -> list[str]:
-    """Increasing numbers in as few digits, from 3 on, as tell them apart; with their places where none do."""
+    """Increasing numbers written with as few digits as make them distinct, at least 3.
+
+    If 17 digits do not make them distinct, their places are appended.
+    """
     for digits in range(3, 18):
         labels = [f"{value:.{digits}g}" for value in values]
         if len(set(labels)) == len(labels):

@@ -1,4 +1,4 @@
-"""Conic maps: vectors beside their distances to anchors, so that a linear machine bends (Ceylan and Birbil, paper 4).
+"""Conic embeddings: vectors together with their distances to anchors, for non-linear functions (Ceylan and Birbil, paper 4).
 
     phi_{p,1}(x | a) = (x, ||x - a||_p^p)                            one more feature
     phi_{p,d}(x | a) = (x, |x_1 - a_1|^p, ..., |x_d - a_d|^p)        twice the features
@@ -18,59 +18,60 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from ..._foundation.errors import InputError
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_items
-from .anchors import AnchorSet, as_sets, centres, check_band, check_power, class_anchors, powers
+from .anchors import AnchorSet, as_sets, check_band, check_power, class_anchors, cluster_centers, powers
 from .base import DenseMap, Term
 
 __all__ = ["ConicEmbedding", "conic_kernel"]
 
 EXPAND = ("one", "each")
 ANCHORS = ("mean", "class", "kmeans")
-_CLUSTERS = 8
+_CLUSTERS = 8  # of anchors="kmeans" with n_anchors=None
 
 
 class ConicEmbedding(DenseMap):
     """The features of x, and its distances to anchors to the power p: phi_{p,1}, phi_{p,d} and phi_{p,M} of paper 4.
 
-    Give features one scale first: ``make_pipeline(StandardScaler(), ConicEmbedding(), LinearSVC(dual=False))``.
+    Bring the features to one scale first: ``make_pipeline(StandardScaler(), ConicEmbedding(), LinearSVC(dual=False))``.
 
     Parameters
     ----------
     p : float, default 1
-        Power and norm, > 0: 1 makes polyhedra of level sets, 2 ellipsoids, ``float("inf")`` boxes; at infinity the distance is
-        the largest ``|x_l - a_l|``, without a power.
+        The power and the norm, > 0. Level sets are polyhedra for 1, ellipsoids for 2, and boxes for ``float("inf")``, where
+        the distance is the largest ``|x_l - a_l|``, without a power.
     expand : {"one", "each"}, default "one"
         "one": a column for every set of anchors, the distance to its nearest anchor. "each": a column for every feature and
         anchor, ``|x_l - a_l|^p``.
     anchors : {"mean", "class", "kmeans"}, array or list of arrays, default "mean"
-        "mean": the mean item. "class": a set for every class, of the samples within ``band`` (§S.2). "kmeans": one set, the
-        centres of ``n_anchors`` clusters. An array of shape (n_features,) is one anchor, of shape (n_anchors, n_features) one
-        set, and a list of such arrays, of which one has two dimensions, a set each.
+        "mean": the mean item. "class": a set for every class, of the items within ``band`` (§S.2). "kmeans": one set, the
+        centres of ``n_anchors`` clusters. An array of shape (n_features,) is one anchor, and an array of shape (n_anchors,
+        n_features) is one set. A list of such arrays, of which at least one has two dimensions, is a list of sets.
     n_anchors : int or None, default None
-        For "kmeans" the number of clusters, 8 if None; for "class" the centres of so many clusters replace the samples of
+        For "kmeans" the number of clusters, 8 if None. For "class", the centres of so many clusters replace the items of
         every class.
     concatenate : bool, default True
-        With "each" and sets of several anchors: columns for every anchor. False takes the nearest anchor of each set, as the
-        paper does (eq. 2): fewer columns, but f jumps where the nearest anchor changes. The columns of "one" are continuous.
+        Whether, with "each" and sets of several anchors, every anchor has columns. False takes the nearest anchor of each set,
+        as the paper does (eq. 2), which has fewer columns, but then f jumps where the nearest anchor changes. The columns of
+        "one" are continuous.
     band : tuple of float, default (30, 50)
-        For "class": percentiles (low, high) of the distance to the nearest sample of another class.
+        For "class", the percentiles (low, high) of the distance to the nearest item of another class.
     band_p : float or None, default None
         The norm of that distance; ``p`` if None.
     missing : {"error", "zeros"}, default "error"
-        With "zeros" a missing value adds nothing to any column, and means, clusters and sets are made of what is there: means
-        of the values, sets and clusters of items without missing values.
+        With "zeros" a missing value adds nothing to any column. Means are then those of the values that are not missing, and
+        sets and clusters are made of items without missing values.
     dtype : float64 or float32, default float64
-        Of the columns.
+        The dtype of the columns.
     n_jobs : int or None, default None
-        Threads.
+        The number of threads.
     random_state : int or None, default 0
-        For the clusters.
+        The seed of the clusters.
 
     Attributes
     ----------
     anchors_ : list of ndarray of shape (n_anchors, n_features)
-        The sets, in the order of their columns.
+        The sets of anchors, in the order of their columns.
     classes_ : ndarray
-        With ``anchors="class"``: the class of each set.
+        The class of each set, with ``anchors="class"`` only.
 
     Raises
     ------
@@ -120,9 +121,9 @@ class ConicEmbedding(DenseMap):
 
     def _fit(self, items: Any, y: ArrayLike | None) -> None:
         self._check_parameters()
-        if hasattr(self, "classes_"):  # of an earlier fit
+        if hasattr(self, "classes_"):  # left by an earlier fit
             del self.classes_
-        self.anchors_ = self._find(items, y)
+        self.anchors_ = self._find_anchors(items, y)
         of_classes = isinstance(self.anchors, str) and self.anchors == "class"
         self._set_names = [f"A[{c}]" for c in self.classes_] if of_classes else [
             f"{'a' if len(anchors) == 1 else 'A'}{k}" for k, anchors in enumerate(self.anchors_)
@@ -156,7 +157,7 @@ class ConicEmbedding(DenseMap):
 
     @property
     def names(self) -> Sequence[str]:
-        """The features, then names such as ``|x - a0|_1^1``, ``|x - A[ham]|_2^2`` and ``|x0 - 0.5|^2``."""
+        """The names of the features, then names such as ``|x - a0|_1^1``, ``|x - A[ham]|_2^2`` and ``|x0 - 0.5|^2``."""
         features, sets = self.feature_names, self._set_names
         if self.expand == "one":
             power = "inf" if self.p == np.inf else f"{self.p:g}^{self.p:g}"
@@ -184,7 +185,8 @@ class ConicEmbedding(DenseMap):
         if isinstance(self.anchors, str):
             check_choice("anchors", self.anchors, ANCHORS)
 
-    def _find(self, items: Floats, y: ArrayLike | None) -> list[Floats]:
+    def _find_anchors(self, items: Floats, y: ArrayLike | None) -> list[Floats]:
+        """The sets of anchors, given or found among the items."""
         if not isinstance(self.anchors, str):
             return as_sets(self.anchors, items.shape[1])
         if len(items) < 2:
@@ -195,38 +197,40 @@ class ConicEmbedding(DenseMap):
             return [_mean(items)[None]]
         if self.anchors == "kmeans":
             n = _CLUSTERS if self.n_anchors is None else self.n_anchors
-            return [centres(_complete(items)[0], n, self.random_state)]
+            return [cluster_centers(_complete(items)[0], n, self.random_state)]
         return self._of_classes(items, y)
 
     def _of_classes(self, items: Floats, y: ArrayLike | None) -> list[Floats]:
+        """The set of anchors of every class."""
         self.classes_, labels = _labels(items, y)
-        items, there = _complete(items)
-        if len(np.unique(labels[there])) < len(self.classes_):
+        items, complete = _complete(items)
+        if len(np.unique(labels[complete])) < len(self.classes_):
             raise InputError(
                 "a class has no item without missing values to be an anchor; fill them in, or give an array anchors="
             )
         p = float(self.p if self.band_p is None else self.band_p)
-        sets = class_anchors(items, labels[there], band=check_band(self.band), p=p, n_jobs=self.n_jobs)
+        sets = class_anchors(items, labels[complete], band=check_band(self.band), p=p, n_jobs=self.n_jobs)
         for c, anchors in zip(self.classes_, sets, strict=True):
             if not len(anchors):
                 raise InputError(f"band={self.band!r} leaves class {c!r} no anchor; widen the band of percentiles")
         if self.n_anchors is None:
             return sets
-        return [centres(anchors, self.n_anchors, self.random_state) for anchors in sets]
+        return [cluster_centers(anchors, self.n_anchors, self.random_state) for anchors in sets]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # ``dtype`` says which it is
+        tags.transformer_tags.preserves_dtype = []  # the output has the dtype of the parameter ``dtype``
         tags.target_tags.required = isinstance(self.anchors, str) and self.anchors == "class"
         return tags
 
 
 def conic_kernel(X: ArrayLike, Z: ArrayLike, *, p: float = 1.0, expand: str = "one", anchor: Any = None) -> Floats:
-    """``k_{p,1}`` or ``k_{p,d}``: inner products of conic maps, for ``SVC(kernel=partial(conic_kernel, p=2))``.
+    """``k_{p,1}`` or ``k_{p,d}``: inner products of conic embeddings, for ``SVC(kernel=partial(conic_kernel, p=2))``.
 
         k(x, z | a) = <x, z> + ||x - a||_p^p ||z - a||_p^p,   or   <x, z> + sum_l |x_l - a_l|^p |z_l - a_l|^p
 
-    Paper 4, Section 2. Their maps are short, so a linear machine on `ConicEmbedding` is the faster way to the same function.
+    See paper 4, section 2. The embeddings have few columns, so a linear model on `ConicEmbedding` finds the same function
+    faster.
 
     Parameters
     ----------
@@ -235,7 +239,7 @@ def conic_kernel(X: ArrayLike, Z: ArrayLike, *, p: float = 1.0, expand: str = "o
     p : float, default 1
     expand : {"one", "each"}, default "one"
     anchor : None, array or list of arrays
-        None is the origin, the mean of standardised items; else as ``anchors=`` of `ConicEmbedding`.
+        None is the origin, which is the mean of standardised items; else as ``anchors=`` of `ConicEmbedding`.
 
     Returns
     -------
@@ -244,6 +248,7 @@ def conic_kernel(X: ArrayLike, Z: ArrayLike, *, p: float = 1.0, expand: str = "o
     Raises
     ------
     InputError
+        If the data, the anchor or a parameter cannot be used.
 
     Examples
     --------
@@ -260,7 +265,7 @@ def conic_kernel(X: ArrayLike, Z: ArrayLike, *, p: float = 1.0, expand: str = "o
 
 
 def _parts(items: Floats, sets: list[AnchorSet], expand: str, concatenate: bool) -> Iterator[Floats]:
-    """Columns beside the features, set by set."""
+    """The columns that follow the features, one set of anchors after another: arrays of shape (n, number of columns)."""
     for chosen in sets:
         if expand == "one":
             yield chosen.distances(items)[:, None]
@@ -271,21 +276,21 @@ def _parts(items: Floats, sets: list[AnchorSet], expand: str, concatenate: bool)
 
 
 def _mean(items: Floats) -> Floats:
-    """Mean of the values that are there, 0 where there is none."""
-    there = ~np.isnan(items)
-    return np.where(there, items, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    """The mean of the values of every feature that are not missing, 0 if all are: shape (n_features,)."""
+    known = ~np.isnan(items)
+    return np.where(known, items, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
 def _complete(items: Floats) -> tuple[Floats, np.ndarray]:
-    """Items without missing values, and which they are."""
-    there = np.asarray(~np.isnan(items).any(axis=1))
-    if not there.any():
+    """The items without missing values, and whether each item is one of these, shape (n_items,)."""
+    complete = np.asarray(~np.isnan(items).any(axis=1))
+    if not complete.any():
         raise InputError("no item is without missing values, so none can be an anchor; fill them in, or give an array anchors=")
-    return items[there], there
+    return items[complete], complete
 
 
 def _labels(items: Floats, y: ArrayLike | None) -> tuple[np.ndarray, Integers]:
-    """Classes and the number of the class of each item."""
+    """The classes, and the number of the class of each item, shape (n_items,)."""
     if y is None:
         raise InputError(
             'anchors="class" requires y to be passed, but the target y is None; give the classes, or other anchors'

@@ -1,4 +1,4 @@
-"""Which pairs of features have terms: all, those of a list, neighbours on a chain or a grid, or the best of a ranking."""
+"""The pairs of features that have terms: all, those of a list, neighbours on a chain or a grid, or the best of a ranking."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ _CHOICES = ("all", "chain", "grid", "best")
 
 
 def check_pairs(pairs: object, n_features: int, *, reach: int, shape: Sequence[int] | None, n_pairs: int | None) -> None:
-    """Refuse parameters of pairs that cannot be meant together."""
+    """Refuse parameters of `PL2Embedding` that contradict one another or do not fit the number of features."""
     kind = pairs if isinstance(pairs, str) else None
     if kind is not None:
         check_choice("pairs", kind, _CHOICES)
@@ -35,12 +35,12 @@ def check_pairs(pairs: object, n_features: int, *, reach: int, shape: Sequence[i
 
 
 def listed_pairs(pairs: Iterable[Sequence[int | str]], n_features: int, names: Sequence[str]) -> Integers:
-    """Pairs given by numbers or names: (n_pairs, 2), each ascending, sorted.
+    """The pairs that are given by numbers or names, shape (n_pairs, 2); each pair is ascending, and they are sorted.
 
     Raises
     ------
     InputError
-        If one is not of two different features that are there, or is given twice.
+        If a pair is not of two different features that exist, or is given twice.
     """
     groups = resolve_groups(pairs, n_features, names, parameter="pairs")
     wrong = [group for group in groups if len(group) != 2]
@@ -52,7 +52,10 @@ def listed_pairs(pairs: Iterable[Sequence[int | str]], n_features: int, names: S
 
 
 def neighbours(shape: Sequence[int], reach: int) -> Integers:
-    """Pairs of features at most ``reach`` steps apart along every axis of ``shape``, the last axis running fastest."""
+    """The sorted pairs of features that are at most ``reach`` steps apart along every axis of a grid: shape (n_pairs, 2).
+
+    The grid has the given ``shape``, and its last axis runs fastest.
+    """
     places = np.stack(np.unravel_index(np.arange(math.prod(shape)), tuple(shape)))
     found = []
     for step in np.ndindex(*(2 * reach + 1 for _ in shape)):

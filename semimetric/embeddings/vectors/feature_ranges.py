@@ -1,4 +1,4 @@
-"""From where to where the values of a feature run."""
+"""The ranges of the values of features, and the refusal of ranges that overflow."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,11 @@ from ..._foundation.types import Floats
 
 __all__ = ["check_reach", "feature_ranges"]
 
-_SLACK = 16.0  # weights are this many cells at most, whatever the degree
+_SLACK = 16.0  # an entry is at most so many times as large as the number of cells beyond the knots, for splines of any degree
 
 
 def feature_ranges(items: Floats, names: Sequence[str]) -> tuple[Floats, Floats]:
-    """Least and greatest value of every feature, NaN where all are missing.
+    """The least and the greatest value of every feature, each of shape (n_features,); NaN if all values are missing.
 
     Raises
     ------
@@ -32,15 +32,17 @@ def feature_ranges(items: Floats, names: Sequence[str]) -> tuple[Floats, Floats]
 
 
 def check_reach(items: Floats | sparse.csr_array, knots: Sequence[Floats], names: Sequence[str], dtype: DTypeLike) -> None:
-    """Refuse values so many cells beyond the outer knots that ``extrapolation="linear"`` overflows.
+    """Refuse values so far from the outer knots that ``extrapolation="linear"`` overflows in ``dtype``.
 
     Raises
     ------
     InputError
+        If there is such a value.
     """
     if not items.shape[0]:
         return
-    least, most = (_reduced(items, name) for name in ("min", "max"))
+    least = _extreme(items, "min")
+    most = _extreme(items, "max")
     for f, k in enumerate(knots):
         if len(k) < 2 or not (least[f] < k[0] or most[f] > k[-1]):
             continue
@@ -54,8 +56,8 @@ def check_reach(items: Floats | sparse.csr_array, knots: Sequence[Floats], names
             )
 
 
-def _reduced(items: Floats | sparse.csr_array, name: str) -> Floats:
-    """Least or greatest value of every feature but for NaN."""
+def _extreme(items: Floats | sparse.csr_array, name: str) -> Floats:
+    """The least ("min") or the greatest ("max") value of every feature, ignoring NaN: shape (n_features,)."""
     if isinstance(items, np.ndarray):
         return getattr(np, f"f{name}").reduce(items, axis=0)
     return np.asarray(getattr(items, f"nan{name}")(axis=0).toarray()).ravel()

@@ -1,4 +1,4 @@
-"""The features themselves as an embedding: the linear machine that every other embedding is compared with."""
+"""The features themselves as an embedding, for a linear model with which all other embeddings are compared."""
 
 from typing import Any
 
@@ -12,13 +12,14 @@ __all__ = ["IdentityEmbedding"]
 
 
 class IdentityEmbedding(FeatureMap):
-    """phi(x) = x, without its zeros; takes sparse rows.
+    """phi(x) = x, as sparse rows; X may be sparse too.
 
     Parameters
     ----------
     dtype : float64 or float32
+        The dtype of phi.
     n_jobs : int or None, default None
-        Threads.
+        The number of threads.
     """
 
     zero_preserving = True

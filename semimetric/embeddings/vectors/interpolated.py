@@ -24,20 +24,21 @@ from .shared_parameters import KNOT_PARAMETERS
 
 __all__ = ["IDEmbedding"]
 
-_ROWS = 4096  # whose vertices are gathered at a time
+_ROWS = 4096  # whose vertices are computed at a time
 
 
 @with_shared_parameters(KNOT_PARAMETERS)
 class IDEmbedding(KnotMap):
-    """Groups of features as the vertices of the simplices that hold them: f continuous, any function of a group at its grid.
+    """Groups of features, embedded by the vertices of the simplex that contains their values.
 
-    Sort the fractions of a group's features in their cells, 0 <= t_1 <= ... <= t_n <= 1; the vertices lead from the upper
-    corner of the cell to the lower, one feature stepping down at a time, with the weights (paper 2, Alg. 1)
+    f is a sum over groups of continuous functions, each with arbitrary values at the grid points of its group. The fractions of
+    a group's features in their cells are sorted, 0 <= t_1 <= ... <= t_n <= 1. The vertices lead from the upper corner of the
+    cell to the lower, one feature stepping down at a time, with the weights (paper 2, Alg. 1)
 
         t_1, t_2 - t_1, ..., 1 - t_n
 
-    So the weight of a column is the value of the group's summand at that grid point. Fractions are sorted once for all groups;
-    the time of a row is n log(n c) and the sizes of the groups, its entries at most their sizes and 1.
+    So the weight of a column is the value of the group's summand at that grid point. Fractions are sorted once for all groups.
+    A row takes a time of n log(n c) plus the sizes of the groups, and a group has at most its size plus 1 entries in it.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class IDEmbedding(KnotMap):
     grid_ : Grid
     groups_ : tuple of tuple of int
     vertices_ : tuple of (ndarray of int64 or None)
-        Of each group the numbers of the vertices that are columns; None: all.
+        The numbers of the vertices of each group that have columns; None if all have.
     n_columns_ : int
     terms_ : tuple of Term
 
@@ -119,8 +120,9 @@ class IDEmbedding(KnotMap):
     def _check(self, y: ArrayLike | None) -> None:
         super()._check(y)
         check_count("most_vertices", self.most_vertices)
-        n, whole = self.n_features_in_, isinstance(self.groups, str) and self.groups == "all"
-        self.groups_ = resolve_groups([tuple(range(n))] if whole else self.groups, n, self.feature_names)
+        n = self.n_features_in_
+        one_group = isinstance(self.groups, str) and self.groups == "all"
+        self.groups_ = resolve_groups([tuple(range(n))] if one_group else self.groups, n, self.feature_names)
 
     def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
         self._located = axes = self._axes()
@@ -128,7 +130,7 @@ class IDEmbedding(KnotMap):
         for group, size in zip(self.groups_, sizes, strict=True):
             check_columns_fit(size, f"the grid of the group {group}")
         self.vertices_ = tuple(
-            self._touched(items, group) if size > self.most_vertices else None
+            self._used_vertices(items, group) if size > self.most_vertices else None
             for group, size in zip(self.groups_, sizes, strict=True)
         )
         widths = [size if v is None else len(v) for size, v in zip(sizes, self.vertices_, strict=True)]
@@ -137,9 +139,10 @@ class IDEmbedding(KnotMap):
         self._steps = _steps(axes, self.groups_)
         self._tables = _tables(np.cumsum([0, *widths[:-1]]), self.vertices_)
 
-    def _touched(self, items: Floats | sparse.csr_array, group: tuple[int, ...]) -> Integers:
-        """Vertices of a group where rows have weight, sorted."""
-        steps, tables = _steps(self._located, (group,)), _tables(np.zeros(1, np.int64), (None,))
+    def _used_vertices(self, items: Floats | sparse.csr_array, group: tuple[int, ...]) -> Integers:
+        """The sorted numbers of the vertices of a group that have an entry in the row of some item."""
+        steps = _steps(self._located, (group,))
+        tables = _tables(np.zeros(1, np.int64), (None,))
 
         def find(rows: slice) -> Integers:
             room = (rows.stop - rows.start) * (len(group) + 1)
@@ -150,8 +153,8 @@ class IDEmbedding(KnotMap):
         return np.unique(np.concatenate(map_blocks(find, items.shape[0], size=_ROWS, n_jobs=self.n_jobs)))
 
     @property
-    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]
-        """One summand a group, made anew at each reading."""
+    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]  # the base declares an attribute; this one is read only
+        """One summand for each group, made anew each time the attribute is read."""
         starts = [0, *self._stops[:-1].tolist()]
         return tuple(Term(*term) for term in zip(self.groups_, starts, self._stops.tolist(), strict=True))
 
@@ -173,6 +176,7 @@ class IDEmbedding(KnotMap):
 
 
 def _vertex_names(labels: list[list[str]], vertices: Integers | None) -> list[str]:
+    """The names of the given vertices of a group, or of all, from the labels of the places along each of its features."""
     if vertices is None:
         return ["*".join(parts) for parts in product(*labels)]
     places = np.unravel_index(vertices, [len(part) for part in labels])
@@ -180,7 +184,7 @@ def _vertex_names(labels: list[list[str]], vertices: Integers | None) -> list[st
 
 
 def _steps(axes: Axes, groups: tuple[tuple[int, ...], ...]) -> Groups:
-    """Which groups every feature steps in, and how far."""
+    """The groups that contain each feature, and by how much a vertex number grows in a step along it, as kernels take them."""
     rows = [
         (f, g, math.prod(int(axes.width[other]) for other in group[k + 1 :]))
         for g, group in enumerate(groups)
@@ -192,6 +196,7 @@ def _steps(axes: Axes, groups: tuple[tuple[int, ...], ...]) -> Groups:
 
 
 def _tables(base: Integers, vertices: tuple[Integers | None, ...]) -> Tables:
+    """The first column of each group, and those of its vertices that have columns (None: all), as kernels take them."""
     keys = [np.empty(0, np.int64) if v is None else v for v in vertices]
-    touched = np.array([v is not None for v in vertices])
-    return Tables(base, touched, np.cumsum([0, *map(len, keys)]), np.concatenate(keys))
+    only_some = np.array([v is not None for v in vertices])
+    return Tables(base, only_some, np.cumsum([0, *map(len, keys)]), np.concatenate(keys))

@@ -1,4 +1,4 @@
-"""Maps on knots: where the knots come from, by a fit or from a stream, and how vertices become columns."""
+"""Embeddings on knots, which are placed by a fit or from a stream, and the columns of their vertices."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -21,21 +21,22 @@ from .reservoir import Reservoir
 __all__ = ["KnotMap"]
 
 
-def _streams(embedding: Any) -> bool:
+def _can_stream(embedding: Any) -> bool:
+    """Whether the embedding has `partial_fit`; an AttributeError says why it has not."""
     if embedding._supervised:
         raise AttributeError("what y chooses cannot come from a stream; use fit, or give knots and pairs as lists")
     return True
 
 
 class KnotMap(FeatureMap):
-    """A map whose features have knots: `_lay_out` makes its columns from ``grid_``.
+    """An embedding whose features have knots; `_lay_out` makes its columns from ``grid_``.
 
     Attributes
     ----------
     grid_ : Grid
         The knots of every feature, ``grid_.knots``, and whether it has a level for missing values.
     reservoir_ : Reservoir
-        After `partial_fit`: the rows that knots are placed from.
+        The sample of rows from which knots are placed; only after `partial_fit`.
     """
 
     n_knots: int | Sequence[int]
@@ -48,7 +49,7 @@ class KnotMap(FeatureMap):
     reservoir_: Reservoir
 
     def _check(self, y: ArrayLike | None) -> None:
-        """Refuse parameters, before any work."""
+        """Refuse parameters that cannot be used, before any work."""
         check_choice("extrapolation", self.extrapolation, self._extrapolations)
         check_placement(self.knots, self.n_features_in_, self.shared_knots)
         if self._supervised and y is None:
@@ -59,7 +60,7 @@ class KnotMap(FeatureMap):
 
     @abstractmethod
     def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
-        """Set ``n_columns_`` and what `write` needs; ``items`` and ``y`` are those of the fit, or the reservoir's."""
+        """Set ``n_columns_`` and what `write` needs; ``items`` and ``y`` are those of the fit, or of the reservoir."""
 
     @property
     def _supervised(self) -> bool:
@@ -70,32 +71,33 @@ class KnotMap(FeatureMap):
         self._check(y)
         self.__dict__.pop("reservoir_", None)
         labels = None if y is None or not self._supervised else self._labels(y, items.shape[0])
-        items = self._kept(items)
+        items = self._without_zeros(items)
         self._place(Reservoir(self.random_state).add(items), items, labels)
 
-    @available_if(_streams)
+    @available_if(_can_stream)
     def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Place the knots from all rows seen so far: of a seeded sample of at most 100,000, and their minimum and maximum.
+        """Place the knots from all rows seen so far: from a seeded sample of at most 100,000, and the minima and maxima of all.
 
-        Blocks one by one give exactly the map that `fit` gives on all rows at once, for an int ``random_state``. Knots move, so
-        a model of the columns has to be learned anew. After `fit`, which keeps no rows, it begins anew. What y chooses, knots
-        of a tree and the best pairs, cannot come from a stream: there is no `partial_fit` then.
+        Blocks of rows give exactly the embedding that `fit` gives on all rows at once, for an int ``random_state``. The knots
+        move, so a model of the columns has to be learned anew. After `fit`, which keeps no rows, a new stream begins. Knots of
+        a tree and the best pairs are chosen by y and cannot come from a stream, so there is no `partial_fit` then.
 
         Raises
         ------
         InputError
-            As `fit`.
+            If a parameter or the data cannot be used, as in `fit`.
         """
         self._check_output()
         first = not hasattr(self, "reservoir_")
         items = FeatureMap.encode(self, X, reset=first)
         self._check(y)
         reservoir = Reservoir(self.random_state) if first else self.reservoir_
-        self._place(reservoir.add(self._kept(items)), reservoir.rows, None)
+        self._place(reservoir.add(self._without_zeros(items)), reservoir.rows, None)
         self.reservoir_ = reservoir
         return self
 
     def _place(self, sample: Reservoir, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
+        """Place the knots from the sample, and lay out the columns."""
         if sample.seen < 2:
             raise InputError("X has 1 sample; at least 2 are required to place knots: give more rows")
         chosen = None if y is None else y[sample.number]
@@ -106,8 +108,8 @@ class KnotMap(FeatureMap):
         self.grid_ = Grid(knots, missing=[self.missing == "indicator"] * len(knots))
         self._lay_out(items, y)
 
-    def _kept(self, items: Floats | sparse.csr_array) -> Floats | sparse.csr_array:
-        """What knots are placed from: without zeros where these add nothing."""
+    def _without_zeros(self, items: Floats | sparse.csr_array) -> Floats | sparse.csr_array:
+        """The items as knots are placed from them: if zeros add nothing, a sparse matrix without explicit zeros."""
         if not self.zero_preserving:
             return items
         packed = sparse.csr_array(items, copy=True)
@@ -116,13 +118,17 @@ class KnotMap(FeatureMap):
         return packed
 
     def _labels(self, y: ArrayLike, n: int) -> np.ndarray:
+        """y as an array of shape (n,)."""
         labels = np.asarray(y)
         if labels.shape != (n,):
             raise InputError(f"y has shape {labels.shape} for {n} rows; one label or number a row is required")
         return labels
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
-        """X checked, as float64; refused outside of the knots where ``extrapolation="error"``, or where "linear" overflows."""
+        """The valid table X as float64.
+
+        Values outside the knots are refused if ``extrapolation="error"``, or if they are so far away that "linear" overflows.
+        """
         items = super().encode(X, reset=reset)
         if self.extrapolation == "error" and not reset:
             self._refuse_outside(items)
@@ -131,6 +137,7 @@ class KnotMap(FeatureMap):
         return items
 
     def _refuse_outside(self, items: Floats | sparse.csr_array) -> None:
+        """Refuse values outside the outer knots of their features."""
         low, high = self.grid_.low, self.grid_.high
         if isinstance(items, np.ndarray):
             values, feature = items, np.broadcast_to(np.arange(items.shape[1]), items.shape)
@@ -145,24 +152,25 @@ class KnotMap(FeatureMap):
             )
 
     def _axes(self) -> Axes:
-        """The features as kernels see them, their columns one after another."""
+        """The knots and columns of every feature, as kernels take them; the columns of features follow one another."""
         grid = self.grid_
-        holes = [np.searchsorted(k, 0.0) if self.zero_preserving else -1 for k in grid.knots]
-        hole = np.array(holes, dtype=np.int64)
-        width = grid.sizes - (hole >= 0)
+        zeros = [np.searchsorted(k, 0.0) if self.zero_preserving else -1 for k in grid.knots]
+        zero_knot = np.array(zeros, dtype=np.int64)  # the knot of each feature that has no column; -1 if all have
+        width = grid.sizes - (zero_knot >= 0)
         level = np.where(grid.missing, width - 1, -1)
-        return Axes(grid.flat, grid.starts, hole, level, width, np.cumsum(width) - width)
+        return Axes(grid.flat, grid.starts, zero_knot, level, width, np.cumsum(width) - width)
 
     def _vertex_labels(self) -> list[list[str]]:
-        """``x0@5.1`` for every place of every feature."""
+        """The labels of the columns of every feature, such as ``x0@5.1``."""
         labels = []
         for name, knots, missing in zip(self.feature_names, self.grid_.knots, self.grid_.missing, strict=True):
-            kept = [text for text, k in zip(distinct_labels(knots), knots, strict=True) if k != 0 or not self.zero_preserving]
-            labels.append([f"{name}@{text}" for text in kept + ["missing"] * missing])
+            named = zip(distinct_labels(knots), knots, strict=True)
+            texts = [text for text, k in named if k != 0 or not self.zero_preserving]
+            labels.append([f"{name}@{text}" for text in texts + ["missing"] * missing])
         return labels
 
     def _active(self, items: Floats | sparse.csr_array) -> Integers:
-        """How many features of every row may have entries."""
+        """The number of features of every row that may have entries, shape (n_items,)."""
         if not self.zero_preserving:
             return np.full(items.shape[0], items.shape[1])
         return np.count_nonzero(items, axis=1) if isinstance(items, np.ndarray) else np.diff(items.indptr).astype(np.int64)
@@ -174,5 +182,5 @@ class KnotMap(FeatureMap):
 
 
 def _with_zero(knots: list[Floats]) -> list[Floats]:
-    """Given knots, which must be in order before 0 joins them."""
+    """Knots that a user gives, with the knot 0 added; `Grid` refuses knots that do not increase."""
     return [np.union1d(k, [0.0]) for k in Grid(knots).knots]

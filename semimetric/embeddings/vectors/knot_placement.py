@@ -1,4 +1,4 @@
-"""Knots of the features of vectors: from a sample, from labels, or as given; one set each, or one for all."""
+"""The knots of the features of vectors: from a sample, from labels, or as given; for each feature, or one set for all."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ from .reservoir import Reservoir
 
 __all__ = ["check_placement", "place_vectors"]
 
-_MOST_KNOTS = 65_000  # of a feature: vertices are numbered by uint16 elsewhere
+_MOST_KNOTS = 65_000  # of a feature; vertices are numbered by uint16 elsewhere
 
 
 def check_placement(knots: str | Sequence[ArrayLike], n_features: int, shared: bool) -> None:
-    """Refuse knots that are no strategy and no arrays, one a feature."""
+    """Refuse knots that are neither the name of a strategy nor one array for each feature."""
     if isinstance(knots, str):
         check_choice("knots", knots, (*STRATEGIES, "tree"))
     elif len(knots) != n_features:
@@ -36,27 +36,29 @@ def place_vectors(
     names: Sequence[str],
     shared: bool,
 ) -> list[Floats]:
-    """At most ``n_knots`` knots a feature, the minimum and maximum among them; none where nothing is stored.
+    """The knots of every feature: at most ``n_knots``, from the minimum to the maximum of its values.
+
+    A feature of which a sparse sample stores no value has no knots.
 
     Parameters
     ----------
-    knots : str or sequence of arrays
-        The strategy, or the knots themselves, one array a feature.
+    knots : {"kmeans", "quantile", "uniform", "tree"} or sequence of array-like
+        The strategy, or the knots of every feature. The strategy "tree" takes the thresholds of a decision tree of n_knots - 1
+        leaves, grown on each feature alone.
     n_knots : int or sequence of int
-        Of every feature, at least 2.
     sample : Reservoir
-        The rows that knots are placed from.
+        The rows from which knots are placed.
     y : ndarray of shape (rows of the sample,) or None
-        For ``knots="tree"``: thresholds of a decision tree of n_knots - 1 leaves in every feature alone.
+        The labels or numbers for which trees are grown.
     names : sequence of str
-        Of the features.
+        The names of the features.
     shared : bool
-        Whether all values of all features make one set of knots.
+        Whether the values of all features together make one set of knots.
 
     Raises
     ------
     InputError
-        If n_knots is no number >= 2, or a feature has missing values only.
+        If n_knots is no number >= 2, or a feature has only missing values.
     """
     if not isinstance(knots, str):
         return [np.asarray(k, np.float64).ravel() for k in knots]
@@ -75,15 +77,16 @@ def place_vectors(
 
 
 def _place(values: Floats, rows: Integers, y: np.ndarray | None, n_knots: int, knots: str) -> Floats:
+    """The knots of one feature, whose values come from the given rows of the sample."""
     if not len(values):
         return np.empty(0)
-    return (
-        _tree_knots(values, rows, y, n_knots) if y is not None and knots == "tree" else knots_of_values(values, n_knots, knots)
-    )
+    if y is not None and knots == "tree":
+        return _tree_knots(values, rows, y, n_knots)
+    return knots_of_values(values, n_knots, knots)
 
 
 def _tree_knots(values: Floats, rows: Integers, y: np.ndarray, n_knots: int) -> Floats:
-    """Minimum, maximum, and thresholds between the leaves of a tree."""
+    """The minimum, the maximum, and the thresholds of a decision tree; values of row -1 have no label."""
     ends = np.array([values.min(), values.max()])
     if n_knots == 2 or ends[0] == ends[1]:
         return np.unique(ends)

@@ -15,7 +15,7 @@ __all__ = ["FourierEmbedding", "HermiteEmbedding"]
 
 
 class _OrthogonalMap(DenseMap):
-    """Features scaled and clipped, then the same few functions of each."""
+    """Scaled and clipped features, of each of which the same few functions are columns."""
 
     degree: int
     penalty_order: int
@@ -26,32 +26,32 @@ class _OrthogonalMap(DenseMap):
         self._check()
         self.low_, self.high_ = feature_ranges(items, self.feature_names)
         self.varies_ = self.low_ < self.high_
-        self._centre, self._unit = self._scale(items)
-        self._own = len(self._labels()) + (self.missing == "indicator")
-        self.n_columns_ = self._own * items.shape[1]
-        self.terms_ = tuple(Term((f,), self._own * f, self._own * (f + 1)) for f in range(items.shape[1]))
+        self._center, self._unit = self._scale(items)
+        self._n_functions = n = len(self._labels()) + (self.missing == "indicator")
+        self.n_columns_ = n * items.shape[1]
+        self.terms_ = tuple(Term((f,), n * f, n * (f + 1)) for f in range(items.shape[1]))
 
     @abstractmethod
     def _check(self) -> None:
-        """Refuse the other parameters."""
+        """Refuse values of the parameters that only this embedding has."""
 
     @abstractmethod
     def _labels(self) -> list[str]:
-        """Names of the functions."""
+        """The names of the functions of a feature."""
 
     @abstractmethod
     def _basis(self, z: Floats) -> Floats:
-        """The functions at the scaled values, shape (*z.shape, number of functions)."""
+        """The functions at the scaled values ``z``, shape (*z.shape, n_functions)."""
 
     def _scale(self, items: Floats) -> tuple[Floats, Floats]:
-        """Eq. 16: centre and unit that take the range of every feature to [-1, 1]."""
+        """The centre and the unit that take the range of every feature to [-1, 1] (eq. 16), each of shape (n_features,)."""
         return 0.5 * self.low_ + 0.5 * self.high_, np.where(self.varies_, 0.5 * (self.high_ - self.low_), 1.0)
 
     def values(self, items: Floats) -> Floats:
-        inside = np.clip(items, self.low_, self.high_)
+        clipped = np.clip(items, self.low_, self.high_)
         known = self.varies_ & ~np.isnan(items)
-        z = np.where(known, (inside - self._centre) / self._unit, 0.0)
-        out = np.zeros((*items.shape, self._own))
+        z = np.where(known, (clipped - self._center) / self._unit, 0.0)
+        out = np.zeros((*items.shape, self._n_functions))
         basis = self._basis(z)
         out[:, :, : basis.shape[2]] = np.where(known[:, :, None], basis, 0.0)
         if self.missing == "indicator":
@@ -65,35 +65,36 @@ class _OrthogonalMap(DenseMap):
 
 
 class FourierEmbedding(_OrthogonalMap):
-    """Smooth additive functions: sines and cosines of every feature, the fast ones penalised.
+    """Smooth additive functions: sines and cosines of every feature, with a penalty on high frequencies.
 
         phi(x_n) = (cos(k pi z) / k^d, sin(k pi z) / k^d)   for k = 1, ..., degree,   d = penalty_order
 
-    with z the feature, its range taken to [-span, span] (eq. 16 for span = 1). The squared norm of the weights is the integral
-    of the squared derivative of order d of f over a period, up to pi^(2d) (paper 1, Table 1).
+    Here z is the feature, whose range is scaled to [-span, span] (eq. 16 for span = 1). The squared norm of the weights is the
+    integral of the squared derivative of order d of f over a period, up to the factor pi^(2d) (paper 1, Table 1).
 
     Parameters
     ----------
     degree : int, default 4
-        Highest frequency.
+        The highest frequency.
     penalty_order : {1, 2}, default 1
-        Order d of the derivative.
+        The order d of the derivative.
     span : float in (0, 1] or "half", default 1.0
-        With 1, the paper's, the least and the greatest value of a feature are the same point, as f has period 2: right for
-        angles and hours, but nothing that rises from end to end is fitted. A smaller number leaves a gap between the ends;
-        "half" takes the range to [0, 1] and has the cosines alone, which are complete there.
+        The part of the period that the range of a feature takes up. f has period 2, so with 1, as in the paper, the least and
+        the greatest value of a feature are the same point. This is right for angles and hours, but cannot fit a function that
+        rises from one end to the other. A smaller number leaves a gap between the ends; "half" takes the range to [0, 1] and
+        has only the cosines, which are complete there.
     missing : {"error", "zeros", "indicator"}, default "error"
         NaN is refused, adds nothing, or has a column of its own.
     dtype : float64 or float32, default float64
     n_jobs : int or None, default None
-        Threads.
+        The number of threads.
 
     Attributes
     ----------
     low_, high_ : ndarray of shape (n_features,)
-        Ranges of the fit; values outside are clipped (libspline does not).
+        The ranges of the fit; values outside are clipped (libspline does not clip).
     varies_ : ndarray of shape (n_features,), bool
-        Whether a feature has more than one value; all columns of one that has not are 0.
+        Whether a feature has more than one value; if not, all of its columns are 0.
     n_columns_ : int
     terms_ : tuple of Term
 
@@ -146,34 +147,34 @@ class FourierEmbedding(_OrthogonalMap):
 
 
 class HermiteEmbedding(_OrthogonalMap):
-    """Additive polynomials: Hermite polynomials of every feature, the wavy ones penalised.
+    """Additive polynomials: Hermite polynomials of every feature, with a penalty on high degrees.
 
         phi_k = H_k(z) / sqrt(k k!)              for penalty_order 1
         phi_k = H_k(z) / sqrt(k (k - 1) k!)      for penalty_order 2;  phi_1 = z
 
-    for k = 1, ..., degree, with the probabilists' H_k. The squared norm of the weights is the mean of f'(z)^2, or of
-    f''(z)^2 and the squared slope, over a standard normal z (paper 1, Table 1).
+    Here k = 1, ..., degree, and H_k are the probabilists' polynomials. The squared norm of the weights is the mean of f'(z)^2,
+    or of f''(z)^2 plus the squared slope, over a standard normal z (paper 1, Table 1).
 
     Parameters
     ----------
     degree : int, default 4
-        Of the polynomials.
+        The highest degree of the polynomials.
     penalty_order : {1, 2}, default 1
-        Order of the derivative that is penalised.
+        The order of the derivative that is penalised.
     scale : {"minmax", "standard"}, default "minmax"
-        z is the feature with its range taken to [-1, 1] (eq. 16), or with mean 0 and variance 1, as Table 1 has it.
+        How a feature is scaled to z: to the range [-1, 1] (eq. 16), or to mean 0 and variance 1, as in Table 1.
     missing : {"error", "zeros", "indicator"}, default "error"
         NaN is refused, adds nothing, or has a column of its own.
     dtype : float64 or float32, default float64
     n_jobs : int or None, default None
-        Threads.
+        The number of threads.
 
     Attributes
     ----------
     low_, high_ : ndarray of shape (n_features,)
-        Ranges of the fit; values outside are clipped, as polynomials grow fast.
+        The ranges of the fit; values outside are clipped, because polynomials grow fast.
     varies_ : ndarray of shape (n_features,), bool
-        Whether a feature has more than one value; all columns of one that has not are 0.
+        Whether a feature has more than one value; if not, all of its columns are 0.
     n_columns_ : int
     terms_ : tuple of Term
 
@@ -213,19 +214,21 @@ class HermiteEmbedding(_OrthogonalMap):
         return [f"H{k}" for k in range(1, self.degree + 1)]
 
     def _scale(self, items: Floats) -> tuple[Floats, Floats]:
-        centre, unit = super()._scale(items)
+        center, unit = super()._scale(items)
         if self.scale == "minmax":
-            return centre, unit
-        z = (items[:, self.varies_] - centre[self.varies_]) / unit[self.varies_]  # in [-1, 1], whose squares do not overflow
-        mean, spread = centre.copy(), unit.copy()
+            return center, unit
+        z = (items[:, self.varies_] - center[self.varies_]) / unit[self.varies_]  # in [-1, 1], so squares do not overflow
+        mean = center.copy()
         mean[self.varies_] += unit[self.varies_] * np.nanmean(z, axis=0)
+        spread = unit.copy()
         spread[self.varies_] *= np.nanstd(z, axis=0)
         return mean, spread
 
     def _basis(self, z: Floats) -> Floats:
-        """h_k = H_k / sqrt(k!), from h_{k+1} = (z h_k - sqrt(k) h_{k-1}) / sqrt(k + 1): factorials overflow."""
+        """See the base. Since k! overflows, h_k = H_k / sqrt(k!) = (z h_{k-1} - sqrt(k - 1) h_{k-2}) / sqrt(k) is computed."""
         h = np.empty((self.degree + 1, *z.shape))
-        h[0], h[1] = 1.0, z
+        h[0] = 1.0
+        h[1] = z
         for k in range(1, self.degree):
             h[k + 1] = (z * h[k] - np.sqrt(k) * h[k - 1]) / np.sqrt(k + 1)
         orders = np.arange(1.0, self.degree + 1)

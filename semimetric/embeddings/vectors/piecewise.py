@@ -3,7 +3,7 @@
     PL1  f(x) = sum_n f_n(x_n)                                f_n linear between the knots of feature n
     PL2  f(x) = sum_n f_n(x_n) + sum_{n,l} f_{n,l}(x_n, x_l)  f_{n,l} linear on the two triangles of every cell of the grid
 
-Example: knots (0, 1, 4) write 2.5 as half of vertex 1 and half of vertex 2.
+Example: with knots (0, 1, 4) the value 2.5 is half of vertex 1 plus half of vertex 2.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,10 +27,10 @@ __all__ = ["PL1Embedding", "PL2Embedding"]
 
 @with_shared_parameters(KNOT_PARAMETERS)
 class PL1Embedding(KnotMap):
-    """Every feature as its two nearest knots: f(x) = sum_n f_n(x_n), f_n continuous and linear between knots.
+    """Every feature as its two nearest knots: f(x) = sum_n f_n(x_n), each f_n continuous and linear between knots.
 
-    With t the fraction of x_n between its knots v_d and v_{d+1}, column (n, d) is 1 - t and column (n, d + 1) is t; the
-    others are 0 (paper 0, Alg. 1). So the weight of a column is the value of f_n at that knot.
+    If t is the fraction of x_n between its knots v_d and v_{d+1}, column (n, d) is 1 - t, column (n, d + 1) is t, and the other
+    columns of the feature are 0 (paper 0, Alg. 1). So the weight of a column is the value of f_n at that knot.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class PL1Embedding(KnotMap):
     Raises
     ------
     InputError
-        From `fit`: parameters that are none of these, one row only, knots that do not increase, or more knots than 65,535.
+        From `fit`, if a parameter is none of these, there is only one row, or knots do not increase or are more than 65,535.
 
     Examples
     --------
@@ -100,8 +100,8 @@ class PL1Embedding(KnotMap):
         self.n_columns_ = int(self._located.width.sum())
 
     @property
-    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]
-        """One summand a feature that has columns, made anew at each reading."""
+    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]  # the base declares an attribute; this one is read only
+        """One summand for each feature that has columns, made anew each time the attribute is read."""
         return _single_terms(self._located)
 
     @property
@@ -121,17 +121,18 @@ class PL1Embedding(KnotMap):
 
 @with_shared_parameters(KNOT_PARAMETERS)
 class PL2Embedding(KnotMap):
-    """Every feature, and every pair of features, on the knots of PL1: continuous, and linear on triangles.
+    """Every feature, and every pair of features, on the knots of PL1: f is continuous, and linear on triangles.
 
-    With s, t the fractions of x_n, x_l in their cells, the columns of the pair (n, l) are (paper 0, Alg. 2)
+    If s and t are the fractions of x_n and x_l in their cells, the columns of the pair (n, l) are (paper 0, Alg. 2)
 
         1 - max(s, t)  at (lower, lower)
         |s - t|        at (upper, lower) if t < s, else at (lower, upper)
         min(s, t)      at (upper, upper)
 
-    and 0 elsewhere, the second feature running fastest. So f_{n,l} has at a grid point the weight of its column; it has kinks
-    on the lines of the grid and on the diagonals of its cells, which run from bottom left to top right. A feature's terms are
-    combinations of those of its pairs; they are kept as in the paper, for what a penalty makes of them.
+    and 0 elsewhere, with the second feature running fastest. So the weight of a column is the value of f_{n,l} at that grid
+    point. f_{n,l} has kinks on the lines of the grid and on the diagonals of its cells, which run from bottom left to top
+    right. The terms of a feature are combinations of those of its pairs; they are kept as in the paper, because a penalty
+    treats them differently.
 
     Parameters
     ----------
@@ -178,7 +179,8 @@ class PL2Embedding(KnotMap):
     Raises
     ------
     InputError
-        From `fit`: as `PL1Embedding`; pairs out of range, repeated or not of two features; more than 2**63 - 1 columns.
+        From `fit`, as `PL1Embedding`; or if pairs are out of range, repeated or not of two features, or there are more than
+        2**63 - 1 columns.
 
     Examples
     --------
@@ -246,7 +248,7 @@ class PL2Embedding(KnotMap):
         self._partners = _all_partners(axes) if self._listed is None else _partners(axes, self._listed)
 
     def _chosen(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> Integers:
-        """Neighbours, or the best pairs for y on at most `MOST_ROWS` rows."""
+        """The pairs of neighbours, or the best pairs for y on at most `MOST_ROWS` rows: shape (n_pairs, 2)."""
         if y is None or self.n_pairs is None:
             return neighbours((self.n_features_in_,) if self.shape is None else self.shape, self.reach)
         rows = np.arange(len(y))
@@ -256,12 +258,12 @@ class PL2Embedding(KnotMap):
 
     @property
     def pairs_(self) -> Integers:
-        """The pairs of features that have terms, in the order of their columns."""
+        """The pairs of features that have terms, in the order of their columns: shape (n_pairs, 2)."""
         return np.stack(np.triu_indices(self.n_features_in_, 1), axis=1) if self._listed is None else self._listed
 
     @property
-    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]
-        """One summand a feature, then one a pair, where they have columns; made anew at each reading."""
+    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]  # the base declares an attribute; this one is read only
+        """One summand for each feature, then one for each pair, if they have columns; made anew each time they are read."""
         axes, pairs = self._located, self.pairs_
         size = axes.width[pairs[:, 0]] * axes.width[pairs[:, 1]]
         stop = axes.width.sum() + np.cumsum(size)
@@ -288,12 +290,16 @@ class PL2Embedding(KnotMap):
 
 
 def _single_terms(axes: Axes) -> tuple[Term, ...]:
+    """One summand for each feature that has columns."""
     rows = enumerate(zip(axes.column.tolist(), axes.width.tolist(), strict=True))
     return tuple(Term((f,), start, start + width) for f, (start, width) in rows if width)
 
 
 def _all_partners(axes: Axes) -> Partners:
-    """All pairs in closed form: before (f, l) come those of features below f, and the (f, k), f < k < l."""
+    """All pairs, as kernels take them: the first column of a pair is computed from its features.
+
+    Before the columns of the pair (f, l) come those of the pairs of features below f, and those of (f, k) with f < k < l.
+    """
     width = axes.width
     before = np.cumsum(width) - width
     blocks = width * (width.sum() - before - width)
@@ -302,6 +308,7 @@ def _all_partners(axes: Axes) -> Partners:
 
 
 def _partners(axes: Axes, pairs: Integers) -> Partners:
+    """The given pairs, as kernels take them: for every first feature its second features, and the first column of each pair."""
     size = axes.width[pairs[:, 0]] * axes.width[pairs[:, 1]]
     first = np.searchsorted(pairs[:, 0], np.arange(len(axes.width) + 1))
     return Partners(first, np.ascontiguousarray(pairs[:, 1]), axes.width.sum() + np.cumsum(size) - size)

@@ -1,4 +1,4 @@
-"""A uniform sample of a stream of rows, and their exact extremes."""
+"""A uniform sample of a stream of rows, together with the minimum and maximum of every feature over all rows."""
 
 from collections.abc import Iterator
 from typing import Self
@@ -11,29 +11,31 @@ from ..._foundation.types import Floats, Integers
 
 __all__ = ["Reservoir"]
 
-_ROOM = 100_000  # rows that are kept
+_ROOM = 100_000  # the most rows that are kept
 
 
 class Reservoir:
-    """The rows with the smallest of seeded random keys, one key a row as it comes, in the order of arrival.
+    """A sample of the rows that are added; each row draws a random number, and the rows with the smallest numbers are kept.
 
-    Whether rows come in blocks or at once, the same are kept; all of them, while there are at most ``room``.
+    The sample does not depend on how the rows are divided into blocks. While there are at most ``room`` rows, all are kept.
 
     Parameters
     ----------
     random_state : int, RandomState or None
     room : int
+        The most rows that are kept.
 
     Attributes
     ----------
     rows : ndarray or csr_array of shape (min(seen, room), n_features)
-        Sparse where the first block was.
-    number : ndarray of int64
-        How many rows had come before each.
+        The rows that are kept, in the order in which they were added; sparse if the first block was sparse.
+    number : ndarray of int64, shape (len(rows),)
+        The number of rows that were added before each of them.
     seen : int
-        How many rows have come.
+        The number of rows that were added.
     low, high : ndarray of shape (n_features,)
-        Extremes of all rows seen, without NaN; of sparse rows, of what is stored: infinite where that is nothing.
+        The minimum and maximum of all rows that were added, ignoring NaN. For sparse rows they are those of the stored values;
+        infinite if none is stored.
     """
 
     rows: Floats | sparse.csr_array
@@ -42,11 +44,13 @@ class Reservoir:
 
     def __init__(self, random_state: int | np.random.RandomState | None = 0, room: int = _ROOM) -> None:
         self._draw = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-        self._room, self._keys = room, np.empty(0)
-        self.number, self.seen = np.empty(0, np.int64), 0
+        self._room = room
+        self._keys = np.empty(0)
+        self.number = np.empty(0, np.int64)
+        self.seen = 0
 
     def add(self, items: Floats | sparse.csr_array) -> Self:
-        """Take a block of rows in."""
+        """Add a block of rows."""
         n = items.shape[0]
         keys = np.asarray(self._draw.random(n))
         number = self.seen + np.arange(n)
@@ -54,19 +58,24 @@ class Reservoir:
         if self.seen:
             dense = isinstance(items, np.ndarray)
             items = np.vstack([self.rows, items]) if dense else sparse.vstack([self.rows, items], format="csr")
-            keys, number = np.append(self._keys, keys), np.append(self.number, number)
-            low, high = np.fmin(self.low, low), np.fmax(self.high, high)
+            keys = np.append(self._keys, keys)
+            number = np.append(self.number, number)
+            low = np.fmin(self.low, low)
+            high = np.fmax(self.high, high)
         kept = _smallest(keys, self._room)
         self.rows = items[kept]
-        self._keys, self.number = keys[kept], number[kept]
-        self.low, self.high = low, high
+        self._keys = keys[kept]
+        self.number = number[kept]
+        self.low = low
+        self.high = high
         self.seen += n
         return self
 
     def columns(self) -> Iterator[tuple[Floats, Integers]]:
-        """Values of every feature, those stored where rows are sparse, without NaN; and the rows that they are of.
+        """For every feature, its values in the sample without NaN, and the rows of the sample that they are in.
 
-        Where rows were left out, the extremes of all are added, of row -1.
+        For sparse rows these are the stored values. If some rows were not kept, the minimum and maximum over all rows are
+        appended, with the row number -1.
         """
         packed = None if isinstance(self.rows, np.ndarray) else sparse.csc_array(self.rows)
         for feature in range(self.rows.shape[1]):
@@ -78,16 +87,18 @@ class Reservoir:
             known = ~np.isnan(values)
             values, rows = values[known], rows[known]
             if self.seen > self._room and np.isfinite(self.low[feature]):
-                values, rows = np.append(values, [self.low[feature], self.high[feature]]), np.append(rows, [-1, -1])
+                values = np.append(values, [self.low[feature], self.high[feature]])
+                rows = np.append(rows, [-1, -1])
             yield values, rows
 
 
 def _smallest(keys: Floats, room: int) -> Integers | slice:
-    """Places of the ``room`` smallest keys, in order; all where there is room."""
+    """The sorted places of the ``room`` smallest keys; all places if there are no more keys."""
     return slice(None) if len(keys) <= room else np.sort(np.argpartition(keys, room)[:room])
 
 
 def _extremes(items: Floats | sparse.csr_array) -> tuple[Floats, Floats]:
+    """The minimum and maximum of every feature, as `Reservoir` has them."""
     if isinstance(items, np.ndarray):
         return np.fmin.reduce(items), np.fmax.reduce(items)
     low, high = np.full(items.shape[1], np.inf), np.full(items.shape[1], -np.inf)

@@ -1,4 +1,4 @@
-"""Does an anchor separate two classes? Proposition 1 of paper 4, and Corollary 1 for sets of anchors, as a check."""
+"""A check whether an anchor separates two classes: Proposition 1 of paper 4, and Corollary 1 for sets of anchors."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,17 +16,18 @@ __all__ = ["Separation", "separates"]
 
 @dataclass(frozen=True, eq=False)
 class Separation(FrozenValue):
-    """What an anchor, or the nearest of a set, does to two classes; true if anything separates them.
+    """Whether an anchor, or the nearest of a set, separates two classes; it is true if the distance or a feature does.
 
-    A gap is the width of the band of distances between the classes: > 0 where all items of one class are strictly nearer than
-    all of the other, and minus the width of the overlap else. Equal distances do not separate; the machine needs its intercept.
+    A gap is the width of the band of distances between the classes. It is > 0 if all items of one class are strictly nearer
+    than all items of the other; else it is minus the width of the overlap. Equal distances do not separate. A linear model
+    needs an intercept to use the gap.
 
     Parameters
     ----------
     gap : float
-        Of ``||x - a||_p^p`` (eq. 3; for sets eq. 5).
+        The gap of ``||x - a||_p^p`` (eq. 3; for sets eq. 5).
     feature_gaps : ndarray of shape (n_features,)
-        Of ``|x_l - a_l|^p`` (eq. 4).
+        The gap of ``|x_l - a_l|^p`` for every feature (eq. 4).
     """
 
     gap: float
@@ -42,7 +43,7 @@ class Separation(FrozenValue):
 
     @property
     def features(self) -> tuple[int, ...]:
-        """The features that do so one by one; with any, phi_{p,d} makes the classes linearly separable."""
+        """The features that separate the classes by themselves; with any, phi_{p,d} makes the classes linearly separable."""
         return tuple(np.flatnonzero(self.feature_gaps > 0).tolist())
 
     def __bool__(self) -> bool:
@@ -50,23 +51,23 @@ class Separation(FrozenValue):
 
 
 def separates(X: ArrayLike, y: ArrayLike, anchor: Any, *, p: float = 1.0) -> Separation:
-    """Whether the distance to an anchor separates two classes, by (3), and in which features, by (4).
+    """Whether the distance to an anchor separates two classes (eq. 3), and which features do so (eq. 4).
 
         min_{y = +} ||x - a||_p^p > max_{y = -} ||x - a||_p^p,   or with + and - exchanged
 
-    Sufficient, not necessary: what the check accepts, the new feature separates alone, and a linear machine also has the
-    features themselves.
+    The condition is sufficient, not necessary: if it holds, the new feature alone separates the classes, but a linear model
+    also has the features themselves.
 
     Parameters
     ----------
     X : array-like of shape (n_items, n_features)
     y : array-like of shape (n_items,)
-        Two classes; for one class against the rest give ``y == c``.
+        Labels of two classes; for one class against the rest give ``y == c``.
     anchor : array of shape (n_features,) or (n_anchors, n_features)
-        Of a set each item takes its nearest anchor (Corollary 1; features are then those of
+        One anchor, or a set of which each item takes the nearest (Corollary 1; the features are then those of
         ``ConicEmbedding(expand="each", concatenate=False)``).
     p : float, default 1
-        > 0, or ``float("inf")``.
+        The power, > 0 or ``float("inf")``.
 
     Returns
     -------
@@ -84,7 +85,8 @@ def separates(X: ArrayLike, y: ArrayLike, anchor: Any, *, p: float = 1.0) -> Sep
     >>> found.distance, found.gap, found.features
     (True, 2.0, (0, 1))
     """
-    items, power = check_items(X), check_power("p", p)
+    items = check_items(X)
+    power = check_power("p", p)
     labels = column_or_1d(y)
     check_consistent_length(items, labels)
     classes = np.unique(labels)
@@ -93,12 +95,13 @@ def separates(X: ArrayLike, y: ArrayLike, anchor: Any, *, p: float = 1.0) -> Sep
     sets = as_sets(anchor, items.shape[1])
     if len(sets) > 1:
         raise InputError(f"anchor holds {len(sets)} sets; one anchor or one set is required: check them one by one")
-    near = sets[0][AnchorSet(sets[0], power).nearest(items)]
-    first = labels == classes[0]
-    return Separation(float(_gap(cone(items, near, power), first)), np.asarray(_gap(powers(items, near, power), first)))
+    nearest = sets[0][AnchorSet(sets[0], power).nearest(items)]
+    is_first = labels == classes[0]
+    gap = float(_gap(cone(items, nearest, power), is_first))
+    return Separation(gap, np.asarray(_gap(powers(items, nearest, power), is_first)))
 
 
 def _gap(values: Floats, first: np.ndarray) -> Floats:
-    """Along the rows: the smallest of one class minus the largest of the other, the better way round."""
+    """The least value of one class minus the largest of the other, along the rows, for the order that makes it larger."""
     one, other = values[first], values[~first]
     return np.maximum(one.min(axis=0) - other.max(axis=0), other.min(axis=0) - one.max(axis=0))

@@ -1,4 +1,4 @@
-"""B-splines of every feature, and the penalties of their differences as embeddings (paper 1, sections 3 and 4)."""
+"""B-splines of every feature, as an embedding of which a ridge penalises differences (paper 1, sections 3 and 4)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ class BSplineEmbedding(FeatureMap):
 
         f(x) = sum_n w_n' phi(x_n),   phi = D^{-T} psi,   psi_i(x_n) = c B_i(x_n),   |w|^2 = |D v|^2 for f = sum_n v_n' psi
 
-    B_0, ..., B_{n_bins + degree - 1} are the B-splines of the degree on n_bins cells, c = sqrt(1/n_bins). A linear machine on
-    phi penalises the differences of order ``penalty_order`` of the coefficients v of neighbouring B-splines: D_0 = 1, D_1, and
-    D_2 = D_1^2 (paper 1, section 3, with its first rows, which penalise the first coefficients too: so the result depends on
-    the direction of a feature). With order 1 it is close to a machine with the min kernel (eq. 12, its constant corrected):
+    B_0, ..., B_{n_bins + degree - 1} are the B-splines of the given degree on n_bins cells, and c = sqrt(1/n_bins). A linear
+    model on phi penalises the differences of order ``penalty_order`` of the coefficients v of neighbouring B-splines, with
+    D_0 = 1, D_1, and D_2 = D_1^2. As in paper 1, section 3, the first rows of D penalise the first coefficients too, so the
+    result depends on the direction of a feature. With order 1 it is close to a model with the min kernel (eq. 12, its constant
+    corrected):
 
         <phi(x), phi(y)> = min(x, y) + (degree + 1) / (2 n_bins)   where |x - y| >= degree / n_bins
 
@@ -38,35 +39,36 @@ class BSplineEmbedding(FeatureMap):
     Parameters
     ----------
     n_bins : int, default 10
-        Cells between the least and the greatest value of a feature.
+        The number of cells between the least and the greatest value of a feature.
     degree : {1, 2, 3}, default 1
-        Of the B-splines: linear, quadratic or cubic pieces.
+        The degree of the B-splines, with linear, quadratic or cubic pieces.
     penalty_order : {0, 1, 2}, default 1
-        With 0 rows are sparse, degree + 1 entries a feature; else `transform` is dense up to the place of the value, and
-        machines that take psi and the ladder instead stay sparse.
+        With 0 rows are sparse, with degree + 1 entries for each feature. Else the rows of `transform` are dense up to the place
+        of the value; linear models of this package use psi and the ladder instead, which stay sparse.
     knots : "uniform", "quantile", array of shape (n_knots,), or one such array a feature, default "uniform"
-        Ends of the cells; arrays are in place of ``n_bins``. Of equal quantiles one is kept. The paper has uniform knots. On
-        others D_1 still penalises steps from knot to knot (the min kernel, after a feature is mapped so that its knots are
+        The ends of the cells; arrays replace ``n_bins``. Of equal quantiles only one is kept. The paper has uniform knots. On
+        other knots D_1 still penalises steps from knot to knot (the min kernel, after a feature is mapped so that its knots are
         evenly spaced), but D_2 no longer vanishes on straight lines, so it requires knots at equal distances.
     norm : {"kernel", "unity"}, default "kernel"
-        c = sqrt(1/n_bins), so that C means the same for every n_bins and as for the min kernel, or c = 1, a partition of
-        unity. libspline has the root of the cell's width instead, so that features in larger units weigh more.
+        c = sqrt(1/n_bins), with which C means the same for every n_bins and for the min kernel; or c = 1, a partition of unity.
+        libspline has the square root of the cell's width instead, so that features in larger units weigh more.
     extrapolation : {"clip", "linear", "error"}, default "clip"
-        Values outside the knots are moved to the nearest (as in the paper); f goes on along its tangent; or they are refused
-        at `transform`.
+        Values outside the knots are moved to the nearest knot (as in the paper), or f continues along its tangent, or they are
+        refused by `transform`.
     missing : {"error", "zeros", "indicator"}, default "error"
-        NaN is refused, adds nothing, or has a column of its own for every feature, so that it may be seen first at `transform`.
+        NaN is refused, adds nothing, or has a column of its own for every feature, even if the fit has seen none.
     dtype : float64 or float32, default float64
     sparse_output : bool, default True
     n_jobs : int or None, default None
-        Threads.
+        The number of threads.
 
     Attributes
     ----------
     knots_ : tuple of ndarray
-        Of every feature, increasing. A constant feature has one, and a single column; one without values none of either.
+        The increasing knots of every feature. A constant feature has one knot and one column; a feature without values has
+        neither.
     centres_ : tuple of ndarray
-        Middle of the support of the B-spline of each column.
+        The middle of the support of the B-spline of each column.
     n_columns_ : int
     terms_ : tuple of Term
         The columns of each feature.
@@ -133,14 +135,15 @@ class BSplineEmbedding(FeatureMap):
         self._lay_out()
 
     def _placed(self, column: Floats, low: float, high: float) -> Floats:
+        """The knots of one feature, from its values, their minimum and their maximum."""
         if not low < high:
-            return np.full(int(low == high), low)  # of missing values alone: none
+            return np.full(int(low == high), low)  # no knot if all values are missing, and low and high are NaN
         if self.knots == "quantile":
             return np.unique(np.nanquantile(column, np.linspace(0.0, 1.0, self.n_bins + 1)))
         return np.linspace(low, high, self.n_bins + 1)
 
     def _given(self) -> tuple[Floats, ...]:
-        """The knots that a user gave, one array a feature."""
+        """The valid knots that a user gives, one array for each feature."""
         given: Any = self.knots
         if not isinstance(given, Sequence | np.ndarray):
             raise InputError(f"knots={given!r}: one of {_STRATEGIES}, an array, or one array a feature is required")
@@ -159,7 +162,7 @@ class BSplineEmbedding(FeatureMap):
         return tuple(arrays)
 
     def _check_steps(self) -> None:
-        """Whether the cells of every feature are equal, up to rounding of the knots; if not, order 2 means nothing."""
+        """Set whether the cells of every feature are equal, up to rounding of the knots; order 2 requires that they are."""
         self._equal = isinstance(self.knots, str) and self.knots == "uniform" or all(map(_evenly_spaced, self.knots_))
         if self.penalty_order == 2 and not self._equal:
             raise NotSupportedError(
@@ -168,7 +171,7 @@ class BSplineEmbedding(FeatureMap):
             )
 
     def _lay_out(self) -> None:
-        """Columns: those of a feature's B-splines, then the one of its missing values."""
+        """Set the columns: for each feature those of its B-splines, followed by that of its missing values."""
         bins = np.array([len(knots) - 1 for knots in self.knots_], dtype=np.int64)
         widths = np.where(bins > 0, bins + self.degree, bins + 1)
         marks = np.full(len(bins), int(self.missing == "indicator"))
@@ -182,7 +185,7 @@ class BSplineEmbedding(FeatureMap):
         low = np.array([knots[0] if len(knots) else 0.0 for knots in self.knots_])
         width = np.array([np.ptp(knots) if len(knots) > 1 else 1.0 for knots in self.knots_])
         extended = [_extended(knots, self.degree) for knots in self.knots_]
-        self.centres_ = tuple(_centres(knots, self.degree) for knots in extended)
+        self.centres_ = tuple(_support_centers(knots, self.degree) for knots in extended)
         flat = np.concatenate([np.empty(0), *([] if self._equal else extended)])
         offset = np.cumsum([0, *([0 if self._equal else len(knots) for knots in extended])])
         missing = np.where(marks, first + widths, -1)
@@ -205,12 +208,12 @@ class BSplineEmbedding(FeatureMap):
         return found
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
-        """X checked, as float64.
+        """The valid table X as float64.
 
         Raises
         ------
         InputError
-            Where ``extrapolation="error"`` and a value lies outside the knots, or so far that "linear" overflows.
+            If a value lies outside the knots with ``extrapolation="error"``, or so far away that "linear" overflows.
         """
         items = super().encode(X, reset=reset)
         if self.extrapolation == "error" and not reset:
@@ -220,6 +223,7 @@ class BSplineEmbedding(FeatureMap):
         return items
 
     def _check_inside(self, items: Any) -> None:
+        """Refuse values outside the knots of their features."""
         for f, knots in enumerate(self.knots_):
             outside = (items[:, f] < knots[0]) | (items[:, f] > knots[-1]) if len(knots) else ~np.isnan(items[:, f])
             if outside.any():
@@ -239,20 +243,22 @@ class BSplineEmbedding(FeatureMap):
 
 
 def _extended(knots: Floats, degree: int) -> Floats:
-    """The knots and ``degree`` more on either side, at the distance of the outermost two."""
+    """The knots with ``degree`` more on either side, at the distance of the two outermost."""
     if len(knots) < 2:
         return knots
-    beyond = np.arange(1, degree + 1)
-    return np.concatenate(
-        [knots[0] - beyond[::-1] * (knots[1] - knots[0]), knots, knots[-1] + beyond * (knots[-1] - knots[-2])]
-    )
+    steps = np.arange(1, degree + 1)
+    below = knots[0] - steps[::-1] * (knots[1] - knots[0])
+    above = knots[-1] + steps * (knots[-1] - knots[-2])
+    return np.concatenate([below, knots, above])
 
 
-def _centres(extended: Floats, degree: int) -> Floats:
+def _support_centers(extended: Floats, degree: int) -> Floats:
+    """The middle of the support of every B-spline on the extended knots."""
     return 0.5 * (extended[: -degree - 1] + extended[degree + 1 :]) if len(extended) > 1 else extended
 
 
 def _evenly_spaced(knots: Floats) -> bool:
+    """Whether the knots are at equal distances, up to rounding."""
     if len(knots) < 3:
         return True
     rounding = 8 * np.finfo(np.float64).eps * np.abs(knots).max()

@@ -97,7 +97,7 @@ def test_what_needs_whole_tables_says_so(rng):
     part = large.restricted(large.touched_by(items, np.arange(4), np.arange(1, 5)), np.ones(3))
     assert_refused(lambda: part.tables(np.ones(part.n_columns)), "only touched vertices", "too large", error=NotSupportedError)
     assert_refused(lambda: part.differences("tables"), "tables that can be held", "ridge", error=NotSupportedError)
-    assert_refused(lambda: large._lookups, "(0, 1, 2) is too large", "fewer knots", error=NotSupportedError)
+    assert_refused(lambda: large._columns_of_vertices, "(0, 1, 2) is too large", "fewer knots", error=NotSupportedError)
 
 
 def test_select_keeps_groups_and_renumbers_features():

@@ -8,10 +8,10 @@ from semimetric import InputError
 from semimetric.embeddings.vectors.anchors import (
     AnchorSet,
     as_sets,
-    centres,
     check_band,
     check_power,
     class_anchors,
+    cluster_centers,
     cone,
     powers,
 )
@@ -63,9 +63,9 @@ def test_the_band_is_of_percentiles_of_the_distance_to_other_classes(rng):
 
 def test_centres_are_ordered_and_must_be_there(rng):
     items = np.repeat([[3.0, 1.0], [0.0, 0.0], [0.0, 5.0]], 4, axis=0)
-    assert (centres(items, 3, 0) == [[0.0, 0.0], [0.0, 5.0], [3.0, 1.0]]).all()
+    assert (cluster_centers(items, 3, 0) == [[0.0, 0.0], [0.0, 5.0], [3.0, 1.0]]).all()
     with pytest.raises(InputError, match="n_anchors=4, but there are only 3 different items to cluster; ask for fewer"):
-        centres(items, 4, 0)
+        cluster_centers(items, 4, 0)
 
 
 def test_what_anchors_can_be():
