@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from .._foundation.types import Floats
-from ..programs.design_matrix import Moments
+from ..programs.moments import Moments
 from ..programs.penalties import total
 from ..programs.program import ConvexProgram
 from ..solvers.auto import choose, resolve_solver

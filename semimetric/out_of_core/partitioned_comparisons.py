@@ -17,7 +17,8 @@ from ..learning.comparisons.tuple_data import ComparisonData, InMemoryComparison
 from ..learning.prior import spread_from_moments
 from ..learning.recipe import Recipe
 from ..learning.structure import Structure, l1_embedding
-from ..programs.design_matrix import Design, Moments, PairDesign
+from ..programs.design_matrix import Design, PairDesign
+from ..programs.moments import Moments
 from .partitioned_design import PartDesign, PartRows
 
 __all__ = ["PartitionedComparisons"]

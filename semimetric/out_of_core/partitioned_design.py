@@ -17,7 +17,8 @@ from .._foundation.errors import InputError
 from .._foundation.types import Floats
 from ..data.parts.engine import Engine
 from ..data.parts.row_parts import format_memory
-from ..programs.design_matrix import Design, Moments
+from ..programs.design_matrix import Design
+from ..programs.moments import Moments
 
 __all__ = ["PartDesign", "PartRows", "check_room"]
 

@@ -20,8 +20,8 @@ from ..learning.regression.distance_data import DistanceData
 from ..learning.regression.pair_targets import DistanceRows, Outline, PairTargets, ScaledDistances
 from ..learning.regression.second_moments import MomentSums
 from ..learning.structure import Structure
-from ..programs.design_matrix import Moments
 from ..programs.losses import resolve_loss
+from ..programs.moments import Moments
 from ..solvers.auto import resolve_solver
 from ..solvers.gram import Gram
 from .partitioned_design import PartDesign, PartRows, check_room

@@ -13,7 +13,8 @@ from scipy import sparse
 
 from .._foundation.types import Floats
 from ..embeddings.pairs.triangle_inequality import Triangles
-from .design_matrix import Design, MatrixDesign, Moments
+from .design_matrix import Design, MatrixDesign
+from .moments import Moments
 
 __all__ = ["Inequalities", "StackedDesign"]
 

@@ -18,7 +18,8 @@ from .._foundation.threads import blocks, map_blocks
 from .._foundation.types import Floats, Integers
 from ..embeddings.pairs.base import Items, PairMap
 from ..embeddings.pairs.rows import DenseRows
-from .design_matrix import Design, Moments
+from .design_matrix import Design
+from .moments import Moments
 
 __all__ = ["TripletDesign", "pair_rows"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._foundation.types import Floats
-from ..programs.design_matrix import Moments
+from ..programs.moments import Moments
 from ..programs.penalties import Quadratic
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_inequalities

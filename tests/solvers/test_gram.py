@@ -5,7 +5,7 @@ from scipy import sparse
 from scipy.optimize import lsq_linear, nnls
 
 from semimetric import DistanceRegressor
-from semimetric.programs.design_matrix import Moments
+from semimetric.programs.moments import Moments
 from semimetric.programs.penalties import Quadratic
 from semimetric.solvers import Status
 from semimetric.solvers.box_quadratic import BoxQuadratic

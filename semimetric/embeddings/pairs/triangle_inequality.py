@@ -170,8 +170,8 @@ class Triangles:
 
         This is repeated until the inequality holds exactly in floating point. Lower bounds that are equal for a table, ceilings
         and monotonicity of tables of one feature still hold afterwards; other lower bounds, and monotonicity of joint tables,
-        need not. Vertices that share a column by their difference get the smallest of their shortest paths, and this is repeated
-        until no path is shorter; no larger table with these columns satisfies the inequality.
+        need not. Vertices that share a column by their difference get the smallest of their shortest paths; this is repeated
+        until no path is shorter, and no larger table with these columns satisfies the inequality.
         """
         out = np.array(w, dtype=np.float64)
         for columns, table in zip(self.tables, self.values(w), strict=True):

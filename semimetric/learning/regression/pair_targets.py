@@ -15,8 +15,9 @@ from ..._foundation.errors import InputError
 from ..._foundation.types import Floats, Integers, Pairs
 from ...distances.semimetric import Semimetric
 from ...embeddings.pairs.base import PairMap
-from ...programs.design_matrix import Design, Moments, PairDesign
+from ...programs.design_matrix import Design, PairDesign
 from ...programs.losses import Loss, Squared
+from ...programs.moments import Moments
 from ...solvers.base import Solution
 from ..assembly import count_out_of_range, warn_out_of_range
 from ..kept_columns import keeps_all_vertices, vertices_of_pairs

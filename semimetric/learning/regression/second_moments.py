@@ -13,8 +13,8 @@ from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.types import Floats, Integers, Pairs
 from ...distances.semimetric import Semimetric
 from ...embeddings.pairs.full_tables import PairEmbedding
-from ...programs.design_matrix import Moments
 from ...programs.losses import resolve_loss
+from ...programs.moments import Moments
 from ...solvers.auto import resolve_solver
 from ...solvers.base import Solution
 from ...solvers.gram import Gram
