@@ -32,7 +32,8 @@ def optional(module: str) -> ModuleType:
     try:
         return import_module(module)
     except ImportError as error:
-        extra, package = _EXTRAS[module], module.split(".")[0]
+        extra = _EXTRAS[module]
+        package = module.split(".")[0]
         raise MissingExtraError(
             f"this needs the package {package!r}, which is not installed; install it with: pip install "
             f'{_PIP_NAMES.get(package, package)}, or all of the extra in the folder of semimetric: pip install ".[{extra}]"'

@@ -135,8 +135,10 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
     """The names, with (2), (3), ... appended to those that an earlier name has taken."""
     taken: dict[str, None] = {}
     for name in names:
-        k, free = 1, name
+        k = 1
+        free = name
         while free in taken:
-            free = f"{name} ({(k := k + 1)})"
+            k += 1
+            free = f"{name} ({k})"
         taken[free] = None
     return tuple(taken)

@@ -1,6 +1,6 @@
 """Columns of tables as float64: as numbers, or as codes of categories.
 
-Tables are arrays, or frames of pandas or polars. These packages are not imported: frames are told by their attributes.
+Tables are arrays, or frames of pandas or polars. These packages are not imported: frames are recognised by their attributes.
 """
 
 from __future__ import annotations

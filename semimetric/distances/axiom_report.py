@@ -90,7 +90,8 @@ def _worst_detours(d: Any) -> list[Detour]:
 
 def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[str, str]:
     """How each axiom was proved, or why it was not, in one phrase; ``verdict`` is that on the triangle inequality."""
-    a, least = d.axioms, float(d.weights.min(initial=np.inf))
+    held = d.axioms
+    least = float(d.weights.min(initial=np.inf))
     bounds = f"by the weights, of which the least is {least:.3g}"
     if verdict == "violated":
         triangle = f"violated, by {excess:.4g} at points that were found"
@@ -104,12 +105,12 @@ def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[s
             f"{TOLERANCE:g} of that is rounding"
         )
     return {
-        "nonnegative": bounds if a.nonnegative else f"not proved: the least weight is {least:.3g}",
-        "zero_on_diagonal": "by the columns" if a.zero_on_diagonal else "not proved: columns or base distances",
-        "symmetric": "by the columns" if a.symmetric else "not proved: (x, y) and (y, x) have columns of their own",
-        "positive": bounds if a.positive else "not proved: some feature has weights or a slope outside its range that are 0",
+        "nonnegative": bounds if held.nonnegative else f"not proved: the least weight is {least:.3g}",
+        "zero_on_diagonal": "by the columns" if held.zero_on_diagonal else "not proved: columns or base distances",
+        "symmetric": "by the columns" if held.symmetric else "not proved: (x, y) and (y, x) have columns of their own",
+        "positive": bounds if held.positive else "not proved: some feature has weights or a slope outside its range that are 0",
         "triangle": triangle,
-        "continuous": "by the columns" if a.continuous else "not proved: symmetry by swapping jumps",
+        "continuous": "by the columns" if held.continuous else "not proved: symmetry by swapping jumps",
     }
 
 

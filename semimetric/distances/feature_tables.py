@@ -65,7 +65,7 @@ def single_groups(embedding: PairMap) -> Integers:
 
 
 def part_of(embedding: PairMap, weights: Floats, groups: Integers) -> tuple[PairMap, Floats]:
-    """The embedding of some of the groups, over the features of these groups alone, and its weights."""
+    """The embedding of some of the groups, over the features of these groups alone, and the weights of its columns."""
     features = np.unique([f for g in groups for f in embedding.groups[g]]).astype(np.int64)
     return embedding.select(groups, features), weights[np.isin(embedding.group_of_column, groups)]
 

@@ -53,7 +53,7 @@ class _Points(NamedTuple):
 class Semimetric(FrozenValue):
     """A distance: an embedding, its weights, and all else that the formula needs. Made by a learner or `semimetric.load`.
 
-    Its arrays are read-only copies, so what `axioms` says stays true.
+    Its arrays are read-only copies, so its `axioms` cannot change.
 
     Parameters
     ----------

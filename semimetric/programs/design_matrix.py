@@ -84,11 +84,11 @@ class Design(ABC):
 
     @abstractmethod
     def matvec(self, w: Floats) -> Floats:
-        """A w, shape (m,)."""
+        """The product A w for weights ``w`` of shape (n,): shape (m,)."""
 
     @abstractmethod
     def rmatvec(self, r: Floats) -> Floats:
-        """Aᵀ r, shape (n,)."""
+        """The product Aᵀ r for one number ``r`` for each row: shape (n,)."""
 
     @abstractmethod
     def moments(self, y: Floats, weights: Floats) -> Moments:
@@ -96,7 +96,7 @@ class Design(ABC):
 
     @abstractmethod
     def csr(self) -> sparse.csr_array:
-        """A as a matrix."""
+        """The whole matrix A in CSR format, shape (m, n)."""
 
     @property
     @abstractmethod

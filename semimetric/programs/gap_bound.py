@@ -85,7 +85,8 @@ class GapBound:
         lift = self.anchor_product if p.design.nonnegative else gradient
         with np.errstate(divide="ignore", invalid="ignore"):
             needed = np.where((missing > 0) & (lift > 0), missing / lift, 0.0).max(initial=0.0)
-        m, targets = len(p.y), p.targets
+        m = len(p.y)
+        targets = p.targets
         largest = float((np.abs(theta[:m]) / p.sample_weight).max(initial=0.0))
         rounding = _ROUNDING * (largest * self.mass + np.abs(gradient))
         best = 0.0

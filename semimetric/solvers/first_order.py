@@ -158,7 +158,7 @@ class _PrimalDualRun:
         self._restart(gap)
 
     def certify(self) -> None:
-        """Certify the current point."""
+        """Update the best point and the best bound with the current point."""
         self._certify(self.w, self.theta)
 
     def _certify(self, w: Floats, theta: Floats) -> float:

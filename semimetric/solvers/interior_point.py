@@ -29,7 +29,7 @@ __all__ = ["InteriorPoint"]
 _DAMPING = 0.9999  # the share of the way to the boundary that a step goes
 
 
-class _Point(NamedTuple):
+class _PrimalDualPoint(NamedTuple):
     """The weights w, the dual variables theta, and the Lagrange multipliers of w >= lower, theta <= b and theta >= a."""
 
     w: Floats
@@ -38,10 +38,10 @@ class _Point(NamedTuple):
     of_high: Floats
     of_low: Floats
 
-    def move(self, step: "_Point", primal: float, dual: float) -> "_Point":
+    def move(self, step: "_PrimalDualPoint", primal: float, dual: float) -> "_PrimalDualPoint":
         """The point after a step of length ``primal`` for w and the multipliers of theta, and ``dual`` for the others."""
         lengths = (primal, dual, dual, primal, primal)
-        return _Point(*(x + t * dx for x, dx, t in zip(self, step, lengths, strict=True)))
+        return _PrimalDualPoint(*(x + t * dx for x, dx, t in zip(self, step, lengths, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class _NewtonSystem:
             H[more.coords] += more.data
         return H
 
-    def feasible(self, point: _Point, state: _Residuals) -> tuple[float, Floats]:
+    def feasible(self, point: _PrimalDualPoint, state: _Residuals) -> tuple[float, Floats]:
         """The objective and the weights of the point, which are repaired first if they violate an inequality."""
         p = self.program
         if p.inequalities is not None and (state.residual[self.m :] < 0).any():
@@ -163,7 +163,7 @@ class _NewtonSystem:
             return p.loss.value(self.A.matvec(w)[: self.m] - p.y, p.sample_weight) + p.penalty.value(w), w
         return p.loss.value(state.residual[: self.m], p.sample_weight) + p.penalty.value(point.w), point.w
 
-    def first(self, start: Floats | None) -> _Point:
+    def first(self, start: Floats | None) -> _PrimalDualPoint:
         """An interior point at the scale of the problem, near the weights ``start`` if they are given."""
         p, absolute = self.program, self.A.absolute
         weight = np.append(p.sample_weight, np.full(len(self.y) - self.m, float(p.sample_weight.mean())))
@@ -176,13 +176,13 @@ class _NewtonSystem:
         theta = np.where(self.has_low | self.has_high, middle, 0.0)
         slope = absolute.rmatvec(np.append(p.sample_weight, np.zeros(len(self.y) - self.m)))
         size = float(p.sample_weight @ np.abs(residual[: self.m])) + 1e-3
-        return _Point(
+        return _PrimalDualPoint(
             w, theta, np.full(len(w), max(float(slope.mean()), 1e-12)),
             np.where(self.has_high, np.maximum(residual, 0.0) + size, 0.0),
             np.where(self.has_low, np.maximum(-residual, 0.0) + size, 0.0),
         )  # fmt: skip
 
-    def residuals(self, point: _Point) -> _Residuals:
+    def residuals(self, point: _PrimalDualPoint) -> _Residuals:
         """What the point lacks of the optimality conditions."""
         residual = self.A.matvec(point.w) - self.y
         product = self.A.rmatvec(point.theta)
@@ -190,7 +190,7 @@ class _NewtonSystem:
         dual = product + self.program.penalty.gradient(point.w) - point.of_w
         return _Residuals(residual, product, primal, dual)
 
-    def _slacks(self, point: _Point) -> tuple[Floats, Floats, Floats]:
+    def _slacks(self, point: _PrimalDualPoint) -> tuple[Floats, Floats, Floats]:
         """The distances of w to its bound, and of theta to its upper and its lower bound; 1 where there is no bound."""
         return (
             point.w - self.program.lower,
@@ -198,7 +198,7 @@ class _NewtonSystem:
             np.where(self.has_low, point.theta - self.low, 1.0),
         )
 
-    def step(self, point: _Point, state: _Residuals) -> _Point:
+    def step(self, point: _PrimalDualPoint, state: _Residuals) -> _PrimalDualPoint:
         """The point after one predictor-corrector step."""
         slacks = self._slacks(point)
         inverse = 1.0 / (self.curvature + point.of_high / slacks[1] + point.of_low / slacks[2])
@@ -222,19 +222,19 @@ class _NewtonSystem:
         return len(self.program.lower) + int(self.has_low.sum() + self.has_high.sum())
 
     def _direction(
-        self, point: _Point, state: _Residuals, slacks: tuple, inverse: Floats, factor: tuple, target: tuple
-    ) -> _Point:
+        self, point: _PrimalDualPoint, state: _Residuals, slacks: tuple, inverse: Floats, factor: tuple, target: tuple
+    ) -> _PrimalDualPoint:
         """The Newton direction towards the complementarity targets of w, of theta's upper and of theta's lower bound."""
         shift = state.primal - target[1] / slacks[1] + target[2] / slacks[2]
         rhs = -state.dual - self.A.rmatvec(inverse * shift) + target[0] / slacks[0]
         dw = cho_solve(factor, rhs, check_finite=False)
         dtheta = inverse * (self.A.matvec(dw) + shift)
-        return _Point(
+        return _PrimalDualPoint(
             dw, dtheta, (target[0] - point.of_w * dw) / slacks[0],
             (target[1] + point.of_high * dtheta) / slacks[1], (target[2] - point.of_low * dtheta) / slacks[2],
         )  # fmt: skip
 
-    def _lengths(self, point: _Point, step: _Point, slacks: tuple) -> tuple[float, float]:
+    def _lengths(self, point: _PrimalDualPoint, step: _PrimalDualPoint, slacks: tuple) -> tuple[float, float]:
         """The longest primal and dual steps that keep every slack and every multiplier positive."""
         high, low = self.has_high, self.has_low
         primal = min(
@@ -247,7 +247,7 @@ class _NewtonSystem:
         )  # fmt: skip
         return primal, dual
 
-    def _mu_after(self, point: _Point, step: _Point, slacks: tuple) -> float:
+    def _mu_after(self, point: _PrimalDualPoint, step: _PrimalDualPoint, slacks: tuple) -> float:
         """The mean product of a slack and its multiplier after the longest affine step."""
         primal, dual = self._lengths(point, step, slacks)
         after = point.move(step, primal, dual)

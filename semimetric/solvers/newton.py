@@ -75,7 +75,7 @@ class Newton(Solver):
         return Solution(run.point.w, run.point.objective, run.gap, n_iter, status, "Newton")
 
 
-class _Point(NamedTuple):
+class _EvaluatedPoint(NamedTuple):
     """Weights w, residuals A w - y, the objective, the dual variables theta = s l'(r) and the product Aᵀ theta."""
 
     w: Floats
@@ -90,7 +90,7 @@ class _NewtonRun:
 
     Attributes
     ----------
-    point : _Point
+    point : _EvaluatedPoint
         The best point so far.
     bound : float
         The largest lower bound of the optimum so far.
@@ -116,11 +116,11 @@ class _NewtonRun:
         self.careful = True
         self.point = self._point_at(w, self.A.matvec(w) - program.y)
 
-    def _point_at(self, w: Floats, residual: Floats) -> _Point:
+    def _point_at(self, w: Floats, residual: Floats) -> _EvaluatedPoint:
         p = self.program
         theta = p.sample_weight * p.loss.slope(residual)
         objective = p.loss.value(residual, p.sample_weight) + p.penalty.value(w)
-        return _Point(w, residual, objective, theta, self.A.rmatvec(theta))
+        return _EvaluatedPoint(w, residual, objective, theta, self.A.rmatvec(theta))
 
     @property
     def gap(self) -> float:
@@ -144,7 +144,7 @@ class _NewtonRun:
             self._raise_bound(self._point_at(v, self.A.matvec(v) - self.program.y))
         return self.gap <= tol
 
-    def _raise_bound(self, at: _Point) -> None:
+    def _raise_bound(self, at: _EvaluatedPoint) -> None:
         """Raise the lower bound to that of the dual variables of a point, if this is larger."""
         self.bound = max(self.bound, self.gap_bound.bound(at.theta, at.product, at.w, self.point.objective))
 

@@ -108,7 +108,7 @@ class _System(ABC):
 
     @abstractmethod
     def product(self, w: Floats) -> Floats:
-        """H w, shape (n,)."""
+        """The product H w for weights ``w`` of shape (n,): shape (n,)."""
 
     @abstractmethod
     def solve_shifted(self, right: Floats, start: Floats) -> Floats:
@@ -119,7 +119,7 @@ class _System(ABC):
         """A point near the minimum of wᵀ H w / 2 - cᵀ w, and a lower bound of that minimum; -inf where none is known."""
 
     def objective(self, w: Floats) -> float:
-        """The objective at w."""
+        """The objective at the weights ``w`` of shape (n,)."""
         return float(w @ self.product(w)) / 2 - float(self.b @ w) + self.constant
 
     @property
@@ -303,7 +303,7 @@ class _AdmmRun:
         return self.G_transposed @ self.multipliers[:k] + self.multipliers[k:]
 
     def step(self) -> None:
-        """Make one iteration."""
+        """Make one iteration, which updates w, z, u and the multipliers."""
         self.w = self.system.solve_shifted(self.system.b + self.D * (self.z - self.u), self.w)
         v = _RELAXATION * self.w + (1.0 - _RELAXATION) * self.z + self.u
         z = v + self._weighted_rows() / self.D
