@@ -14,7 +14,7 @@ from .._foundation.validation import check_alpha, check_choice, check_count, che
 from ..data.pair_sampling import sample_pairs
 from ..data.schema import Schema
 from ..distances.callables import Distance, DistanceFunction
-from ..embeddings.directions.linear_directions import fit_directions
+from ..embeddings.directions.linear_directions import fit_directions, with_directions
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.triangle_inequality import Triangles
@@ -228,7 +228,7 @@ class DistanceApproximator(DistanceRegressor):
         if not schema.plain:
             return schema.coordinates(items)
         directions = fit_directions(recipe.directions, items, names=schema.names, random_state=recipe.random_state)
-        return items if directions is None else directions.append(items)
+        return with_directions(directions, items)
 
     def _errors(self, items: Floats, held: Integers, function: DistanceFunction) -> dict[float, float]:
         levels = (0.5, 0.9, 0.99)
