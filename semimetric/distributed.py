@@ -89,7 +89,7 @@ def fit(
     NotSupportedError
         If the model cannot be learned from parts, or versions of client and workers differ.
     InputError
-        If a part cannot be used, naming it; if the scheduler is not there, or lengths of chunks are unknown.
+        If a part cannot be used, naming it; if no scheduler answers, or lengths of chunks are unknown.
     """
     task = task_of(model)
     engine, limit = Cluster(client), parse_memory(block_size)
@@ -149,7 +149,7 @@ def build_index(
     ----------
     client : distributed.Client
     folder : path-like
-        New, or a sharded index, which stays whole until the new one is.
+        A new folder, or that of a sharded index, which stays as it is until the new one is complete.
     semimetric : Semimetric
     X : Dask array of shape (n, n_features), Dask frame, or what `ShardedIndex.build` takes
     ids : array-like of shape (n,), name of a column, or None
@@ -177,7 +177,7 @@ def build_index(
 
 
 def rebalance(client: Any, folder: Any, n_shards: int | None = None) -> ShardedIndex:
-    """`ShardedIndex.rebalance`, its shards built in parallel."""
+    """`ShardedIndex.rebalance` on a cluster, which builds the shards in parallel."""
     return ShardedIndex(folder).rebalance(n_shards, engine=Cluster(client))
 
 

@@ -47,9 +47,9 @@ def fit(
     """Learn from pairs, triplets, quadruplets or labelled items that need not fit into memory; ``model`` is fitted, returned.
 
     A first pass finds the range of the items and the sample of them that knots are placed among, the same as ``fit`` takes,
-    and checks everything. Least squares then needs one more, which adds up second moments. Other losses are learned by the
-    solver that ``fit`` takes, or by `FirstOrder` if that is given: what it needs, products with the rows and second moments,
-    takes a pass each. `LargeMarginLearner` searches a `ShardedIndex` for targets and impostors.
+    and checks everything. Least squares then needs one more pass, which adds up second moments. Other losses are learned by
+    the solver that ``fit`` takes, or by `FirstOrder` if that is given: every product with the rows, and every sum of second
+    moments, takes a pass. `LargeMarginLearner` searches a `ShardedIndex` for targets and impostors.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def fit(
         triplets ``i``, ``j``, ``l``; of quadruplets ``a``, ``b``, ``c``, ``e``), or ``left`` and ``right`` that hold row
         numbers. Labelled items have a column a feature.
     y : array of shape (n,), path of a .npy file, or name of a column
-        As the learner's ``fit`` takes it: none of triplets.
+        As the learner's ``fit`` takes it: None for triplets.
     sample_weight : as y, or None
     memory_limit : str or int
-        Bytes, or text such as "2 GiB". Numbers a triplet come on top: some 2.5 kB a labelled item, with 18 triplets each.
+        Bytes, or text such as "2 GiB". Numbers for triplets are needed besides: some 2.5 kB a labelled item of 18 triplets.
     scratch : path-like or None
-        Folder for the index of labelled items while they are learned from; that of the system by default.
+        Folder for the index of labelled items while they are learned from; the temporary folder of the system by default.
 
     Raises
     ------
@@ -122,13 +122,13 @@ def pairwise(d: Semimetric, X: Any, Y: Any = None, *, to: Any, memory_limit: str
     d : Semimetric
     X, Y : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
     to : path-like
-        NAME.zarr, one array; or NAME.parquet, a folder of files, a part of the rows each. There is all of it, or nothing.
+        NAME.zarr, one array; or NAME.parquet, a folder of files, a part of the rows each. It is complete or not there at all.
     memory_limit : str or int
 
     Raises
     ------
     InputError
-        If rows of a part cannot be used, naming it, or ``to`` is there.
+        If rows of a part cannot be used, naming it, or ``to`` exists already.
     """
     size = max(int((parse_memory(memory_limit) / 2 / 8) ** 0.5), 1)
     sides = [None if side is None else [(r.name, r) for r in item_rows(side, size, even=False)] for side in (X, Y)]
@@ -154,7 +154,7 @@ def kneighbors(
     n_neighbors : int
     algorithm, n_candidates : as in `NeighborIndex.kneighbors`
     memory_limit : str or int
-        For queries; answers are in memory.
+        For the queries; the answers are held in memory besides.
     """
     places = places_of(folder)
 

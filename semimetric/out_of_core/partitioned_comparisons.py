@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._foundation.types import Comparisons, Floats, Integers, Pairs
-from ..data.parts.engine import Engine
 from ..data.parts.tuple_parts import TuplePart, TupleTable, read_tuples
-from ..data.parts.tuple_survey import Survey
 from ..embeddings.pairs.base import PairMap
 from ..learning.assembly import count_out_of_range, warn_out_of_range
 from ..learning.comparisons.tuple_data import ComparisonData, InMemoryComparisons, JudgedPairs, OrderedTuples
@@ -20,6 +18,7 @@ from ..learning.recipe import Recipe
 from ..learning.structure import Structure, l1_embedding
 from ..programs.design_matrix import Design, Moments, PairDesign
 from .partitioned_design import PartDesign, PartRows
+from .partitioned_tuples import PartitionedTuples
 
 __all__ = ["PartitionedComparisons"]
 
@@ -71,26 +70,12 @@ def _out_of_range(part: TuplePart, table: TupleTable, structure: Structure) -> I
 
 
 @dataclass(frozen=True, eq=False)
-class PartitionedComparisons(ComparisonData):
-    """Comparisons in parts.
-
-    Parameters
-    ----------
-    engine : Engine
-    parts : sequence of TuplePart
-    table : TupleTable
-    survey : Survey
-        What a first pass over these parts has found.
-    """
-
-    engine: Engine
-    parts: Sequence[TuplePart]
-    table: TupleTable
-    survey: Survey
+class PartitionedComparisons(PartitionedTuples, ComparisonData):
+    """Comparisons in parts."""
 
     @property
     def n_extra(self) -> int:  # type: ignore[override]  # it depends on what the tuples are
-        """1 for the threshold, where pairs are judged."""
+        """The number of columns that follow those of the embedding: 1 for the threshold of judged pairs, else 0."""
         return 0 if issubclass(self.table.spec.kind, Comparisons) else 1
 
     @cached_property
@@ -102,13 +87,8 @@ class PartitionedComparisons(ComparisonData):
         return weight / weight.sum()
 
     @property
-    def items(self) -> Floats:
-        """The items of the survey: the sample that knots are placed among."""
-        return self.survey.items
-
-    @property
     def examples(self) -> Pairs:
-        """Pairs of the first items of the sample: a distance asks only for examples."""
+        """Pairs of the first items of the survey; a distance keeps only examples of pairs."""
         return Pairs(self.survey.items, np.arange(2 * (min(len(self.survey.items), _MOST_EXAMPLES) // 2)).reshape(-1, 2))
 
     def spread(self, structure: Structure, n_jobs: int | None) -> Floats:

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._foundation.types import Floats, Integers, Pairs
-from ..data.parts.engine import Engine
 from ..data.parts.tuple_parts import TuplePart, TupleTable, read_tuples
-from ..data.parts.tuple_survey import Survey
 from ..learning.assembly import count_out_of_range, warn_out_of_range
 from ..learning.kept_columns import keeps_all_vertices, vertices_of_pairs
 from ..learning.recipe import Recipe
@@ -26,6 +24,7 @@ from ..programs.losses import resolve_loss
 from ..solvers.auto import resolve_solver
 from ..solvers.gram import Gram
 from .partitioned_design import PartDesign, PartRows, check_room
+from .partitioned_tuples import PartitionedTuples
 
 __all__ = ["PartitionedDistances"]
 
@@ -99,27 +98,8 @@ def _target_and_weight(rows: PartRows) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class PartitionedDistances(DistanceData):
-    """Pairs with measured distances, in parts.
-
-    Parameters
-    ----------
-    engine : Engine
-    parts : sequence of TuplePart
-    table : TupleTable
-    survey : Survey
-        What a first pass over these parts has found.
-    """
-
-    engine: Engine
-    parts: Sequence[TuplePart]
-    table: TupleTable
-    survey: Survey
-
-    @property
-    def items(self) -> Floats:
-        """The items of the survey: the sample that knots are placed among."""
-        return self.survey.items
+class PartitionedDistances(PartitionedTuples, DistanceData):
+    """Pairs with measured distances, in parts."""
 
     def scaled(self, recipe: Recipe, structure: Structure) -> "_ScaledParts":
         """The distances in units of the mean target of the survey; base distances are evaluated where the parts are."""

@@ -1,4 +1,4 @@
-"""Labelled items in parts: their neighbours are searched in shards that every worker opens, and their triplets stay there.
+"""Labelled items in parts: neighbours are searched in shards that every worker opens, and triplets stay on the workers.
 
 Shards are built once, of one part or several small ones each, in a folder that all workers see. The codes of the items in them
 do not depend on the weights, so every pass searches the same shards, each under its own distance. A distance and one label an
@@ -76,9 +76,9 @@ class PartNeighbors(NamedTuple):
 
 def distance_of_cells(recipe: Recipe, rule: LargeMargin, structure: Structure, example: Floats) -> Semimetric:
     """A distance over the cells of the grid that all passes share, to code items by: its weights do not matter."""
-    even = L1Prior(np.ones(structure.embedding.grid.n_features), np.ones(structure.embedding.grid.n_features))
-    problem = LargeMarginProblem(recipe, rule, structure, structure, even)
-    return assemble_for_margin(problem, structure.embedding.prior(even.slopes), example, compact=False)
+    ones = np.ones(structure.embedding.grid.n_features)
+    problem = LargeMarginProblem(recipe, rule, structure, structure, L1Prior(ones, ones))
+    return assemble_for_margin(problem, structure.embedding.prior(ones), example, compact=False)
 
 
 def build_places(
@@ -90,11 +90,11 @@ def build_places(
     counts: Sequence[int],
     size: int,
 ) -> list[Place]:
-    """Build shards in ``folder`` from parts that follow one another, of at most ``size`` items where parts are smaller.
+    """Build shards in ``folder``, each from one part or from several that follow one another and have ``size`` items at most.
 
-    Their ids number the items on from part to part. Small shards are searched slowly, one item after the other.
+    The ids number the items of all parts from 0 on. Parts are joined because small shards are searched item by item.
     """
-    root, start, room = check_root(folder), 0, 0  # the first number of the part, and how many items its shard can still take
+    root, start, room = check_root(folder), 0, 0  # the id of the next item, and how many items the last shard has room for
     tasks: list[tuple[list[LabeledPart], int]] = []
     for part, n in zip(parts, counts, strict=True):
         if tasks and n <= room:

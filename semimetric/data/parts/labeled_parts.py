@@ -236,7 +236,7 @@ def survey_items(
     return ItemSurvey(items, np.concatenate([s.picked for s in surveys]))
 
 
-class _PartSurvey(NamedTuple):
+class _PartItems(NamedTuple):
     """What one part adds to an `ItemSurvey`: items of the sample, items picked, the least and largest value of each feature."""
 
     sample: Floats
@@ -245,8 +245,8 @@ class _PartSurvey(NamedTuple):
     high: Floats
 
 
-def _survey_part(task: tuple[LabeledPart, Integers | None, Integers], table: LabeledTable) -> _PartSurvey:
+def _survey_part(task: tuple[LabeledPart, Integers | None, Integers], table: LabeledTable) -> _PartItems:
     part, sampled, picked = task
     items = read_items(part, table)
     sample = items if sampled is None else items[sampled]
-    return _PartSurvey(sample, items[picked], items.min(axis=0), items.max(axis=0))
+    return _PartItems(sample, items[picked], items.min(axis=0), items.max(axis=0))

@@ -40,16 +40,16 @@ def tuple_size(n_features: int, limit: int, size: int = 2) -> int:
     return max(limit // 2 // (size * n_features * 36 + 160), 1)
 
 
-def item_rows(X: Any, size: int, name: str = "X", *, even: bool = True) -> Sequence[LazyRows]:
+def item_rows(X: Any, size: int, *, even: bool = True) -> Sequence[LazyRows]:
     """The rows of a table of items in parts of at most ``size`` rows, where row groups of Parquet are not larger.
 
     Parts of an array have almost the same length if ``even``; else all of them but the last have ``size`` rows.
     """
     if is_parquet(X):
         return parquet_rows(X, size)
-    rows = array_rows(X, size, name, even=even)
+    rows = array_rows(X, size, "X", even=even)
     if not rows:
-        raise InputError(f"{name} has no rows; at least one is required")
+        raise InputError("X has no rows; at least one is required")
     return rows
 
 
@@ -87,7 +87,7 @@ def column_named(values: Any) -> str | None:
     return values if isinstance(values, str) and not values.endswith(".npy") else None
 
 
-def tuples_of_rows(rows: Sequence[LazyRows], y: Any, weight: Any, called: str = "pairs") -> list[TuplePart]:
+def tuples_of_rows(rows: Sequence[LazyRows], y: Any, weight: Any, called: str) -> list[TuplePart]:
     """Parts of tuples, each with the same rows of the targets and of the weights; names of columns stay names."""
     counts = [len(r) for r in rows]
     targets = _divided_values(y, counts, "y", called)
