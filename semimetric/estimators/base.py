@@ -88,7 +88,7 @@ class LearnedDistance(BaseEstimator):
         name = kind.__name__.lower()
         return self._schema(points.reshape(-1, points.shape[2]), name=name) if points.ndim == 3 else None
 
-    def _encoded(self, X: Any, *, min_items: int = 1) -> tuple[Floats, Schema]:
+    def _encoded(self, X: Any, *, min_items: int) -> tuple[Floats, Schema]:
         """A table X as the matrix to learn from, and its schema, for learners whose `fit` takes items; names are recorded."""
         given = self._schema(X)
         items = check_items(X, min_items=min_items) if given is None else given.encode(X, min_items=min_items)

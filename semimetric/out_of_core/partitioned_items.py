@@ -236,40 +236,31 @@ class PartitionedSearch(SearchableItems):
 
     Parameters
     ----------
-    engine : Engine
+    items : PartitionedItems
     places : sequence of Place
         Shards of the items, numbered from 0 on.
-    labels : ndarray of shape (n_items,)
-        Classes as unsigned integers, as small as there is room for all.
-    weights : sequence of ndarray
-        The weights of the items of each part.
-    survey : ItemSurvey
-        The items picked are those of `drawn_rows`.
     """
 
-    engine: Engine
+    items: "PartitionedItems"
     places: Sequence[Place]
-    labels: NDArray
-    weights: Sequence[Floats]
-    survey: ItemSurvey
 
     @property
     def example(self) -> Floats:
-        """The items of the survey: the sample that knots are placed among."""
-        return self.survey.items
+        """The items of the survey."""
+        return self.items.example
 
     def drawn(self, n: int, random_state: int | None) -> Pairs:
         """The n pairs of items that the survey has picked; n and the seed are those of the survey."""
-        rows, place = np.unique(drawn_rows(len(self.labels), n, random_state), return_inverse=True)
-        return Pairs(self.survey.picked, place.reshape(n, 2))
+        rows, place = np.unique(drawn_rows(len(self.items.labels), n, random_state), return_inverse=True)
+        return Pairs(self.items.survey.picked, place.reshape(n, 2))
 
     def neighbors(self, problem: LargeMarginProblem, weights: Floats) -> PartitionedNeighbors:
         """Targets and impostors of every item, searched in the shards by the processes that work on parts."""
-        d = assemble_for_search(problem, weights, self.example, compact=False)
-        starts = np.cumsum([0, *map(len, self.weights)]).tolist()[:-1]
-        tasks = list(zip(starts, self.weights, strict=True))
-        found = self.engine.stored(_search, tasks, self.places, d, self.labels, problem.rule)
-        return PartitionedNeighbors(self.engine, found, self.places, problem)
+        d, items = assemble_for_search(problem, weights, self.example, compact=False), self.items
+        starts = np.cumsum([0, *map(len, items.weights)]).tolist()[:-1]
+        tasks = list(zip(starts, items.weights, strict=True))
+        found = items.engine.stored(_search, tasks, self.places, d, items.labels, problem.rule)
+        return PartitionedNeighbors(items.engine, found, self.places, problem)
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,6 +311,6 @@ class PartitionedItems(LabeledItems):
             folder = Path(parent).resolve() / "items"
             try:
                 places = build_places(self.engine, folder, d, self.parts, self.table, counts, size)
-                yield PartitionedSearch(self.engine, places, self.labels, self.weights, self.survey)
+                yield PartitionedSearch(self, places)
             finally:
                 self.engine.everywhere(close, str(folder))
