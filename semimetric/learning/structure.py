@@ -57,7 +57,7 @@ class Structure:
 
     @property
     def n_raw(self) -> int:
-        """Number of raw features."""
+        """The number of raw features; the features of directions follow them."""
         return len(self.names)
 
     @property
