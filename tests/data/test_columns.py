@@ -113,9 +113,5 @@ def test_what_is_no_category_is_refused(name):
 def test_values_that_cannot_be_told_apart_are_no_categories():
     column = np.empty(2, dtype=object)
     column[:] = [[1, 2], [3]]
-    assert_refused(
-        lambda: categories_of(column, "'a' of X"),
-        "column 'a' of X holds values that are no categories",
-        "list",
-        "give text or numbers",
-    )
+    given = "column 'a' of X holds values that are no categories"
+    assert_refused(lambda: categories_of(column, "'a' of X"), given, "list", "give text or numbers")
