@@ -24,18 +24,41 @@ def part_of(frame=FRAME, y="d", weight="weight"):
 
 BAD = {
     "no pairs": (part_of(FRAME[:0]), "part 2: it is empty", "at least one pair", "leave it out, or repartition"),
-    "a feature less": (part_of(FRAME.drop(columns="right.v")), "part 2: it has no column 'right.v'", "all parts need left.u, left.v", "write it again"),
+    "a feature less": (
+        part_of(FRAME.drop(columns="right.v")),
+        "part 2: it has no column 'right.v'",
+        "all parts need left.u, left.v",
+        "write it again",
+    ),
     "no targets": (part_of(y="e"), "part 2: it has no column 'e' for y", "", "name another, or add it"),
     "no weights": (part_of(weight="w"), "part 2: it has no column 'w' for sample_weight", "", "name another, or add it"),
     "targets of an array": (part_of(ITEMS[INDEX]), "part 2: it has no column 'd' for y", "", "name another, or add it"),
     "too few targets": (part_of(y=Y[:-1]), "part 2: y has shape (29,)", "one number for each of 30 pairs is required"),
     "targets in words": (part_of(FRAME.assign(d="far")), "part 2: y has shape (30,) and dtype object", "one number for each"),
     "targets of two columns": (part_of(y=np.ones((30, 2))), "part 2: y has shape (30, 2)", "one number for each of 30 pairs"),
-    "a weight below 0": (part_of(weight=np.r_[np.ones(29), -2.0]), "part 2: sample_weight[29] is -2", "weights >= 0", "correct it"),
-    "a weight that is missing": (part_of(weight=np.r_[np.nan, np.ones(29)]), "part 2: sample_weight[0] is nan", "finite", "drop the pair"),
-    "items in words": (part_of(FRAME.assign(**{"left.u": "red"})), "part 2: pairs have shape (30, 2, 2) and dtype object", "numbers of shape (30, 2, 2)"),
-    "another width": (part_of(np.ones((30, 2, 3)), Y, None), "part 2: pairs have shape (30, 2, 3)", "numbers of shape (30, 2, 2)"),
-}  # fmt: skip
+    "a weight below 0": (
+        part_of(weight=np.r_[np.ones(29), -2.0]),
+        "part 2: sample_weight[29] is -2",
+        "weights >= 0",
+        "correct it",
+    ),
+    "a weight that is missing": (
+        part_of(weight=np.r_[np.nan, np.ones(29)]),
+        "part 2: sample_weight[0] is nan",
+        "finite",
+        "drop the pair",
+    ),
+    "items in words": (
+        part_of(FRAME.assign(**{"left.u": "red"})),
+        "part 2: pairs have shape (30, 2, 2) and dtype object",
+        "numbers of shape (30, 2, 2)",
+    ),
+    "another width": (
+        part_of(np.ones((30, 2, 3)), Y, None),
+        "part 2: pairs have shape (30, 2, 3)",
+        "numbers of shape (30, 2, 2)",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", BAD)
