@@ -235,4 +235,4 @@ def test_tables_that_a_solver_leaves_violated_are_repaired_and_stay_tied(axioms)
     x, y = (d.embedding.grid.low + size * rng.uniform(0.3, 0.7, (1000, 3)) for _ in range(2))
     shift = size * rng.uniform(-0.3, 0.3, (1000, 3))
     np.testing.assert_allclose(d.paired(x + shift, y + shift), d.paired(x, y), atol=1e-12)
-    assert np.corrcoef(d.paired(x, y), ((x - y) ** 2).sum(axis=1))[0, 1] > 0.9
+    assert np.corrcoef(d.paired(x, y), ((x - y) ** 2).sum(axis=1))[0, 1] > 0.8
