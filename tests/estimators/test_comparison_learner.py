@@ -240,3 +240,21 @@ def test_bad_input_is_refused(name):
 def test_missing_values_are_refused():
     with pytest.raises(ValueError, match="NaN"):
         PairLearner().fit(np.vstack([ITEMS[PAIRS], NAN]), np.append(Y, 1))
+
+
+@pytest.mark.parametrize("shape", [(600, 3), (600, 5)], ids=str)
+def test_what_is_turned_round_must_be_quadruplets(shape):
+    """y = -1 exchanges the pairs of a quadruplet; tuples of another length are refused as they are without y."""
+    wrong, y = np.resize(INDEX, shape), np.where(np.arange(600) % 2, 1, -1)
+    model = QuadrupletLearner(**FAST, preprocessor=ITEMS)
+    for said in ((), (y,)):
+        assert_refused(lambda s=said: model.fit(wrong, *s), str(shape), "4", "", ValueError)
+
+
+def test_the_opposite_of_quadruplets_is_learned_as_their_pairs_exchanged():
+    y = np.where(np.arange(600) % 3, 1, -1)
+    turned = np.where((y < 0)[:, None], QUADRUPLETS[:, [2, 3, 0, 1]], QUADRUPLETS)
+    want = QuadrupletLearner(**FAST, preprocessor=ITEMS).fit(QUADRUPLETS)
+    given = QuadrupletLearner(**FAST, preprocessor=ITEMS).fit(turned, y)
+    np.testing.assert_array_equal(given.semimetric_.weights, want.semimetric_.weights)
+    assert given.score(turned, y) == want.score(QUADRUPLETS)

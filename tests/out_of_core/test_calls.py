@@ -2,18 +2,22 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from scipy import sparse
 
 from semimetric import (
     Bounded,
     DistanceRegressor,
     FirstOrder,
+    NeighborIndex,
     NotSupportedError,
+    PL1Embedding,
     SemimetricRegressor,
     SemimetricWarning,
     out_of_core,
 )
 from semimetric.data import knots
 from semimetric.data.parts import readers
+from semimetric.out_of_core import pairwise_files
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
@@ -179,3 +183,89 @@ def test_what_parts_cannot_impose_is_refused(options, part):
 
 def test_scales_are_metrics_from_parts_too():
     assert in_blocks(cases.FAST | {"axioms": "metric", "tables": "warped"}).semimetric_.axioms.triangle
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """The folder of a saved index with two segments and ids of text, the index, and queries."""
+    d, rng = cases.fitted("pairs")[0].semimetric_, np.random.default_rng(0)
+    index = (
+        NeighborIndex(d).fit(rng.random((300, 3)), ids=np.arange(300).astype(str)).add(rng.random((9, 3)), list("abcdefghi"))
+    )
+    index.save(tmp_path / "one")
+    return tmp_path / "one", index, rng.random((70, 3))
+
+
+def test_a_plain_saved_index_is_asked_block_by_block(saved, tmp_path):
+    folder, index, queries = saved
+    np.save(tmp_path / "queries.npy", queries)
+    wanted = index.kneighbors(queries, 4)
+    for source in (queries, np.load(tmp_path / "queries.npy", mmap_mode="r"), tmp_path / "queries.npy"):
+        for limit in ("1 GiB", "20 kB", 1):
+            found = out_of_core.kneighbors(folder, source, 4, memory_limit=limit)
+            for one, two in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(one, two)
+    for options in ({"algorithm": "brute"}, {"algorithm": "approximate", "n_candidates": 6}):
+        found, wanted = out_of_core.kneighbors(folder, queries, 4, **options), index.kneighbors(queries, 4, **options)
+        for one, two in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+def test_queries_that_cannot_be_asked_are_named(saved):
+    folder, _, queries = saved
+    bad = queries.copy()
+    bad[65, 1] = np.nan
+    ask = lambda X, k=3: out_of_core.kneighbors(folder, X, k, memory_limit="20 kB")  # noqa: E731
+    assert_refused(lambda: ask(bad), "rows 56 to 69 of X", "NaN")
+    assert_refused(lambda: ask(queries[:, :2]), "of X: ", "2 features", "3 features")
+    assert_refused(lambda: ask(queries[0]), "X has shape (3,)", "(n, n_features) are required", "reshape it")
+    assert_refused(lambda: ask(queries, 310), "n_neighbors=310", "309 items", "ask for fewer")
+
+
+def test_rows_that_cannot_be_transformed_are_named():
+    embedding = PL1Embedding(3).fit(ITEMS)
+    blocks = list(out_of_core.transform(embedding, ITEMS, memory_limit="10 kB"))
+    assert len(blocks) > 1
+    assert (sparse.vstack(blocks) != embedding.transform(ITEMS)).nnz == 0
+    bad = ITEMS.copy()
+    bad[-1, 0] = np.inf
+    done = out_of_core.transform(embedding, bad, memory_limit="10 kB")
+    assert (next(done) != blocks[0]).nnz == 0  # what comes before can be used
+    assert_refused(lambda: list(done), "to 39 of X: ", "infinity")
+
+
+def test_where_distances_cannot_be_written_nothing_is(tmp_path):
+    d = cases.fitted("singles")[0].semimetric_
+
+    def refused(X, to, *parts):
+        assert_refused(lambda: out_of_core.pairwise(d, X, to=to, memory_limit="2 kB"), *parts)
+        assert not [path for path in tmp_path.iterdir() if path.name != "there.parquet"]
+
+    (tmp_path / "there.parquet").mkdir()
+    refused(ITEMS, tmp_path / "d.npy", "d.npy' must end in .zarr or .parquet", "", "give such a name")
+    refused(ITEMS, tmp_path / "there.parquet", "there.parquet is there already", "", "delete it, or give another name")
+    refused(ITEMS, tmp_path / "away" / "d.parquet", "there is no folder", "for d.parquet", "make it first")
+    bad = ITEMS.copy()
+    bad[39, 2] = np.nan
+    refused(bad, tmp_path / "d.parquet", "to 39 of X", "NaN")
+    refused(ITEMS[:, :2], tmp_path / "d.parquet", "rows 0 to", "2 features", "")
+    refused(ITEMS[:0], tmp_path / "d.parquet", "X has no rows", "at least one is required")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_a_file_of_distances_is_whole_or_not_there(error, tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    d = cases.fitted("singles")[0].semimetric_
+    real, calls = pairwise_files._write_rows, []
+
+    def dies(*args):
+        calls.append(args)
+        if len(calls) == 2:
+            raise error
+        return real(*args)
+
+    monkeypatch.setattr(pairwise_files, "_write_rows", dies)
+    with pytest.raises(error):
+        out_of_core.pairwise(d, ITEMS, to=tmp_path / "d.parquet", memory_limit="2 kB")
+    assert len(calls) == 2
+    assert not [*tmp_path.iterdir()]
