@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from cases import assert_refused
 from sklearn.datasets import load_wine
-from sklearn.decomposition import PCA
 
 from semimetric import FirstOrder, LargeMarginLearner, NotSupportedError, SemimetricClassifier, out_of_core
 from semimetric.data import knots
@@ -16,8 +15,6 @@ from semimetric.estimators import large_margin_learner
 from semimetric.estimators.part_tasks import ItemTask
 from semimetric.neighbors.sharded.shard_files import _OPEN
 from semimetric.out_of_core import fit_labeled, partitioned_items
-
-ITEM_BYTES = ItemTask.item_bytes  # before it is replaced
 
 X, Y = load_wine(return_X_y=True)
 X = X[:, :5]
@@ -115,14 +112,6 @@ def test_items_in_files(tmp_path):
     assert model.transform(X).shape == (len(X), 5)
     assert_refused(lambda: in_parts(tmp_path / "items.parquet", "sort"), "none is called 'sort'", "name another")
     assert_refused(lambda: in_parts(tmp_path / "items.parquet", Y), "dtype object", "numbers of shape", "leave columns out")
-
-
-def test_directions_take_room_as_features_do():
-    def room(n_features, directions=None):
-        return ITEM_BYTES(LargeMarginLearner(**FAST | {"directions": directions}).part_task(), n_features)
-
-    assert room(5, np.ones((3, 5))) == room(8) > room(5)
-    assert room(5, "pca") == room(5, PCA()) == room(10)
 
 
 def test_nothing_is_left_in_the_scratch_folder(tmp_path):

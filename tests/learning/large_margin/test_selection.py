@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_wine
 
 from semimetric import LargeMarginLearner, SemimetricWarning
+from semimetric.learning.candidates import Candidate, Choices
 from semimetric.learning.large_margin import selection as selection
+from semimetric.learning.large_margin.selection import first_unless_better
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -78,3 +82,30 @@ def test_wide_tables_have_few_knots_and_wider_ones_are_not_compared(monkeypatch)
         model, found = compared(X, y)
     assert not found
     assert (model.recipe_.n_knots, model.recipe_.alpha, model.recipe_.tables) == (2, 1e-2, "warped")
+
+
+X, Y = load_wine(return_X_y=True)
+
+
+def test_auto_chooses_on_items_held_out_and_says_what_it_compared():
+    model = LargeMarginLearner().fit(X[::2], Y[::2])
+    choices = model.choices_
+    assert {c.tables for c in choices} == {"warped", "full"}
+    assert {str(c.directions) for c in choices} == {"None", "combined"}
+    assert repr(choices).count("*") == 2  # in the title, and at the choice
+    chosen = choices.chosen
+    assert (model.recipe_.alpha, model.recipe_.n_knots, model.recipe_.tables) == (chosen.alpha, chosen.n_knots, chosen.tables)
+    again = LargeMarginLearner().fit(X[::2], Y[::2])
+    assert_array_equal(again.semimetric_.weights, model.semimetric_.weights)
+
+
+def test_the_simplest_within_a_standard_error_is_taken():
+    def choice(tables, directions, alpha, *losses):
+        return Candidate(16, alpha, losses, tables, directions)
+
+    plain = choice("warped", None, 1e-2, 0.20, 0.22, 0.21)
+    near = choice("warped", None, 1e-3, 0.19, 0.23, 0.20)
+    worse = choice("warped", "nca", 1e-2, 0.30, 0.31, 0.32)
+    better = choice("full", None, 1e-2, 0.10, 0.12, 0.11)
+    assert Choices([plain, near, worse], rule=first_unless_better).chosen is plain
+    assert Choices([plain, near, worse, better], rule=first_unless_better).chosen is better
