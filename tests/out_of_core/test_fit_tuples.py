@@ -4,15 +4,21 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from sklearn.linear_model import Ridge
 
 from semimetric import (
     Bounded,
     DistanceRegressor,
+    LargeMarginLearner,
     NotSupportedError,
     SemimetricRegressor,
     out_of_core,
 )
 from semimetric.data.parts import readers
+from semimetric.data.parts.engine import SerialEngine
+from semimetric.data.parts.tuple_parts import TupleTable
+from semimetric.estimators.part_tasks import ItemTask, TupleTask
+from semimetric.out_of_core.fit_tuples import fit_tuples, task_of
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
@@ -92,3 +98,29 @@ def test_says_what_cannot_be_learned_from_blocks():
 )
 def test_what_parts_cannot_impose_is_refused(options, part):
     assert_refused(lambda: in_blocks(cases.FAST | options), part, "fit on a sample", error=NotSupportedError)
+
+
+@pytest.mark.parametrize("model", [SemimetricRegressor(), Ridge(), None])
+def test_what_does_not_learn_from_parts_has_no_task(model):
+    assert_refused(lambda: task_of(model), "learns from all its data at once", "use one of these", error=NotSupportedError)
+
+
+def test_learners_say_what_their_task_is():
+    assert isinstance(task_of(DistanceRegressor(**cases.FAST)), TupleTask)
+    assert isinstance(task_of(LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped")), ItemTask)
+
+
+def test_no_parts_at_all_are_refused():
+    model = DistanceRegressor(**cases.FAST)
+    task = model.part_task()
+    call = lambda: fit_tuples(SerialEngine(), model, task, [], TupleTable(("u", "v", "w"), task.targets))  # noqa: E731
+    assert_refused(call, "there are 0 parts of pairs", "at least one is required")
+
+
+def test_a_fit_from_parts_forgets_the_columns_of_an_earlier_fit():
+    frame = pytest.importorskip("pandas").DataFrame(ITEMS, columns=["u", "v", "w"])
+    model = DistanceRegressor(**cases.FAST, preprocessor=frame).fit(INDEX, Y)
+    assert model.feature_names_in_.tolist() == ["u", "v", "w"]
+    out_of_core.fit(model.set_params(preprocessor=None), POINTS, Y)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.semimetric_.feature_names == ("x0", "x1", "x2")

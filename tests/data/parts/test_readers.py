@@ -100,12 +100,6 @@ def test_what_is_made_of_a_part_takes_less_than_half_of_the_limit(n_features, li
 def test_paths_that_are_no_arrays_are_tables(tmp_path):
     assert all(is_parquet(path) for path in ("a.parquet", tmp_path))
     assert not any(is_parquet(source) for source in ("a.npy", tmp_path / "a.npy", ITEMS))
-        False,
-        False,
-        True,
-        True,
-        False,
-    ]
 
 
 @pytest.mark.parametrize("kind", ["array", "npy", "parquet"])
@@ -135,6 +129,8 @@ def test_features_are_named_by_the_columns_of_the_first_member():
 
 
 PAIRS, SPEC = ITEMS[INDEX[:, :2]], TargetSpec()
+
+
 def parts_of(tuples, y, weight, items, spec=SPEC):
     return tuple_parts(tuples, y, weight, items, spec, limit=LIMIT)
 
