@@ -82,28 +82,33 @@ USES = {
     ),
     "comparisons": Choices(
         [
-            choice(2, 0.1, 0.30, 0.31), choice(2, 1.0, 0.29, 0.33), choice(2, 0.1, 0.1, 0.12, directions="discriminant"),
-            choice(2, 1.0, 0.11, 0.14, directions="discriminant"),
+            choice(2, 0.1, 0.10, 0.30), choice(2, 1.0, 0.10, 0.32), choice(2, 0.1, 0.20, 0.21, directions="discriminant"),
+            choice(2, 1.0, 0.30, 0.31, directions="discriminant"),
         ],
         "held-out error", simplest_with_discriminants,
     ),
     "classes": Choices(
         [
-            choice(16, 0.1, 0.2, 0.3, directions="combined", **SCALES),
-            choice(16, 0.01, 0.3, 0.3, directions="combined", **SCALES),
-            choice(16, 0.1, 0.4, 0.3, **SCALES), choice(5, 0.01, 0.1, 0.1, **TABLES),
+            choice(16, 0.01, 0.2, 0.3, directions="combined", **SCALES),
+            choice(16, 0.1, 0.3, 0.2, directions="combined", **SCALES),
+            choice(16, 0.1, 0.4, 0.3, **SCALES), choice(5, 0.01, 0.29, 0.1, **TABLES),
         ],
         "wrong votes", first_unless_better,
     ),
     "groups": Choices(
         [
             choice(None, 0.1, 0.5, 0.6), choice(None, 0.01, 0.2, 0.3, pairs=((0, 2),)),
-            choice(None, 0.01, 0.2, 0.3, pairs=((0, 2), (1, 2))),
+            choice(None, 0.02, 0.2, 0.3, pairs=((0, 2), (1, 2))),
         ],
         "loss of groups", last_gain, ("u", "v", "w"),
     ),
 }  # fmt: skip
-ROWS = {"measured distances": "4", "comparisons": "discriminant, 2", "classes": "full, None, 5", "groups": "+ u * w"}
+ROWS = {
+    "measured distances": "4",
+    "comparisons": "discriminant, 2",
+    "classes": "warped, combined, 16",
+    "groups": "+ u * w",
+}
 
 
 @pytest.mark.parametrize("use", USES)
@@ -137,6 +142,7 @@ def test_choices_are_pickled_with_their_rule(use):
     again = pickle.loads(pickle.dumps(USES[use]))
     assert again == USES[use]
     assert again.chosen == USES[use].chosen
+    assert (simplest(again) == again.chosen) == (use == "measured distances")  # so the rule came along
     assert (again.measure, again.names, repr(again)) == (USES[use].measure, USES[use].names, repr(USES[use]))
 
 

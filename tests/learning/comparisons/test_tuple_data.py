@@ -68,8 +68,8 @@ def test_residuals_are_what_the_margin_lacks(kind, rng):
 
 
 @every_kind
-def test_sums_over_pairs_are_those_of_their_rows(kind):
-    whole, structure = evidence(kind), build_structure(Recipe(n_knots=4), ITEMS, NAMES)
+def test_sums_over_pairs_are_those_of_their_rows(kind, rng):
+    whole, structure = replace(evidence(kind), weight=rng.random(300)), build_structure(Recipe(n_knots=4), ITEMS, NAMES)
     rows = PairDesign(structure.embedding, whole.pairs).csr().toarray()
     np.testing.assert_allclose(whole.norms(structure, None), rows.sum(axis=0), atol=1e-9)
     touched = [v.canonical(k) for v, k in zip(structure.embedding.vertices, whole.vertices(structure), strict=True)]
