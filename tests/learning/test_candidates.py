@@ -91,7 +91,7 @@ USES = {
         [
             choice(16, 0.01, 0.2, 0.3, directions="combined", **SCALES),
             choice(16, 0.1, 0.3, 0.2, directions="combined", **SCALES),
-            choice(16, 0.1, 0.4, 0.3, **SCALES), choice(5, 0.01, 0.29, 0.1, **TABLES),
+            choice(16, 0.1, 0.4, 0.3, **SCALES), choice(5, 0.01, 0.31, 0.1, **TABLES),
         ],
         "wrong votes", first_unless_better,
     ),

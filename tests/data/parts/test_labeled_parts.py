@@ -139,7 +139,10 @@ def test_a_survey_does_not_depend_on_the_cuts(most, cuts, rows):
             counts = [len(part.items) for part in parts]
             wanted = np.array(rows, dtype=np.int64)
             surveys.append(survey_items(SerialEngine(), parts, LabeledTable(NAMES), counts, wanted, 0))
+        drawn = knots.sampled_rows(40, 0)
     one, other = surveys
+    if drawn is not None:  # in the order of the draw, as one fit draws them, and then the extremes
+        assert (other.items[:-2] == ITEMS[drawn]).all()
     assert (one.items == other.items).all()
     assert (other.picked == ITEMS[rows]).all()
     assert len(other.items) == min(most + 2, 40)

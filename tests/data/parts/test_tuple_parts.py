@@ -185,6 +185,11 @@ def test_a_survey_does_not_depend_on_the_cuts(by_row, most, cuts):
     used = ITEMS[np.unique(INDEX[weight > 0, :2])]
     assert (other.items.min(axis=0) == used.min(axis=0)).all()
     assert (other.items.max(axis=0) == used.max(axis=0)).all()
+    if most < 40:  # in the order of the draw, as one fit draws them, and then the extremes
+        drawn = used if by_row else POINTS[weight > 0].reshape(-1, 2)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(knots, "_MOST_ROWS", most)
+            assert (other.items[:-2] == drawn[knots.sampled_rows(len(drawn), 0)]).all()
     assert len(other.items) == (most + 2 if most < 40 else len(used) if by_row else 2 * (weight > 0).sum())
 
 
