@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from cases import assert_refused
-from comparisons import FAST, ITEMS, PAIRS, TRIPLETS
+from comparisons import FAST, ITEMS, PAIRS, TRIPLETS, learned
 
 from semimetric import SemimetricWarning, TripletLearner
 
@@ -34,3 +34,19 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_is_refused(name):
     assert_refused(*BAD[name])
+
+
+def test_swapping_the_outer_items_turns_the_decision():
+    model, triplets, _ = learned("triplets")
+    turned = model.decision_function(triplets[:, [0, 2, 1]])
+    np.testing.assert_allclose(turned, -model.decision_function(triplets), atol=1e-12)
+
+
+def test_scores_weigh_triplets_and_y_is_ignored(rng):
+    model, triplets, _ = learned("triplets")
+    mixed = np.where((rng.random(600) < 0.3)[:, None], triplets[:, [0, 2, 1]], triplets)
+    weight = rng.random(600)
+    want = weight @ (model.decision_function(mixed) > 0) / weight.sum()
+    assert model.score(mixed, sample_weight=weight) == pytest.approx(want)
+    assert model.score(mixed, -np.ones(600), weight) == pytest.approx(want)
+    assert 0.5 < want < 0.9

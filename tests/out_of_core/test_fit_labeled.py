@@ -5,6 +5,8 @@ import pickle
 import numpy as np
 import pytest
 from cases import assert_refused
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 
 from semimetric import FirstOrder, LargeMarginLearner, NotSupportedError, SemimetricClassifier, out_of_core
@@ -22,10 +24,12 @@ FAST = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped", "n_
 INNER = [np.quantile(column, [0.2, 0.5, 0.8]) for column in X.T]  # knots that leave items outside
 
 
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def small():
     """Parts of at most 50 items under the limit of 1 MB."""
-    monkeypatch.setattr(ItemTask, "item_bytes", lambda *_: 10_000)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ItemTask, "item_bytes", lambda *_: 10_000)
+        yield
 
 
 @pytest.fixture(params=[60, 1000])
@@ -184,6 +188,17 @@ def test_a_part_that_says_something_else_is_named(column, values, messages):
         limit=10**6, scratch=None,
     )  # fmt: skip
     assert_refused(call, "partition 1 of X: ", *messages)
+
+
+@given(st.lists(st.lists(st.sampled_from([0.0, 1.0, 2.0]), min_size=1, max_size=4), min_size=1, max_size=5))
+def test_parts_keep_the_items_that_count(weights):
+    parts = [LabeledPart(f"part {k}", np.arange(len(w))) for k, w in enumerate(weights)]
+    weight = np.concatenate(weights)
+    kept, found = fit_labeled._used_parts(parts, [len(w) for w in weights], weight > 0, weight)
+    assert [part.name for part in kept] == [part.name for part, w in zip(parts, weights, strict=True) if any(w)]
+    assert [w.tolist() for w in found] == [[v for v in w if v] for w in weights if any(w)]
+    for part, w in zip(kept, found, strict=True):
+        assert len(part.items if part.keep is None else part.items[part.keep]) == len(w)
 
 
 def test_says_what_cannot_be_learned_from_parts():
