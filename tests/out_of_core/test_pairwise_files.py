@@ -1,77 +1,111 @@
-"""Distances of parts to parts in one file: all distances of one call, whatever the parts, or no file."""
+"""All distances between two sets of items, in one file."""
 
 import cases
 import numpy as np
 import pytest
 from cases import assert_refused
 
+from semimetric import distributed, out_of_core
 from semimetric.data.parts.engine import SerialEngine
-from semimetric.out_of_core.pairwise_files import check_target, write_pairwise
+from semimetric.out_of_core import pairwise_files
+from semimetric.out_of_core.pairwise_files import _checked_target, write_pairwise
 
 pd = pytest.importorskip("pandas")
-ITEMS = np.random.default_rng(0).random((23, 3))
-OTHERS = np.random.default_rng(1).random((9, 3))
 
 
-def parts_of(items, *ends):
-    """Consecutive parts of the items, with their names; every second one is a table whose columns have another order."""
-    starts = (0, *ends, len(items))
-    arrays = [items[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
-    tables = [pd.DataFrame(a, columns=["x0", "x1", "x2"])[["x2", "x0", "x1"]] if k % 2 else a for k, a in enumerate(arrays)]
-    return [(f"part {k}", table) for k, table in enumerate(tables)]
+@pytest.fixture(scope="module")
+def client():
+    pytest.importorskip("dask", reason="Dask comes with the extra distributed")
+    engine = pytest.importorskip("distributed")
+    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
+        with engine.Client(local) as client:
+            yield client
 
 
-def written(path):
-    if path.suffix == ".zarr":
-        return np.asarray(pytest.importorskip("zarr").open_array(str(path), mode="r")[:])
-    pytest.importorskip("pyarrow")
-    return np.vstack([pd.read_parquet(file).to_numpy() for file in sorted(path.iterdir())])
+X = np.round(np.random.default_rng(1).random((700, 3)), 2)
 
 
+@pytest.mark.parametrize("name", ["singles", "premetric", "square root"])
 @pytest.mark.parametrize("suffix", ["zarr", "parquet"])
-@pytest.mark.parametrize("name", ["singles", "premetric", "base", "square root"])
-def test_parts_are_put_together_as_one_call_computes_them(name, suffix, tmp_path):
-    pytest.importorskip("zarr" if suffix == "zarr" else "pyarrow")
-    d = cases.fitted(name)[0].semimetric_
-    rounding = 1e-14 if d.base_distances else 0.0  # one call adds base distances to tables that it has mirrored
-    left = parts_of(ITEMS, 8, 16)
-    one = write_pairwise(SerialEngine(), d, left, None, tmp_path / f"one.{suffix}")
-    np.testing.assert_allclose(written(one), d.pairwise(ITEMS), rtol=rounding)
-    two = write_pairwise(SerialEngine(), d, left, parts_of(OTHERS, 4), tmp_path / f"two.{suffix}")
-    np.testing.assert_array_equal(written(two), d.pairwise(ITEMS, OTHERS))
-    assert {path.name for path in tmp_path.iterdir()} == {one.name, two.name}
+def test_pairwise_distances_in_a_file(name, suffix, client, tmp_path):
+    zarr, da = pytest.importorskip("zarr"), pytest.importorskip("dask.array")
+    d, path = cases.fitted(name)[0].semimetric_, tmp_path / f"d.{suffix}"
+
+    def read():
+        return zarr.open_array(str(path))[:] if suffix == "zarr" else pd.read_parquet(path).to_numpy()
+
+    items = X[:110]
+    distributed.pairwise(client, d, da.from_array(items, chunks=(40, 3)), to=path)
+    assert (read() == d.pairwise(items)).all()
+    assert_refused(lambda: distributed.pairwise(client, d, X, to=path), "is there already", "delete", "another name")
+    path.rename(tmp_path / "away")
+    out_of_core.pairwise(d, items, X[:30], to=path, memory_limit="20 kB")
+    assert (read() == d.pairwise(items, X[:30])).all()
+    path.rename(tmp_path / "away too")
+    bad = items.copy()
+    bad[100, 0] = np.nan
+    assert_refused(lambda: out_of_core.pairwise(d, items, bad, to=path, memory_limit="20 kB"), "rows 70 to 104 of X", "NaN")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["away", "away too"]
 
 
-def test_parts_of_any_lengths_are_for_parquet_alone(tmp_path):
+def sides_of(items, sizes):
+    """Parts of the items, with their names."""
+    pieces = np.split(items, np.cumsum(sizes)[:-1])
+    return [(f"part {k}", piece) for k, piece in enumerate(pieces)]
+
+
+@pytest.mark.parametrize("name", ["singles", "premetric", "base"])
+@pytest.mark.parametrize("sizes", [(20,), (7, 13), (5, 5, 5, 5)])
+def test_parts_of_any_size_give_the_distances_of_all(name, sizes, tmp_path):
+    pytest.importorskip("pyarrow")
+    d, items, others = cases.fitted(name)[0].semimetric_, X[:20], X[20:32]
+    for right, want, file in ((None, d.pairwise(items), "a"), (sides_of(others, (4, 8)), d.pairwise(items, others), "b")):
+        path = write_pairwise(SerialEngine(), d, sides_of(items, sizes), right, tmp_path / f"{file}.parquet")
+        found = pd.read_parquet(path)
+        assert list(found) == [str(k) for k in range(want.shape[1])]
+        np.testing.assert_allclose(found.to_numpy(), want, rtol=1e-12)
+        assert len(list(path.iterdir())) == len(sizes)
+
+
+def test_tables_are_read_by_the_names_of_their_features(tmp_path):
     pytest.importorskip("pyarrow")
     d = cases.fitted("singles")[0].semimetric_
-    uneven = parts_of(ITEMS, 2, 16)
-    call = lambda: write_pairwise(SerialEngine(), d, uneven, None, tmp_path / "d.zarr")  # noqa: E731
-    assert_refused(call, "parts of the rows have 2 to 14 rows", "Zarr needs one length", "rechunk, or write .parquet")
-    assert not [*tmp_path.iterdir()]
-    found = written(write_pairwise(SerialEngine(), d, uneven, None, tmp_path / "d.parquet"))
-    np.testing.assert_array_equal(found, d.pairwise(ITEMS))
+    frame = pd.DataFrame(X[:9], columns=list(d.feature_names))
+    turned = frame[list(d.feature_names)[::-1]].assign(more="text")
+    path = write_pairwise(SerialEngine(), d, [("part 0", turned)], None, tmp_path / "a.parquet")
+    np.testing.assert_allclose(pd.read_parquet(path).to_numpy(), d.pairwise(X[:9]), rtol=1e-12)
+    lacks = turned.drop(columns=d.feature_names[0])
+    call = lambda: write_pairwise(SerialEngine(), d, [("part 7", lacks)], None, tmp_path / "b.parquet")  # noqa: E731
+    assert_refused(call, "part 7: ", str(d.feature_names[0]))
 
 
-def test_parts_that_cannot_be_used_are_named_before_anything_is_written(tmp_path):
+def test_names_that_cannot_be_written_are_refused(tmp_path):
+    (tmp_path / "there.zarr").mkdir()
+    assert_refused(lambda: _checked_target(tmp_path / "d.npy"), "must end in .zarr or .parquet", "give such a name")
+    assert_refused(lambda: _checked_target(tmp_path / "there.zarr"), "is there already", "delete it, or give another name")
+    assert_refused(lambda: _checked_target(tmp_path / "no" / "d.zarr"), "there is no folder", "make it first")
+    assert _checked_target(str(tmp_path / "d.zarr")) == (tmp_path / "d.zarr").resolve()
+
+
+def test_there_is_all_of_a_file_or_nothing(tmp_path, monkeypatch):
     d = cases.fitted("singles")[0].semimetric_
-    good = parts_of(ITEMS)
-    bad = {
-        "it is empty": ITEMS[:0],
-        "x1": pd.DataFrame(ITEMS, columns=["x0", "x1", "x2"]).drop(columns="x1"),
-        "2 features": ITEMS[:, :2],
-        "NaN": np.full((4, 3), np.nan),
-    }
-    for given, rows in bad.items():
-        for sides in (([*good, ("part 7", rows)], None), (good, [("part 7", rows)])):
-            call = lambda s=sides: write_pairwise(SerialEngine(), d, *s, tmp_path / "d.parquet")  # noqa: E731
-            assert_refused(call, "part 7: ", given)
-    assert not [*tmp_path.iterdir()]
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pairwise_files, "_tile", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_pairwise(SerialEngine(), d, sides_of(X[:20], (10, 10)), None, tmp_path / "d.parquet")
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_name_must_be_free_and_say_the_kind_of_file(tmp_path):
-    (tmp_path / "there.zarr").touch()
-    assert_refused(lambda: check_target(tmp_path / "there.zarr"), "there.zarr is there already", "delete it", "another name")
-    assert_refused(lambda: check_target(tmp_path / "d.csv"), "d.csv' must end in .zarr or .parquet", "", "give such a name")
-    assert_refused(lambda: check_target(tmp_path / "a" / "d.zarr"), "there is no folder", "for d.zarr", "make it first")
-    assert check_target(tmp_path / "d.zarr") == (tmp_path / "d.zarr").resolve()
+def test_parts_that_zarr_or_nobody_can_take_are_refused(tmp_path):
+    d = cases.fitted("singles")[0].semimetric_
+
+    def refused(sizes, name, *parts):
+        call = lambda: write_pairwise(SerialEngine(), d, sides_of(X[:20], sizes), None, tmp_path / name)  # noqa: E731
+        assert_refused(call, *parts)
+        assert not list(tmp_path.iterdir())
+
+    refused((8, 12), "d.zarr", "parts of the rows have 8 to 12 rows", "Zarr needs one length", "rechunk, or write .parquet")
+    refused((20, 0), "d.parquet", "part 1: it is empty", "every part needs some rows", "leave it out")

@@ -5,7 +5,7 @@ import pytest
 from cases import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import worst_triple
+from reference import closure_slow, worst_triple
 
 from semimetric import Grid, NotSupportedError, PairEmbedding, Semimetric
 from semimetric.embeddings.pairs.scales_and_tables import scales_of
