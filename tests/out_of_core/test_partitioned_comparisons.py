@@ -23,7 +23,8 @@ from semimetric.data import knots
 from semimetric.data.parts import readers
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
-from semimetric.data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable, survey_tuples
+from semimetric.data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable
+from semimetric.data.parts.tuple_survey import survey_tuples
 from semimetric.learning.comparisons.tuple_data import JudgedPairs, OrderedTuples
 from semimetric.learning.recipe import Recipe
 from semimetric.learning.structure import build_structure

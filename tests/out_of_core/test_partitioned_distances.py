@@ -19,7 +19,8 @@ from semimetric.data import knots
 from semimetric.data.parts import readers
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
-from semimetric.data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable, survey_tuples
+from semimetric.data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable
+from semimetric.data.parts.tuple_survey import survey_tuples
 from semimetric.learning.kept_columns import with_vertices
 from semimetric.learning.prior import fit_l1_prior
 from semimetric.learning.recipe import Recipe
