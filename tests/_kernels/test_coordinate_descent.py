@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from semimetric._kernels.descent import (
+from semimetric._kernels.coordinate_descent import (
     Machine,
     Problem,
     answer_pass,
@@ -14,7 +14,7 @@ from semimetric._kernels.descent import (
     restore_pass,
     stochastic_pass,
 )  # fmt: skip
-from semimetric.embeddings.vectors.base import Chunk  # as the package calls them: the compiler's caches name the class
+from semimetric._kernels.csr_rows import Chunk  # as the package calls them: the compiler's caches name the class
 
 N, F, K = 14, 4, 3
 SCALING = 0.7

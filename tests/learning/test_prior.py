@@ -12,7 +12,7 @@ from semimetric.learning.prior import _LEAST_SPREAD, L1Prior, fit_l1_prior, spre
 from semimetric.learning.recipe import Recipe
 from semimetric.learning.regression.pair_targets import PairTargets
 from semimetric.learning.structure import build_structure, l1_embedding
-from semimetric.programs.design_matrix import Moments
+from semimetric.programs.moments import Moments
 
 ITEMS, INDEX, Y = cases.sample()
 NAMES = ("u", "v", "w")

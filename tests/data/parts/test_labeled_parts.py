@@ -13,7 +13,6 @@ from semimetric.data.parts.labeled_parts import (
     LabeledPart,
     LabeledTable,
     check_one_type,
-    column_named,
     features_of,
     labeled_parts,
     loaded,
@@ -21,6 +20,7 @@ from semimetric.data.parts.labeled_parts import (
     read_label_columns,
     survey_items,
 )
+from semimetric.data.parts.readers import column_named
 
 ITEMS = np.random.default_rng(0).random((40, 2))
 LABELS = np.array(["a", "b"])[np.arange(40) % 2]

@@ -9,8 +9,9 @@ from cases import assert_refused
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from semimetric._kernels.csr_rows import Chunk
 from semimetric.embeddings.vectors import base
-from semimetric.embeddings.vectors.base import Chunk, dense_rows
+from semimetric.embeddings.vectors.base import dense_rows
 
 every_map = pytest.mark.parametrize("name", cases.MAPS)
 
