@@ -1,10 +1,10 @@
-"""The calls of `semimetric.out_of_core` with a Dask client first: the same parts, the same sums, on many machines.
+"""The calls of `semimetric.out_of_core` with a Dask client as first argument: the same parts and sums, on many machines.
 
     client = distributed.Client("tcp://scheduler:8786")
     fit(client, model, pairs, y)
 
 Parts are chunks of Dask arrays, partitions of Dask frames, row groups of Parquet files, and slices of mapped files that every
-worker sees. Dask comes with the extra ``distributed``.
+worker sees. Dask is installed with the extra ``distributed``.
 """
 
 import os
@@ -19,10 +19,9 @@ from scipy import sparse
 
 from ._foundation.errors import InputError, SemimetricError
 from ._foundation.optional_imports import optional
-from ._foundation.threads import one_blas_thread
 from ._foundation.types import Floats
-from .data.parts.labeled_parts import LabeledPart, LabeledTable, column_named, features_of, labeled_parts, loaded
-from .data.parts.readers import columns_needed, item_rows, named_in, names_of, rows_of, tuple_parts, width_of
+from .data.parts.labeled_parts import LabeledPart, LabeledTable, features_of
+from .data.parts.readers import column_named, columns_needed, item_rows, named_in, names_of, rows_of, tuple_parts
 from .data.parts.row_parts import parse_memory
 from .data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable, tuple_columns
 from .distances.semimetric import Semimetric
@@ -33,7 +32,7 @@ from .neighbors.sharded.shard_files import Shard, places_of
 from .neighbors.sharded.shard_search import graph, nearest, within
 from .neighbors.sharded.sharded_index import ItemPart, ShardedIndex, build_shards
 from .out_of_core.dask_engine import Cluster, connect
-from .out_of_core.fit_labeled import fit_labeled
+from .out_of_core.fit_labeled import fit_labeled, labeled_parts_of
 from .out_of_core.fit_tuples import fit_tuples, task_of
 from .out_of_core.pairwise_files import write_pairwise
 
@@ -64,10 +63,10 @@ def fit(
 ) -> M:
     """Learn from pairs, triplets, quadruplets or labelled items on a cluster; ``model`` is fitted and returned.
 
-    Squared losses by second moments that add up along a tree of the parts: the same parts give the same bits on any number of
-    workers, and here. Other losses by the solver that ``fit`` takes, or `FirstOrder` if that is given: the workers keep their
-    rows, weights go out, and products, or second moments, come back. `LargeMarginLearner` finds targets and impostors of
-    every part on the workers, in a `ShardedIndex` of all items.
+    Squared losses are learned from second moments that add up along a tree of the parts: the same parts give the same bits on
+    any number of workers, and in one process. Other losses are learned by the solver that ``fit`` takes, or by `FirstOrder` if
+    that is given: the workers keep their rows, weights go out, and products, or second moments, come back.
+    `LargeMarginLearner` finds targets and impostors of every part on the workers, in a `ShardedIndex` of all items.
 
     Parameters
     ----------
@@ -89,41 +88,23 @@ def fit(
     NotSupportedError
         If the model cannot be learned from parts, or versions of client and workers differ.
     InputError
-        If a part cannot be used, naming it; if the scheduler is not there, or lengths of chunks are unknown.
+        If a part cannot be used, naming it; if no scheduler answers, or lengths of chunks are unknown.
     """
     task = task_of(model)
-    engine = Cluster(client)
+    engine, limit = Cluster(client), parse_memory(block_size)
     if isinstance(task, ItemTask):
-        return _fit_labeled(engine, model, task, pairs, y, sample_weight, parse_memory(block_size), scratch)
-    items, spec = _computed(model.preprocessor), task.targets
-    y = spec.targets(y)
-    if _is_dask(pairs):
-        parts, table = _dask_parts(pairs, y, sample_weight, items, spec)
-    else:
-        parts, table = tuple_parts(pairs, y, sample_weight, items, spec, limit=parse_memory(block_size))
-    with one_blas_thread():
-        return fit_tuples(engine, model, task, parts, table)
-
-
-def _fit_labeled(engine: Cluster, model: Any, task: ItemTask, X: Any, y: Any, weight: Any, limit: int, scratch: Any) -> Any:
-    """Learn from labelled items; their classes and weights, one number an item, come to this process."""
-    if not _is_dask(X):
-        parts, table = labeled_parts(X, y, weight, max(limit // 2 // task.item_bytes(width_of(X)), 1))
-    else:
-        named = [column_named(values) for values in (y, weight)]
-        if hasattr(X, "columns"):
-            names = features_of(list(map(str, X.columns)), named, "X")
+        if _is_dask(pairs):
+            items, item_table = _dask_items(pairs, y, sample_weight)
         else:
-            names = tuple(f"x{k}" for k in range(X.shape[1])) if X.ndim == 2 else ()
-        chunks = item_parts(X, limit)  # refuses what has other dimensions
-        parts, table = (
-            [LabeledPart(p.name, p.pieces[0], None if np.isnan(p.n) else int(p.n)) for p in chunks],
-            LabeledTable(names, *named),
-        )
-    with one_blas_thread():
-        return fit_labeled(
-            engine, model, task, parts, table, loaded(_computed(y)), loaded(_computed(weight)), limit=limit, scratch=scratch
-        )
+            items, item_table = labeled_parts_of(task, pairs, y, sample_weight, limit)
+        y, sample_weight = _computed(y), _computed(sample_weight)
+        return fit_labeled(engine, model, task, items, item_table, y, sample_weight, limit=limit, scratch=scratch)
+    spec, preprocessor = task.targets, _computed(model.preprocessor)
+    if _is_dask(pairs):
+        parts, table = _dask_tuples(pairs, spec.targets(y), sample_weight, preprocessor, spec)
+    else:
+        parts, table = tuple_parts(pairs, spec.targets(y), sample_weight, preprocessor, spec, limit=limit)
+    return fit_tuples(engine, model, task, parts, table)
 
 
 def transform(client: Any, embedding: Any, X: Any, *, block_size: str | int = "256 MiB") -> Any:
@@ -140,11 +121,11 @@ def transform(client: Any, embedding: Any, X: Any, *, block_size: str | int = "2
     dask.array.Array of shape (n, n_columns)
         Its chunks are sparse where the embedding's rows are; lengths of partitions of a frame are unknown.
     """
-    engine, parts = Cluster(client), item_parts(X, block_size)
-    facts = next(engine.each(_shape_of, parts[:1], embedding))
+    engine, parts = Cluster(client), _item_parts(X, block_size)
+    n_columns, dtype, meta = next(engine.each(_shape_of, parts[:1], embedding))
     dask, array = optional("dask"), optional("dask.array")
     call, shared = dask.delayed(_transformed, traverse=False), dask.delayed(embedding, traverse=False)
-    chunks = [array.from_delayed(call(part, shared), (part.n, facts[0]), dtype=facts[1], meta=facts[2]) for part in parts]
+    chunks = [array.from_delayed(call(part, shared), (part.n, n_columns), dtype=dtype, meta=meta) for part in parts]
     return array.concatenate(chunks, allow_unknown_chunksizes=True)
 
 
@@ -160,7 +141,7 @@ def pairwise(client: Any, d: Semimetric, X: Any, Y: Any = None, *, to: Any, bloc
     block_size : as in `fit`, default "256 MiB"
     """
     engine = Cluster(client)
-    sides = [None if side is None else [(p.name, p.pieces[0]) for p in item_parts(side, block_size)] for side in (X, Y)]
+    sides = [None if side is None else [(p.name, p.pieces[0]) for p in _item_parts(side, block_size)] for side in (X, Y)]
     return write_pairwise(engine, d, sides[0] or [], sides[1], to)
 
 
@@ -173,7 +154,7 @@ def build_index(
     ----------
     client : distributed.Client
     folder : path-like
-        New, or a sharded index, which stays whole until the new one is.
+        A new folder, or that of a sharded index, which stays as it is until the new one is complete.
     semimetric : Semimetric
     X : Dask array of shape (n, n_features), Dask frame, or what `ShardedIndex.build` takes
     ids : array-like of shape (n,), name of a column, or None for row numbers; a frame needs a column
@@ -185,15 +166,16 @@ def build_index(
         If a part cannot be used, or ids repeat; nothing is left of the new index then.
     """
     engine = Cluster(client)
-    parts = item_parts(X, block_size)
+    parts = _item_parts(X, block_size)
     if not isinstance(ids, str):
         counts = [part.n for part in parts]
         if np.isnan(counts).any():
             raise InputError("partitions of a frame have unknown lengths, so rows have no numbers; name a column by ids=")
         starts = np.cumsum([0, *map(int, counts)]).tolist()
-        given = None if ids is None else check_ids(ids, starts[-1], unique=False)
-        of = starts[:-1] if given is None else [(part,) for part in np.split(given, starts[1:-1])]
-        parts = [replace(part, ids=i) for part, i in zip(parts, of, strict=True)]
+        ids_by_part = starts[:-1]  # the number of the first item of each part
+        if ids is not None:
+            ids_by_part = [(own,) for own in np.split(check_ids(ids, starts[-1], unique=False), starts[1:-1])]
+        parts = [replace(part, ids=own) for part, own in zip(parts, ids_by_part, strict=True)]
     else:
         parts = [replace(part, ids=ids) for part in parts]
     return tuple(build_shards(engine, folder, semimetric, parts, n_jobs=None))
@@ -249,21 +231,27 @@ def kneighbors_graph(client: Any, folder: Any, X: Any, n_neighbors: int = 5, mod
     return graph(Cluster(client), places_of(folder), _computed(X), n_neighbors, mode)
 
 
-def item_parts(X: Any, block_size: str | int) -> list[ItemPart]:
-    """Chunks, partitions or slices of items."""
+def _item_parts(X: Any, block_size: str | int) -> list[ItemPart]:
+    """Items in parts: chunks of a Dask array, partitions of a Dask frame, or slices of what is no Dask collection."""
     if not _is_dask(X):
         size = max(parse_memory(block_size) // 20_000, 1)
         return [ItemPart(r.name, (r,), 0, len(r)) for r in item_rows(X, size, even=False)]
+    return _dask_item_parts(X)
+
+
+def _dask_item_parts(X: Any) -> list[ItemPart]:
+    """Chunks of a Dask array of shape (n, n_features), or partitions of a Dask frame, of unknown lengths."""
     if hasattr(X, "columns"):
         chunks, counts = list(X.to_delayed()), [np.nan] * X.npartitions
     else:
         if X.ndim != 2:
             raise InputError(f"X has shape {X.shape}; (n, n_features) is required")
-        chunks, counts = chunks_of(X), list(_lengths(X, "X"))
+        chunks, counts = _chunks_of(X), list(_lengths(X, "X"))
     return [ItemPart(f"partition {k} of X", (c,), 0, n) for k, (c, n) in enumerate(zip(chunks, counts, strict=True))]
 
 
 def _transformed(part: ItemPart, embedding: Any) -> Any:
+    """The rows of ``embedding.transform`` for one part; an error names the part."""
     try:
         return embedding.transform(part.read()[0])
     except (SemimetricError, ValueError) as error:
@@ -271,50 +259,65 @@ def _transformed(part: ItemPart, embedding: Any) -> Any:
 
 
 def _shape_of(part: ItemPart, embedding: Any) -> tuple[int, Any, Any]:
-    """Columns, dtype and an empty block of what comes out."""
+    """The number of columns, the dtype and an empty array of the type that `_transformed` gives for this part."""
     some = _transformed(replace(part, pieces=(part.read()[0][:1],)), embedding)
     return some.shape[1], some.dtype, some[:0]
 
 
 def _is_dask(value: Any) -> bool:
+    """Whether a value is a Dask array, frame or series."""
     return hasattr(value, "__dask_graph__")
 
 
-def _computed(items: Any) -> Any:
-    """What row numbers are of, in memory: every worker needs all of them."""
-    return items.compute() if _is_dask(items) else items
+def _computed(values: Any) -> Any:
+    """A Dask collection as an array or a frame in memory; other values as they are."""
+    return values.compute() if _is_dask(values) else values
 
 
-def _dask_parts(tuples: Any, y: Any, weight: Any, items: Any, spec: TargetSpec) -> tuple[list[TuplePart], TupleTable]:
-    """Chunks or partitions as parts."""
-    there, called, size = None if items is None else rows_of(items), spec.called, spec.kind.size
+def _dask_items(X: Any, y: Any, weight: Any) -> tuple[list[LabeledPart], LabeledTable]:
+    """Chunks of a Dask array, or partitions of a Dask frame, of labelled items as parts."""
+    label_columns = [column_named(values) for values in (y, weight)]
+    if hasattr(X, "columns"):
+        names = features_of(list(map(str, X.columns)), label_columns, "X")
+    else:
+        names = tuple(f"x{k}" for k in range(X.shape[1])) if X.ndim == 2 else ()  # _dask_item_parts refuses others
+    parts = [LabeledPart(p.name, p.pieces[0], None if np.isnan(p.n) else int(p.n)) for p in _dask_item_parts(X)]
+    return parts, LabeledTable(names, *label_columns)
+
+
+def _dask_tuples(tuples: Any, y: Any, weight: Any, items: Any, spec: TargetSpec) -> tuple[list[TuplePart], TupleTable]:
+    """Chunks of a Dask array, or partitions of a Dask frame, of tuples as parts; ``items`` is what row numbers are of."""
+    called, size = spec.called, spec.kind.size
+    item_table = None if items is None else rows_of(items)
+    by_row = item_table is not None
     if hasattr(tuples, "columns"):
         columns = list(map(str, tuples.columns))
-        names = names_of(items, there.view().shape[1]) if there is not None else named_in(columns, spec)
-        _check_columns(columns, tuple_columns(spec.kind, names, by_row=there is not None), spec)
+        names = named_in(columns, spec) if item_table is None else names_of(items, item_table.view().shape[1])
+        _check_columns(columns, tuple_columns(spec.kind, names, by_row=by_row), spec)
         chunks, counts = list(tuples.to_delayed()), None
     else:
-        if tuples.ndim != (3 if there is None else 2) or tuples.shape[1] != size:
+        if tuples.ndim != (2 if by_row else 3) or tuples.shape[1] != size:
             raise InputError(
                 f"{called} have shape {tuples.shape}; (n_{called}, {size}, n_features), or row numbers (n_{called}, {size}) "
                 "with preprocessor=, are required"
             )
-        names = names_of(items, there.view().shape[1] if there is not None else tuples.shape[2])
+        names = names_of(items, tuples.shape[2] if item_table is None else item_table.view().shape[1])
         counts = _lengths(tuples, called)
-        chunks = chunks_of(tuples)
-    beside = [_beside(values, counts, len(chunks), name, called) for values, name in ((y, "y"), (weight, "sample_weight"))]
-    parts = [TuplePart(f"partition {k} of {called}", *part) for k, part in enumerate(zip(chunks, *beside, strict=True))]
-    return parts, TupleTable(names, spec, there)
+        chunks = _chunks_of(tuples)
+    targets = _divided_values(y, counts, len(chunks), "y", called)
+    weights = _divided_values(weight, counts, len(chunks), "sample_weight", called)
+    members = enumerate(zip(chunks, targets, weights, strict=True))
+    return [TuplePart(f"partition {k} of {called}", *given) for k, given in members], TupleTable(names, spec, item_table)
 
 
-def chunks_of(array: Any) -> list[Any]:
-    """Delayed chunks of rows."""
-    whole = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
-    return list(whole.to_delayed().ravel())
+def _chunks_of(array: Any) -> list[Any]:
+    """The delayed chunks of an array, one for each chunk of its rows, with all columns together."""
+    by_rows = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
+    return list(by_rows.to_delayed().ravel())
 
 
 def _lengths(array: Any, name: str) -> tuple[int, ...]:
-    """Rows of every chunk, each some."""
+    """The number of rows of each chunk, which must be known and above 0; ``name`` is what messages call the array."""
     counts = array.chunks[0]
     if np.isnan(counts).any():
         raise InputError(
@@ -325,8 +328,8 @@ def _lengths(array: Any, name: str) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _beside(values: Any, counts: Sequence[int] | None, n: int, name: str, called: str) -> list[Any]:
-    """One entry for each part of the pairs: a chunk, a slice, or the name of a column."""
+def _divided_values(values: Any, counts: Sequence[int] | None, n: int, name: str, called: str) -> list[Any]:
+    """The targets or weights of each of n parts: a chunk, a slice, or the name of a column; None where there are none."""
     if values is None or isinstance(values, str):
         return [values] * n
     if _is_dask(values) and not hasattr(values, "chunks"):  # a series; lengths are compared where it is read
@@ -344,8 +347,9 @@ def _beside(values: Any, counts: Sequence[int] | None, n: int, name: str, called
     return np.split(np.asarray(values), np.cumsum(counts)[:-1])
 
 
-def _check_columns(columns: Sequence[str], wanted: Sequence[str], spec: TargetSpec) -> None:
-    missing = [c for c in wanted if c not in columns]
-    if missing or not wanted:
+def _check_columns(columns: Sequence[str], required: Sequence[str], spec: TargetSpec) -> None:
+    """Refuse a frame of tuples that lacks required columns, or that has none."""
+    missing = [c for c in required if c not in columns]
+    if missing or not required:
         which = f": {missing[0]} is missing" if missing else ""
         raise InputError(f"{spec.called} have the columns {', '.join(columns[:6])}; {columns_needed(spec)}{which}")

@@ -4,7 +4,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_wine
 
-from semimetric.embeddings.vectors.base import FeatureMap, Ladder, Term
+from semimetric._kernels.csr_rows import Ladder
+from semimetric.embeddings.vectors.base import FeatureMap, Term
 from semimetric.embeddings.vectors.identity import IdentityEmbedding
 from semimetric.embeddings.vectors.piecewise import PL1Embedding
 from semimetric.linear_models.training.embedded_rows import EmbeddedRows

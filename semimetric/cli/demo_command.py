@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from shutil import which
 
-from . import demo
+from ..cli import demo
 from .model_files import check_folder
 from .output import CommandResult, is_terminal
 

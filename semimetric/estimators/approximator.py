@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from .._foundation.validation import check_alpha, check_choice, check_count, che
 from ..data.pair_sampling import sample_pairs
 from ..data.schema import Schema
 from ..distances.callables import Distance, DistanceFunction
-from ..embeddings.directions.linear_directions import fit_directions
+from ..embeddings.directions.linear_directions import fit_directions, with_directions
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.triangle_inequality import Triangles
@@ -146,7 +146,7 @@ class DistanceApproximator(DistanceRegressor):
         self.method = method
         self.validation_fraction = validation_fraction
 
-    def fit(self, X: ArrayLike, y: object = None) -> DistanceApproximator:  # type: ignore[override]
+    def fit(self, X: ArrayLike, y: object = None) -> DistanceApproximator:  # type: ignore[override]  # items take the place of pairs
         """Learn the distance between the rows of X.
 
         Parameters
@@ -194,6 +194,7 @@ class DistanceApproximator(DistanceRegressor):
         return np.sort(order[n_held:]), np.sort(order[:n_held])
 
     def _check_symmetry(self, recipe: Recipe, function: DistanceFunction, items: Floats) -> None:
+        """Refuse a distance that is not symmetric, or warn of it, where the axioms ask for symmetry."""
         if recipe.axioms not in ("semimetric", "metric") or (answers := function.asymmetry(items)) is None:
             return
         message = (
@@ -214,21 +215,21 @@ class DistanceApproximator(DistanceRegressor):
 
     def _evaluated(self, function: DistanceFunction, pairs: Pairs, kind: str) -> Floats:
         """Distances of the pairs; what was evaluated is kept even if it ends early."""
-        done, options = [np.empty(0)], {"n_jobs": self.n_jobs, "verbose": self.verbose, "nonnegative": self.axioms is not None}
+        done, nonnegative = [np.empty(0)], self.axioms is not None
         try:
-            for part in function.stream(pairs, kind=kind, **options):  # type: ignore[arg-type]
-                done.append(part)
+            for block in function.stream(pairs, n_jobs=self.n_jobs, verbose=self.verbose, nonnegative=nonnegative, kind=kind):
+                done.append(block)
         finally:
             self.distances_ = np.concatenate(done)
             self.pairs_ = pairs.index[: len(self.distances_)]
         return self.distances_
 
     def _features(self, recipe: Recipe, items: Floats, schema: Schema) -> Floats:
-        """Where near neighbours are looked for."""
+        """The features by which near neighbours are drawn, shape (n_items, n_features): with directions if there are some."""
         if not schema.plain:
             return schema.coordinates(items)
         directions = fit_directions(recipe.directions, items, names=schema.names, random_state=recipe.random_state)
-        return items if directions is None else directions.append(items)
+        return with_directions(directions, items)
 
     def _errors(self, items: Floats, held: Integers, function: DistanceFunction) -> dict[float, float]:
         levels = (0.5, 0.9, 0.99)
@@ -244,7 +245,8 @@ class DistanceApproximator(DistanceRegressor):
         return dict(zip(levels, np.quantile(relative, levels).tolist(), strict=True)) if len(relative) else {}
 
     def _set_vertices(self, recipe: Recipe, items: Floats, structure: Structure, function: DistanceFunction) -> None:
-        pairs = _vertex_pairs(structure.embedding, np.median(items, axis=0))  # type: ignore[arg-type]
+        """Set the weights to the distances at the vertices, and record the distance that they make."""
+        pairs = _vertex_pairs(cast(PairEmbedding, structure.embedding), np.median(items, axis=0))  # `_separable` has checked
         self.vertices_ = pairs.items
         weights = self._evaluated(function, pairs, "vertices")
         if recipe.link == "sqrt":
@@ -259,7 +261,7 @@ class DistanceApproximator(DistanceRegressor):
 
 
 def _separable(structure: Structure) -> Structure:
-    """The structure, if its tables can be set one by one: asked before any call of the distance."""
+    """The structure, if its tables can be set one by one; this is checked before any call of the distance."""
     embedding = structure.embedding
     features = [f for g in embedding.groups for f in g]
     if not structure.schema.plain:
@@ -283,7 +285,7 @@ def _separable(structure: Structure) -> Structure:
 
 
 def _check_triangles(recipe: Recipe, embedding: PairMap, weights: Floats) -> None:
-    """Refuse values at the vertices that are not what was asked."""
+    """Refuse values at the vertices that break the triangle inequality, where the recipe asks for it."""
     if not recipe.asks_triangle:
         return
     worst = [d for d in Triangles.of(embedding).worst(weights) if not d.holds]

@@ -44,7 +44,7 @@ class LearnedDistance(BaseEstimator):
     preprocessor: ArrayLike | None
 
     def part_task(self) -> TupleTask | ItemTask:
-        """What the learner asks of data in parts; `semimetric.out_of_core` reads them so.
+        """The task of learning from data in parts: `semimetric.out_of_core` reads the parts as it says.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class LearnedDistance(BaseEstimator):
         return self._tuples(tuples, kind, n_features=self.n_features_in_, names=d.feature_names, schema=d.schema)
 
     def _schema(self, X: Any, *, name: str = "X") -> Schema | None:
-        """What the columns of a table X are; None for an array of which nothing is said, whose columns are numbers."""
+        """The schema of a table X; None for an array if no parameter describes its columns, which are then numbers."""
         if self.only_numbers and not hasattr(X, "columns"):
             return None
         return Schema.fit(X, name=name, **{key: getattr(self, key, default) for key, default in _KINDS.items()})
@@ -88,7 +88,7 @@ class LearnedDistance(BaseEstimator):
         name = kind.__name__.lower()
         return self._schema(points.reshape(-1, points.shape[2]), name=name) if points.ndim == 3 else None
 
-    def _encoded(self, X: Any, *, min_items: int = 1) -> tuple[Floats, Schema]:
+    def _encoded(self, X: Any, *, min_items: int) -> tuple[Floats, Schema]:
         """A table X as the matrix to learn from, and its schema, for learners whose `fit` takes items; names are recorded."""
         given = self._schema(X)
         items = check_items(X, min_items=min_items) if given is None else given.encode(X, min_items=min_items)
@@ -142,7 +142,7 @@ class LearnedDistance(BaseEstimator):
         return self.semimetric_.transform(X)
 
     def _record(self, semimetric: Semimetric, solution: Solution) -> None:
-        """Keep what was learned; an interrupted solution is kept too, and Ctrl-C goes on to whoever called."""
+        """Keep what was learned; an interrupted solution is kept too, and then KeyboardInterrupt is raised."""
         self.semimetric_, self.solution_ = semimetric, solution
         solution.raise_if_interrupted()
 
@@ -167,6 +167,7 @@ class LearnedDistance(BaseEstimator):
         return hasattr(self, "semimetric_")
 
     def _names(self, source: Any, n_features: int) -> Sequence[str]:
+        """The names of the features, which are recorded if ``source`` is a frame with these columns."""
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         names = feature_names(source, n_features)
         if getattr(source, "columns", None) is not None and len(names) == n_features:

@@ -90,7 +90,7 @@ class TupleLearner(LearnedDistance):
 
     @property
     def _targets(self) -> TargetSpec:
-        """What the tuples must be."""
+        """The tuples that the learner takes, and what their targets are."""
         raise NotImplementedError
 
     def _recipe(self) -> Recipe:
@@ -120,7 +120,7 @@ class TupleLearner(LearnedDistance):
         self._keep(recipe, choices, group_choices, data.items.shape[1], *learned)
 
     def part_task(self) -> TupleTask:
-        """As in `LearnedDistance`."""
+        """The recipe and the tuples to learn from in parts, see `LearnedDistance`."""
         refuse_choices(self, ("auto", "discriminant"))
         recipe = self._recipe()
         check_solved_by_sums(recipe, resolve_loss(recipe.loss, margins=True))
@@ -143,7 +143,7 @@ class TupleLearner(LearnedDistance):
         solution: Solution,
         extra: Floats,
     ) -> None:
-        """Record what was learned."""
+        """Record the recipe, what was compared, and the distance that was learned, with its extra columns."""
         self.recipe_, self.choices_, self.group_choices_ = recipe, choices, group_choices
         self.n_features_in_ = n_features
         self._keep_extra(extra)

@@ -215,7 +215,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         return self
 
     def part_task(self) -> ItemTask:
-        """As in `LearnedDistance`."""
+        """The recipe and the rule to learn by from items in parts, see `LearnedDistance`."""
         refuse_choices(self, ("auto", *LABELLED))
         recipe, auto = self._recipe()
         if "tables" in auto:
@@ -254,10 +254,11 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
 
     @property
     def _n_features_out(self) -> int:
-        """Columns of `transform`."""
+        """The number of columns that `transform` returns."""
         return self.semimetric_.transform(self.semimetric_.schema.decode(self._first)).shape[1]
 
     def _rule(self) -> LargeMargin:
+        """The parameters of the large-margin program, checked."""
         for name in ("n_targets", "n_impostors", "n_passes"):
             check_count(name, getattr(self, name))
         if check_alpha("mu", self.mu, strict=True) > 1:

@@ -37,6 +37,7 @@ class NeighborVotes(BaseEstimator):
     index_: NeighborIndex
 
     def _index(self, X: ArrayLike, targets: Any) -> None:
+        """Index the items under the learned distance, and record their classes or values."""
         d = self.learner_.semimetric_
         self.index_ = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
         self._targets, self._items = targets, d.schema.encode(X)
@@ -46,18 +47,19 @@ class NeighborVotes(BaseEstimator):
             self.feature_names_in_ = self.learner_.feature_names_in_
 
     def _check(self) -> None:
+        """Refuse parameters of the votes that are unknown, before the distance is learned."""
         check_count("n_neighbors", self.n_neighbors)
         nearness(np.ones((1, 1)), self.weights)
 
     @property
     def semimetric_(self) -> Semimetric:
-        """The learned distance."""
+        """The distance that `learner_` has learned."""
         check_is_fitted(self, "index_")
         return self.learner_.semimetric_
 
     @property
     def n_samples_fit_(self) -> int:
-        """Number of items that vote."""
+        """The number of items that were fitted, which vote."""
         return self.index_.n_samples_fit_
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -1,6 +1,6 @@
-"""What a learner asks of data in parts, and what it refuses to learn from them.
+"""The tasks by which learners learn from data in parts, and what they refuse to learn from them.
 
-A learner gives a task by `LearnedDistance.part_task`, and takes the data back by ``learn_from_parts``: `out_of_core` reads the
+A learner gives a task by `LearnedDistance.part_task`, and learns from the data by ``learn_from_parts``: `out_of_core` reads the
 parts as the task says, and knows nothing else of learners.
 """
 
@@ -57,7 +57,7 @@ class ItemTask:
     rule: LargeMargin
 
     def item_bytes(self, n_features: int) -> int:
-        """Bytes that an item takes while its part is worked on: rows of its pairs with targets and impostors, and vectors."""
+        """Bytes that an item takes while its part is worked on: its vectors, and the rows of its targets and impostors."""
         knots, recipe = self.recipe.knots, self.recipe
         most = np.max(np.asarray(recipe.n_knots)) if isinstance(knots, str) else max(len(np.asarray(k)) for k in knots)
         n_pairs = self.rule.n_targets + self.rule.n_impostors

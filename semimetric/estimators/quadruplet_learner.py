@@ -86,7 +86,7 @@ class QuadrupletLearner(ComparisonLearner):
         return self
 
     def _turned(self, quadruplets: ArrayLike, y: ArrayLike) -> ArrayLike:
-        """Those with y = -1, their pairs exchanged."""
+        """The quadruplets, the two pairs of which are exchanged where y is -1."""
         plain = self.only_numbers or self.preprocessor is not None or hasattr(quadruplets, "__array__")
         array = np.array(quadruplets, dtype=None if plain else object)
         signs = check_judgements(y, len(array), both=False)

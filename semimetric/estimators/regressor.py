@@ -197,7 +197,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self._record(*learned)
 
     def part_task(self) -> TupleTask:
-        """As in `LearnedDistance`."""
+        """The recipe and the pairs to learn from in parts, see `LearnedDistance`."""
         refuse_choices(self, ())
         recipe = self._recipe()
         check_solved_by_sums(recipe, resolve_loss(recipe.loss))

@@ -1,4 +1,4 @@
-"""From learned weights to the distance in the user's units: what is left out, and how it goes on outside its knots."""
+"""From learned weights to a distance in the user's unit: unused directions are left out, slopes outside the knots are set."""
 
 from dataclasses import replace
 
@@ -94,9 +94,17 @@ def assemble(
     expanded = replace(structure, embedding=embedding)
     embedding, w, directions, features = _compact(expanded, w) if compact else _all(expanded, w)
     base_distances = _base_distances(recipe, structure, weights[n:], examples)
-    slopes = epsilon[features] * unit
-    parts = (slopes, structure.names, directions, base_distances, recipe.link, structure.schema)
-    return proved(recipe, Semimetric(embedding.in_unit(unit), w * unit, *parts))
+    d = Semimetric(
+        embedding.in_unit(unit),
+        w * unit,
+        epsilon[features] * unit,
+        structure.names,
+        directions,
+        base_distances,
+        recipe.link,
+        structure.schema,
+    )
+    return proved(recipe, d)
 
 
 def _base_distances(recipe: Recipe, structure: Structure, weights: Floats, examples: Pairs) -> tuple[BaseDistance, ...]:
@@ -111,17 +119,17 @@ def _base_distances(recipe: Recipe, structure: Structure, weights: Floats, examp
 
 
 def _least_slopes(embedding: PairMap, n_raw: int, delta: float) -> Floats:
-    """delta a range for raw features, 0 for directions, and where nothing lies outside."""
+    """The least slope outside the range of every feature: delta across the range for raw features that extend, else 0."""
     grid = embedding.grid
     span = np.where(grid.high > grid.low, grid.high - grid.low, 1.0)
     return np.where((np.arange(len(span)) < n_raw) & grid.extends, delta / span, 0.0)
 
 
 def _outside_slopes(recipe: Recipe, embedding: PairMap, w: Floats, n_raw: int, delta: float) -> Floats:
-    """Slope outside the range of every feature: delta a range, or the mean slope of the distance across its range.
+    """The slope outside the range of every feature, shape (n_features,): the mean slope across the range, or the least one.
 
-    The mean slope is that between the two ends of the feature, all other features at their low end, or of an average category:
-    one that was not in the fit.
+    The mean slope is that of the distance between the two ends of the feature, all other features at their low end, or at the
+    category that stands for those that were not in the fit. With ``outside="clip"`` every slope is the least one.
     """
     least = _least_slopes(embedding, n_raw, delta)
     if recipe.outside == "clip":
@@ -140,14 +148,16 @@ def _name(function: DistanceFunction) -> str:
 
 
 def _all(structure: Structure, w: Floats) -> tuple[PairMap, Floats, Directions | None, Integers]:
-    """Everything, in the form of `_compact`."""
+    """The result of `_compact` where nothing is left out: embedding, weights, directions, and numbers of all features."""
     return structure.embedding, w, structure.directions, np.arange(structure.embedding.grid.n_features)
 
 
 def _compact(structure: Structure, w: Floats) -> tuple[PairMap, Floats, Directions | None, Integers]:
-    """Leave out groups of directions that have no weight, and directions that no group uses; and the features kept.
+    """The embedding, weights, directions and feature numbers without directions whose weights are 0.
 
-    Not under the swap: groups of one feature left alone would be numbered as tied.
+    Groups of directions whose weights are 0 are left out, and directions that no group uses then.
+
+    Nothing is left out with ``symmetry="swap"``: groups of a single feature that remain would be numbered as if tied.
     """
     embedding, n_raw = structure.embedding, structure.n_raw
     used = np.bincount(embedding.group_of_column, weights=w != 0, minlength=len(embedding.groups)) > 0

@@ -2,9 +2,9 @@
 
     for each trial, for each fold:  fit along the strengths, strong to weak  ->  loss on what the fold holds out
 
-One loop compares; it is told how to fit and how to judge by `HeldOutData`, one for each kind of learning. Which candidate is
-taken is a rule of each kind: all take simple candidates unless another is better by more than one standard error, paired by
-fold, because few items are held out and a lucky fold must not cost them.
+One loop compares. How a candidate is fitted and judged is in a subclass of `HeldOutData`, one for each kind of learning. Each
+kind has its own rule for which candidate is taken, but every rule takes a simple candidate unless another is better by more
+than one standard error, paired by fold: few items are held out, so that a candidate can win a fold by chance.
 """
 
 import warnings
@@ -69,10 +69,10 @@ class Candidate:
 
 
 def simplest(candidates: Sequence[Candidate]) -> Candidate:
-    """Of the candidates that the best is not better than: the fewest knots, which come first, then the strongest penalty."""
+    """The simplest candidate that the best is not better than: the fewest knots, which come first, then the largest alpha."""
     best = min(candidates, key=lambda c: c.loss)
-    near = [c for c in candidates if not best.better_than(c)]
-    fewest = [c for c in near if c.n_knots == near[0].n_knots]
+    as_good = [c for c in candidates if not best.better_than(c)]
+    fewest = [c for c in as_good if c.n_knots == as_good[0].n_knots]
     return max(fewest, key=lambda c: c.alpha)
 
 
@@ -134,14 +134,14 @@ class Choices(tuple[Candidate, ...]):
         return ", ".join(self._text(candidate, name) for name in self._compared)
 
     def _text(self, candidate: Candidate, name: str) -> str:
-        """A setting in words."""
+        """A setting of a candidate as text, for the table of losses."""
         if name == "groups":
             added = " * ".join(self.names[f] for f in candidate.pairs[-1]) if candidate.pairs else "single features"
             return f"+ {added}" if candidate.pairs else added
         return str(getattr(candidate, name))
 
     def _at_ends(self) -> list[str]:
-        """What to do about a number at an end of those tried."""
+        """Advice for numbers whose choice is the least or the largest of those tried."""
         if self.names:
             return []
         notes = []
@@ -213,11 +213,11 @@ class HeldOutData(ABC, Generic[P]):
 
     @abstractmethod
     def folds(self, recipe: Recipe) -> list[tuple[P, P]]:
-        """Parts to fit to and parts to judge by."""
+        """For each fold, the data to fit to and the data to judge by."""
 
     @abstractmethod
-    def whole(self, recipe: Recipe) -> P:
-        """Everything, or a sample of it."""
+    def all_data(self, recipe: Recipe) -> P:
+        """The data that the folds divide: all, or a sample of many."""
 
     @abstractmethod
     def losses(self, trial: Trial, part: P, held: P) -> list[float] | None:
@@ -229,7 +229,7 @@ class HeldOutData(ABC, Generic[P]):
 
 
 def compare(data: HeldOutData[P], trials: Sequence[Trial], *, verbose: bool) -> list[Candidate]:
-    """Fit every trial in every fold, and judge it on what the fold holds out; trials of too many weights are left out."""
+    """Fit every trial in every fold and judge it on what the fold holds out; trials of too many weights are left out."""
     found: list[Candidate] = []
     with warnings.catch_warnings(), tqdm(total=len(trials), desc="selection", disable=not verbose) as bar:
         warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once

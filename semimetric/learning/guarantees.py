@@ -1,6 +1,7 @@
-"""What a recipe asks of the weights beyond bounds, as parts of a program, and the proof that the model gives it.
+"""Requirements of a recipe beyond bounds, as inequalities of a program, and the check that the model fulfils them.
 
-The triangle inequality asks for whole tables: of vertices that no pair touches it decides too, so none is left to the prior.
+The triangle inequality needs every vertex of a table as a column: it ties the vertices that no pair touches to the others, so
+that they cannot take the weights of the prior.
 """
 
 from collections.abc import Sequence
@@ -31,12 +32,12 @@ _FEASIBLE = 1e-9  # of the largest bound
 def constrained(
     recipe: Recipe, structure: Structure, program: ConvexProgram, unseen: Floats, unit: float = 1.0
 ) -> ConvexProgram:
-    """The program with what the recipe asks; ``unseen`` are weights of the table columns, > 0 between different values.
+    """The program with the inequalities of the recipe; ``unseen`` are weights of the tables, > 0 between different values.
 
     Raises
     ------
     InputError
-        If no weights do all that is asked, naming what is in the way.
+        If no weights fulfil all inequalities, naming the constraints that are in the way.
     """
     if not recipe.asks_rows:
         return program
@@ -53,13 +54,13 @@ def constrained(
 
 
 def _widened(rows: Inequalities, n: int) -> Inequalities:
-    """Rows on the columns of the tables as rows on all."""
+    """Inequalities on the columns of the tables as inequalities on all n columns; the others have coefficients 0."""
     rows.matrix.resize((len(rows), n))
     return rows
 
 
 def _point(known: Floats, lower: Floats, triangles: Triangles | None, shapes: Sequence[tuple[str, Inequalities]]) -> Floats:
-    """Weights that keep everything: ``known`` times a number, where that does, else by a linear program."""
+    """Weights that fulfil all inequalities: ``known`` times a number if one of some numbers does, else by a linear program."""
     for scale in _SCALES:
         w = np.maximum(scale * known, lower)
         if all((rows.slack(w) >= 0).all() for _, rows in shapes):
@@ -78,10 +79,10 @@ def _point(known: Floats, lower: Floats, triangles: Triangles | None, shapes: Se
 
 
 def _by_linear_program(lower: Floats, triangles: Triangles | None, shapes: Sequence[tuple[str, Inequalities]]) -> Floats | None:
-    """Weights that keep all with the most room, or None."""
+    """Weights that fulfil all inequalities with the most room, shape (n,); None if there are none."""
     rows = Inequalities.homogeneous(sparse.csr_array((0, len(lower))))
-    for _, part in shapes:
-        rows = rows + part
+    for _, more in shapes:
+        rows = rows + more
     if triangles is not None:
         rows = rows + _widened(Inequalities.homogeneous(triangles.rows()), len(lower))
     size = max(float(np.abs(rows.bound).max(initial=0.0)), 1e-300)
@@ -96,10 +97,10 @@ def _by_linear_program(lower: Floats, triangles: Triangles | None, shapes: Seque
 
 
 def inside(embedding: PairMap, prior: Floats) -> Floats:
-    """Weights that keep every row with room: sqrt(prior) and a constant, table by table.
+    """Weights that fulfil every triangle inequality with room, shape (n_columns,): sqrt(prior) plus a constant, table by table.
 
-    A concave increasing function of a metric is one, a constant between different points widens every triangle, and a root
-    bends where a prior is straight.
+    A concave increasing function of a metric is a metric, a constant between different points widens every triangle, and the
+    root is strictly concave where the prior is straight.
     """
     owner = embedding.group_of_column
     largest = np.zeros(len(embedding.groups))
@@ -115,12 +116,12 @@ def metric_weights(embedding: PairMap, w: Floats) -> Floats:
 
 
 def proved(recipe: Recipe, d: Semimetric) -> Semimetric:
-    """The model, if it guarantees the triangle inequality where the recipe asks for it.
+    """The model, if its axioms hold by proof where the recipe asks for the triangle inequality.
 
     Raises
     ------
     NotSupportedError
-        If it claims less than was asked.
+        If less is proved than the recipe asks for.
     """
     if recipe.asks_triangle and not (d.axioms.triangle and d.axioms.symmetric >= (recipe.axioms == "metric")):
         raise NotSupportedError(

@@ -14,7 +14,7 @@ from .structure import Structure
 
 __all__ = ["keeps_all_vertices", "with_vertices", "vertices_of_columns", "vertices_of_pairs"]
 
-_MANY_COLUMNS = 1_000  # from here on vertices that no example touches are left out, if they are most
+_MANY_COLUMNS = 1_000  # above this number, vertices that no example touches are left out if they are most
 
 
 def keeps_all_vertices(structure: Structure) -> bool:
@@ -46,5 +46,5 @@ def with_vertices(structure: Structure, vertices: Sequence[Integers], prior: L1P
 
 
 def _full_tables(structure: Structure) -> PairEmbedding:
-    """The embedding, which is one of full tables: of no other are vertices left out."""
+    """The embedding as a `PairEmbedding`: vertices are left out of full tables alone."""
     return cast(PairEmbedding, structure.embedding)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.types import Floats
 from .._foundation.validation import check_choice
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.triangle_inequality import Triangles
@@ -67,7 +68,8 @@ def metric_repair(model: Semimetric, method: str = "closure") -> Semimetric:
     return replace(model, weights=_nearest(model, triangles))
 
 
-def _nearest(model: Semimetric, triangles: Triangles):  # noqa: ANN202 - weights
+def _nearest(model: Semimetric, triangles: Triangles) -> Floats:
+    """The weights of the nearest metric in least squares, shape (n_columns,)."""
     w, n = model.weights, len(model.weights)
     size, ones = max(float(w.mean()), 1e-300), np.ones(n)
     columns = Columns(n, ones, ones, ones, ones, ones, differences=lambda kind: sparse.csr_array((0, n)))

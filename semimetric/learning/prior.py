@@ -18,9 +18,9 @@ from ..solvers.base import Solution
 from ..solvers.gram import Gram, solve_moments
 from .structure import Structure
 
-__all__ = ["LEAST_SPREAD", "L1Prior", "fit_l1_prior", "least_squares", "spread_from_moments", "spread_of_pairs"]
+__all__ = ["L1Prior", "fit_l1_prior", "least_squares", "spread_from_moments", "spread_of_pairs"]
 
-LEAST_SPREAD = 0.25  # of the typical spread: a feature that hardly ever differs must not get a steep slope for it
+_LEAST_SPREAD = 0.25  # of the typical spread: a feature that hardly ever differs must not get a steep slope for it
 _LEAST_SLOPE = 1e-3  # of the slope of an even distance: a vertex that no example touches never gets the weight 0
 
 
@@ -78,7 +78,7 @@ def fit_l1_prior(structure: Structure, moments: Moments) -> L1Prior:
 
 
 def spread_of_pairs(
-    structure: Structure, embedding: PairMap, pairs: Pairs, weight: Floats, n_jobs: int | None, *, least: float = LEAST_SPREAD
+    structure: Structure, embedding: PairMap, pairs: Pairs, weight: Floats, n_jobs: int | None, *, least: float = _LEAST_SPREAD
 ) -> Floats:
     """The root mean square difference of every feature in a pair, shape (n_features,).
 
@@ -98,7 +98,7 @@ def spread_of_pairs(
     return spread_from_moments(structure, design.moments(np.zeros(len(weight)), weight), least)
 
 
-def spread_from_moments(structure: Structure, moments: Moments, least: float = LEAST_SPREAD) -> Floats:
+def spread_from_moments(structure: Structure, moments: Moments, least: float = _LEAST_SPREAD) -> Floats:
     """`spread_of_pairs` from the second moments of the columns of `l1_embedding`, whose total weight is 1."""
     grid = structure.embedding.grid
     spread = np.ones(grid.n_features)
@@ -106,7 +106,7 @@ def spread_from_moments(structure: Structure, moments: Moments, least: float = L
     return spread
 
 
-def _floored(rms: Floats, least: float = LEAST_SPREAD) -> Floats:
-    """Spreads of at least ``least`` times the typical one, and the typical one where no pair differs: no slope is steep."""
+def _floored(rms: Floats, least: float = _LEAST_SPREAD) -> Floats:
+    """Spreads of at least ``least`` times the typical one, so that no slope is steep; the typical one where no pair differs."""
     typical = float(np.median(rms[rms > 0])) if (rms > 0).any() else 1.0
     return np.where(rms > 0, np.maximum(rms, least * typical), typical)

@@ -18,7 +18,7 @@ from ..solvers.base import Solver
 __all__ = ["Recipe"]
 
 _AXIOMS = ("semimetric", "metric", "quasimetric", "premetric", None)
-_TENSOR = 300.0  # of alpha: pairs tell little about the corners of a table, much about its band
+_TENSOR = 300.0  # times alpha: pairs of items determine a table near its diagonal well, but its corners poorly
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Recipe:
         Raises
         ------
         InputError, NotSupportedError
+            If a parameter is unknown, or two of them do not go together.
         """
         check_choice("axioms", self.axioms, _AXIOMS)
         check_choice("tables", self.tables, ("full", "warped"))
@@ -138,21 +139,22 @@ class Recipe:
 
     @property
     def asks_of_features(self) -> bool:
-        """Whether something is asked of raw features that directions would void."""
+        """Whether a constraint on raw features is given, which directions would make void."""
         return any(constraint.of_features for constraint in self.constraints)
 
     @property
     def asks_rows(self) -> bool:
-        """Whether weights are tied to one another: tables are then held whole."""
+        """Whether weights are tied to one another by inequalities, so that every vertex of a table is a column."""
         return self.asks_triangle or len(self.constraints) > 0
 
     @property
     def symmetry_of_columns(self) -> str:
-        """Symmetry of the pair embedding."""
+        """The parameter ``symmetry`` of the pair embedding; "none" where the axioms do not ask for symmetry."""
         return self.symmetry if self.axioms in ("semimetric", "metric") else "none"
 
 
 def _named_penalty(name: str, alpha: float, differences: bool) -> tuple[Penalty, ...]:
+    """The terms of a penalty that is given by name; ``differences`` says whether tables can be differenced."""
     names: dict[str, tuple[Penalty, ...]] = {
         "auto": (Ridge(alpha), Shift(alpha), Roughness(_TENSOR * alpha)) if differences else (Ridge(alpha),),
         "ridge": (Ridge(alpha),),

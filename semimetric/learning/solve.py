@@ -1,6 +1,6 @@
 """One program, one call of a solver: the last step of learning, for every learner.
 
-terms, program -> constraints of the recipe -> solver -> weights, those that nothing determines being the prior's
+terms, program -> constraints of the recipe -> solver -> weights (of the prior where nothing determines them)
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def solve(
     norms : callable
         Gives any norm of every column, shape (n,); called only where the penalty leaves columns alone.
     unit : float
-        The user's unit of the distance: constraints are said in it.
+        The unit of the distance in the program, in the user's unit, which is that of constraints.
     start : ndarray of shape (n,) or None
         Weights to begin from.
 
@@ -55,7 +55,7 @@ def solve(
     Raises
     ------
     InputError
-        If no weights do all that is asked.
+        If no weights fulfil the constraints of the recipe.
     """
     program = constrained(recipe, structure, program, terms.unseen, unit)
     solver, reason = choose(recipe.solver, program)

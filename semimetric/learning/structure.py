@@ -17,7 +17,7 @@ from ..data.knots import knot_counts
 from ..data.schema import Names, Schema
 from ..distances.base_distances import base_functions
 from ..distances.callables import DistanceFunction
-from ..embeddings.directions.linear_directions import Directions, fit_directions
+from ..embeddings.directions.linear_directions import Directions, fit_directions, with_directions
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.gower import GapEmbedding
@@ -57,7 +57,7 @@ class Structure:
 
     @property
     def n_raw(self) -> int:
-        """Number of raw features."""
+        """The number of raw features; the features of directions follow them."""
         return len(self.names)
 
     @property
@@ -67,7 +67,7 @@ class Structure:
 
     def features_of(self, items: Floats) -> Floats:
         """The items followed by their directions, shape (n_items, n_features + n_directions)."""
-        return items if self.directions is None else self.directions.append(items)
+        return with_directions(self.directions, items)
 
     def with_grid(self, recipe: Recipe, grid: Grid) -> "Structure":
         """The same groups of features over the knots of another grid."""
@@ -89,7 +89,7 @@ def build_structure(recipe: Recipe, items: Floats, names: Names) -> Structure:
     directions = fit_directions(
         recipe.directions, items, names=schema.names, random_state=recipe.random_state, usable=schema.usable
     )
-    features = items if directions is None else directions.append(items)
+    features = with_directions(directions, items)
     embedded = schema if directions is None else schema.extended(directions.names, directions.uses)
     groups = resolve_groups(recipe.groups, features.shape[1], embedded.names)
     grid = _grid(recipe, features, embedded, groups)

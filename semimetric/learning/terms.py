@@ -1,4 +1,4 @@
-"""What a program says of the columns of a structure: bounds, and what penalties measure with."""
+"""Bounds of the columns of a structure, and the numbers by which penalties measure them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -32,7 +32,7 @@ class TrainingTuples(ABC):
     @property
     @abstractmethod
     def targets(self) -> Floats:
-        """The targets, shape (n_tuples,)."""
+        """The target of every tuple, scaled as its row is; shape (n_tuples,)."""
 
     @abstractmethod
     def take(self, rows: Integers) -> Self:

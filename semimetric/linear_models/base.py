@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from .._foundation.errors import InputError
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
-from .._kernels.descent import Machine, Problem
+from .._kernels.coordinate_descent import Machine, Problem
 from ..embeddings.vectors.base import FeatureMap
 from ..embeddings.vectors.identity import IdentityEmbedding
 from ..embeddings.vectors.piecewise import PL1Embedding

@@ -13,7 +13,7 @@ from .._foundation.errors import InputError
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha
-from .._kernels.descent import Problem
+from .._kernels.coordinate_descent import Problem
 from ..embeddings.vectors.base import FeatureMap
 from .base import EmbeddedLinear, drop_zero_weights
 from .shared_parameters import LINEAR_PARAMETERS

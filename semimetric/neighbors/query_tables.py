@@ -19,6 +19,7 @@ from .._kernels.search import Profiles, Scales, tabulate
 from .._kernels.simplex import Located
 from ..distances.feature_tables import SingleParts, part_of, single_groups, single_parts
 from ..distances.semimetric import Semimetric
+from ..embeddings.directions.linear_directions import with_directions
 from ..embeddings.pairs.base import Items
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.vertices import Vertices
@@ -186,7 +187,7 @@ class QueryView:
     def _located(self, raw: Floats) -> tuple[Floats, Items | None]:
         """Positions (n, E) of raw vectors on the features of the scales, and the located features of the joint groups."""
         d = self.semimetric
-        features = d.directions.append(raw) if d.directions else raw
+        features = with_directions(d.directions, raw)
         located, excess = d.embedding.grid.locate(features), d.embedding.grid.excess(features)
         joint = self.joint[0].locate(features[:, self.joint_features]) if self.joint else None
         return self._parts.positions(located, excess), joint

@@ -1,13 +1,13 @@
-"""More data than memory, on one machine: mapped arrays and Parquet files in blocks, under a memory limit that is given.
+"""More data than memory, on one machine: mapped arrays and Parquet files part by part, under a memory limit that is given.
 
     fit(model, "pairs.parquet", "distance", memory_limit="2 GiB")
 
-The limit is for what blocks and sums take, besides what the process holds already. For several machines there are the same
-calls with a Dask client first, in `semimetric.distributed`; both do the same work in the same order.
+The limit is for the memory of parts and of sums over them, besides what the process holds already. The same calls for several
+machines, with a Dask client as first argument, are in `semimetric.distributed`; both do the same work in the same order.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,24 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
-from .._foundation.threads import one_blas_thread
 from .._foundation.types import Floats
 from ..data.parts.engine import SerialEngine
-from ..data.parts.labeled_parts import labeled_parts, loaded
 from ..data.parts.readers import item_rows, tuple_parts, width_of
-from ..data.parts.row_parts import parse_memory
+from ..data.parts.row_parts import LazyRows, parse_memory
 from ..distances.semimetric import Semimetric
 from ..estimators.base import LearnedDistance
 from ..estimators.part_tasks import ItemTask
+from ..neighbors.results import Neighbors
 from ..neighbors.sharded.shard_files import places_of
 from ..neighbors.sharded.shard_search import nearest
-from .fit_labeled import fit_labeled
+from .fit_labeled import fit_labeled, labeled_parts_of
 from .fit_tuples import fit_tuples, task_of
 from .pairwise_files import write_pairwise
 
 __all__ = ["fit", "kneighbors", "pairwise", "transform"]
 
 M = TypeVar("M", bound=LearnedDistance)
+T = TypeVar("T")
 
 
 def fit(
@@ -47,9 +47,9 @@ def fit(
     """Learn from pairs, triplets, quadruplets or labelled items that need not fit into memory; ``model`` is fitted, returned.
 
     A first pass finds the range of the items and the sample of them that knots are placed among, the same as ``fit`` takes,
-    and checks everything. Least squares then needs one more, which adds up second moments. Other losses are learned by the
-    solver that ``fit`` takes, or by `FirstOrder` if that is given: what it needs, products with the rows and second moments,
-    takes a pass each. `LargeMarginLearner` searches a `ShardedIndex` for targets and impostors.
+    and checks everything. Least squares then needs one more pass, which adds up second moments. Other losses are learned by
+    the solver that ``fit`` takes, or by `FirstOrder` if that is given: every product with the rows, and every sum of second
+    moments, takes a pass. `LargeMarginLearner` searches a `ShardedIndex` for targets and impostors.
 
     Parameters
     ----------
@@ -62,19 +62,19 @@ def fit(
         triplets ``i``, ``j``, ``l``; of quadruplets ``a``, ``b``, ``c``, ``e``), or ``left`` and ``right`` that hold row
         numbers. Labelled items have a column a feature.
     y : array of shape (n,), path of a .npy file, or name of a column
-        As the learner's ``fit`` takes it: none of triplets.
+        As the learner's ``fit`` takes it: None for triplets.
     sample_weight : as y, or None
     memory_limit : str or int
-        Bytes, or text such as "2 GiB". Numbers a triplet come on top: some 2.5 kB a labelled item, with 18 triplets each.
+        Bytes, or text such as "2 GiB". Numbers for triplets are needed besides: some 2.5 kB a labelled item of 18 triplets.
     scratch : path-like or None
-        Folder for the index of labelled items while they are learned from; that of the system by default.
+        Folder for the index of labelled items while they are learned from; the temporary folder of the system by default.
 
     Raises
     ------
     NotSupportedError
-        If the model cannot be learned from blocks.
+        If the model cannot be learned from parts.
     InputError
-        If a block cannot be used, naming it, or the limit is too small for the second moments.
+        If a part cannot be used, naming it, or the limit is too small for the second moments.
 
     Examples
     --------
@@ -89,19 +89,15 @@ def fit(
     limit = parse_memory(memory_limit)
     engine, task = SerialEngine(limit), task_of(model)
     if isinstance(task, ItemTask):
-        items, table = labeled_parts(pairs, y, sample_weight, max(limit // 2 // task.item_bytes(width_of(pairs)), 1))
-        with one_blas_thread():
-            return fit_labeled(
-                engine, model, task, items, table, loaded(y), loaded(sample_weight), limit=limit, scratch=scratch
-            )
+        items, item_table = labeled_parts_of(task, pairs, y, sample_weight, limit)
+        return fit_labeled(engine, model, task, items, item_table, y, sample_weight, limit=limit, scratch=scratch)
     spec = task.targets
-    tuples, common = tuple_parts(pairs, spec.targets(y), sample_weight, model.preprocessor, spec, limit=limit)
-    with one_blas_thread():
-        return fit_tuples(engine, model, task, tuples, common)
+    parts, table = tuple_parts(pairs, spec.targets(y), sample_weight, model.preprocessor, spec, limit=limit)
+    return fit_tuples(engine, model, task, parts, table)
 
 
 def transform(embedding: Any, X: Any, *, memory_limit: str | int = "1 GiB") -> Iterator[Any]:
-    """What ``embedding.transform`` makes of blocks of X, one after the other.
+    """The results of ``embedding.transform`` for the rows of X, part after part.
 
     Parameters
     ----------
@@ -112,13 +108,10 @@ def transform(embedding: Any, X: Any, *, memory_limit: str | int = "1 GiB") -> I
     Yields
     ------
     ndarray or sparse matrix
-        The rows of a block.
+        The rows of a part.
     """
     for rows in item_rows(X, _item_size(width_of(X), parse_memory(memory_limit))):
-        try:
-            yield embedding.transform(rows.read())
-        except ValueError as error:
-            raise InputError(f"{rows.name}: {error}") from error
+        yield _call(embedding.transform, rows)
 
 
 def pairwise(d: Semimetric, X: Any, Y: Any = None, *, to: Any, memory_limit: str | int = "1 GiB") -> Path:
@@ -129,13 +122,13 @@ def pairwise(d: Semimetric, X: Any, Y: Any = None, *, to: Any, memory_limit: str
     d : Semimetric
     X, Y : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
     to : path-like
-        NAME.zarr, one array; or NAME.parquet, a folder of files, a part of the rows each. There is all of it, or nothing.
+        NAME.zarr, one array; or NAME.parquet, a folder of files, a part of the rows each. It is complete or not there at all.
     memory_limit : str or int
 
     Raises
     ------
     InputError
-        If rows of a block cannot be used, naming it, or ``to`` is there.
+        If rows of a part cannot be used, naming it, or ``to`` exists already.
     """
     size = max(int((parse_memory(memory_limit) / 2 / 8) ** 0.5), 1)
     sides = [None if side is None else [(r.name, r) for r in item_rows(side, size, even=False)] for side in (X, Y)]
@@ -161,19 +154,26 @@ def kneighbors(
     n_neighbors : int
     algorithm, n_candidates : as in `NeighborIndex.kneighbors`
     memory_limit : str or int
-        For queries; answers are in memory.
+        For the queries; the answers are held in memory besides.
     """
-    places, found = places_of(folder), []
-    for rows in item_rows(X, _item_size(width_of(X), parse_memory(memory_limit))):
-        try:
-            found.append(
-                nearest(SerialEngine(), places, rows.read(), n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
-            )
-        except ValueError as error:
-            raise InputError(f"{rows.name}: {error}") from error
+    places = places_of(folder)
+
+    def search(queries: Any) -> Neighbors:
+        return nearest(SerialEngine(), places, queries, n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
+
+    parts = item_rows(X, _item_size(width_of(X), parse_memory(memory_limit)))
+    found = [_call(search, rows) for rows in parts]
     return np.concatenate([f.distances for f in found]), np.concatenate([f.ids for f in found])
 
 
+def _call(function: Callable[[Any], T], rows: LazyRows) -> T:
+    """The result of ``function`` for the rows of a part; an error names the part."""
+    try:
+        return function(rows.read())
+    except ValueError as error:
+        raise InputError(f"{rows.name}: {error}") from error
+
+
 def _item_size(n_features: int, limit: int) -> int:
-    """Items a block: several copies, and what search makes of each."""
+    """The number of items in a part: each takes several copies of its vector, and some 1,000 bytes in a search."""
     return max(limit // (100 * n_features + 1000), 1)

@@ -1,4 +1,4 @@
-"""A Dask cluster as an `Engine`: Dask schedules, moves and retries; here is what is called, and in which tree it adds up."""
+"""A Dask cluster as an `Engine`: Dask schedules calls, moves results and retries; the engine fixes the tree of the sums."""
 
 import sys
 import warnings
@@ -19,7 +19,7 @@ __all__ = ["Cluster", "connect"]
 T = TypeVar("T")
 
 _PATIENCE = "10s"
-_WEIGHT = 1 << 26
+_ANCHOR_BYTES = 1 << 26
 
 
 def connect(address: str | None = None, *, workers: int | None = None) -> Any:
@@ -51,7 +51,7 @@ def connect(address: str | None = None, *, workers: int | None = None) -> Any:
 
 
 def _versions() -> dict[str, str]:
-    """What must be the same on both sides for the same answers."""
+    """Versions that must be the same in this process and on all workers, so that the answers are the same."""
     return {"semimetric": package_version(), "python": f"{sys.version_info[0]}.{sys.version_info[1]}", "numpy": np.__version__}
 
 
@@ -66,11 +66,13 @@ def _check(client: Any) -> None:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except (TimeoutError, OSError) as error:
         raise InputError(f"the scheduler has no workers after {_PATIENCE}; start some by: dask worker ADDRESS") from error
-    ours = _versions()
-    for address, theirs in client.run(_versions, on_error="return").items():
-        if isinstance(theirs, BaseException):
-            raise NotSupportedError(f"worker {address} cannot run semimetric ({theirs}); install {package_version()} there")
-        differ = [f"{name} {version} there, {ours[name]} here" for name, version in theirs.items() if version != ours[name]]
+    required = _versions()
+    for address, found in client.run(_versions, on_error="return").items():
+        if isinstance(found, BaseException):
+            raise NotSupportedError(f"worker {address} cannot run semimetric ({found}); install {package_version()} there")
+        differ = [
+            f"{name} {version} there, {required[name]} here" for name, version in found.items() if version != required[name]
+        ]
         if differ:
             raise NotSupportedError(
                 f"worker {address} has other versions ({', '.join(differ)}); install the same on both sides"
@@ -95,31 +97,32 @@ class Cluster(Engine):
         self.client = client
 
     def each(self, function: Callable[..., T], parts: Sequence[Any], *share: Any) -> Iterator[T]:
-        """All at once; results are held here."""
+        """The results, from calls that are all submitted at once; this process holds all of them."""
         return iter(self._results(self._calls(function, parts, share)))
 
     def each_near(self, function: Callable[..., T], parts: Sequence[Any], near: Sequence[int], *share: Any) -> Iterator[T]:
-        """All at once; parts are tuples, and those whose first members are equal go where that was before, if it can be.
+        """The results of calls for tuples; those of one first member and one number in ``near`` run on one worker, if possible.
 
-        By anchors, results that weigh much: Dask moves calls to them, and makes them again where a worker is lost. Calls that
-        are bound to addresses would wait for ever if all workers were lost at once: those that come instead have others.
+        Each such couple has an anchor: a result that claims to be large, so that Dask sends calls to the worker that holds it,
+        and makes it again where a worker is lost. Calls bound to the address of a worker would wait for ever if all workers
+        were lost at once, since new workers have new addresses.
         """
-        anchors = vars(self.client).setdefault("_semimetric_anchors", {})  # for as long as the client is there
+        anchors = vars(self.client).setdefault("_semimetric_anchors", {})  # they are kept as long as the client
         futures = []
         for part, k in zip(parts, near, strict=True):
             anchor = anchors.get((part[0], k))
             if anchor is None or anchor.status not in ("pending", "finished"):
                 anchor = anchors[part[0], k] = self.client.submit(_Anchor, part[0], pure=False)
             futures.append(self.client.submit(_near, function, anchor, part[1:], *share, pure=False))
-        return iter(_gathered(self.client, futures))
+        return iter(_results_of(self.client, futures))
 
     @property
     def width(self) -> int:
-        """Threads of all workers."""
+        """The number of threads of all workers together, at least 1."""
         return max(sum(self.client.nthreads().values()), 1)
 
     def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *share: Any) -> T:
-        """Sums are made where their terms are."""
+        """The sum along the tree of `tree_sum`; terms are added by a worker that holds one of them."""
         level, plus = self._calls(function, parts, share), optional("dask").delayed(add, traverse=False)
         while len(level) > 1:
             pairs = [level[k : k + 2] for k in range(0, len(level), 2)]
@@ -127,29 +130,31 @@ class Cluster(Engine):
         return self._results(level)[0]
 
     def kept(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
-        """Kept in the memory of the workers, and made again where one is lost."""
+        """Results kept in the memory of the workers, and made again where one is lost."""
         with _large_graphs():
             return list(self.client.persist(self._calls(function, parts, share)))
 
     def everywhere(self, function: Callable[..., Any], *args: Any) -> None:
-        """On every worker at once, beside what it computes; those that are lost have nothing left to do it to."""
-        with suppress(OSError, RuntimeError, ValueError):  # no connection is left
+        """Call the function on every worker at once, beside what it computes; workers that are lost are left out."""
+        with suppress(OSError, RuntimeError, ValueError):  # the connection is lost
             self.client.run(function, *args, on_error="ignore")
 
     def _calls(self, function: Callable[..., Any], parts: Sequence[Any], share: tuple[Any, ...]) -> list[Any]:
+        """Delayed calls, one for each part."""
         delayed = optional("dask").delayed
         call = delayed(_called, traverse=False)
-        shared = [delayed(value, traverse=False) for value in (function, *share)]  # once in the graph, for all calls
+        shared = [delayed(value, traverse=False) for value in (function, *share)]  # each is in the graph once, for all calls
         return [call(shared[0], part, *shared[1:]) for part in parts]
 
     def _results(self, calls: list[Any]) -> list[Any]:
+        """The results of delayed calls, in this process."""
         with _large_graphs():
             futures = self.client.compute(calls)
-        return _gathered(self.client, futures)
+        return _results_of(self.client, futures)
 
 
-def _gathered(client: Any, futures: list[Any]) -> list[Any]:
-    """Results, with Dask's bar of progress while they come if someone is there to see it."""
+def _results_of(client: Any, futures: list[Any]) -> list[Any]:
+    """The results of futures, in this process, with Dask's progress bar on a terminal."""
     if sys.stderr.isatty():
         bar = optional("distributed.diagnostics.progressbar").TextProgressBar(futures, start=False)
         client.sync(bar.listen)
@@ -157,28 +162,29 @@ def _gathered(client: Any, futures: list[Any]) -> list[Any]:
 
 
 def _called(function: Callable[..., T], part: Any, *share: Any) -> T:
-    """One thread of BLAS, as in the calling process: the same bits."""
+    """The result of one call, by one thread of BLAS as in the calling process, so that the bits are the same."""
     with one_blas_thread():
         return function(part, *share)
 
 
 class _Anchor:
-    """A value that calls are moved to."""
+    """A value on one worker that claims to be large, so that Dask sends calls that take it to that worker."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
-    def __sizeof__(self) -> int:  # what Dask would move instead: more than what the calls bring along
-        return _WEIGHT
+    def __sizeof__(self) -> int:  # Dask compares it with the size of the other arguments of a call
+        return _ANCHOR_BYTES
 
 
 def _near(function: Callable[..., T], anchor: _Anchor, rest: tuple[Any, ...], *share: Any) -> T:
+    """The result of one call for the tuple that begins with the value of the anchor and goes on with ``rest``."""
     return _called(function, (anchor.value, *rest), *share)
 
 
 class _large_graphs(warnings.catch_warnings):
-    """Without Dask's warning of large graphs: what is shared is in them on purpose, so that lost workers can be replaced."""
+    """Silences Dask's warning of large graphs: shared arguments are in the graph so that lost workers can be replaced."""
 
-    def __enter__(self) -> None:  # type: ignore[override]
+    def __enter__(self) -> None:  # type: ignore[override]  # the base class may return a list of warnings
         super().__enter__()
         warnings.filterwarnings("ignore", message="Sending large graph")

@@ -2,8 +2,8 @@
 
     labels -> survey (a sample of the items, drawn pairs) -> items in parts -> the learner, as with items in memory
 
-Classes and weights, a number an item, are in memory; items are read twice, for the survey, which checks them, and for their
-shards, and once more where columns of theirs say of which class they are.
+Classes and weights, one number an item each, are in memory. Items are read twice: for the survey, which checks them, and for
+the shards in which their neighbours are searched; and once before that where classes or weights are columns of the parts.
 """
 
 import os
@@ -15,15 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
+from .._foundation.threads import one_blas_thread
 from ..data.parts.engine import Engine
 from ..data.parts.labeled_parts import (
     LabelColumns,
     LabeledPart,
     LabeledTable,
     check_one_type,
+    labeled_parts,
+    loaded,
     read_label_columns,
     survey_items,
 )
+from ..data.parts.readers import width_of
 from ..data.schema import Schema
 from ..estimators.part_tasks import ItemTask
 from ..learning.large_margin.class_labels import encode_class_labels
@@ -32,7 +36,12 @@ from ..learning.large_margin.labeled_items import drawn_rows
 from ..learning.structure import check_varied
 from .partitioned_items import PartitionedItems
 
-__all__ = ["fit_labeled"]
+__all__ = ["fit_labeled", "labeled_parts_of"]
+
+
+def labeled_parts_of(task: ItemTask, X: Any, y: Any, weight: Any, limit: int) -> tuple[list[LabeledPart], LabeledTable]:
+    """`labeled_parts`, of as many items each as the task can work on in half of ``limit`` bytes."""
+    return labeled_parts(X, y, weight, max(limit // 2 // task.item_bytes(width_of(X)), 1))
 
 
 def fit_labeled(
@@ -47,7 +56,7 @@ def fit_labeled(
     limit: int,
     scratch: str | os.PathLike[str] | None,
 ) -> Any:
-    """Learn from parts of labelled items; the model is returned.
+    """Learn from parts of labelled items by one thread of BLAS; the model is returned.
 
     Parameters
     ----------
@@ -57,10 +66,10 @@ def fit_labeled(
         The task that the model has given.
     parts : sequence of LabeledPart
     table : LabeledTable
-    y, weight : array, name of a column, or None
+    y, weight : array, path of a .npy file, name of a column, or None
         Classes and weights of all items.
     limit : int
-        Bytes that blocks and sums may take.
+        Bytes that parts and sums may take.
     scratch : path-like or None
         The folder in which shards are built; None for that of the system.
     """
@@ -68,16 +77,17 @@ def fit_labeled(
         raise InputError(
             f"scratch={str(scratch)!r} is no folder that can be written; make it first, on storage that every worker sees"
         )
-    counts, y, weight = _read_labels(engine, parts, table, y, weight)
-    labels = encode_class_labels(y, sum(counts), weight, task.rule.n_targets)
-    parts, weights = _used_parts(parts, counts, labels.used, labels.weight)
-    counts = list(map(len, weights))
-    rows = np.unique(drawn_rows(sum(counts), N_DRAWN, task.recipe.random_state))
-    survey = survey_items(engine, parts, table, counts, rows, task.recipe.random_state)
-    check_varied(survey.items)
-    codes = labels.codes.astype(np.min_scalar_type(int(labels.codes.max())))
-    items = PartitionedItems(engine, parts, table, codes, weights, survey, limit, scratch)
-    return model.learn_from_parts(task, items, labels, Schema.numeric(table.names))
+    with one_blas_thread():
+        counts, y, weight = _read_labels(engine, parts, table, loaded(y), loaded(weight))
+        labels = encode_class_labels(y, sum(counts), weight, task.rule.n_targets)
+        parts, weights = _used_parts(parts, counts, labels.used, labels.weight)
+        counts = list(map(len, weights))
+        rows = np.unique(drawn_rows(sum(counts), N_DRAWN, task.recipe.random_state))
+        survey = survey_items(engine, parts, table, counts, rows, task.recipe.random_state)
+        check_varied(survey.items)
+        codes = labels.codes.astype(np.min_scalar_type(int(labels.codes.max())))
+        items = PartitionedItems(engine, parts, table, codes, weights, survey, limit, scratch)
+        return model.learn_from_parts(task, items, labels, Schema.numeric(table.names))
 
 
 def _read_labels(
@@ -97,7 +107,7 @@ def _read_labels(
 
 
 def _label_columns(engine: Engine, parts: Sequence[LabeledPart], table: LabeledTable) -> list[LabelColumns]:
-    """The number of items of each part, and what its columns say of them; read only where that is not known."""
+    """The number of items of each part, and the classes and weights in its columns; parts are read only where needed."""
     counts = [part.n for part in parts]
     if table.y is None and table.weight is None and None not in counts:
         return [LabelColumns(n) for n in counts if n is not None]
@@ -107,7 +117,7 @@ def _label_columns(engine: Engine, parts: Sequence[LabeledPart], table: LabeledT
 def _used_parts(
     parts: Sequence[LabeledPart], counts: Sequence[int], used: NDArray[np.bool_], weight: NDArray
 ) -> tuple[list[LabeledPart], list[NDArray]]:
-    """Parts of items of weight > 0, and their weights; a part without any is left out."""
+    """The parts that have items of weight > 0, with a mask of these items, and the weights of these items."""
     kept, weights, ends = [], [], np.cumsum([0, *counts])
     for part, a, b in zip(parts, ends[:-1], ends[1:], strict=True):
         if used[a:b].any():

@@ -1,7 +1,7 @@
 """All distances between two sets of items, tile by tile into one file: Zarr, or a folder of Parquet files of rows.
 
-A tile below the diagonal of a symmetric distance is the transpose of the one above it, as in `Semimetric.pairwise`: the same
-bits. What is written is renamed to its name at the end, so that there is all of it or nothing.
+A tile below the diagonal of a symmetric distance is the transpose of the one above it, as in `Semimetric.pairwise`, so that the
+bits are the same. The file has another name until it is complete, so that a file of the given name is never incomplete.
 """
 
 import os
@@ -20,15 +20,15 @@ from ..data.parts.engine import Engine
 from ..data.parts.row_parts import LazyRows
 from ..distances.semimetric import Semimetric
 
-__all__ = ["check_target", "write_pairwise"]
+__all__ = ["write_pairwise"]
 
-Side = Sequence[tuple[str, Any]]  # names of parts, and their rows
+Side = Sequence[tuple[str, Any]]  # the name and the rows of each part
 
 _SUFFIXES = (".zarr", ".parquet")
 
 
-def check_target(to: str | os.PathLike[str]) -> Path:
-    """A name ending in .zarr or .parquet that is free, in a folder that is there."""
+def _checked_target(to: str | os.PathLike[str]) -> Path:
+    """The path to write to: it ends in .zarr or .parquet, its folder exists, and nothing has its name."""
     target = Path(to).resolve()
     if target.suffix not in _SUFFIXES:
         raise InputError(f"to={str(to)!r} must end in .zarr or .parquet; give such a name")
@@ -40,8 +40,8 @@ def check_target(to: str | os.PathLike[str]) -> Path:
 
 
 def write_pairwise(engine: Engine, d: Semimetric, left: Side, right: Side | None, to: str | os.PathLike[str]) -> Path:
-    """Distances of all rows of ``left`` to all of ``right`` (of ``left`` if None), in a new file."""
-    target = check_target(to)
+    """Write the distances of all rows of ``left`` to all of ``right`` (of ``left`` if None) to a new file; its path."""
+    target = _checked_target(to)
     begun = target.parent / f".{target.name}.{uuid.uuid4().hex}.part"
     across = left if right is None else right
     counts, others = ([*engine.each(_count, list(side), d)] for side in (left, across))
@@ -68,7 +68,7 @@ def write_pairwise(engine: Engine, d: Semimetric, left: Side, right: Side | None
 
 
 def _read(name: str, rows: Any, d: Semimetric) -> Floats:
-    """Items, encoded."""
+    """The rows of a part as the schema of the distance encodes them, shape (n, n_features); an error names the part."""
     table = rows.read() if isinstance(rows, LazyRows) else rows
     try:
         if hasattr(table, "columns"):
@@ -81,14 +81,14 @@ def _read(name: str, rows: Any, d: Semimetric) -> Floats:
 
 
 def _count(part: tuple[str, Any], d: Semimetric) -> int:
-    """Rows of a part, checked: what cannot be used is said before anything is written."""
+    """The number of rows of a part, which are checked, so that errors come before anything is written."""
     return len(_read(*part, d))
 
 
 def _write_rows(
     task: tuple[int, str, Any, list[Any]], d: Semimetric, path: str, suffix: str, counts: tuple[list[int], ...], mirrored: bool
 ) -> None:
-    """Distances of one part of the rows to all columns."""
+    """Write the distances of one part of the rows to all parts of the columns."""
     i, name, rows, across = task
     x, stripe = _read(name, rows, d), []
     first, starts = sum(counts[0][:i]), np.cumsum([0, *counts[1]]).tolist()
@@ -106,4 +106,5 @@ def _write_rows(
 
 
 def _tile(d: Semimetric, x: Floats, y: Floats | None, below: bool) -> Floats:
+    """Distances of the rows x to the rows y (to x if None); below the diagonal as the transpose of those of y to x."""
     return d.pairwise(x, y) if y is None or not below else d.pairwise(y, x).T

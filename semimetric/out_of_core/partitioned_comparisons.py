@@ -1,4 +1,4 @@
-"""Comparisons in parts: what learning by margins asks of them as sums over parts, their rows staying where they are made."""
+"""Comparisons in parts: what learning by margins needs of them, as sums over the parts; rows stay where they are made."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._foundation.types import Comparisons, Floats, Integers, Pairs
-from ..data.parts.engine import Engine
-from ..data.parts.tuple_parts import Survey, TuplePart, TupleTable, read_tuples
+from ..data.parts.tuple_parts import TuplePart, TupleTable, read_tuples
 from ..embeddings.pairs.base import PairMap
 from ..learning.assembly import count_out_of_range, warn_out_of_range
 from ..learning.comparisons.tuple_data import ComparisonData, InMemoryComparisons, JudgedPairs, OrderedTuples
@@ -20,10 +19,11 @@ from ..learning.structure import Structure, l1_embedding
 from ..programs.design_matrix import Design, PairDesign
 from ..programs.moments import Moments
 from .partitioned_design import PartDesign, PartRows
+from .partitioned_tuples import PartitionedTuples
 
 __all__ = ["PartitionedComparisons"]
 
-_FEW = 8  # pairs
+_MOST_EXAMPLES = 8  # pairs
 
 
 def _comparisons(part: TuplePart, table: TupleTable) -> InMemoryComparisons:
@@ -65,32 +65,18 @@ def _norms(part: TuplePart, table: TupleTable, structure: Structure, n_jobs: int
 
 
 def _out_of_range(part: TuplePart, table: TupleTable, structure: Structure) -> Integers:
-    """How many items of one part lie outside the knots of every feature, and how many items it has: n_features + 1 counts."""
+    """How many items of one part lie outside the knots of each feature, then how many items it has; shape (n_features + 1,)."""
     items = _comparisons(part, table).items
     return np.append(count_out_of_range(structure, items), len(items))
 
 
 @dataclass(frozen=True, eq=False)
-class PartitionedComparisons(ComparisonData):
-    """Comparisons in parts.
-
-    Parameters
-    ----------
-    engine : Engine
-    parts : sequence of TuplePart
-    table : TupleTable
-    survey : Survey
-        What a first pass over these parts has found.
-    """
-
-    engine: Engine
-    parts: Sequence[TuplePart]
-    table: TupleTable
-    survey: Survey
+class PartitionedComparisons(PartitionedTuples, ComparisonData):
+    """Comparisons in parts."""
 
     @property
     def n_extra(self) -> int:  # type: ignore[override]  # it depends on what the tuples are
-        """1 for the threshold, where pairs are judged."""
+        """The number of columns that follow those of the embedding: 1 for the threshold of judged pairs, else 0."""
         return 0 if issubclass(self.table.spec.kind, Comparisons) else 1
 
     @cached_property
@@ -102,35 +88,30 @@ class PartitionedComparisons(ComparisonData):
         return weight / weight.sum()
 
     @property
-    def items(self) -> Floats:
-        """The sample of the survey."""
-        return self.survey.items
-
-    @property
     def examples(self) -> Pairs:
-        """Pairs of the first items of the sample: a distance asks only for examples."""
-        return Pairs(self.survey.items, np.arange(2 * (min(len(self.survey.items), _FEW) // 2)).reshape(-1, 2))
+        """Pairs of the first items of the survey; a distance keeps only examples of pairs."""
+        return Pairs(self.survey.items, np.arange(2 * (min(len(self.survey.items), _MOST_EXAMPLES) // 2)).reshape(-1, 2))
 
     def spread(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """One pass over the parts."""
+        """The root mean square differences, from second moments added up along the tree of parts."""
         moments = self.engine.total(_squares, add, self.parts, self.table, structure, n_jobs)
         return spread_from_moments(structure, moments.mean)
 
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> Design:
-        """Rows that are made, and if there is room kept, where the parts are."""
+        """The design matrix in parts, whose rows are made, and kept if there is room, where the parts are."""
         rows: Sequence[Any] = self.engine.kept(_rows, self.parts, self.table, structure, embedding, n_jobs)
         return PartDesign(self.engine, rows, self.survey.counts, embedding.n_columns + self.n_extra)
 
     def vertices(self, structure: Structure) -> list[Integers]:
-        """One pass over the parts."""
+        """The union of the vertices that the pairs of each part touch."""
         return self.engine.total(_vertices, _union, self.parts, self.table, structure)
 
     def norms(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """One pass over the parts."""
+        """The sums of the columns, added up along the tree of parts."""
         return self.engine.total(_norms, add, self.parts, self.table, structure, n_jobs)
 
     def out_of_range(self, recipe: Recipe, structure: Structure) -> Integers:
-        """One pass over the parts, and one warning for all of them."""
+        """The counts summed over the parts, shape (n_features,), after one warning for all parts."""
         *counts, n_items = self.engine.total(_out_of_range, add, self.parts, self.table, structure)
         warn_out_of_range(recipe, structure, np.array(counts), int(n_items))
         return np.array(counts)

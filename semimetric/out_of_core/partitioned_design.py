@@ -1,11 +1,11 @@
 """The design matrix A of pairs that are read part by part: weights go out to the parts, sums of their products come back.
 
-What has one entry a pair (targets, dual weights) stays with the solver; a product with A sends n_columns numbers to every
-part and one a pair back, one with Aᵀ the other way round.
+Arrays of one entry a pair (targets, dual weights) stay with the solver. A product with A sends n_columns numbers to every part
+and gets one number a pair back; a product with Aᵀ sends one number a pair and gets n_columns back from every part.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import add
 from typing import Any, NamedTuple
@@ -24,18 +24,18 @@ __all__ = ["PartDesign", "PartRows", "check_room"]
 
 
 def check_room(engine: Engine, n: int, n_parts: int) -> None:
-    """Refuse second moments of ``n`` weights that the limit has no room for: those of a part, and sums along the tree."""
-    held = n_parts.bit_length() + 3
-    taken = 8 * n * n * held
+    """Refuse second moments of ``n`` weights if half of the limit cannot hold those of one part and the sums along the tree."""
+    n_held = n_parts.bit_length() + 3
+    taken = 8 * n * n * n_held
     if engine.limit is not None and taken > engine.limit // 2:
         raise InputError(
-            f"second moments of {n} weights, {held} times, take {format_memory(taken)}; half of memory_limit, "
+            f"second moments of {n} weights, {n_held} times, take {format_memory(taken)}; half of memory_limit, "
             f"{format_memory(engine.limit / 2)}, must hold them: raise it, use fewer knots or groups, or FirstOrder()"
         )
 
 
 class PartRows(NamedTuple):
-    """Rows of one part, its targets and its weights."""
+    """The rows of one part as a design matrix of shape (m_part, n), with targets and weights of shape (m_part,)."""
 
     design: Design
     target: Floats
@@ -76,8 +76,9 @@ class PartDesign(Design):
     ----------
     engine : Engine
     parts : sequence
-        What stands for the `PartRows` of each part.
+        Stand-ins for the `PartRows` of each part, as `Engine.kept` gives them.
     sizes : tuple of int
+        The number of rows of each part.
     n_columns : int
     """
 
@@ -87,21 +88,21 @@ class PartDesign(Design):
     n_columns: int
 
     @property
-    def shape(self) -> tuple[int, int]:  # type: ignore[override]
-        """(m, n)."""
+    def shape(self) -> tuple[int, int]:  # type: ignore[override]  # it is computed from the parts
+        """The numbers of rows, over all parts, and of columns: (m, n)."""
         return sum(self.sizes), self.n_columns
 
     def _divided(self, *arrays: Floats) -> list[tuple[Any, ...]]:
-        """Each part with its entries of the arrays."""
-        pieces = (np.split(a, np.cumsum(self.sizes)[:-1]) for a in arrays)
-        return list(zip(self.parts, *pieces, strict=True))
+        """Each part with its entries of the arrays, which have one entry for each row of A."""
+        entries = (np.split(a, np.cumsum(self.sizes)[:-1]) for a in arrays)
+        return list(zip(self.parts, *entries, strict=True))
 
     def matvec(self, w: Floats) -> Floats:
-        """A w, part after part."""
+        """The product A w, shape (m,), concatenated from those of the parts."""
         return np.concatenate(list(self.engine.each(_matvec, self.parts, w)))
 
     def rmatvec(self, r: Floats) -> Floats:
-        """Aᵀ r, added up along the tree of parts."""
+        """The product Aᵀ r, shape (n,), added up along the tree of parts."""
         return self.engine.total(_rmatvec, add, self._divided(r))
 
     def moments(self, y: Floats, weights: Floats) -> Moments:
@@ -116,23 +117,21 @@ class PartDesign(Design):
         return self.engine.total(_moments, add, self._divided(y, weights))
 
     def csr(self) -> sparse.csr_array:
-        """All rows as one matrix."""
+        """The rows of all parts as one sparse matrix of shape (m, n), in memory."""
         return sparse.csr_array(sparse.vstack(list(self.engine.each(_csr, self.parts)), format="csr"))
 
     @cached_property
-    def nonnegative(self) -> bool:  # type: ignore[override]
-        """Whether that holds in every part."""
+    def nonnegative(self) -> bool:  # type: ignore[override]  # it is computed once
+        """Whether no part has an entry below 0."""
         return all(self.engine.each(_nonnegative, self.parts))
 
     @cached_property
-    def absolute(self) -> Design:  # type: ignore[override]
-        """Of every part."""
-        return (
-            self
-            if self.nonnegative
-            else PartDesign(self.engine, self.engine.kept(_absolute, self.parts), self.sizes, self.n_columns)
-        )
+    def absolute(self) -> Design:  # type: ignore[override]  # it is computed once
+        """The absolute values of A, in the same parts."""
+        if self.nonnegative:
+            return self
+        return replace(self, parts=self.engine.kept(_absolute, self.parts))
 
     def held(self) -> Design:
-        """The same: parts are held where they are, if at all."""
+        """The design itself: the engine decides which rows are held, and where."""
         return self

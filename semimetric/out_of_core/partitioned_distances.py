@@ -1,7 +1,7 @@
-"""Pairs with measured distances in parts: what learning asks of them as sums over parts; rows stay where they are made.
+"""Pairs with measured distances in parts: what learning needs of them, as sums over the parts; rows stay where they are made.
 
-Least squares needs one pass for its second moments; every other loss is left to the solver that one fit would take, whose
-products with the design, and second moments if it takes them, are made part by part.
+Least squares reads the parts once, for second moments. Other losses are minimised by the solver that one fit would take, for
+which products with the design, and second moments if it needs them, are computed part by part.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._foundation.types import Floats, Integers, Pairs
-from ..data.parts.engine import Engine
-from ..data.parts.tuple_parts import Survey, TuplePart, TupleTable, read_tuples
+from ..data.parts.tuple_parts import TuplePart, TupleTable, read_tuples
 from ..learning.assembly import count_out_of_range, warn_out_of_range
 from ..learning.kept_columns import keeps_all_vertices, vertices_of_pairs
 from ..learning.recipe import Recipe
@@ -25,25 +24,35 @@ from ..programs.moments import Moments
 from ..solvers.auto import resolve_solver
 from ..solvers.gram import Gram
 from .partitioned_design import PartDesign, PartRows, check_room
+from .partitioned_tuples import PartitionedTuples
 
 __all__ = ["PartitionedDistances"]
 
 
 def _targets(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> PairTargets:
-    """The pairs of one part, in the unit of all."""
+    """The pairs of one part, their targets divided by ``unit``, the mean target of all parts."""
     read = read_tuples(part, table)
     return PairTargets.of(recipe, structure, read.pairs, read.y, read.weight, unit=unit)
 
 
 def _sums(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> MomentSums:
-    """The second moments of one part."""
+    """The second moments of the pairs of one part, in units of ``unit``."""
     read = read_tuples(part, table)
     return MomentSums.of(recipe, structure, read.pairs, read.y, read.weight, unit=unit)
 
 
 @dataclass(frozen=True, eq=False)
 class _PartOutline:
-    """What one part, or several, say of the columns: see `Outline`; with the number of items that were counted."""
+    """The sums of an `Outline` over one part or several.
+
+    Parameters
+    ----------
+    l1_moments, vertices, out_of_range : as in `Outline`
+    n_items : int
+        How many items were counted for ``out_of_range``.
+    examples : Pairs
+        A few pairs of the first of the parts.
+    """
 
     l1_moments: Moments
     vertices: list[Integers] | None
@@ -52,7 +61,7 @@ class _PartOutline:
     examples: Pairs
 
     def __add__(self, other: "_PartOutline") -> "_PartOutline":
-        """Both, with the examples of the first."""
+        """The sums over the parts of both, with the examples of the first."""
         vertices = None
         if self.vertices is not None and other.vertices is not None:
             vertices = [np.union1d(a, b) for a, b in zip(self.vertices, other.vertices, strict=True)]
@@ -79,7 +88,7 @@ def _outline(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Stru
 
 
 def _rows(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> PartRows:
-    """Rows of the structure's embedding, kept as a matrix where that is small."""
+    """The rows of one part over the columns of the structure, as a matrix in memory where that is small."""
     rows = _targets(part, table, recipe, structure, unit).rows(recipe, structure)
     return PartRows(rows.design.held(), rows.target, rows.weight)
 
@@ -89,30 +98,11 @@ def _target_and_weight(rows: PartRows) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class PartitionedDistances(DistanceData):
-    """Pairs with measured distances, in parts.
-
-    Parameters
-    ----------
-    engine : Engine
-    parts : sequence of TuplePart
-    table : TupleTable
-    survey : Survey
-        What a first pass over these parts has found.
-    """
-
-    engine: Engine
-    parts: Sequence[TuplePart]
-    table: TupleTable
-    survey: Survey
-
-    @property
-    def items(self) -> Floats:
-        """The sample of the survey."""
-        return self.survey.items
+class PartitionedDistances(PartitionedTuples, DistanceData):
+    """Pairs with measured distances, in parts."""
 
     def scaled(self, recipe: Recipe, structure: Structure) -> "_ScaledParts":
-        """The unit is the mean target of the survey; base distances are evaluated where the parts are."""
+        """The distances in units of the mean target of the survey; base distances are evaluated where the parts are."""
         return _ScaledParts(self, self.survey.sizes[recipe.link == "sqrt"] / self.survey.total)
 
 
@@ -131,12 +121,12 @@ class _ScaledParts(ScaledDistances):
         return read_tuples(self.data.parts[0], self.data.table).pairs
 
     def sums(self, recipe: Recipe, structure: Structure) -> MomentSums | None:
-        """Second moments, where the loss is squared and the solver takes them: one pass over the parts.
+        """Second moments over all parts, where the loss is squared and the solver takes them; else None.
 
         Raises
         ------
         InputError
-            If the limit has no room for them.
+            If the memory limit has no room for them.
         """
         if not resolve_loss(recipe.loss).quadratic or not isinstance(resolve_solver(recipe.solver), Gram | None):
             return None
@@ -147,7 +137,7 @@ class _ScaledParts(ScaledDistances):
         return sums.warned()
 
     def outline(self, recipe: Recipe, structure: Structure) -> Outline:
-        """One pass over the parts."""
+        """The outline from sums over the parts, after one warning for all parts of items outside the knots."""
         data = self.data
         found = data.engine.total(_outline, _PartOutline.__add__, data.parts, data.table, recipe, structure, self.unit)
         warn_out_of_range(recipe, structure, found.out_of_range, found.n_items)
@@ -155,7 +145,7 @@ class _ScaledParts(ScaledDistances):
         return Outline(found.l1_moments, found.vertices, None if isinstance(recipe.knots, str) else found.out_of_range)
 
     def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:
-        """Rows that are made, and if there is room kept, where the parts are."""
+        """The design matrix in parts, whose rows are made, and kept if there is room, where the parts are."""
         data = self.data
         rows: Sequence[Any] = data.engine.kept(_rows, data.parts, data.table, recipe, structure, self.unit)
         targets, weights = (list(column) for column in zip(*data.engine.each(_target_and_weight, rows), strict=True))

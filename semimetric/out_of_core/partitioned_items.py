@@ -1,8 +1,8 @@
-"""Labelled items in parts: their neighbours are searched in shards that every worker opens, and their triplets stay there.
+"""Labelled items in parts: neighbours are searched in shards that every worker opens, and triplets stay on the workers.
 
-Shards are built once, one a part, in a folder that all workers see; the codes of items do not depend on the weights, so every
-pass searches the same shards under the distance that it has. What goes out is that distance and a label an item; what comes
-back is a number a triplet.
+Shards are built once, of one part or several small ones each, in a folder that all workers see. The codes of the items in them
+do not depend on the weights, so every pass searches the same shards, each under its own distance. A distance and one label an
+item are sent to the workers; one number a triplet comes back.
 """
 
 import os
@@ -75,10 +75,10 @@ class PartNeighbors(NamedTuple):
 
 
 def distance_of_cells(recipe: Recipe, rule: LargeMargin, structure: Structure, example: Floats) -> Semimetric:
-    """A distance over the cells of all passes, to code items by: its weights do not matter."""
-    even = L1Prior(np.ones(structure.embedding.grid.n_features), np.ones(structure.embedding.grid.n_features))
-    problem = LargeMarginProblem(recipe, rule, structure, structure, even)
-    return assemble_for_margin(problem, structure.embedding.prior(even.slopes), example, compact=False)
+    """A distance over the cells of the grid that all passes share, to code items by: its weights do not matter."""
+    ones = np.ones(structure.embedding.grid.n_features)
+    problem = LargeMarginProblem(recipe, rule, structure, structure, L1Prior(ones, ones))
+    return assemble_for_margin(problem, structure.embedding.prior(ones), example, compact=False)
 
 
 def build_places(
@@ -90,11 +90,11 @@ def build_places(
     counts: Sequence[int],
     size: int,
 ) -> list[Place]:
-    """Build shards in ``folder`` from parts that follow one another, of at most ``size`` items where parts are smaller.
+    """Build shards in ``folder``, each from one part or from several that follow one another and have ``size`` items at most.
 
-    Their ids number the items on from part to part. Small shards are searched slowly, one item after the other.
+    The ids number the items of all parts from 0 on. Parts are joined because small shards are searched item by item.
     """
-    root, start, room = check_root(folder), 0, 0
+    root, start, room = check_root(folder), 0, 0  # the id of the next item, and how many items the last shard has room for
     tasks: list[tuple[list[LabeledPart], int]] = []
     for part, n in zip(parts, counts, strict=True):
         if tasks and n <= room:
@@ -136,7 +136,7 @@ def _search(
 
 
 def _with_vectors(part: PartNeighbors, places: Sequence[Place], problem: LargeMarginProblem) -> InMemoryNeighbors:
-    """The neighbours of one part with their vectors: own items first, then those that are others' only."""
+    """The neighbours of one part with their vectors: the items of the part first, then neighbours in other parts."""
     n, (near, far, distances) = len(part.weight), part.found
     own = np.arange(part.start, part.start + n)
     others = np.setdiff1d(np.concatenate([side[side >= 0] for side in (near, far)]), own)
@@ -164,7 +164,7 @@ def _sums(part: PartNeighbors, places: Sequence[Place], problem: LargeMarginProb
 
 
 def _rows(part: PartNeighbors, places: Sequence[Place], problem: LargeMarginProblem) -> PartRows:
-    """The rows of the triplets of one part; their targets are known, and none is kept."""
+    """The rows of the triplets of one part; all their targets are the margin, so the array of targets is empty."""
     neighbors = _with_vectors(part, places, problem)
     return PartRows(neighbors.design(), np.empty(0), neighbors.weight)
 
@@ -189,7 +189,7 @@ class PartitionedNeighbors(TripletNeighbors):
     ----------
     engine : Engine
     parts : sequence
-        What stands for the `PartNeighbors` of each part.
+        Stand-ins for the `PartNeighbors` of each part, as `Engine.stored` gives them.
     places : sequence of Place
         The shards of the items.
     problem : LargeMarginProblem
@@ -215,12 +215,12 @@ class PartitionedNeighbors(TripletNeighbors):
         return self.engine.total(_sums, TargetSums.plus, self.parts, self.places, self.problem)
 
     def design(self) -> Design:
-        """Rows that are made, and if there is room kept, where the parts are."""
+        """The design matrix in parts, whose rows are made, and kept if there is room, where the parts are."""
         rows = self.engine.kept(_rows, self.parts, self.places, self.problem)
         return PartDesign(self.engine, rows, tuple(map(len, self._weight_by_part)), self.problem.embedding.n_columns)
 
     def impostor_pairs(self, most: int) -> Pairs:
-        """Pairs over the vectors of their own items."""
+        """Pairs of an item and an impostor, over a table of the vectors of all of them."""
         counts = list(self.engine.each(_n_impostors, self.parts))
         chosen = np.arange(0, sum(counts), max(sum(counts) // most, 1))
         starts = np.cumsum([0, *counts])
@@ -236,40 +236,31 @@ class PartitionedSearch(SearchableItems):
 
     Parameters
     ----------
-    engine : Engine
+    items : PartitionedItems
     places : sequence of Place
         Shards of the items, numbered from 0 on.
-    labels : ndarray of shape (n_items,)
-        Classes as unsigned integers, as small as there is room for all.
-    weights : sequence of ndarray
-        The weights of the items of each part.
-    survey : ItemSurvey
-        The items picked are those of `drawn_rows`.
     """
 
-    engine: Engine
+    items: "PartitionedItems"
     places: Sequence[Place]
-    labels: NDArray
-    weights: Sequence[Floats]
-    survey: ItemSurvey
 
     @property
     def example(self) -> Floats:
-        """The sample of the survey."""
-        return self.survey.items
+        """The items of the survey."""
+        return self.items.example
 
     def drawn(self, n: int, random_state: int | None) -> Pairs:
-        """The n pairs that the survey has picked."""
-        rows, place = np.unique(drawn_rows(len(self.labels), n, random_state), return_inverse=True)
-        return Pairs(self.survey.picked, place.reshape(n, 2))
+        """The n pairs of items that the survey has picked; n and the seed are those of the survey."""
+        rows, place = np.unique(drawn_rows(len(self.items.labels), n, random_state), return_inverse=True)
+        return Pairs(self.items.survey.picked, place.reshape(n, 2))
 
     def neighbors(self, problem: LargeMarginProblem, weights: Floats) -> PartitionedNeighbors:
-        """Targets and impostors, searched where the parts are."""
-        d = assemble_for_search(problem, weights, self.example, compact=False)
-        starts = np.cumsum([0, *map(len, self.weights)]).tolist()[:-1]
-        tasks = list(zip(starts, self.weights, strict=True))
-        found = self.engine.stored(_search, tasks, self.places, d, self.labels, problem.rule)
-        return PartitionedNeighbors(self.engine, found, self.places, problem)
+        """Targets and impostors of every item, searched in the shards by the processes that work on parts."""
+        d, items = assemble_for_search(problem, weights, self.example, compact=False), self.items
+        starts = np.cumsum([0, *map(len, items.weights)]).tolist()[:-1]
+        tasks = list(zip(starts, items.weights, strict=True))
+        found = items.engine.stored(_search, tasks, self.places, d, items.labels, problem.rule)
+        return PartitionedNeighbors(items.engine, found, self.places, problem)
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,7 +295,7 @@ class PartitionedItems(LabeledItems):
 
     @property
     def example(self) -> Floats:
-        """The sample of the survey."""
+        """The items of the survey: the sample that knots are placed among."""
         return self.survey.items
 
     def structure(self, recipe: Recipe, schema: Schema) -> Structure:
@@ -316,10 +307,10 @@ class PartitionedItems(LabeledItems):
         """The items in shards, which are closed by all workers before their folder is deleted."""
         d = distance_of_cells(recipe, rule, structure, self.survey.items)
         counts, size = list(map(len, self.weights)), shard_size(len(self.table.names), self.limit)
-        with tempfile.TemporaryDirectory(prefix="semimetric-", dir=self.scratch, ignore_cleanup_errors=True) as made:
-            folder = Path(made).resolve() / "items"
+        with tempfile.TemporaryDirectory(prefix="semimetric-", dir=self.scratch, ignore_cleanup_errors=True) as parent:
+            folder = Path(parent).resolve() / "items"
             try:
                 places = build_places(self.engine, folder, d, self.parts, self.table, counts, size)
-                yield PartitionedSearch(self.engine, places, self.labels, self.weights, self.survey)
+                yield PartitionedSearch(self, places)
             finally:
                 self.engine.everywhere(close, str(folder))

@@ -41,7 +41,7 @@ def test_rows_of_single_features_equal_the_general_walk(setting):
     embedding, r = PairEmbedding(grid, groups), np.arange(len(X))
     x, y = embedding.locate(X), embedding.locate(Y)
     fast = embedding.rows(x, r, y, r).csr(embedding.n_columns).toarray()
-    general = embedding._resolved(*embedding._vertices(x, r, y, r)).csr(embedding.n_columns).toarray()
+    general = embedding._sparse_rows(*embedding._vertices(x, r, y, r)).csr(embedding.n_columns).toarray()
     np.testing.assert_allclose(fast, general, atol=1e-15)
 
 
@@ -53,6 +53,6 @@ def test_tied_rows_fold_the_mirror_image(setting):
     for p in r:
         for g, v in enumerate(embedding.vertices):
             want = fold(reference.pair_row(X[p], Y[p], grid.knots, v.group), v.n_points)
-            got = dict(zip(v.keys.tolist(), rows[p, embedding._base[g] : embedding._base[g + 1]], strict=True))
+            got = dict(zip(v.keys.tolist(), rows[p, embedding._first_column[g] : embedding._first_column[g + 1]], strict=True))
             for key, value in got.items():
                 np.testing.assert_allclose(value, want.get(key, 0.0), atol=1e-15)

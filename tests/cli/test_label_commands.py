@@ -207,3 +207,11 @@ def test_help_has_an_example(capsys):
         out = capsys.readouterr().out
         assert "example:" in out
         assert "--label species" in out
+
+
+def test_neighbors_refuses_a_sharded_index_and_names_the_command_that_takes_one(capsys, tmp_path):
+    items = pd.read_csv("numbers.csv")[["width", "height"]].to_numpy()
+    semimetric.ShardedIndex.build(tmp_path / "shards", semimetric.load("numbers.smm"), items, n_shards=2)
+    code, out, err = call(capsys, "neighbors", tmp_path / "shards", "rows.csv")
+    assert (code, out) == (1, "")
+    assert "shards is a sharded index, and neighbors searches one index; use semimetric query" in err

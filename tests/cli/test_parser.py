@@ -52,3 +52,12 @@ def test_options_that_were_given_are_known_from_defaults():
     assert (given.relative, given.n_knots, given.alpha) == (True, "auto", "auto")
     assert make_parser().parse_args(["fit", "i.csv", "p.csv", "--alpha", "0.5"]).alpha == 0.5
     assert make_parser().parse_args(["fit", "i.csv", "p.csv"]).given == {}
+
+
+@pytest.mark.parametrize("share", ["1", "1.5", "-0.1", "nan"])
+def test_the_share_that_is_held_out_leaves_some_items(share, capsys):
+    with pytest.raises(SystemExit) as leave:
+        make_parser().parse_args(["fit", "i.csv", "p.csv", f"--held-out={share}"])
+    assert leave.value.code == 2
+    assert f"--held-out: {share} must be at least 0 and less than 1" in capsys.readouterr().err
+    assert make_parser().parse_args(["fit", "i.csv", "p.csv", "--held-out=0"]).held_out == 0.0

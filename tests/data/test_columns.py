@@ -108,3 +108,10 @@ def test_what_is_no_category_is_refused(name):
     column, *parts = BAD_CATEGORIES[name]
     assert_refused(lambda: categories_of(column, "'c' of X"), "column 'c' of X", *parts)
     assert_refused(lambda: codes_of([[1]], ("a",), "'c' of X"), "no categories", "text or numbers")
+
+
+def test_values_that_cannot_be_told_apart_are_no_categories():
+    column = np.empty(2, dtype=object)
+    column[:] = [[1, 2], [3]]
+    given = "column 'a' of X holds values that are no categories"
+    assert_refused(lambda: categories_of(column, "'a' of X"), given, "list", "give text or numbers")

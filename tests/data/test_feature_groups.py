@@ -71,3 +71,22 @@ def test_groups_that_are_to_be_found_have_a_budget():
 
 def test_a_budget_is_no_list_of_groups_and_a_number_is_none():
     assert_refused(lambda: resolve_groups(3, 4), "groups=3 is no list of groups", "tuples of features")
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "required"),
+    [
+        ({"n_knots": 1}, "n_knots=1", "an integer >= 2"),
+        ({"n_knots": 2.5}, "n_knots=2.5", "an integer >= 2"),
+        ({"share": 0.0}, "share=0.0", "must be > 0"),
+    ],
+    ids=str,
+)
+def test_joint_groups_need_two_knots_and_a_positive_share(options, given, required):
+    assert_refused(lambda: JointGroups(((0, 1),), **options), given, required)
+    assert JointGroups(((0, 1),), n_knots=2).n_knots == 2
+
+
+@pytest.mark.parametrize("wrong", [5, 0.5, None])
+def test_what_cannot_be_walked_through_is_no_list_of_groups(wrong):
+    assert_refused(lambda: resolve_groups(wrong, 8), f"groups={wrong!r} is no list of groups", "'singles' or 'pairs'")

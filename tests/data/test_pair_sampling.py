@@ -80,3 +80,11 @@ def test_near_pairs_are_near(rng):
 def test_few_or_equal_items():
     assert sample_pairs(np.zeros((2, 1)), 10, random_state=0).shape == (1, 2)
     assert_refused(lambda: sample_pairs(np.zeros((1, 1)), 10), "two items", "are required")
+
+
+@pytest.mark.parametrize("near", [0.0, 0.5, 1.0])
+def test_items_that_are_all_alike_have_no_near_pairs_but_pairs(near):
+    index = sample_pairs(np.ones((30, 2)), 50, near=near, random_state=0)
+    assert index.shape == (50, 2)
+    assert len({frozenset(p) for p in index.tolist()}) == 50
+    assert (index[:, 0] != index[:, 1]).all()

@@ -157,3 +157,15 @@ def test_a_frame_must_have_the_columns_of_the_fit():
         schema = Schema.fit(frame, periodic={"hour": 24})
         other = frame[["hour", "colour", "size"]]
         assert_refused(lambda s=schema, f=other: s.encode(f), "the columns hour, colour, size", "their order differs")
+
+
+def test_without_categorical_features_the_dtype_of_a_column_says_nothing():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"size": pandas.Categorical([3, 1, 3], categories=[3, 1]), "weight": [0.5, 2.0, 1.0]})
+    assert Schema.fit(frame).kinds == ("categorical", "numeric")
+    schema = Schema.fit(frame, categorical_features=None)
+    assert schema.kinds == ("numeric", "numeric")
+    assert_array_equal(schema.encode(frame), [[3, 0.5], [1, 2], [3, 1]])
+    text = frames()[0]
+    told = Schema.fit(text, categorical_features=None)
+    assert_refused(lambda: told.encode(text), "'colour'", "categorical_features")

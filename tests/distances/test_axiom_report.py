@@ -73,3 +73,34 @@ def test_base_distances_leave_it_open():
     report = certify(d, n_starts=8)
     assert report.triangle == "not proved"
     assert "not proved" in repr(report)
+
+
+def test_symmetry_by_swapping_is_searched_without_a_proof():
+    """The tables of such a distance cannot be checked, so only points can speak against the triangle inequality."""
+    d = cases.fitted("swapped")[0].semimetric_
+    report = d.certify(random_state=0)
+    assert report.worst is None
+    assert not report.axioms.triangle
+    assert "symmetry by swapping jumps" in report.proofs["continuous"]
+    x, y, z = report.triple
+    assert report.triangle == "violated"
+    assert d(x, z) - d(x, y) - d(y, z) == pytest.approx(report.excess, rel=1e-9)
+    assert report.excess > 0
+
+
+def test_the_points_that_are_shown_have_categories_of_the_fit():
+    """Squares of a number violate the triangle inequality whatever the category is; the search moves the category too."""
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.integers(0, 3, 60), 4 * rng.random(60)]).astype(object)
+    index = rng.integers(0, 60, (300, 2))
+    x, y = table[index[:, 0]], table[index[:, 1]]
+    distances = 0.1 * (x[:, 0] != y[:, 0]) + (x[:, 1] - y[:, 1]).astype(float) ** 2
+    model = DistanceRegressor(n_knots=5, alpha=1e-4, categorical_features=[0], preprocessor=table)
+    d = model.fit(index, distances.astype(float)).semimetric_
+    report = d.certify(random_state=0)
+    assert report.triangle == "violated"
+    codes = report.triple[:, 0]
+    assert set(codes) <= {0.0, 1.0, 2.0}
+    x, y, z = d.schema.decode(report.triple)
+    assert d(x, z) - d(x, y) - d(y, z) == pytest.approx(report.excess, rel=1e-9)
+    assert report.excess > 1.0

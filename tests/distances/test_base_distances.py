@@ -100,3 +100,16 @@ def test_answers_that_are_no_distances_are_refused_at_prediction(wrong, link):
 def test_answers_of_another_shape_are_refused_at_prediction(base):
     flat = BaseDistance(DistanceFunction(lambda X, Y: 1.0, batch=True), 1.0, "flat", base.probe, base.values)
     assert_refused(lambda: flat.paired(np.ones((2, 3)), np.ones((2, 3))), "shape () for 2 pairs", "one number a pair")
+
+
+def test_a_base_distance_without_weight_breaks_no_axiom_and_is_not_asked(rng):
+    """The weight 0 makes the term 0 for all pairs, whatever the function does."""
+    probe = rng.random((4, 2, 3))
+    values = excess(probe[:, 0], probe[:, 1])
+    for weight, holds in ((0.0, True), (1.0, False)):
+        one_sided = BaseDistance(DistanceFunction(excess, True), weight, "excess", probe, values)
+        assert one_sided.symmetric is holds
+        assert one_sided.zero_on_diagonal
+        np.testing.assert_allclose(one_sided.paired(probe[:, 1], probe[:, 0]), weight * excess(probe[:, 1], probe[:, 0]))
+    refusing = BaseDistance(DistanceFunction(refuses_itself, True), 0.0, "refuses", probe, values)
+    assert refusing.zero_on_diagonal

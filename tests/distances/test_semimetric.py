@@ -4,8 +4,10 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from sklearn.neighbors import NearestNeighbors
 
-from semimetric import NotSupportedError, Semimetric
+from semimetric import NotSupportedError, Semimetric, StorageError
+from semimetric._foundation.storage import State
 from semimetric.data.grid import Grid
 from semimetric.embeddings.directions.linear_directions import Directions
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
@@ -166,3 +168,18 @@ def test_what_cannot_be_exported_says_what_to_do():
 def test_slopes_outside_the_range_are_not_negative():
     embedding = PairEmbedding(Grid([[0.0, 1.0]]))
     assert_refused(lambda: Semimetric(embedding, np.ones(1), np.array([-0.5]), ("a",)), "epsilon has -0.5", "must be >= 0")
+
+
+def test_a_distance_with_base_distances_is_a_metric_as_it_is_but_cannot_be_compiled():
+    model, items, _, _ = cases.fitted("base")
+    d = model.semimetric_
+    assert_refused(d.get_numba_metric, "base distances cannot be compiled", "as it is", "a callable metric", NotSupportedError)
+    search = NearestNeighbors(n_neighbors=3, metric=d, algorithm="brute").fit(items)
+    found, _ = search.kneighbors(items[:4])
+    np.testing.assert_allclose(found, np.sort(d.pairwise(items[:4], items), axis=1)[:, :3], rtol=1e-9, atol=1e-12)
+
+
+def test_arrays_that_do_not_fit_together_are_refused():
+    state = cases.fitted("singles")[0].semimetric_.to_state()
+    short = State(state.kind, state.values, {**state.arrays, "weights": state.arrays["weights"][:-1]})
+    assert_refused(lambda: Semimetric.from_state(short), "arrays do not fit together", "", "save the model again", StorageError)

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceApproximator, DistanceCallError, NotSupportedError, SemimetricWarning
+from semimetric import DistanceApproximator, DistanceCallError, Monotone, NotSupportedError, SemimetricWarning
 
 ITEMS = np.random.default_rng(0).random((60, 2))
 FAST = {"n_pairs": 300, "n_knots": 5, "alpha": 1e-6}
@@ -170,3 +170,31 @@ def test_bad_input_is_refused(name):
 def test_one_item_is_too_few():
     with pytest.raises(ValueError, match="minimum of 2"):
         fit(X=ITEMS[:1])
+
+
+def test_values_at_the_vertices_are_held_to_what_is_asked():
+    """A sum of squares is no metric, so its vertices violate the triangle inequality; the sum of absolute values is one."""
+
+    def squares(X, Y):
+        return ((np.asarray(X) - np.asarray(Y)) ** 2).sum(axis=-1)
+
+    options = {"method": "vertices", "axioms": "metric"}
+    assert fit(cases.cityblock, **options).semimetric_.axioms.name == "metric"
+    given = "distance= breaks the triangle inequality by 0.48"
+    assert_refused(lambda: fit(squares, **options), given, "axioms='metric' asks for it", 'method="regress", or metric_repair')
+    assert not fit(squares, method="vertices").semimetric_.axioms.triangle
+
+
+@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
+def test_vertices_take_no_constraints_and_no_categories():
+    options = {"method": "vertices"}
+    assert_refused(
+        lambda: fit(**options, constraints=[Monotone()]), 'method="vertices" learns nothing', "constraints= cannot hold",
+        'method="regress"', NotSupportedError,
+    )  # fmt: skip
+    X = np.column_stack([np.arange(60) % 3, ITEMS[:, 0]])
+    for table in ({"categorical_features": [0]}, {"periodic": {1: 2.0}}, {"missing": "level"}):
+        call = lambda t=table: fit(X=X, **options, **t)  # noqa: E731
+        assert_refused(
+            call, 'method="vertices" needs features of numbers', "always there", 'method="regress"', NotSupportedError
+        )

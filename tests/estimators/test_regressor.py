@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, NotSupportedError, SemimetricWarning
+from semimetric import DistanceRegressor, JointGroups, NotSupportedError, SemimetricWarning
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
@@ -193,3 +193,17 @@ def test_later_blocks_must_have_the_columns_of_the_first():
     model = DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=frame).partial_fit(index, y)
     model.set_params(preprocessor=frame[list("cba")])
     assert_refused(lambda: model.partial_fit(index, y), "the columns c, b, a", "their order differs")
+
+
+def test_joint_groups_have_the_knots_and_the_share_that_they_ask_for():
+    """Features of a joint group have its number of knots, the others their own; a larger share smooths the table more."""
+    model = fit(n_knots=6, groups=JointGroups(((0, 2),), n_knots=3))
+    embedding = model.semimetric_.embedding
+    assert [len(knots) for knots in embedding.grid.knots] == [3, 6, 3]
+    assert embedding.groups == ((0,), (1,), (2,), (0, 2))
+    assert [len(k) for k in fit(n_knots=6, groups=JointGroups(((0, 2),))).semimetric_.embedding.grid.knots] == [6, 6, 6]
+    same = fit(n_knots=3, groups=[(0,), (1,), (2,), (0, 2)])
+    shared = fit(n_knots=3, groups=JointGroups(((0, 2),), share=1.0))
+    np.testing.assert_allclose(shared.semimetric_.weights, same.semimetric_.weights, rtol=1e-9)
+    loose, tight = (fit(n_knots=3, groups=JointGroups(((0, 2),), share=share)) for share in (1e-2, 1e4))
+    assert loose.solution_.objective < shared.solution_.objective < tight.solution_.objective

@@ -1,8 +1,10 @@
 """The house rules of kernels, read off their syntax trees: few parameters, and either to write or to return."""
 
 import ast
+import importlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import semimetric
@@ -114,7 +116,7 @@ def returns(node):
 def test_the_trees_are_read_through_views_tuples_and_calls():
     assert len(KERNELS) > 60
     assert WRITTEN["search", "nearest_of_each"] == {"best"}
-    assert WRITTEN["descent", "dual_pass"] == {"machine", "dual", "record", "awake"}
+    assert WRITTEN["coordinate_descent", "dual_pass"] == {"machine", "dual", "record", "awake"}
     assert WRITTEN["additive", "min_gram"] == {"out"}
     assert not WRITTEN["locate", "lower_knot"]
 
@@ -128,3 +130,30 @@ def test_takes_few_arguments(kernel):
 def test_writes_or_returns(kernel):
     """A generator of random numbers, whose state every draw changes, is no array."""
     assert returns(KERNELS[kernel]) != bool(WRITTEN[kernel]), f"it writes {WRITTEN[kernel]}"
+
+
+@pytest.mark.compiled
+def test_kernels_are_compiled_for_classes_of_their_own_room_only():
+    """The compiler's caches name the classes; one that moves with another room leaves caches that cannot be read."""
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 3))
+    y = (X[:, 0] > 0.5).astype(int)
+    for embedding in (
+        semimetric.PL1Embedding(3),
+        semimetric.PL2Embedding(3),
+        semimetric.IDEmbedding(3),
+        semimetric.BSplineEmbedding(),
+    ):
+        semimetric.EmbeddedLinearClassifier(embedding, max_iter=3, tol=1e-1).fit(X, y).predict(X)
+    pairs = rng.integers(0, 40, (80, 2))
+    model = semimetric.DistanceRegressor(n_knots=3, alpha=1e-2, preprocessor=X, groups=[(0, 1), (2,)])
+    d = model.fit(pairs, np.abs(X[pairs[:, 0]] - X[pairs[:, 1]]).sum(axis=1)).semimetric_
+    semimetric.NeighborIndex(d).fit(X).kneighbors(X[:2], 3)
+    semimetric.BoundaryPoints().fit(X, y)
+    seen = set()
+    for file in FILES:
+        for value in vars(importlib.import_module(f"semimetric._kernels.{file}")).values():
+            for signature in getattr(value, "signatures", ()):
+                seen |= {t.instance_class for t in signature if hasattr(t, "instance_class")}
+    assert {c.__name__ for c in seen} >= {"Chunk", "Problem", "Machine"}
+    assert not {c for c in seen if not c.__module__.startswith("semimetric._kernels.")}

@@ -1,8 +1,11 @@
 """A recipe refuses what is unknown and what does not go together, before any work."""
 
+import cases
+import numpy as np
 import pytest
+from cases import assert_refused
 
-from semimetric import InputError, Monotone, NotSupportedError
+from semimetric import DistanceRegressor, InputError, Monotone, NotSupportedError
 from semimetric.learning.recipe import Recipe
 from semimetric.programs import Lasso, Ridge, Roughness, Shift
 
@@ -59,3 +62,51 @@ def test_penalties(penalty, kinds):
 
 def test_strength_is_that_of_the_recipe():
     assert Recipe(penalty="ridge", alpha=0.25).penalties()[0].alpha == 0.25
+
+
+ITEMS, INDEX, Y = cases.sample()
+BAD = {
+    "axioms": ({"axioms": "norm"}, "axioms='norm'", "not known", "use one of 'semimetric'"),
+    "tables": ({"tables": "sparse"}, "tables='sparse'", "not known", "'warped'"),
+    "symmetry": ({"symmetry": "none"}, "symmetry='none'", "not known", "'swap'"),
+    "link": ({"link": "log"}, "link='log'", "not known", "'sqrt'"),
+    "delta": ({"delta": -1.0}, "delta=-1.0", "must be >= 0"),
+    "alpha": ({"alpha": np.nan}, "alpha=nan", "must be a finite number"),
+    "relative": ({"relative": 0.0}, "relative=0.0", "must be > 0"),
+    "loss": ({"loss": "cubic"}, "loss='cubic'", "not known", "'huber'"),
+    "penalty": ({"penalty": "smooth"}, "penalty='smooth'", "not known", "'ridge'"),
+    "solver": ({"solver": "bogus"}, "solver='bogus'", "not known", "use 'auto'"),
+    "signed squares": ({"link": "sqrt", "axioms": None}, 'link="sqrt"', "no sign", 'axioms="premetric"', NotSupportedError),
+    "penalties": ({"penalty": [1.0]}, "penalty=[1.0]", "a sequence of them"),
+    "metric": (
+        {"axioms": "metric", "base_distances": (cases.cityblock,)},
+        "axioms='metric'",
+        "cannot be claimed",
+        "leave them out",
+        NotSupportedError,
+    ),
+    "warped premetric": ({"tables": "warped", "axioms": None}, 'tables="warped"', "needs", 'tables="full"', NotSupportedError),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_recipes_that_do_not_go_together_are_refused_before_any_work(name):
+    parameters, *parts = BAD[name]
+    error = parts.pop() if len(parts) == 4 else InputError
+    assert assert_refused(lambda: Recipe(**parameters).checked(), *parts, error=error)
+    for model in (DistanceRegressor(**parameters), cases.DistanceApproximator(cases.cityblock, **parameters)):
+        with pytest.raises(error):
+            model.fit(np.ones((2, 2, 1)) if type(model) is DistanceRegressor else ITEMS, np.ones(2))
+
+
+@pytest.mark.parametrize("name", ["auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"])
+def test_penalties_by_name_scale_with_alpha(name):
+    once, twice = (Recipe(penalty=name, alpha=a).penalties() for a in (0.1, 0.2))
+    assert [type(p) for p in once] == [type(p) for p in twice]
+    np.testing.assert_allclose([p.alpha for p in twice], [2 * p.alpha for p in once])
+
+
+def test_penalties_as_objects():
+    assert Recipe(penalty=None).penalties() == ()
+    assert Recipe(penalty=Ridge(0.5)).penalties() == (Ridge(0.5),)
+    assert Recipe(penalty=[Ridge(0.5), Lasso(0.1)]).penalties() == (Ridge(0.5), Lasso(0.1))

@@ -371,3 +371,63 @@ def test_a_soak_of_many_queries_has_no_mismatch(kind):
         exact, brute = index.search(queries, 10), index.search(queries, 10, algorithm="brute")
         assert_array_equal(exact.ids, brute.ids)
         assert_array_equal(exact.distances, brute.distances)
+
+
+def test_the_names_of_a_frame_stay_under_another_distance():
+    pandas = pytest.importorskip("pandas")
+    d, items, queries = search_problem()
+    items, queries = (pandas.DataFrame(rows, columns=list(d.feature_names)) for rows in (items, queries))
+    index = NeighborIndex(d).fit(items)
+    other = Semimetric(d.embedding, d.weights[::-1].copy(), d.epsilon, d.feature_names)
+    shared = index.with_semimetric(other)
+    assert shared.feature_names_in_.tolist() == index.feature_names_in_.tolist() == list(d.feature_names)
+    want = NeighborIndex(other).fit(items)
+    for one, two in zip(shared.kneighbors(queries, 5), want.kneighbors(queries, 5), strict=True):
+        assert_array_equal(one, two)
+    for asked in (index, shared):
+        call = lambda i=asked: i.kneighbors(queries[queries.columns[::-1]], 5)  # noqa: E731
+        assert_refused(call, "feature names should match", "order", error=ValueError)
+
+
+def test_the_recall_on_many_rows_is_that_on_a_seeded_sample_of_them():
+    d, items, _ = search_problem(600)
+    index = NeighborIndex(d, random_state=7).fit(items)
+    asked = items[:90] + 0.02
+    rows = np.sort(np.random.default_rng(7).choice(90, 25, replace=False))
+    got = index.estimate_recall(asked, 8, max_queries=25, n_candidates=8)
+    limits, _ = answers(d, asked[rows], items, 8)
+    distances, _ = index.kneighbors(asked[rows], 8, algorithm="approximate", n_candidates=8)
+    shares = (distances <= limits[:, -1:] * (1 + 1e-12)).mean(axis=1)
+    assert 0.2 < got.mean < 1
+    assert got.mean == pytest.approx(shares.mean())
+    every, enough = (index.estimate_recall(asked, 8, max_queries=n, n_candidates=8) for n in (90, 1000))
+    assert every == enough
+    assert_refused(lambda: index.estimate_recall(asked, max_queries=0), "max_queries=0", "integer >= 1")
+
+
+@pytest.mark.parametrize("large", [0, 10**9], ids=["by range", "by number"])
+@pytest.mark.parametrize("algorithm", ["exact", "approximate", "brute"])
+def test_where_every_item_is_as_near_the_smallest_ids_are_answered(algorithm, large, monkeypatch):
+    """Tables that are constant order no item, so all items are refined."""
+    monkeypatch.setattr(segment, "_LARGE", large)
+    d, items, queries = search_problem(900)
+    flat = Semimetric(d.embedding, np.zeros(len(d.weights)), np.zeros(4), d.feature_names)
+    index = NeighborIndex(flat, n_candidates=20).fit(items, ids=np.arange(900)[::-1])
+    where = np.arange(900) % 3 == 0
+    for asked, mask in ((queries, None), (queries[:1], None), (queries, where)):
+        distances, ids = index.kneighbors(asked, 4, algorithm=algorithm, where=mask)
+        allowed = index.ids_ if mask is None else index.ids_[mask]
+        assert_array_equal(ids, np.tile(np.sort(allowed)[:4], (len(asked), 1)))
+        assert not distances.any()
+
+
+@pytest.mark.parametrize("n_lists", ["auto", 12])
+def test_the_approximate_search_answers_with_all_that_may_be_where_these_are_few(n_lists):
+    d, items, queries = search_problem(900)
+    index = NeighborIndex(d, n_lists=n_lists, n_probe=1, n_candidates=4).fit(items)
+    for allowed in ([3], [3, 500], [1, 2, 3, 700]):
+        got = index.kneighbors(queries, 4, algorithm="approximate", where=allowed)
+        want = index.kneighbors(queries, 4, algorithm="brute", where=allowed)
+        assert got[1].shape == (len(queries), len(allowed))
+        for one, two in zip(got, want, strict=True):
+            assert_array_equal(one, two)

@@ -165,3 +165,46 @@ def test_foreign_files_and_folders_are_refused(tmp_path):
     index.save(tmp_path / "index")
     d.save(tmp_path / "index" / storage.FILE)
     assert_refused(lambda: semimetric.load(tmp_path / "index"), "holds a Semimetric", "not an index", error=StorageError)
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+def test_inverted_lists_are_saved_and_searched_as_before(tmp_path, mmap):
+    rng = np.random.default_rng(0)
+    centres = 3 * rng.normal(size=(20, 4))
+    items = centres[rng.integers(0, 20, 3000)] + rng.normal(size=(3000, 4))
+    queries = items[:30] + 0.4
+    d = rough_distance(Grid.fit(items, n_knots=5), low=0.05)
+    index = NeighborIndex(d, algorithm="approximate", n_lists=30, n_probe=2, n_candidates=20).fit(items)
+    index.save(tmp_path / "index")
+    loaded = semimetric.load(tmp_path / "index", mmap=mmap)
+    for one, two in zip(loaded.segments_[0].lists, index.segments_[0].lists, strict=True):
+        assert_array_equal(one, two)
+        assert one.dtype == two.dtype
+    assert_same(index, loaded, queries)
+    assert (loaded.get_params()["n_lists"], loaded.get_params()["n_probe"]) == (30, 2)
+    flat = NeighborIndex(d, algorithm="approximate", n_candidates=20).fit(items)
+    assert (flat.kneighbors(queries, 6)[1] != loaded.kneighbors(queries, 6)[1]).any()  # so the lists were used
+    exact, brute = loaded.kneighbors(queries, 6, algorithm="exact"), flat.kneighbors(queries, 6, algorithm="brute")
+    for one, two in zip(exact, brute, strict=True):
+        assert_array_equal(one, two)
+    loaded.add(queries).remove([3])
+    assert_same(index.add(queries).remove([3]), loaded, queries)
+    loaded.save(tmp_path / "index")
+    assert_same(index, semimetric.load(tmp_path / "index", mmap=mmap), queries)
+
+
+def test_the_names_of_a_frame_are_saved(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    d, items, queries = search_problem()
+    items, queries = (pandas.DataFrame(rows, columns=list(d.feature_names)) for rows in (items, queries))
+    index = NeighborIndex(d).fit(items)
+    index.save(tmp_path / "index")
+    loaded = semimetric.load(tmp_path / "index")
+    assert loaded.feature_names_in_.tolist() == list(d.feature_names)
+    assert loaded.n_features_in_ == 4
+    assert_same(index, loaded, queries)
+    with pytest.raises(ValueError, match="feature names should match"):
+        loaded.kneighbors(queries[queries.columns[::-1]])
+    unnamed = NeighborIndex(d).fit(items.to_numpy())
+    unnamed.save(tmp_path / "unnamed")
+    assert not hasattr(semimetric.load(tmp_path / "unnamed"), "feature_names_in_")

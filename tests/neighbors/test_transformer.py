@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from searches import search_problem
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN, HDBSCAN
+from sklearn.exceptions import NotFittedError
 from sklearn.manifold import TSNE
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
@@ -113,3 +114,14 @@ def test_clusterings_and_maps_take_the_graph():
     assert set(both[:30]).isdisjoint(set(both[30:]) - {-1})
     flat = TSNE(init="random", metric="precomputed", perplexity=5, max_iter=250, random_state=0).fit_transform(graph)
     assert np.isfinite(flat).all()
+
+
+@pytest.mark.parametrize("mode", ["distance", "connectivity"])
+def test_there_is_a_name_for_every_column_of_the_graph(mode):
+    d, items, queries = search_problem(40)
+    transformer = SemimetricNeighborsTransformer(d, n_neighbors=3, mode=mode)
+    with pytest.raises(NotFittedError):
+        transformer.get_feature_names_out()
+    names = transformer.fit(items).get_feature_names_out()
+    assert names.tolist() == [f"semimetricneighborstransformer{k}" for k in range(40)]
+    assert transformer.transform(queries).shape == (len(queries), transformer.n_samples_fit_) == (7, 40)

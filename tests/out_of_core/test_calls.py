@@ -1,19 +1,19 @@
+"""More data than memory: arrays, mapped arrays and files of either kind learn and answer alike."""
+
 import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from scipy import sparse
 
 from semimetric import (
-    Bounded,
     DistanceRegressor,
-    FirstOrder,
-    NotSupportedError,
-    SemimetricRegressor,
-    SemimetricWarning,
+    NeighborIndex,
+    PL1Embedding,
     out_of_core,
 )
-from semimetric.data import knots
 from semimetric.data.parts import readers
+from semimetric.out_of_core import pairwise_files
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
@@ -29,28 +29,6 @@ def in_blocks(options, pairs=POINTS, y=Y, weight=None, **more):
     return out_of_core.fit(DistanceRegressor(**options), pairs, y, weight, **more)
 
 
-OTHERS = {"no axioms", "lasso", "categories", "periodic", "missing", "mixed warped"}
-WAYS = [name for name in cases.RECIPES if name not in OTHERS]
-
-
-@pytest.mark.parametrize("name", WAYS)
-def test_blocks_learn_what_one_fit_learns(name):
-    parts = in_blocks(cases.RECIPES[name])
-    whole = DistanceRegressor(**cases.RECIPES[name]).fit(POINTS, Y)
-    assert parts.solution_.objective == pytest.approx(whole.solution_.objective, rel=1e-9)
-    np.testing.assert_allclose(parts.predict(POINTS), whole.predict(POINTS), rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("loss", ["squared", "huber"])
-@pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
-def test_the_first_order_method_goes_the_same_way(loss):
-    options = cases.FAST | {"loss": loss, "solver": FirstOrder(max_iter=50)}
-    parts, whole = in_blocks(options), DistanceRegressor(**options).fit(POINTS, Y)
-    assert parts.solution_.n_iter == 50
-    assert parts.solution_.objective == pytest.approx(whole.solution_.objective, rel=1e-9)
-    assert parts.solution_.gap == pytest.approx(whole.solution_.gap, rel=1e-6)
-
-
 def test_the_same_blocks_give_the_same_bits_wherever_they_are(tmp_path, monkeypatch):
     np.save(tmp_path / "pairs.npy", POINTS)
     np.save(tmp_path / "y.npy", Y)
@@ -60,23 +38,6 @@ def test_the_same_blocks_give_the_same_bits_wherever_they_are(tmp_path, monkeypa
     monkeypatch.undo()
     whole = in_blocks(cases.FAST).semimetric_.weights
     assert not (whole == models[0].semimetric_.weights).all()  # another tree: so there were blocks
-
-
-def test_knots_of_a_sample_are_those_of_one_fit(monkeypatch):
-    monkeypatch.setattr(knots, "_MOST_ROWS", 50)
-    for options, pairs in (({}, POINTS), ({"preprocessor": ITEMS}, INDEX), ({"knots": "kmeans"}, POINTS)):
-        options = cases.FAST | options
-        parts, whole = in_blocks(options, pairs), DistanceRegressor(**options).fit(pairs, Y)
-        for a, b in zip(parts.semimetric_.embedding.grid.knots, whole.semimetric_.embedding.grid.knots, strict=True):
-            assert (a == b).all()
-
-
-@pytest.mark.parametrize("least", [0, 60])  # the first part has none of weight > 0
-def test_weights_and_pairs_of_weight_zero(least):
-    weight = np.where(np.arange(150) < least, 0.0, np.arange(150.0) % 3)
-    parts = out_of_core.fit(DistanceRegressor(**cases.FAST), POINTS, Y, weight)
-    whole = DistanceRegressor(**cases.FAST).fit(POINTS, Y, weight)
-    np.testing.assert_allclose(parts.predict(POINTS), whole.predict(POINTS), rtol=1e-9)
 
 
 def test_row_numbers_of_items_in_a_file(tmp_path):
@@ -102,80 +63,103 @@ def test_tables_of_pairs(tmp_path):
     assert_refused(lambda: in_blocks(cases.FAST, tmp_path / "rows.parquet", "d"), "left, right", "left.NAME", "preprocessor=")
 
 
-def test_items_beyond_given_knots_are_told_once():
-    with pytest.warns(SemimetricWarning, match=r"beyond the knots \(x0: \d+") as told:
-        parts = in_blocks(cases.FAST | {"knots": [[0.2, 0.8]] * 3})
-    assert len([w for w in told if "beyond" in str(w.message)]) == 1
-    with pytest.warns(SemimetricWarning):
-        whole = DistanceRegressor(**cases.FAST | {"knots": [[0.2, 0.8]] * 3}).fit(POINTS, Y)
-    assert parts.semimetric_.epsilon == pytest.approx(whole.semimetric_.epsilon)
+@pytest.fixture(scope="module")
+def d():
+    return cases.fitted("square root")[0].semimetric_
 
 
-def spoilt(at, value, array=POINTS):
-    array = array.astype(np.float64)
-    array[at] = value
-    return array
+X = np.round(np.random.default_rng(1).random((700, 3)), 2)
 
 
-def test_bad_blocks_are_named():
-    def refused(pairs, y, *parts, **options):
-        assert_refused(lambda: in_blocks(cases.FAST | options, pairs, y), *parts)
-
-    refused(spoilt((120, 1, 2), np.nan), Y, "rows 112 to 149 of pairs", "'x2'", "finite numbers")
-    refused(POINTS, spoilt(3, -1.0, Y), "rows 0 to 36 of pairs: y[3] is -1", "must be >= 0", "axioms=None")
-    refused(POINTS, spoilt(149, np.inf, Y), "rows 112 to 149 of pairs: y[37] is inf", "finite", "drop the pair")
-    refused(POINTS, Y[:-1], "y has shape (149,) for 150 pairs", "one entry a pair")
-    refused(POINTS[:, :1], Y, "(150, 1, 3)", "(n_pairs, 2, n_features)", "preprocessor=")
-    refused(np.where(INDEX == INDEX[130, 0], 40, INDEX), Y, "row numbers between 0 and 39", "pair", preprocessor=ITEMS)
-    refused(POINTS, np.ones(150), "all equal (1)", "hold nothing to learn", "different distances")
-    refused(np.zeros_like(POINTS), Y, "constant", "differ in at least one", "other items")
-    refused(POINTS[:0], Y[:0], "0 pairs", "at least one")
-    for weights, part in (
-        (np.zeros(150), "sample_weight is 0 for all pairs"),
-        (np.arange(150) - 1.0, "sample_weight[0] is -1"),
-    ):
-        call = lambda w=weights: out_of_core.fit(DistanceRegressor(**cases.FAST), POINTS, Y, w)  # noqa: E731
-        assert_refused(call, part, "required", "correct it")
+def test_queries_in_blocks(d, tmp_path):
+    index = NeighborIndex(d).fit(X)
+    index.save(tmp_path / "one")
+    np.save(tmp_path / "x.npy", X)
+    found = out_of_core.kneighbors(tmp_path / "one", tmp_path / "x.npy", 3, memory_limit="100 kB")
+    assert all((a == b).all() for a, b in zip(found, index.kneighbors(X, 3), strict=True))
 
 
-def test_says_what_cannot_be_learned_from_blocks():
-    def refused(model, *parts):
-        assert_refused(lambda: out_of_core.fit(model, POINTS, Y), *parts, error=NotSupportedError)
-
-    refused(DistanceRegressor(), "cannot be held out", "numbers for n_knots= and alpha=", "fit on a sample")
-    refused(
-        SemimetricRegressor(),
-        "SemimetricRegressor learns from all its data at once",
-        "DistanceRegressor",
-        "sample",
+@pytest.fixture
+def saved(tmp_path):
+    """The folder of a saved index with two segments and ids of text, the index, and queries."""
+    d, rng = cases.fitted("pairs")[0].semimetric_, np.random.default_rng(0)
+    index = (
+        NeighborIndex(d).fit(rng.random((300, 3)), ids=np.arange(300).astype(str)).add(rng.random((9, 3)), list("abcdefghi"))
     )
-    refused(DistanceRegressor(**cases.FAST, missing="level"), "numbers only", "missing=", "in memory")
-    refused(
-        DistanceRegressor(**cases.FAST, loss="huber", solver="reference"),
-        "Reference needs all rows",
-        "FirstOrder learn",
-        '"auto"',
-    )
-    assert_refused(
-        lambda: in_blocks({"n_knots": 15, "alpha": 1.0}, memory_limit="1 MB"),
-        "second moments of",
-        "memory_limit",
-        "fewer knots",
-    )
+    index.save(tmp_path / "one")
+    return tmp_path / "one", index, rng.random((70, 3))
 
 
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        ({"axioms": "metric"}, "axioms='metric' on full tables"),
-        ({"axioms": "quasimetric"}, "axioms='quasimetric' on full tables"),
-        ({"constraints": [Bounded(0.1)], "outside": "clip"}, "constraints="),
-        ({"groups": "auto"}, "groups='auto'"),
-    ],
-)
-def test_what_parts_cannot_impose_is_refused(options, part):
-    assert_refused(lambda: in_blocks(cases.FAST | options), part, "fit on a sample", error=NotSupportedError)
+def test_a_plain_saved_index_is_asked_block_by_block(saved, tmp_path):
+    folder, index, queries = saved
+    np.save(tmp_path / "queries.npy", queries)
+    wanted = index.kneighbors(queries, 4)
+    for source in (queries, np.load(tmp_path / "queries.npy", mmap_mode="r"), tmp_path / "queries.npy"):
+        for limit in ("1 GiB", "20 kB", 1):
+            found = out_of_core.kneighbors(folder, source, 4, memory_limit=limit)
+            for one, two in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(one, two)
+    for options in ({"algorithm": "brute"}, {"algorithm": "approximate", "n_candidates": 6}):
+        found, wanted = out_of_core.kneighbors(folder, queries, 4, **options), index.kneighbors(queries, 4, **options)
+        for one, two in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(one, two)
 
 
-def test_scales_are_metrics_from_parts_too():
-    assert in_blocks(cases.FAST | {"axioms": "metric", "tables": "warped"}).semimetric_.axioms.triangle
+def test_queries_that_cannot_be_asked_are_named(saved):
+    folder, _, queries = saved
+    bad = queries.copy()
+    bad[65, 1] = np.nan
+    ask = lambda X, k=3: out_of_core.kneighbors(folder, X, k, memory_limit="20 kB")  # noqa: E731
+    assert_refused(lambda: ask(bad), "rows 56 to 69 of X", "NaN")
+    assert_refused(lambda: ask(queries[:, :2]), "of X: ", "2 features", "3 features")
+    assert_refused(lambda: ask(queries[0]), "X has shape (3,)", "(n, n_features) are required", "reshape it")
+    assert_refused(lambda: ask(queries, 310), "n_neighbors=310", "309 items", "ask for fewer")
+
+
+def test_rows_that_cannot_be_transformed_are_named():
+    embedding = PL1Embedding(3).fit(ITEMS)
+    blocks = list(out_of_core.transform(embedding, ITEMS, memory_limit="10 kB"))
+    assert len(blocks) > 1
+    assert (sparse.vstack(blocks) != embedding.transform(ITEMS)).nnz == 0
+    bad = ITEMS.copy()
+    bad[-1, 0] = np.inf
+    done = out_of_core.transform(embedding, bad, memory_limit="10 kB")
+    assert (next(done) != blocks[0]).nnz == 0  # what comes before can be used
+    assert_refused(lambda: list(done), "to 39 of X: ", "infinity")
+
+
+def test_where_distances_cannot_be_written_nothing_is(tmp_path):
+    d = cases.fitted("singles")[0].semimetric_
+
+    def refused(X, to, *parts):
+        assert_refused(lambda: out_of_core.pairwise(d, X, to=to, memory_limit="2 kB"), *parts)
+        assert not [path for path in tmp_path.iterdir() if path.name != "there.parquet"]
+
+    (tmp_path / "there.parquet").mkdir()
+    refused(ITEMS, tmp_path / "d.npy", "d.npy' must end in .zarr or .parquet", "", "give such a name")
+    refused(ITEMS, tmp_path / "there.parquet", "there.parquet is there already", "", "delete it, or give another name")
+    refused(ITEMS, tmp_path / "away" / "d.parquet", "there is no folder", "for d.parquet", "make it first")
+    bad = ITEMS.copy()
+    bad[39, 2] = np.nan
+    refused(bad, tmp_path / "d.parquet", "to 39 of X", "NaN")
+    refused(ITEMS[:, :2], tmp_path / "d.parquet", "rows 0 to", "2 features", "")
+    refused(ITEMS[:0], tmp_path / "d.parquet", "X has no rows", "at least one is required")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_a_file_of_distances_is_whole_or_not_there(error, tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    d = cases.fitted("singles")[0].semimetric_
+    real, calls = pairwise_files._write_rows, []
+
+    def dies(*args):
+        calls.append(args)
+        if len(calls) == 2:
+            raise error
+        return real(*args)
+
+    monkeypatch.setattr(pairwise_files, "_write_rows", dies)
+    with pytest.raises(error):
+        out_of_core.pairwise(d, ITEMS, to=tmp_path / "d.parquet", memory_limit="2 kB")
+    assert len(calls) == 2
+    assert not [*tmp_path.iterdir()]

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, NotSupportedError, distributed, out_of_core
+from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, distributed, out_of_core
 from semimetric.data.parts import readers
-from semimetric.out_of_core import dask_engine
 
 dask = pytest.importorskip("dask", reason="Dask comes with the extra distributed")
 da = pytest.importorskip("dask.array")
@@ -95,19 +94,6 @@ def test_bad_parts_are_named(client):
     refused(dd.from_delayed(parts, meta=frame()[:0], verify_meta=False), "d", "partition 1 of pairs", "'left.u'")
 
 
-def test_what_is_no_cluster_is_told(client, monkeypatch):
-    model = DistanceRegressor(**cases.FAST)
-    assert_refused(lambda: distributed.fit("tcp://x", model, POINTS, Y), "no Dask client", "distributed.Client", "out_of_core")
-    monkeypatch.setattr(dask_engine, "_PATIENCE", "200ms")
-    assert_refused(lambda: distributed.connect("tcp://127.0.0.1:9"), "no Dask scheduler answers", "127.0.0.1:9", "start one")
-    other = {"tcp://w:1": dask_engine._versions() | {"numpy": "0.1"}}
-    monkeypatch.setattr(type(client), "run", lambda *_, **__: other)
-    call = lambda: distributed.fit(client, model, POINTS, Y)  # noqa: E731
-    assert_refused(call, "worker tcp://w:1 has other versions (numpy 0.1", "the same on both sides", error=NotSupportedError)
-    other["tcp://w:1"] = ModuleNotFoundError("No module named 'semimetric'")
-    assert_refused(call, "worker tcp://w:1 cannot run semimetric", "install", error=NotSupportedError)
-
-
 @pytest.fixture(scope="module")
 def d():
     return cases.fitted("square root")[0].semimetric_
@@ -162,34 +148,3 @@ def test_embeddings_by_partition(client, d, tmp_path):
         client, warped, da.from_array(np.where(np.arange(700)[:, None] < 600, X, bad), chunks=(200, 3))
     )
     assert_refused(lazy.compute, "partition 3 of X", "NaN")
-
-
-@pytest.mark.parametrize("name", ["singles", "premetric", "square root"])
-@pytest.mark.parametrize("suffix", ["zarr", "parquet"])
-def test_pairwise_distances_in_a_file(name, suffix, client, tmp_path):
-    zarr = pytest.importorskip("zarr")
-    d, path = cases.fitted(name)[0].semimetric_, tmp_path / f"d.{suffix}"
-
-    def read():
-        return zarr.open_array(str(path))[:] if suffix == "zarr" else pd.read_parquet(path).to_numpy()
-
-    items = X[:110]
-    distributed.pairwise(client, d, da.from_array(items, chunks=(40, 3)), to=path)
-    assert (read() == d.pairwise(items)).all()
-    assert_refused(lambda: distributed.pairwise(client, d, X, to=path), "is there already", "delete", "another name")
-    path.rename(tmp_path / "away")
-    out_of_core.pairwise(d, items, X[:30], to=path, memory_limit="20 kB")
-    assert (read() == d.pairwise(items, X[:30])).all()
-    path.rename(tmp_path / "away too")
-    bad = items.copy()
-    bad[100, 0] = np.nan
-    assert_refused(lambda: out_of_core.pairwise(d, items, bad, to=path, memory_limit="20 kB"), "rows 70 to 104 of X", "NaN")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["away", "away too"]
-
-
-def test_queries_in_blocks(d, tmp_path):
-    index = NeighborIndex(d).fit(X)
-    index.save(tmp_path / "one")
-    np.save(tmp_path / "x.npy", X)
-    found = out_of_core.kneighbors(tmp_path / "one", tmp_path / "x.npy", 3, memory_limit="100 kB")
-    assert all((a == b).all() for a, b in zip(found, index.kneighbors(X, 3), strict=True))

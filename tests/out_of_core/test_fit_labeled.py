@@ -5,8 +5,9 @@ import pickle
 import numpy as np
 import pytest
 from cases import assert_refused
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import load_wine
-from sklearn.decomposition import PCA
 
 from semimetric import FirstOrder, LargeMarginLearner, NotSupportedError, SemimetricClassifier, out_of_core
 from semimetric.data import knots
@@ -17,18 +18,18 @@ from semimetric.estimators.part_tasks import ItemTask
 from semimetric.neighbors.sharded.shard_files import _OPEN
 from semimetric.out_of_core import fit_labeled, partitioned_items
 
-ITEM_BYTES = ItemTask.item_bytes  # before it is replaced
-
 X, Y = load_wine(return_X_y=True)
 X = X[:, :5]
 FAST = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 2}
 INNER = [np.quantile(column, [0.2, 0.5, 0.8]) for column in X.T]  # knots that leave items outside
 
 
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def small():
     """Parts of at most 50 items under the limit of 1 MB."""
-    monkeypatch.setattr(ItemTask, "item_bytes", lambda *_: 10_000)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ItemTask, "item_bytes", lambda *_: 10_000)
+        yield
 
 
 @pytest.fixture(params=[60, 1000])
@@ -117,14 +118,6 @@ def test_items_in_files(tmp_path):
     assert_refused(lambda: in_parts(tmp_path / "items.parquet", Y), "dtype object", "numbers of shape", "leave columns out")
 
 
-def test_directions_take_room_as_features_do():
-    def room(n_features, directions=None):
-        return ITEM_BYTES(LargeMarginLearner(**FAST | {"directions": directions}).part_task(), n_features)
-
-    assert room(5, np.ones((3, 5))) == room(8) > room(5)
-    assert room(5, "pca") == room(5, PCA()) == room(10)
-
-
 def test_nothing_is_left_in_the_scratch_folder(tmp_path):
     model = out_of_core.fit(LargeMarginLearner(**FAST), X, Y, memory_limit=1_000_000, scratch=tmp_path)
     assert not list(tmp_path.iterdir())
@@ -195,6 +188,17 @@ def test_a_part_that_says_something_else_is_named(column, values, messages):
         limit=10**6, scratch=None,
     )  # fmt: skip
     assert_refused(call, "partition 1 of X: ", *messages)
+
+
+@given(st.lists(st.lists(st.sampled_from([0.0, 1.0, 2.0]), min_size=1, max_size=4), min_size=1, max_size=5))
+def test_parts_keep_the_items_that_count(weights):
+    parts = [LabeledPart(f"part {k}", np.arange(len(w))) for k, w in enumerate(weights)]
+    weight = np.concatenate(weights)
+    kept, found = fit_labeled._used_parts(parts, [len(w) for w in weights], weight > 0, weight)
+    assert [part.name for part in kept] == [part.name for part, w in zip(parts, weights, strict=True) if any(w)]
+    assert [w.tolist() for w in found] == [[v for v in w if v] for w in weights if any(w)]
+    for part, w in zip(kept, found, strict=True):
+        assert len(part.items if part.keep is None else part.items[part.keep]) == len(w)
 
 
 def test_says_what_cannot_be_learned_from_parts():

@@ -1,8 +1,12 @@
 """Learning from comparisons in parts: what one fit learns, here and on a cluster."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cases import assert_refused
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from semimetric import (
     FirstOrder,
@@ -14,8 +18,17 @@ from semimetric import (
     TripletLearner,
     out_of_core,
 )
+from semimetric._foundation.types import Pairs, Quadruplets, Triplets
 from semimetric.data import knots
 from semimetric.data.parts import readers
+from semimetric.data.parts.engine import SerialEngine
+from semimetric.data.parts.row_parts import array_rows
+from semimetric.data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable
+from semimetric.data.parts.tuple_survey import survey_tuples
+from semimetric.learning.comparisons.tuple_data import JudgedPairs, OrderedTuples
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.structure import build_structure
+from semimetric.out_of_core.partitioned_comparisons import PartitionedComparisons
 
 ITEMS = np.random.default_rng(0).random((60, 3))
 INDEX = np.random.default_rng(1).integers(0, 60, (300, 4))
@@ -39,10 +52,12 @@ def said(kind):
     return INDEX, np.where(far(*INDEX[:, :2].T) < far(*INDEX[:, 2:].T), 1, -1)
 
 
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def small():
     """Parts of at most 80 tuples, whatever the limit."""
-    monkeypatch.setattr(readers, "tuple_size", lambda *_: 80)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(readers, "tuple_size", lambda *_: 80)
+        yield
 
 
 def both(kind, y=None, weight=None, by_row=False, **options):
@@ -163,6 +178,59 @@ def test_bad_tuples_are_named_by_part():
     refused("pairs", "directions='discriminant'", "a matrix", "fit on a sample", directions="discriminant", **unsaid)
     refused("pairs", "cannot be held out", "numbers for n_knots=", "sample", alpha="auto", **unsaid)
     refused("triplets", "axioms='metric' on full tables", "fit on a sample", axioms="metric", tables="full", **unsaid)
+
+
+SPECS = {"pairs": TargetSpec(judged=True), "triplets": TargetSpec(Triplets, judged=True),
+         "quadruplets": TargetSpec(Quadruplets, judged=True)}  # fmt: skip
+
+
+def in_memory(kind, weight):
+    index, y = said(kind)
+    if kind == "pairs":
+        return JudgedPairs(Pairs(ITEMS, index), weight / weight.sum(), y)
+    if kind == "quadruplets":
+        index = np.where(y[:, None] < 0, index[:, [2, 3, 0, 1]], index)
+    return OrderedTuples(SPECS[kind].kind(ITEMS, index), weight / weight.sum())
+
+
+def in_parts(kind, cuts, weight):
+    index, y = said(kind)
+    table = TupleTable(("x0", "x1", "x2"), SPECS[kind], array_rows(ITEMS, 60, "preprocessor")[0])
+    targets = [None] * (len(cuts) + 1) if y is None else np.split(y, cuts)
+    pieces = zip(np.split(index, cuts), targets, np.split(weight, cuts), strict=True)
+    parts = [TuplePart(f"part {k}", *piece) for k, piece in enumerate(pieces)]
+    survey = survey_tuples(SerialEngine(), parts, tuple(len(p.tuples) for p in parts), table, 0)
+    return PartitionedComparisons(SerialEngine(), parts, table, survey)
+
+
+@every_kind
+@pytest.mark.parametrize("groups", ["singles", [(0, 1, 2)]])
+@given(cuts=st.lists(st.integers(1, 299), max_size=6, unique=True).map(sorted), seed=st.integers(0, 9))
+@settings(max_examples=8)
+def test_data_in_parts_answer_as_data_in_memory(kind, groups, cuts, seed):
+    weight = np.random.default_rng(seed).uniform(0.1, 1.0, 300)
+    whole, parts = in_memory(kind, weight), in_parts(kind, cuts, weight)
+    recipe = Recipe(n_knots=4, groups=groups)
+    structure = build_structure(recipe, ITEMS, ("x0", "x1", "x2"))
+    assert parts.n_extra == whole.n_extra == (kind == "pairs")
+    np.testing.assert_allclose(parts.weight, whole.weight, rtol=1e-12)
+    np.testing.assert_allclose(parts.spread(structure, None), whole.spread(structure, None), rtol=1e-9)
+    np.testing.assert_allclose(parts.norms(structure, None), whole.norms(structure, None), rtol=1e-9, atol=1e-12)
+    assert all((a == b).all() for a, b in zip(parts.vertices(structure), whole.vertices(structure), strict=True))
+    one, other = (data.design(structure, structure.embedding, None) for data in (whole, parts))
+    w, r = np.random.default_rng(seed).random(one.shape[1]), np.random.default_rng(seed + 1).random(300)
+    assert other.shape == one.shape
+    np.testing.assert_allclose(other.matvec(w), one.matvec(w), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(other.rmatvec(r), one.rmatvec(r), rtol=1e-9, atol=1e-12)
+    assert (np.sort(parts.items, axis=0) == np.sort(whole.items, axis=0)).all()
+
+
+def test_weights_that_are_not_given_are_even_and_examples_are_pairs_of_the_sample():
+    parts = in_parts("triplets", [100], np.ones(300))
+    plain = replace(parts, parts=[replace(part, weight=None) for part in parts.parts])
+    assert (plain.weight == 1 / 300).all()
+    examples = plain.examples
+    assert (examples.items[examples.index.ravel()] == plain.items[:8]).all()
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import NotSupportedError
+from semimetric import DistanceRegressor, NotSupportedError
+from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
 from semimetric.embeddings.pairs.triangle_inequality import Triangles
 from semimetric.learning.guarantees import inside
 from semimetric.programs.constraints import Monotone
 from semimetric.programs.table_layout import TableLayout
-from semimetric.solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting, Status
+from semimetric.solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting, Status, splitting
+from semimetric.solvers.default_choice import choose_plain
 
 SETTINGS = {
     "singles": {"n_knots": 5},
@@ -104,3 +106,54 @@ def test_solvers_of_bounds_alone_refuse_rows(engine):
 def test_refuses_numbers_with_which_nothing_would_run(options):
     ((name, value),) = options.items()
     assert_refused(lambda: CuttingPlane(**options), f"{name}={value}", "")
+
+
+@pytest.mark.parametrize("loss", cases.LOSSES)
+@pytest.mark.parametrize("empty", [False, True], ids=["no triangles", "triangles of no table"])
+def test_without_triangles_it_is_the_solver_that_it_wraps(loss, empty):
+    program = replace(metric_program(loss, "singles"), triangles=None)
+    if empty:
+        of_scales = Triangles.of(WarpedEmbedding(program.design.embedding.grid))
+        assert not of_scales.tables
+        solution = CuttingPlane().solve(replace(program, triangles=of_scales))
+    else:
+        solution = CuttingPlane().solve(program)
+    plain = choose_plain(program)[0].solve(program)
+    np.testing.assert_array_equal(solution.weights, plain.weights)
+    assert (solution.objective, solution.gap, solution.n_iter) == (plain.objective, plain.gap, plain.n_iter)
+    assert solution.solver == f"{plain.solver}, 0 triangle rows"
+    given = CuttingPlane(InteriorPoint(tol=1e-8)).solve(program)
+    assert given.objective == pytest.approx(Reference().solve(program).objective, rel=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:Solution")
+def test_a_learner_that_asks_for_no_triangle_may_name_it():
+    items, index, y = cases.sample()
+    named, chosen = (
+        DistanceRegressor(**cases.FAST, axioms="semimetric", solver=solver, preprocessor=items).fit(index, y)
+        for solver in (CuttingPlane(), "auto")
+    )
+    np.testing.assert_allclose(named.semimetric_.weights, chosen.semimetric_.weights, rtol=1e-9)
+    assert named.solution_.solver == "Gram, 0 triangle rows (given)"
+
+
+@pytest.mark.parametrize("lazily", [False, True])
+@pytest.mark.parametrize("setting", ["singles", "asymmetric"])
+def test_ctrl_c_leaves_weights_that_keep_every_triangle(setting, lazily, monkeypatch):
+    program, reference = by_cvxpy("squared", setting)
+    step, calls = splitting._AdmmRun.step, iter(range(10**6))
+
+    def interrupted(run):
+        if next(calls) == 7:
+            raise KeyboardInterrupt
+        step(run)
+
+    monkeypatch.setattr(splitting._AdmmRun, "step", interrupted)
+    engine = CuttingPlane(Splitting(tol=1e-12), all_rows=0) if lazily else CuttingPlane(Splitting(tol=1e-12))
+    with pytest.warns(UserWarning, match="interrupted by the user"):
+        solution = engine.solve(program)
+    assert solution.status is Status.INTERRUPTED
+    assert program.triangles.excess(solution.weights) <= 1e-14
+    assert (solution.weights >= program.lower - 1e-15).all()
+    assert solution.objective == pytest.approx(program.objective(solution.weights), rel=1e-9)
+    assert solution.objective - solution.gap <= reference.objective * (1 + 1e-7)

@@ -96,3 +96,35 @@ def test_refuses_other_losses(loss):
 def test_refuses_inequalities_without_known_weights():
     program = replace(bounded_program(), inside=None)
     assert_refused(lambda: Splitting().solve(program), "no weights are known", "inside", "Reference", NotSupportedError)
+
+
+@pytest.mark.parametrize("dense", [True, False], ids=["Cholesky", "conjugate gradients"])
+@pytest.mark.parametrize("after", [0, 7, 45])
+def test_ctrl_c_leaves_the_best_weights_and_a_sound_bound(after, dense, monkeypatch):
+    """Interrupted within an iteration, between two certificates of the gap: the last iterate is certified too."""
+    either_system(monkeypatch, dense)
+    program = bounded_program()
+    reference = Reference().solve(program)
+    step, calls = splitting._AdmmRun.step, iter(range(10**6))
+
+    def interrupted(run):
+        if next(calls) == after:
+            raise KeyboardInterrupt
+        step(run)
+
+    monkeypatch.setattr(splitting._AdmmRun, "step", interrupted)
+    with pytest.warns(UserWarning, match="interrupted by the user"):
+        solution = Splitting(tol=1e-15).solve(program)
+    assert solution.status is Status.INTERRUPTED
+    assert solution.n_iter == after
+    assert program.inequalities.excess(solution.weights) <= 1e-12
+    assert (solution.weights >= program.lower - 1e-15).all()
+    assert solution.objective == pytest.approx(program.objective(solution.weights), rel=1e-9)
+    assert solution.objective >= reference.objective * (1 - 1e-7)
+    assert solution.objective - solution.gap <= reference.objective * (1 + 1e-7)
+    if after:
+        assert solution.gap < np.inf
+    monkeypatch.setattr(splitting._AdmmRun, "step", step)
+    with pytest.warns(UserWarning, match="max_iter"):
+        limited = Splitting(tol=1e-15, max_iter=after).solve(program)
+    np.testing.assert_array_equal(limited.weights, solution.weights)

@@ -2,7 +2,7 @@
 
     ((0 + 1) + (2 + 3)) + 4
 
-The tree depends on the number of parts alone: whoever adds them up, the same parts give the same bits.
+The tree depends on the number of parts alone, so the same parts give the same bits on every engine.
 """
 
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def tree_sum(values: Iterable[T], add: Callable[[T, T], T]) -> T:
-    """All values added along the tree as they come: of n values at most log2(n) + 1 sums are held at a time.
+    """The sum of n values along the tree, added up as they come: at most log2(n) + 1 sums are held at a time.
 
     Examples
     --------
@@ -35,82 +35,89 @@ def tree_sum(values: Iterable[T], add: Callable[[T, T], T]) -> T:
 
 
 class Engine(ABC):
-    """Calls of one function for many parts; what they ``share`` is handed to every call.
+    """Calls one function for many parts; the arguments ``share`` are the same in every call.
 
     Attributes
     ----------
     limit : int or None
-        Bytes that blocks and sums may take together, if they have one memory.
+        Bytes that parts and sums may take together where all are in one memory; None for no limit.
     """
 
     limit: int | None = None
 
     @abstractmethod
     def each(self, function: Callable[..., T], parts: Sequence[Any], *share: Any) -> Iterator[T]:
-        """``function(part, *share)`` of every part, in their order."""
+        """The results of ``function(part, *share)``, one for each part, in the order of the parts."""
 
     def each_near(self, function: Callable[..., T], parts: Sequence[Any], near: Sequence[int], *share: Any) -> Iterator[T]:
-        """`each` of tuples; those of equal first members and numbers in ``near`` go where one was: its files are open."""
+        """The same as `each`, for parts that are tuples; an engine of many processes may use that some parts belong together.
+
+        Parts with the same first member and the same number in ``near`` are best sent to one process, which has the files of
+        that member open already.
+        """
         return self.each(function, parts, *share)
 
     @property
     def width(self) -> int:
-        """How many calls run at a time."""
+        """The number of calls that run at the same time."""
         return 1
 
     @abstractmethod
     def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *share: Any) -> T:
-        """`tree_sum` of ``function(part, *share)``."""
+        """The sum of ``function(part, *share)`` over all parts, added up by ``add`` along the tree of `tree_sum`."""
 
     @abstractmethod
     def kept(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
-        """Parts that stand for ``function(part, *share)``: kept where the engine has room for all, else made again."""
+        """Stand-ins for ``function(part, *share)``, one for each part, which can be given to this engine as parts.
+
+        The results are kept where the engine has room for all of them, else each is made again whenever it is needed.
+        """
 
     def stored(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
-        """`kept`, but never made again while the engine is whole: for what takes long to make and little to hold."""
+        """As `kept`, but results are made once unless a worker is lost: for what is slow to make and small to hold."""
         return self.kept(function, parts, *share)
 
     @abstractmethod
     def everywhere(self, function: Callable[..., Any], *args: Any) -> None:
-        """One call in every process that works on parts, as far as these are there."""
+        """Call ``function(*args)`` once in every process that works on parts and can be reached."""
 
 
 class SerialEngine(Engine):
-    """In the calling process, one part after the other, within ``limit`` bytes."""
+    """Works in the calling process on one part after the other, within ``limit`` bytes."""
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit
 
     def each(self, function: Callable[..., T], parts: Sequence[Any], *share: Any) -> Iterator[T]:
-        """One call at a time, when its result is asked for."""
+        """The results one after the other; each call is made when its result is taken from the iterator."""
         return (function(evaluated(part), *share) for part in parts)
 
     def total(self, function: Callable[..., T], add: Callable[[T, T], T], parts: Sequence[Any], *share: Any) -> T:
-        """Sums of few parts at a time."""
+        """The sum along the tree, for which one part and at most log2(n_parts) + 1 sums are held at a time."""
         return tree_sum(self.each(function, parts, *share), add)
 
     def kept(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
-        """Nothing is kept: every part is made when it is asked for."""
+        """Stand-ins of which nothing is kept: each is evaluated again whenever it is given to this engine."""
         return [_LazyPart(function, part, share) for part in parts]
 
     def stored(self, function: Callable[..., Any], parts: Sequence[Any], *share: Any) -> Sequence[Any]:
-        """In memory."""
+        """The results themselves, held in memory."""
         return list(self.each(function, parts, *share))
 
     def everywhere(self, function: Callable[..., Any], *args: Any) -> None:
-        """In this one."""
+        """Call the function in the calling process, which is the only one."""
         function(*args)
 
 
 class _LazyPart:
-    """A part that is made anew whenever it is asked for."""
+    """A part that is a call: `evaluated` makes it whenever the part is needed."""
 
     def __init__(self, function: Callable[..., Any], part: Any, share: tuple[Any, ...]) -> None:
         self.function, self.part, self.share = function, part, share
 
 
 def evaluated(part: Any) -> Any:
-    """The part itself, or what it stands for; of a tuple, all its members."""
+    """The part itself, or the result of its call if it is lazy; of a tuple, all members are evaluated."""
     if isinstance(part, _LazyPart):
         return part.function(evaluated(part.part), *part.share)
     return tuple(map(evaluated, part)) if type(part) is tuple else part

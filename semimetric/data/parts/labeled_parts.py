@@ -1,4 +1,4 @@
-"""Labelled items in parts: read and checked under the name of their part, and surveyed before anything is learned."""
+"""Labelled items in parts: how they are read, checked and surveyed before anything is learned; errors name the part."""
 
 import os
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from ..._foundation.errors import InputError
 from ..._foundation.types import Floats, Integers
 from ..knots import sampled_rows
 from .engine import Engine
-from .readers import is_parquet, item_rows, names_of
-from .row_parts import LazyRows
-from .tuple_parts import divided
+from .readers import column_named, item_rows, names_of
+from .row_parts import LazyRows, ParquetRows, open_array
+from .tuple_survey import divided
 
 __all__ = [
     "ItemSurvey",
@@ -22,7 +22,6 @@ __all__ = [
     "LabeledTable",
     "LabelColumns",
     "check_one_type",
-    "column_named",
     "features_of",
     "labeled_parts",
     "loaded",
@@ -34,7 +33,19 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class LabeledPart:
-    """Some items: rows to be read, or what was read; how many (None: only reading tells); those that count (None: all)."""
+    """Some labelled items.
+
+    Parameters
+    ----------
+    name : str
+        What error messages call the part.
+    items : LazyRows, array or frame
+        The items, or rows from which they are read.
+    n : int or None
+        How many items these are; None where that is known only once they are read.
+    keep : ndarray of shape (n,), bool, or None
+        Which of the items have a weight > 0; None for all.
+    """
 
     name: str
     items: Any
@@ -44,7 +55,15 @@ class LabeledPart:
 
 @dataclass(frozen=True)
 class LabeledTable:
-    """Names of the features of all parts, and of the columns of tables that hold classes and weights, if they do."""
+    """What all parts have in common.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the features.
+    y, weight : str or None
+        Names of the columns that hold classes and weights; None where these are given apart from the items.
+    """
 
     names: tuple[str, ...]
     y: str | None = None
@@ -52,7 +71,7 @@ class LabeledTable:
 
 
 class ItemSurvey(NamedTuple):
-    """Items that knots are placed among, and items that were asked for by row."""
+    """Items that knots are placed among, and items picked by row number, both of shape (n, n_features)."""
 
     items: Floats
     picked: Floats
@@ -61,46 +80,39 @@ class ItemSurvey(NamedTuple):
 def labeled_parts(X: Any, y: Any, weight: Any, size: int) -> tuple[list[LabeledPart], LabeledTable]:
     """Parts of at most ``size`` items of an array, mapped or not, of a .npy file, or of Parquet."""
     rows = item_rows(X, size)
-    said = [column_named(v) for v in (y, weight)]
-    if is_parquet(X):
-        columns: Sequence[str] = rows[0].columns  # type: ignore[attr-defined]
-        names = features_of(columns, said, "X")
+    label_columns = [column_named(v) for v in (y, weight)]
+    if isinstance(rows[0], ParquetRows):
+        names = features_of(rows[0].columns, label_columns, "X")
     else:
         shape = np.shape(rows[0].view())
         if len(shape) != 2:
             raise InputError(f"X has rows of shape {shape[1:]}; items of shape (n, n_features) are required")
-        named = next((name for name in said if name is not None), None)
+        named = next((name for name in label_columns if name is not None), None)
         if named is not None:
             raise InputError(
                 f"{named!r} names a column, and X is read as an array, which has none; Parquet or a Dask frame is required: "
                 "give the values instead"
             )
         names = names_of(X, shape[1])
-    return [LabeledPart(r.name, r, len(r)) for r in rows], LabeledTable(names, *said)
-
-
-def column_named(values: Any) -> str | None:
-    """The name of a column, where that is what is given."""
-    return values if isinstance(values, str) and not values.endswith(".npy") else None
+    return [LabeledPart(r.name, r, len(r)) for r in rows], LabeledTable(names, *label_columns)
 
 
 def loaded(values: Any) -> Any:
-    """Classes or weights: those of a .npy file, else as they are given."""
-    if isinstance(values, os.PathLike) or (isinstance(values, str) and column_named(values) is None):
-        return np.load(values, mmap_mode="r")
-    return values
+    """Classes or weights as they are given, or the mapped array if that is the path of a .npy file."""
+    is_path = isinstance(values, (str, os.PathLike)) and column_named(values) is None
+    return open_array(values) if is_path else values
 
 
-def features_of(columns: Sequence[str], said: Sequence[str | None], name: str) -> tuple[str, ...]:
-    """The columns that are features: all that say nothing else."""
-    missing = [c for c in said if c is not None and c not in columns]
+def features_of(columns: Sequence[str], label_columns: Sequence[str | None], name: str) -> tuple[str, ...]:
+    """The columns that are features: all but those that hold classes or weights; ``name`` is what messages call the table."""
+    missing = [c for c in label_columns if c is not None and c not in columns]
     if missing:
         raise InputError(f"{name} has the columns {', '.join(columns[:6])}, and none is called {missing[0]!r}; name another")
-    return tuple(c for c in columns if c not in said)
+    return tuple(c for c in columns if c not in label_columns)
 
 
 def read_items(part: LabeledPart, table: LabeledTable) -> Floats:
-    """The items of a part that count.
+    """The items of a part that have a weight > 0, shape (n, n_features), float64.
 
     Raises
     ------
@@ -130,6 +142,13 @@ def read_items(part: LabeledPart, table: LabeledTable) -> Floats:
 
 
 def _frame(part: LabeledPart) -> Any:
+    """The rows of a part, as an array or a frame of at least one row.
+
+    Raises
+    ------
+    InputError
+        If it is empty.
+    """
     frame = part.items.read() if isinstance(part.items, LazyRows) else part.items
     if not len(frame):
         raise InputError(f"{part.name} is empty; every part needs some items: leave it out, or repartition")
@@ -137,7 +156,7 @@ def _frame(part: LabeledPart) -> Any:
 
 
 class LabelColumns(NamedTuple):
-    """Of one part: how many items it has, and what columns say of them."""
+    """How many items one part has, and the classes and weights in its columns, of shape (n,), where it has such columns."""
 
     n: int
     y: NDArray | None = None
@@ -145,15 +164,15 @@ class LabelColumns(NamedTuple):
 
 
 def read_label_columns(part: LabeledPart, table: LabeledTable) -> LabelColumns:
-    """What a part says of its items.
+    """The classes and weights in the columns of a part.
 
     Raises
     ------
     InputError
-        If columns do not say it of all; the message names the part.
+        If a column is not there, or lacks an entry; the message names the part.
     """
     frame = _frame(part)
-    y, weight = (None if name is None else _told(part, frame, name) for name in (table.y, table.weight))
+    y, weight = (None if name is None else _label_column(part, frame, name) for name in (table.y, table.weight))
     if weight is not None and not (weight.dtype.kind in "iufb" and np.isfinite(weight).all() and (weight >= 0).all()):
         raise InputError(
             f"{part.name}: the weights in {table.weight!r} have dtype {weight.dtype}; finite numbers >= 0 are required: "
@@ -162,7 +181,7 @@ def read_label_columns(part: LabeledPart, table: LabeledTable) -> LabelColumns:
     return LabelColumns(len(frame), y, weight)
 
 
-def _told(part: LabeledPart, frame: Any, name: str) -> NDArray:
+def _label_column(part: LabeledPart, frame: Any, name: str) -> NDArray:
     if name not in getattr(frame, "columns", ()):
         raise InputError(f"{part.name}: it has no column {name!r}; name another, or add it")
     missing = np.flatnonzero(frame[name].isna())
@@ -174,9 +193,9 @@ def _told(part: LabeledPart, frame: Any, name: str) -> NDArray:
     return np.asarray(frame[name])
 
 
-def check_one_type(parts: Sequence[LabeledPart], said: Sequence[LabelColumns]) -> None:
+def check_one_type(parts: Sequence[LabeledPart], columns: Sequence[LabelColumns]) -> None:
     """Refuse classes that are numbers in some parts and not in others."""
-    types = [None if s.y is None else s.y.dtype for s in said]
+    types = [None if c.y is None else c.y.dtype for c in columns]
     for part, dtype in zip(parts, types, strict=True):
         if dtype is not None and types[0] is not None and (dtype.kind in "iufb") != (types[0].kind in "iufb"):
             raise InputError(
@@ -193,20 +212,41 @@ def survey_items(
     rows: Integers,
     random_state: int | None,
 ) -> ItemSurvey:
-    """One pass over the parts, of ``counts`` items each: those that `Grid.fit` would use, and ``rows``, which increase."""
-    wanted = sampled_rows(sum(counts), random_state)
-    tasks = list(zip(parts, divided(wanted, counts), divided(rows, counts), strict=True))
-    found = list(engine.each(_surveyed, tasks, table))
-    items, picked = (np.concatenate([f[k] for f in found]) for k in (0, 1))
-    if wanted is not None:
-        low, high = (reach([f[k] for f in found], axis=0) for k, reach in ((2, np.min), (3, np.max)))
-        items = np.vstack([items[np.argsort(np.argsort(wanted))], low, high])  # in the order of the draw
-    return ItemSurvey(items, picked)
+    """Read every part once, and take the items that are needed before learning.
+
+    Parameters
+    ----------
+    engine : Engine
+    parts : sequence of LabeledPart
+    table : LabeledTable
+    counts : sequence of int
+        How many items each part has.
+    rows : ndarray of int, increasing
+        Row numbers, among the items of all parts, of those to be picked.
+    random_state : int or None
+        The seed with which `Grid.fit` of all items would draw the sample that it places knots among.
+    """
+    sampled = sampled_rows(sum(counts), random_state)
+    tasks = list(zip(parts, divided(sampled, counts), divided(rows, counts), strict=True))
+    surveys = list(engine.each(_survey_part, tasks, table))
+    items = np.concatenate([s.sample for s in surveys])
+    if sampled is not None:
+        low, high = np.min([s.low for s in surveys], axis=0), np.max([s.high for s in surveys], axis=0)
+        items = np.vstack([items[np.argsort(np.argsort(sampled))], low, high])  # in the order of the draw
+    return ItemSurvey(items, np.concatenate([s.picked for s in surveys]))
 
 
-def _surveyed(
-    task: tuple[LabeledPart, Integers | None, Integers], table: LabeledTable
-) -> tuple[Floats, Floats, Floats, Floats]:
-    part, wanted, rows = task
+class _PartItems(NamedTuple):
+    """What one part adds to an `ItemSurvey`: items of the sample, items picked, the least and largest value of each feature."""
+
+    sample: Floats
+    picked: Floats
+    low: Floats
+    high: Floats
+
+
+def _survey_part(task: tuple[LabeledPart, Integers | None, Integers], table: LabeledTable) -> _PartItems:
+    part, sampled, picked = task
     items = read_items(part, table)
-    return items if wanted is None else items[wanted], items[rows], items.min(axis=0), items.max(axis=0)
+    sample = items if sampled is None else items[sampled]
+    return _PartItems(sample, items[picked], items.min(axis=0), items.max(axis=0))

@@ -1,4 +1,4 @@
-"""What users give, as parts: arrays, mapped files, paths of .npy and Parquet files."""
+"""The arrays, mapped files, and paths of .npy and Parquet files that users give, divided into parts."""
 
 import os
 from collections.abc import Sequence
@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..._foundation.errors import InputError
-from .row_parts import LazyRows, array_rows, parquet_rows
+from .row_parts import LazyRows, array_rows, open_array, parquet_rows
 from .tuple_parts import TargetSpec, TuplePart, TupleTable, tuple_columns
 
 __all__ = [
+    "column_named",
     "columns_needed",
     "is_parquet",
     "item_rows",
@@ -26,67 +27,79 @@ __all__ = [
 
 
 def is_parquet(source: Any) -> bool:
-    """Whether ``source`` is a path, and not that of a .npy file."""
+    """Whether ``source`` is the path of a Parquet file or folder: a path that does not end in .npy."""
     return isinstance(source, (str, os.PathLike)) and Path(source).suffix != ".npy"
 
 
 def tuple_size(n_features: int, limit: int, size: int = 2) -> int:
-    """Tuples of ``size`` a part, so that what is made of them takes less than half of ``limit`` bytes.
+    """The number of tuples of ``size`` items in a part, so that the work on it takes less than half of ``limit`` bytes.
 
-    Vectors in up to four copies (as read, as float64, gathered, located), and what a tuple has besides.
+    That counts the vectors of the items in up to four copies (as read, as float64, side by side, located on the grid), and the
+    numbers that every tuple has besides.
     """
     return max(limit // 2 // (size * n_features * 36 + 160), 1)
 
 
-def item_rows(X: Any, size: int, name: str = "X", *, even: bool = True) -> list[LazyRows]:
-    """The rows of a table of items, in parts of at most ``size``: all alike, or (not ``even``) of ``size`` but for the last."""
+def item_rows(X: Any, size: int, *, even: bool = True) -> Sequence[LazyRows]:
+    """The rows of a table of items in parts of at most ``size`` rows, where row groups of Parquet are not larger.
+
+    Parts of an array have almost the same length if ``even``; else all of them but the last have ``size`` rows.
+    """
     if is_parquet(X):
         return parquet_rows(X, size)
-    rows = array_rows(X, size, name, even=even)
+    rows = array_rows(X, size, "X", even=even)
     if not rows:
-        raise InputError(f"{name} has no rows; at least one is required")
+        raise InputError("X has no rows; at least one is required")
     return rows
 
 
 def tuple_parts(
     tuples: Any, y: Any, weight: Any, items: Any, spec: TargetSpec, *, limit: int
 ) -> tuple[list[TuplePart], TupleTable]:
-    """Parts of at most ``limit`` bytes of work, and what they have in common.
+    """Parts of tuples, the work on each of which takes at most ``limit`` bytes, and what all parts have in common.
 
     Parameters
     ----------
     tuples : ndarray, memmap, or path of a .npy or Parquet file or folder
     y, weight : arrays or paths of .npy files, or names of columns of a Parquet file, or None
-    items : what row numbers are of, or None
+    items : array or path of a .npy file, or None
+        The items, of shape (n_items, n_features), if tuples are row numbers.
     spec : TargetSpec
     limit : int
     """
-    there = None if items is None else rows_of(items)
+    item_table = None if items is None else rows_of(items)
+    rows: Sequence[LazyRows]
     if not is_parquet(tuples):
-        array = np.load(tuples, mmap_mode="r") if isinstance(tuples, (str, os.PathLike)) else np.asanyarray(tuples)
-        _check_shape(array, there, spec)
-        names = names_of(items, there.view().shape[1] if there is not None else array.shape[2])
+        array = open_array(tuples)
+        _check_shape(array, spec, by_row=item_table is not None)
+        names = names_of(items, array.shape[2] if item_table is None else item_table.view().shape[1])
         rows = array_rows(array, tuple_size(len(names), limit, spec.kind.size), spec.called)
-        return tuples_of_rows(rows, y, weight, spec.called), TupleTable(names, spec, there)
-    names = names_of(items, there.view().shape[1]) if there is not None else _named(tuples, spec)
-    told = [c for c in (y, weight) if isinstance(c, str) and not c.endswith(".npy")]
-    columns = [*tuple_columns(spec.kind, names, by_row=there is not None), *told]
-    rows = parquet_rows(tuples, tuple_size(len(names), limit, spec.kind.size), columns)
-    return tuples_of_rows(rows, y, weight, spec.called), TupleTable(names, spec, there)
+    else:
+        names = _feature_names(tuples, spec) if item_table is None else names_of(items, item_table.view().shape[1])
+        label_columns = [name for name in map(column_named, (y, weight)) if name is not None]
+        columns = [*tuple_columns(spec.kind, names, by_row=item_table is not None), *label_columns]
+        rows = parquet_rows(tuples, tuple_size(len(names), limit, spec.kind.size), columns)
+    return tuples_of_rows(rows, y, weight, spec.called), TupleTable(names, spec, item_table)
 
 
-def tuples_of_rows(rows: Sequence[LazyRows], y: Any, weight: Any, called: str = "pairs") -> list[TuplePart]:
-    """Parts of tuples with the same rows of what is said of them and of their weights; names of columns stay names."""
+def column_named(values: Any) -> str | None:
+    """The name of a column, if targets, classes or weights are given by one; None for arrays and paths of .npy files."""
+    return values if isinstance(values, str) and not values.endswith(".npy") else None
+
+
+def tuples_of_rows(rows: Sequence[LazyRows], y: Any, weight: Any, called: str) -> list[TuplePart]:
+    """Parts of tuples, each with the same rows of the targets and of the weights; names of columns stay names."""
     counts = [len(r) for r in rows]
-    parts = zip(rows, *(_beside(v, counts, name, called) for v, name in ((y, "y"), (weight, "sample_weight"))), strict=True)
-    return [TuplePart(r.name, r, said, weights) for r, said, weights in parts]
+    targets = _divided_values(y, counts, "y", called)
+    weights = _divided_values(weight, counts, "sample_weight", called)
+    return [TuplePart(r.name, r, t, w) for r, t, w in zip(rows, targets, weights, strict=True)]
 
 
-def _beside(values: Any, counts: Sequence[int], name: str, called: str) -> list[Any]:
-    """Rows of ``values``, one array for each count."""
-    if values is None or (isinstance(values, str) and not values.endswith(".npy")):
+def _divided_values(values: Any, counts: Sequence[int], name: str, called: str) -> list[Any]:
+    """The entries of ``values`` for each part: `LazyRows` of the lengths ``counts``, or None, or the name of a column."""
+    if values is None or column_named(values) is not None:
         return [values] * len(counts)
-    array = np.load(values, mmap_mode="r") if isinstance(values, (str, os.PathLike)) else np.asanyarray(values)
+    array = open_array(values)
     if array.shape != (sum(counts),):
         raise InputError(f"{name} has shape {array.shape} for {sum(counts)} {called}; one entry a {called[:-1]} is required")
     ends = np.cumsum([0, *counts]).tolist()
@@ -94,8 +107,8 @@ def _beside(values: Any, counts: Sequence[int], name: str, called: str) -> list[
 
 
 def rows_of(items: Any) -> LazyRows:
-    """The items as one part."""
-    array = np.load(items, mmap_mode="r") if isinstance(items, (str, os.PathLike)) else np.asanyarray(items)
+    """All items that row numbers stand for, as one part of shape (n_items, n_features)."""
+    array = open_array(items)
     if array.ndim != 2 or not len(array) or array.dtype.kind not in "iufb":
         raise InputError(
             f"preprocessor has shape {array.shape} and dtype {array.dtype}; numbers of shape (n, n_features) are required"
@@ -104,41 +117,41 @@ def rows_of(items: Any) -> LazyRows:
 
 
 def names_of(items: Any, n: int) -> tuple[str, ...]:
-    """Names of the features of items: columns of a frame, or x0, x1, ..."""
+    """Names of the n features of items: the columns of a frame, else x0, x1, ..."""
     columns = getattr(items, "columns", None)
     return tuple(f"x{k}" for k in range(n)) if columns is None else tuple(map(str, columns))
 
 
 def named_in(columns: Sequence[str], spec: TargetSpec) -> tuple[str, ...]:
-    """Names of the features in the columns of a table of tuples: those of its first members."""
+    """Names of the features in a table of tuples, from the columns of the first member of each tuple."""
     prefix = spec.kind.sides[0] + "."
     return tuple(c.removeprefix(prefix) for c in columns if c.startswith(prefix))
 
 
 def columns_needed(spec: TargetSpec) -> str:
-    """The columns of a table of tuples in words, for messages."""
+    """The columns that a table of tuples needs, as words of an error message."""
     *first, last = spec.kind.sides
     by_point = f"{', '.join(f'{s}.NAME' for s in first)} and {last}.NAME of every feature"
     return f"{by_point} are required, or {', '.join(first)} and {last} with row numbers of the preprocessor="
 
 
-def _named(path: Any, spec: TargetSpec) -> tuple[str, ...]:
-    """Names of the features of a Parquet file of tuples."""
-    columns = parquet_rows(path, 1)[0].columns  # type: ignore[attr-defined]
+def _feature_names(path: Any, spec: TargetSpec) -> tuple[str, ...]:
+    """Names of the features in a Parquet file of tuples."""
+    columns = parquet_rows(path, 1)[0].columns
     names = named_in(columns, spec)
     if not names:
         raise InputError(f"{path} has the columns {', '.join(columns[:6])}; {columns_needed(spec)}")
     return names
 
 
-def _check_shape(array: Any, there: LazyRows | None, spec: TargetSpec) -> None:
+def _check_shape(array: Any, spec: TargetSpec, *, by_row: bool) -> None:
     called, size = spec.called, spec.kind.size
-    if there is None and (array.ndim != 3 or array.shape[1] != size):
+    if not by_row and (array.ndim != 3 or array.shape[1] != size):
         raise InputError(
             f"{called} have shape {array.shape}; (n_{called}, {size}, n_features) is required, or row numbers and a "
             "preprocessor= with the items"
         )
-    if there is not None and (array.ndim != 2 or array.shape[1] != size or array.dtype.kind not in "iu"):
+    if by_row and (array.ndim != 2 or array.shape[1] != size or array.dtype.kind not in "iu"):
         raise InputError(
             f"{called} have shape {array.shape} and dtype {array.dtype}; row numbers (n_{called}, {size}) are required"
         )
@@ -147,10 +160,10 @@ def _check_shape(array: Any, there: LazyRows | None, spec: TargetSpec) -> None:
 
 
 def width_of(X: Any) -> int:
-    """Columns of items."""
+    """The number of columns of a table of items, which is not read."""
     if is_parquet(X):
-        return len(item_rows(X, 1)[0].columns)  # type: ignore[attr-defined]
-    array = np.load(X, mmap_mode="r") if isinstance(X, (str, os.PathLike)) else np.asanyarray(X)
+        return len(parquet_rows(X, 1)[0].columns)
+    array = open_array(X)
     if array.ndim != 2:
         raise InputError(f"X has shape {array.shape}; items of shape (n, n_features) are required: reshape it")
     return int(array.shape[1])

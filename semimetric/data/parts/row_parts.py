@@ -1,8 +1,8 @@
 """Rows that are read where they are needed: slices of arrays and of mapped files, row groups of Parquet.
 
-A part is small and can be sent anywhere; the rows that it stands for are read in this process or on a worker, used, and
-forgotten, so that memory is that of a block however long the whole is. Mapped files are opened for each block and closed
-again: pages that stay mapped count as resident.
+A part is a small value that can be sent to any process; its rows are read in this process or on a worker, used, and forgotten,
+so that the memory is that of one part however many there are. A mapped file is opened for each part and closed again, because
+pages that stay mapped count as resident memory.
 """
 
 import os
@@ -26,6 +26,7 @@ __all__ = [
     "ParquetRows",
     "LazyRows",
     "array_rows",
+    "open_array",
     "parquet_rows",
     "parse_memory",
     "slices",
@@ -37,11 +38,12 @@ _SUFFIXES = (".parquet", ".pq")
 
 
 def parse_memory(limit: str | int) -> int:
-    """Bytes: a number, or text such as "2 GiB" or "500MB".
+    """The number of bytes that a number, or text such as "2 GiB" or "500MB", stands for.
 
     Raises
     ------
     InputError
+        If it is neither, or not above 0.
     """
     found = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", str(limit)) if not isinstance(limit, bool) else None
     unit = None if found is None else _UNITS.get(found[2].lower())
@@ -55,7 +57,7 @@ def parse_memory(limit: str | int) -> int:
 
 
 def format_memory(n: float) -> str:
-    """Bytes in words that `parse_memory` reads, such as "3.5 MiB"."""
+    """A number of bytes as text that `parse_memory` reads, such as "3.5 MiB"."""
     power = 0
     while n >= 1024 and power < 4:
         n, power = n / 1024, power + 1
@@ -63,20 +65,20 @@ def format_memory(n: float) -> str:
 
 
 class LazyRows(ABC):
-    """Rows of a table or an array, not yet read; ``name`` says which, for messages."""
+    """Rows of a table or an array that are not read yet; error messages call them by their ``name``."""
 
     name: str
 
     @abstractmethod
     def __len__(self) -> int:
-        """Number of rows."""
+        """The number of rows, which is known without reading them."""
 
     @abstractmethod
     def read(self) -> Any:
-        """The rows: an array, or a frame."""
+        """The rows as an array of shape (n, ...), or as a frame of pandas."""
 
     def view(self) -> Any:
-        """The rows, for picking a few of them: what is mapped is not read whole."""
+        """The rows for picking some of them: of a mapped file only those that are picked are read."""
         return self.read()
 
 
@@ -92,17 +94,17 @@ class ArrayRows(LazyRows):
     def __len__(self) -> int:
         return self.stop - self.start
 
-    def __reduce__(self) -> tuple[Any, ...]:  # to another process go these rows, not the whole array
+    def __reduce__(self) -> tuple[Any, ...]:  # only these rows go to another process, not the array
         return type(self), (self.name, np.ascontiguousarray(self.array[self.start : self.stop]), 0, len(self))
 
     def read(self) -> NDArray:
-        """A view."""
+        """The slice, a view of the array."""
         return self.array[self.start : self.stop]
 
 
 @dataclass(frozen=True)
 class MappedRows(LazyRows):
-    """Rows of an array in a file: ``shape`` is that of one row, ``offset`` the place of the first of these in bytes."""
+    """Rows of an array in a file: ``shape`` is that of one row, ``offset`` the position of the first of these rows in bytes."""
 
     name: str
     path: str
@@ -115,7 +117,7 @@ class MappedRows(LazyRows):
         return self.n
 
     def read(self) -> NDArray:
-        """A copy; the file is closed again."""
+        """A copy of the rows in memory; the file is closed again."""
         count = self.n * int(np.prod(self.shape, dtype=np.int64))
         try:
             values = np.fromfile(self.path, self.dtype, count, offset=self.offset)
@@ -126,13 +128,13 @@ class MappedRows(LazyRows):
         return values.reshape(self.n, *self.shape)
 
     def view(self) -> NDArray:
-        """The file, mapped."""
+        """The rows as a mapped array, whose file stays open as long as the array is used."""
         return np.memmap(self.path, self.dtype, "r", self.offset, (self.n, *self.shape))
 
 
 @dataclass(frozen=True)
 class ParquetRows(LazyRows):
-    """Some row groups of a Parquet file, read as a frame with the columns ``columns``."""
+    """Some row groups of a Parquet file, which are read as a frame with the columns ``columns``."""
 
     name: str
     path: str
@@ -144,7 +146,7 @@ class ParquetRows(LazyRows):
         return self.n
 
     def read(self) -> Any:
-        """A pandas frame."""
+        """The rows as a frame of pandas; the file is closed again."""
         try:
             with optional("pyarrow.parquet").ParquetFile(self.path) as file:
                 return file.read_row_groups(list(self.groups), columns=list(self.columns)).to_pandas()
@@ -153,36 +155,43 @@ class ParquetRows(LazyRows):
 
 
 def slices(n: int, size: int) -> list[slice]:
-    """Slices of equal lengths, to one row, of at most ``size`` rows each."""
+    """Slices of at most ``size`` rows each, whose lengths differ by one row at most."""
     ends = np.linspace(0, n, -(-n // max(size, 1)) + 1).astype(np.int64).tolist()
     return [slice(start, stop) for start, stop in zip(ends[:-1], ends[1:], strict=True)]
 
 
+def open_array(source: Any) -> Any:
+    """The array of a .npy file, mapped, if ``source`` is a path; else ``source`` as an array, which stays mapped if it is."""
+    if isinstance(source, (str, os.PathLike)):
+        return np.load(source, mmap_mode="r")
+    return np.asanyarray(source)
+
+
 def array_rows(array: Any, size: int, name: str, *, even: bool = True) -> list[LazyRows]:
-    """The rows of an array in parts of at most ``size``; those of a mapped file are read from the file.
+    """The rows of an array in parts of at most ``size`` rows; those of a mapped file are read from the file.
 
     Parameters
     ----------
     array : ndarray, possibly a memmap, or a path of a .npy file
     size : int
     name : str
-        What the array is called, for messages.
+        What error messages call the array.
     even : bool
-        Parts of the same length, to one row; else of ``size``, but for the last.
+        Whether the lengths of the parts differ by one row at most; else all parts but the last have ``size`` rows.
     """
-    array = np.load(array, mmap_mode="r") if isinstance(array, (str, os.PathLike)) else np.asanyarray(array)
+    array = open_array(array)
     root = _mapped_root(array)
-    called = [(f"rows {s.start} to {s.stop - 1} of {name}", s) for s in (slices if even else blocks)(len(array), size)]
+    named = [(f"rows {s.start} to {s.stop - 1} of {name}", s) for s in (slices if even else blocks)(len(array), size)]
     if root is None:
-        return [ArrayRows(text, array, s.start, s.stop) for text, s in called]
+        return [ArrayRows(text, array, s.start, s.stop) for text, s in named]
     first = root.offset + array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
     row = array[:1].nbytes
     file = (str(root.filename), array.dtype, array.shape[1:])
-    return [MappedRows(text, *file, first + s.start * row, s.stop - s.start) for text, s in called]
+    return [MappedRows(text, *file, first + s.start * row, s.stop - s.start) for text, s in named]
 
 
 def _mapped_root(array: Any) -> Any:
-    """The memmap of the whole file that ``array`` is rows of; None if it is none, or not row after row."""
+    """The memmap of the file that ``array`` is a slice of; None if the array is not mapped, or not contiguous."""
     if not isinstance(array, np.memmap) or not array.flags.c_contiguous:
         return None
     root = array
@@ -191,8 +200,10 @@ def _mapped_root(array: Any) -> Any:
     return root if root.filename is not None else None
 
 
-def parquet_rows(path: str | os.PathLike[str], size: int, columns: Sequence[str] | None = None) -> list[LazyRows]:
-    """A Parquet file, or a folder of them, in parts of whole row groups of at most ``size`` rows where they are smaller.
+def parquet_rows(path: str | os.PathLike[str], size: int, columns: Sequence[str] | None = None) -> list[ParquetRows]:
+    """A Parquet file, or a folder of them, in parts of one row group or several.
+
+    Row groups that follow one another are joined as long as they have at most ``size`` rows together.
 
     Raises
     ------
@@ -200,7 +211,7 @@ def parquet_rows(path: str | os.PathLike[str], size: int, columns: Sequence[str]
         If there are no files, one is empty, or they differ in the columns that are asked for (all, by default) or their types.
     """
     files = _parquet_files(Path(path))
-    parts: list[LazyRows] = []
+    parts: list[ParquetRows] = []
     first: dict[str, str] | None = None
     for file in files:
         with optional("pyarrow.parquet").ParquetFile(file) as content:
@@ -238,13 +249,13 @@ def _check_same(file: Path, types: dict[str, str], other: Path, expected: dict[s
 
 
 def _merged_groups(counts: Sequence[int], size: int) -> list[tuple[list[int], int]]:
-    """Row groups that follow one another, together at most ``size`` rows where they are smaller."""
-    out: list[tuple[list[int], int]] = []
+    """Numbers of row groups that are read together, and how many rows each of these lists has."""
+    merged: list[tuple[list[int], int]] = []
     for group, n in enumerate(counts):
         if not n:
             continue
-        if out and out[-1][1] + n <= size:
-            out[-1] = ([*out[-1][0], group], out[-1][1] + n)
+        if merged and merged[-1][1] + n <= size:
+            merged[-1] = ([*merged[-1][0], group], merged[-1][1] + n)
         else:
-            out.append(([group], n))
-    return out
+            merged.append(([group], n))
+    return merged

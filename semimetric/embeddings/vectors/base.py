@@ -19,35 +19,13 @@ from ..._foundation.errors import InputError
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
+from ..._kernels.csr_rows import Chunk, Ladder
 
-__all__ = ["Chunk", "DenseMap", "FeatureMap", "Ladder", "Term", "check_columns_fit", "dense_rows", "distinct_labels"]
+__all__ = ["DenseMap", "FeatureMap", "Term", "check_columns_fit", "dense_rows", "distinct_labels"]
 
 MISSING = ("error", "zeros", "indicator")
 _BLOCK = 1 << 18  # entries that a thread writes at a time
 _INT32 = np.iinfo(np.int32).max
-
-
-class Chunk(NamedTuple):
-    """Buffers for rows in CSR format.
-
-    Row r has the columns ``indices[indptr[r]:indptr[r + 1]]``, and its values are at the same places of ``data``. ``indptr`` is
-    int64 of shape (n_rows + 1,); ``indices`` (int32 or int64) and ``data`` (float32 or float64) have room for as many entries
-    as `FeatureMap.room` says.
-    """
-
-    indptr: Integers
-    indices: np.ndarray
-    data: np.ndarray
-
-
-class Ladder(NamedTuple):
-    """How written rows psi become phi = D_order^{-T} psi, within each block of columns ``starts[b]:starts[b + 1]``.
-
-    D_1 are the first differences of paper 1, and D_2 the second.
-    """
-
-    order: int
-    starts: Integers
 
 
 class Term(NamedTuple):

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from ..._foundation.threads import map_blocks
-from ..._kernels.ladders import climb_rows, climb_widths
-from .base import Chunk, Ladder
+from ..._kernels.csr_rows import Chunk, Ladder
+from ..._kernels.difference_penalties import climb_rows, climb_widths
 
 __all__ = ["climbed"]
 

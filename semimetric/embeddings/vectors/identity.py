@@ -6,7 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from ..._foundation.types import ArrayLike, Floats
-from .base import Chunk, FeatureMap, Term
+from ..._kernels.csr_rows import Chunk
+from .base import FeatureMap, Term
 
 __all__ = ["IdentityEmbedding"]
 

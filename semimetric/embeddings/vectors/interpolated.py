@@ -15,10 +15,11 @@ from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_count
+from ..._kernels.csr_rows import Chunk
 from ..._kernels.simplex import Groups
-from ..._kernels.vectors import Axes, Tables, write_groups
+from ..._kernels.vector_rows import Axes, Tables, write_groups
 from ...data.feature_groups import resolve_groups
-from .base import Chunk, Term, check_columns_fit, dense_rows
+from .base import Term, check_columns_fit, dense_rows
 from .knot_map import KnotMap
 from .shared_parameters import KNOT_PARAMETERS
 

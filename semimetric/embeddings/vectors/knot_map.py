@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from ..._foundation.errors import InputError
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
-from ..._kernels.vectors import Axes
+from ..._kernels.vector_rows import Axes
 from ...data.grid import Grid
 from .base import FeatureMap, distinct_labels
 from .feature_ranges import check_reach

@@ -15,8 +15,9 @@ from sklearn.utils import check_random_state
 
 from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.types import ArrayLike, Floats, Integers
-from ..._kernels.vectors import Axes, Partners, write_pairs, write_singles
-from .base import Chunk, Term, check_columns_fit, dense_rows
+from ..._kernels.csr_rows import Chunk
+from ..._kernels.vector_rows import Axes, Partners, write_pairs, write_singles
+from .base import Term, check_columns_fit, dense_rows
 from .feature_pairs import check_pairs, listed_pairs, neighbours
 from .knot_map import KnotMap
 from .pair_ranking import MOST_ROWS, best_pairs

@@ -11,8 +11,9 @@ from scipy import sparse
 from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count
-from ..._kernels.splines import Splines, spline_rows
-from .base import Chunk, FeatureMap, Ladder, Term, check_columns_fit, distinct_labels
+from ..._kernels.bsplines import Splines, spline_rows
+from ..._kernels.csr_rows import Chunk, Ladder
+from .base import FeatureMap, Term, check_columns_fit, distinct_labels
 from .difference_penalties import climbed
 from .feature_ranges import check_reach, feature_ranges
 

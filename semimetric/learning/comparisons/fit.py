@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _SCALE_RIDGE, _SLOPE_RIDGE = 1e-3, 1e-2
-_LEAST = 1e-2  # of the even distance: a slope of the prior is never 0
+_LEAST = 1e-2  # times the even distance is the least slope of the prior, which is never 0
 
 
 class ComparisonPrior(NamedTuple):
@@ -95,7 +95,7 @@ def fit_comparison_prior(structure: Structure, data: ComparisonData, n_jobs: int
 def _by_squared_hinge(
     design: Design, data: ComparisonData, penalties: tuple[Penalty, ...], columns: Columns, lower: Floats, start: Floats
 ) -> Floats:
-    """Weights on the way to the last program, shape (n,); Ctrl-C raises KeyboardInterrupt."""
+    """The weights that minimise the squared hinge with some penalties, shape (n,); Ctrl-C raises KeyboardInterrupt."""
     target = -np.ones(len(data.weight))
     program = ConvexProgram(design, target, data.weight, SquaredHinge(), penalties, columns, lower)
     return Newton(tol=1e-6).solve(program, start=start).raise_if_interrupted().weights
@@ -121,9 +121,14 @@ def comparison_program(
 
 
 def fit_comparisons(recipe: Recipe, data: ComparisonData, names: Names) -> tuple[Semimetric, Solution, Floats]:
-    """Learn the weights; the distance, the solution, and the values of the extra columns, shape (n_extra,).
+    """Learn from comparisons by a recipe whose directions are fitted already, see `with_discriminants`.
 
-    The directions of the recipe are fitted already, see `with_discriminants`.
+    Returns
+    -------
+    semimetric : Semimetric
+    solution : Solution
+    extra : ndarray of shape (n_extra,)
+        The values of the columns that follow those of the tables.
     """
     structure = build_structure(recipe, data.items, names)
     prior = fit_comparison_prior(structure, data, recipe.n_jobs)

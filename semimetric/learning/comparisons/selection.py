@@ -2,7 +2,7 @@
 
 Held-out tuples share no item with those trained on. Discriminants are taken unless raw features alone err less by more than
 one standard error, paired by fold. Given these, the fewest knots and then the strongest penalty within one standard error of
-the best. Candidates are fitted by the squared hinge whatever the loss.
+the best are taken. Candidates are fitted by the squared hinge, whatever the loss is.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
 
     @property
     def items(self) -> Floats:
-        """The items of all tuples."""
+        """The items of all tuples, shape (n_items, n_features)."""
         return self.data.items
 
     def folds(self, recipe: Recipe) -> list[tuple[InMemoryComparisons, InMemoryComparisons]]:
@@ -61,7 +61,7 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
             self.data.tuples, n_splits=_SPLITS, random_state=recipe.random_state, held_out=share
         )  # fmt: skip
         rng = np.random.default_rng(recipe.random_state)
-        parts = [(self.data.take(_some(train, rng)), self.data.take(_some(test, rng))) for train, test in splits]
+        parts = [(self.data.take(_sample(train, rng)), self.data.take(_sample(test, rng))) for train, test in splits]
         usable = [(part, held) for part, held in parts if part.decides and held.decides]
         if len(usable) < 2:
             raise InputError(
@@ -70,8 +70,8 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
             )
         return usable
 
-    def whole(self, recipe: Recipe) -> InMemoryComparisons:
-        """All comparisons."""
+    def all_data(self, recipe: Recipe) -> InMemoryComparisons:
+        """All comparisons; each fold takes a sample of its own, if they are many."""
         return self.data
 
     def losses(self, trial: Trial, part: InMemoryComparisons, held: InMemoryComparisons) -> list[float] | None:
@@ -157,12 +157,13 @@ def choose_settings(
 def simplest_with_discriminants(candidates: Sequence[Candidate]) -> Candidate:
     """The simplest candidate with directions, unless raw features alone are better by more than one standard error."""
     raw = [c for c in candidates if c.directions is None]
-    bent = [c for c in candidates if c.directions is not None]
-    if not (raw and bent):
-        return simplest(raw or bent)
-    best, other = (min(part, key=lambda c: c.loss) for part in (raw, bent))
-    return simplest(raw if best.better_than(other) else bent)
+    directed = [c for c in candidates if c.directions is not None]
+    if not (raw and directed):
+        return simplest(raw or directed)
+    best_raw, best_directed = (min(kind, key=lambda c: c.loss) for kind in (raw, directed))
+    return simplest(raw if best_raw.better_than(best_directed) else directed)
 
 
-def _some(rows: Integers, rng: np.random.Generator) -> Integers:
+def _sample(rows: Integers, rng: np.random.Generator) -> Integers:
+    """The rows, or a sample of at most `_MOST` of them, in order."""
     return rows if len(rows) <= _MOST else np.sort(rng.choice(rows, _MOST, replace=False))

@@ -1,7 +1,7 @@
-"""Comparisons, pairs judged alike or not, triplets and quadruplets, and what learning by margins asks of them.
+"""Comparisons (pairs judged alike or not, triplets, quadruplets), and what learning by margins needs of them.
 
-It asks for sums over the tuples and for a design of their rows, so that the tuples may also lie in parts that nobody holds
-at once: these are in `out_of_core`.
+That is sums over the tuples and a design matrix of their rows, so that the tuples can also lie in parts that no process
+holds at once: `out_of_core` has the classes for these.
 """
 
 from abc import ABC, abstractmethod
@@ -123,7 +123,7 @@ class InMemoryComparisons(TrainingTuples, ComparisonData):
 
     @property
     def targets(self) -> Floats:
-        """-1 for every comparison: the margin."""
+        """The target -1 of every comparison, shape (n_tuples,): the residual is then what it lacks of the margin."""
         return -np.ones(len(self.weight))
 
     @property
@@ -133,30 +133,30 @@ class InMemoryComparisons(TrainingTuples, ComparisonData):
 
     @property
     def pair_weight(self) -> Floats:
-        """The weights of `pairs`."""
+        """The weights of `pairs`: that of the tuple of each, shape (n_pairs,)."""
         return np.concatenate([self.near[1], self.far[1]])
 
     @property
     def examples(self) -> Pairs:
-        """All near and far pairs."""
+        """All near and far pairs, as `pairs` has them."""
         return self.pairs
 
     def spread(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """From the second moments of the pairs."""
+        """The root mean square differences, from the second moments of all near and far pairs."""
         weight = self.pair_weight
         return spread_of_pairs(structure, l1_embedding(structure), self.pairs, weight / weight.sum(), n_jobs)
 
     def vertices(self, structure: Structure) -> list[Integers]:
-        """The vertices that all pairs touch."""
+        """The vertices that any near or far pair touches, one array for every group."""
         return vertices_of_pairs(structure, self.pairs)
 
     def norms(self, structure: Structure, n_jobs: int | None) -> Floats:
-        """The sum of every column over all pairs."""
+        """The sum of every column over all near and far pairs, shape (n_columns,)."""
         pairs = self.pairs
         return PairDesign(structure.embedding, pairs, structure.directions, n_jobs=n_jobs).rmatvec(np.ones(len(pairs)))
 
     def out_of_range(self, recipe: Recipe, structure: Structure) -> Integers:
-        """From the items of all pairs."""
+        """The counts over the items of all near and far pairs, shape (n_features,), after a warning if there are some."""
         items = self.pairs.used
         counts = count_out_of_range(structure, items)
         warn_out_of_range(recipe, structure, counts, len(items))
@@ -179,19 +179,20 @@ class JudgedPairs(InMemoryComparisons):
     y: Floats
     n_extra = 1
 
-    def _judged(self, label: int) -> tuple[Pairs, Floats]:
+    def _pairs_judged(self, label: int) -> tuple[Pairs, Floats]:
+        """The pairs with y = ``label``, and their weights."""
         rows = np.flatnonzero(self.y == label)
         return Pairs(self.tuples.items, self.tuples.index[rows]), self.weight[rows]
 
     @property
     def near(self) -> tuple[Pairs, Floats]:
-        """The pairs judged similar."""
-        return self._judged(1)
+        """The pairs judged similar, and their weights."""
+        return self._pairs_judged(1)
 
     @property
     def far(self) -> tuple[Pairs, Floats]:
-        """The pairs judged dissimilar."""
-        return self._judged(-1)
+        """The pairs judged dissimilar, and their weights."""
+        return self._pairs_judged(-1)
 
     def take(self, rows: Integers) -> "JudgedPairs":
         """Some of the pairs, their weights again summing to 1."""
@@ -202,7 +203,7 @@ class JudgedPairs(InMemoryComparisons):
         return JudgedPairs(Pairs(items, self.tuples.index), self.weight, self.y)
 
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
-        """The rows y (a, -1), where a is the row of a pair."""
+        """The design matrix of rows y (a, -1), where a is the row of a pair; shape (n_pairs, n_columns + 1)."""
         return PairDesign(embedding, self.tuples, structure.directions, -np.ones((len(self.tuples), 1)), self.y, n_jobs)
 
     def error(self, structure: Structure, weights: Floats) -> float:
@@ -224,12 +225,12 @@ class OrderedTuples(InMemoryComparisons):
 
     @property
     def near(self) -> tuple[Pairs, Floats]:
-        """The first pair of every tuple."""
+        """The first pair of every tuple, which is the closer one, and the weights of the tuples."""
         return self.tuples.near, self.weight
 
     @property
     def far(self) -> tuple[Pairs, Floats]:
-        """The second pair of every tuple."""
+        """The second pair of every tuple, and the weights of the tuples."""
         return self.tuples.far, self.weight
 
     def take(self, rows: Integers) -> "OrderedTuples":
@@ -241,7 +242,7 @@ class OrderedTuples(InMemoryComparisons):
         return OrderedTuples(type(self.tuples)(items, self.tuples.index), self.weight)
 
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> RowsDesign:
-        """The rows a_near - a_far."""
+        """The design matrix of rows a_near - a_far, shape (n_tuples, n_columns)."""
         return ComparisonDesign.of(embedding, self.tuples, structure.directions, n_jobs)
 
     def error(self, structure: Structure, weights: Floats) -> float:

@@ -71,19 +71,19 @@ def scores(fitted: FittedModel, recipe: Recipe, grid: Grid, pairs: Sequence[tupl
     loss = part.quick_loss
     r, weight = fitted.residuals, fitted.part.weight
     half = _halves(fitted.part.tuples, rng)
-    whole = max(loss.value(r, weight), 1e-300)
+    total_loss = max(loss.value(r, weight), 1e-300)
     sides = [(half, ~half), (~half, half)]
     out = np.zeros(len(pairs))
     for k, pair in enumerate(pairs):
         joint, alone = (_rows(fitted, recipe, grid, pair, groups) for groups in ([(0, 1)], [(0,), (1,)]))
         out[k] = sum(
             _gain(joint, r, weight, loss, a, b) - max(_gain(alone, r, weight, loss, a, b), 0.0) for a, b in sides
-        ) / whole  # fmt: skip
+        ) / total_loss  # fmt: skip
     return out
 
 
 def _halves(tuples: Tuples, rng: np.random.Generator) -> Integers:
-    """Whether a tuple is in the first half: those that begin with the same item are together."""
+    """Whether each tuple is in the first half, shape (n_tuples,); tuples that begin with the same item are in the same half."""
     return rng.permutation(len(tuples.items))[tuples.index[:, 0]] % 2 == 0
 
 
@@ -100,7 +100,7 @@ def _rows(
 
 
 def _gain(B: sparse.csr_array, r: Floats, weight: Floats, loss: Loss, train: Integers, test: Integers) -> float:
-    """What v lowers the loss of the rows ``test`` by, fitted to the rows ``train`` by a few Newton steps."""
+    """How much v, fitted to the rows ``train`` by Newton's method, lowers the loss of the rows ``test``."""
     A, s, start = B[train], weight[train], r[train]
     v, last = np.zeros(B.shape[1]), start
     for _ in range(1 if loss.quadratic else _STEPS):

@@ -61,7 +61,7 @@ def choose_groups(
     Parameters
     ----------
     groups : as in `Recipe`
-        As asked for.
+        As the user gives them.
     recipe : Recipe
         Of single features, everything else decided.
     source : HeldOutData
@@ -88,7 +88,19 @@ def choose_groups(
 
 @dataclass(eq=False)
 class _Course:
-    """The pairs that one part has led to, and those that are left."""
+    """The search on one part of the data: on everything, or on what one fold trains on.
+
+    Parameters
+    ----------
+    part, held
+        What models are fitted to, and what they are judged by; None where nothing is held out.
+    fitted : FittedModel
+        The model with the pairs so far.
+    left : list of pairs of int
+        The pairs of features that can still be added.
+    pairs : tuple of pairs of int
+        The pairs of features that were added.
+    """
 
     part: Any
     held: Any
@@ -99,7 +111,7 @@ class _Course:
 
 @dataclass(eq=False)
 class _Search:
-    """Pairs added step by step: on everything, the first course, and in every fold."""
+    """Pairs of features that are added step by step: on everything, in the first of the courses, and in every fold."""
 
     budget: AutoGroups
     recipe: Recipe
@@ -112,8 +124,8 @@ class _Search:
 
     @classmethod
     def begin(cls, budget: AutoGroups, recipe: Recipe, source: HeldOutData, n_knots: int | None) -> "_Search":
-        """The model of single features, of everything and of every fold."""
-        parts = [(source.whole(recipe), None), *source.folds(recipe)]
+        """The search before its first step: models of single features, on everything and in every fold."""
+        parts = [(source.all_data(recipe), None), *source.folds(recipe)]
         fits = [source.fitted(recipe, *both) for both in parts]
         model = fits[0].structure
         coarse = coarse_grid(recipe, model, source.items)
@@ -137,12 +149,12 @@ class _Search:
             )
 
     def _columns(self, *pairs: Sequence[int], grid: Grid | None = None) -> int:
-        """Weights of joint tables."""
+        """The number of weights of the joint tables of pairs of features."""
         tied = self.recipe.symmetry_of_columns == "tie"
         return sum(joint_columns(self.joint if grid is None else grid, pair, tied=tied) for pair in pairs)
 
     def run(self, *, verbose: bool) -> list[Candidate]:
-        """The steps, the last of which may have been in vain."""
+        """The candidate after each step; the last may be no better than the one before."""
         most = self.budget.max_groups or min(_MOST_GROUPS, len(self.source.schema.features))
         steps = [self._choice()]
         with tqdm(total=most, desc="groups", disable=not verbose) as bar:
@@ -158,6 +170,7 @@ class _Search:
         return steps
 
     def _choice(self) -> Candidate:
+        """The pairs so far as a candidate, with the losses of the folds."""
         losses = tuple(fold.fitted.loss for fold in self.courses[1:])
         alpha = self.share * self.recipe.alpha
         return Candidate(self.n_knots, alpha, losses, pairs=self.courses[0].pairs, share=self.share)
@@ -191,6 +204,7 @@ class _Search:
         first.fitted = self._fitted(first, self.share)
 
     def _fitted(self, course: _Course, share: float) -> FittedModel:
+        """The model of one course with its pairs."""
         recipe = replace(self.recipe, groups=JointGroups(course.pairs, self.n_knots, share))
         return self.source.fitted(recipe, course.part, course.held)
 
@@ -200,16 +214,17 @@ class _Search:
         sizes = [k for k in _SIZES if k == _JOINT_KNOTS or self._columns(*pairs, grid=self._coarse(k)) <= most]
         best = Candidate(None, 0.0, ())
         if self.n_knots:
-            best = simplest([self._judged(pairs, k, self.share) for k in sizes])
+            best = simplest([self._candidate(pairs, k, self.share) for k in sizes])
         shares = _FINER if self._scaled else (1.0,)
-        best = simplest([self._judged(pairs, best.n_knots, share) for share in shares])
+        best = simplest([self._candidate(pairs, best.n_knots, share) for share in shares])
         return JointGroups(pairs, best.n_knots, best.share)
 
-    def _judged(self, pairs: tuple[tuple[int, ...], ...], n_knots: int | None, share: float) -> Candidate:
-        """The same pairs in every fold."""
+    def _candidate(self, pairs: tuple[tuple[int, ...], ...], n_knots: int | None, share: float) -> Candidate:
+        """The same pairs in every fold as a candidate, with these knots and this share of the penalty."""
         trial = replace(self.recipe, groups=JointGroups(pairs, n_knots, share))
         losses = [self.source.fitted(trial, fold.part, fold.held).loss for fold in self.courses[1:]]
         return Candidate(n_knots, share * trial.alpha, tuple(losses), pairs=pairs, share=share)
 
     def _coarse(self, n_knots: int) -> Grid:
+        """The grid of the raw features with ``n_knots`` knots each."""
         return coarse_grid(self.recipe, self.courses[0].fitted.structure, self.source.items, n_knots)

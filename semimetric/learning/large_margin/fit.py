@@ -43,7 +43,7 @@ __all__ = ["N_DRAWN", "LargeMarginPass", "LargeMarginResult", "fit_large_margin"
 _MARGIN = 0.7  # of the mean distance to a target
 _SHARE = 0.3  # of the even distance that directions have, beside raw features
 _SHARE_COMBINED = 0.6  # the share of components and discriminants together, which are more
-N_DRAWN = 4_000  # pairs that tell the spread of a feature
+N_DRAWN = 4_000  # pairs of items from which the spread of each feature is estimated
 _NEVER = 1e-3  # of the typical spread, for a feature that no drawn pair varies
 
 
@@ -68,7 +68,7 @@ class LargeMarginPass(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LargeMarginResult:
-    """What large-margin learning comes to.
+    """The result of large-margin learning.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _one_pass(problem: LargeMarginProblem, terms: Terms, neighbors: TripletNeigh
 
 
 def program_of_pass(problem: LargeMarginProblem, neighbors: TripletNeighbors, terms: Terms) -> ConvexProgram:
-    """The program of one pass."""
+    """The program of one pass: the loss of the triplets, the penalties, and the pull of the targets where mu < 1."""
     recipe, rule, weight = problem.recipe, problem.rule, neighbors.weight
     penalties = _penalties(recipe, problem.embedding)
     if rule.mu < 1.0:
@@ -208,7 +208,7 @@ def program_of_pass(problem: LargeMarginProblem, neighbors: TripletNeighbors, te
 
 
 def _penalties(recipe: Recipe, embedding: PairMap) -> tuple[Penalty, ...]:
-    """The penalties of the recipe; of scales "auto" is the ridge alone: even scales are no better here (measured)."""
+    """The penalties of the recipe; on scales "auto" is the ridge alone: smoother scales were no better when measured."""
     if recipe.penalty == "auto" and isinstance(embedding, WarpedEmbedding):
         return (Ridge(recipe.alpha),)
     return recipe.penalties(embedding)

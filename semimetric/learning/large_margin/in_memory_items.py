@@ -32,7 +32,7 @@ from .targets_and_impostors import ClassMembers, TargetsAndImpostors, find_neigh
 
 __all__ = ["InMemoryItems", "InMemoryNeighbors", "InMemorySearch"]
 
-_MANY = 30_000  # items: from here on an index is faster than all distances
+_MANY = 30_000  # items: above this number an index is faster than all distances
 _HELD = 1 << 28  # entries of pair rows that are held, 2 GiB
 
 
@@ -81,7 +81,7 @@ class InMemoryNeighbors(TripletNeighbors):
         return TripletDesign.of_triplets(pairs, *self.found.rows(), problem.recipe.n_jobs)
 
     def impostor_pairs(self, most: int) -> Pairs:
-        """Pairs by row number of the items."""
+        """Pairs of an item and an impostor, over the items of the dataset."""
         pairs = np.column_stack(self.found.impostors)
         return Pairs(self.dataset.items, pairs[:: max(len(pairs) // most, 1)])
 
@@ -99,7 +99,7 @@ class InMemoryItems(LabeledItems):
 
     @property
     def example(self) -> Floats:
-        """All items."""
+        """All items, shape (n_items, n_features)."""
         return self.dataset.items
 
     def structure(self, recipe: Recipe, schema: Schema) -> Structure:
@@ -138,7 +138,7 @@ class InMemorySearch(SearchableItems):
 
     @property
     def example(self) -> Floats:
-        """All items."""
+        """All items, shape (n_items, n_features)."""
         return self.dataset.items
 
     def drawn(self, n: int, random_state: int | None) -> Pairs:
@@ -146,7 +146,7 @@ class InMemorySearch(SearchableItems):
         return Pairs(self.dataset.items, drawn_rows(len(self.dataset.items), n, random_state))
 
     def neighbors(self, problem: LargeMarginProblem, weights: Floats) -> InMemoryNeighbors:
-        """Targets and impostors from all distances; of many items, by an exact index."""
+        """Targets and impostors from the distances of all items to one another; of many items, by an exact index."""
         rule, items, labels, n_jobs = problem.rule, self.dataset.items, self.dataset.labels, problem.recipe.n_jobs
         if len(labels) > _MANY:
             d = assemble_for_search(problem, weights, items)

@@ -1,7 +1,7 @@
-"""Labelled items, and what a pass of large-margin learning asks of them, wherever they are.
+"""Labelled items, and what a pass of large-margin learning needs of them.
 
-It asks for pairs to measure spreads by, for neighbours, for sums over triplets and for a design of their rows, so that the
-items may also lie in parts that nobody holds at once. Items in memory are in `in_memory_items`, those in parts are in
+That is pairs to measure spreads by, neighbours, sums over triplets and a design matrix of their rows, so that the items can
+also lie in parts that no process holds at once. Items in memory are in `in_memory_items`, those in parts are in
 `out_of_core`.
 """
 
@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class LargeMargin:
-    """What the program asks for.
+    """The parameters of the large-margin program beside those of a recipe.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class SearchableItems(ABC):
 
     @abstractmethod
     def drawn(self, n: int, random_state: int | None) -> Pairs:
-        """n pairs of items at random."""
+        """The n pairs of items, drawn at random, by which spreads are measured."""
 
     @abstractmethod
     def neighbors(self, problem: LargeMarginProblem, weights: Floats) -> TripletNeighbors:
@@ -210,7 +210,7 @@ class SearchableItems(ABC):
 
 
 class LabeledItems(ABC):
-    """Labelled items."""
+    """Labelled items to learn from, before a structure is decided."""
 
     @property
     @abstractmethod

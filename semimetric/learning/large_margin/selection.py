@@ -3,7 +3,7 @@
 Stage by stage: scales with combined directions, where features can be combined; scales of raw features; full tables. Within a
 stage, of numbers of knots and strengths, the first candidate within one standard error of the best is taken, and a later stage
 wins over the first only if its error is lower by more than one standard error, paired by fold: on small tables the noise of
-choosing costs more than it gains. Directions come first because they are no worse on most tables (measured, as is all here).
+choosing costs more than it gains. Directions come first because they are no worse on most tables. All of this was measured.
 Items that judge a candidate are in no program and in no directions that it was fitted with.
 """
 
@@ -34,7 +34,7 @@ _ALPHAS = (1e-2, 1e-3)
 _KNOTS = (16, 6)  # the first is as good or better on most tables (measured); fewer must be better to be taken
 _TABLE_ALPHAS, _TABLE_KNOTS = (1e-1, 1e-2, 1e-3), (8, 5)  # where numbers have tables, not scales: entries are many
 _COMPLETE = 0.8  # of the items have all numbers: directions are missing where one of them is
-_COMBINED_KNOTS = 6  # directions are many, so that a few knots each do
+_COMBINED_KNOTS = 6  # at most: directions are many, so that each needs fewer knots
 _FULL_KNOTS = 5
 _MOST_ITEMS, _FEW_ITEMS, _FEW_FEATURES = 1_000, 400, 30
 _MOST_COLUMNS = {"warped": 1_600, "full": 600}
@@ -72,15 +72,15 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
 
     @property
     def items(self) -> Floats:
-        """All items."""
+        """All items, shape (n_items, n_features)."""
         return self.dataset.items
 
     def folds(self, recipe: Recipe) -> list[tuple[LabeledDataset, LabeledDataset]]:
         """Items to learn from and items to judge by, stratified by class; of large tables, from a sample."""
         return _class_folds(self.dataset, recipe)[: self.n_folds]
 
-    def whole(self, recipe: Recipe) -> LabeledDataset:
-        """All items."""
+    def all_data(self, recipe: Recipe) -> LabeledDataset:
+        """All items with their classes; the folds divide a sample of many."""
         return self.dataset
 
     def losses(self, trial: Trial, part: LabeledDataset, held: LabeledDataset) -> list[float] | None:
@@ -183,7 +183,7 @@ def _first_near_best(stage: Sequence[Candidate]) -> Candidate:
 
 
 def _too_wide(recipe: Recipe, auto: frozenset[str]) -> Recipe:
-    """The recipe for tables so wide that no candidate is compared: few knots, and the first of all else."""
+    """The recipe for data so wide that no candidate is compared: 2 knots, and of all else the first that would be tried."""
     most = _MOST_COLUMNS["full" if recipe.tables == "full" else "warped"]
     knots = 2 if "n_knots" in auto else recipe.n_knots
     alpha = _ALPHAS[0] if "alpha" in auto else recipe.alpha
@@ -196,7 +196,7 @@ def _too_wide(recipe: Recipe, auto: frozenset[str]) -> Recipe:
 
 
 def _stages(recipe: Recipe, auto: frozenset[str], dataset: LabeledDataset, schema: Schema) -> Iterator[Trial]:
-    """What is compared, in the order of the stages."""
+    """The trials to compare, in the order of the stages."""
     numbers, every_alpha = _candidates(schema)
     alphas = every_alpha if "alpha" in auto else (recipe.alpha,)
     plain = replace(recipe, directions=None if "directions" in auto else recipe.directions)
@@ -204,13 +204,13 @@ def _stages(recipe: Recipe, auto: frozenset[str], dataset: LabeledDataset, schem
     plain = _quick(replace(plain, tables=tables, axioms=recipe.without_triangle, verbose=False))
     placed, counts = isinstance(recipe.knots, str), numbers if "n_knots" in auto else (recipe.n_knots,)
     if "directions" in auto and not recipe.asks_of_features and placed and _combinable(dataset, schema):
-        few = min(_COMBINED_KNOTS, *numbers) if "n_knots" in auto else recipe.n_knots
-        yield Trial(replace(plain, n_knots=few, directions="combined"), alphas)
+        n_knots = min(_COMBINED_KNOTS, *numbers) if "n_knots" in auto else recipe.n_knots
+        yield Trial(replace(plain, n_knots=n_knots, directions="combined"), alphas)
     for n_knots in counts:
         yield Trial(replace(plain, n_knots=n_knots), alphas)
     if "tables" in auto and any(_have_scales(schema)):
-        few = min(_FULL_KNOTS, *numbers) if "n_knots" in auto else recipe.n_knots
-        yield Trial(replace(plain, n_knots=few, tables="full"), alphas)
+        n_knots = min(_FULL_KNOTS, *numbers) if "n_knots" in auto else recipe.n_knots
+        yield Trial(replace(plain, n_knots=n_knots, tables="full"), alphas)
 
 
 def _quick(recipe: Recipe) -> Recipe:

@@ -13,13 +13,13 @@ from ..._kernels.simplex import Located
 from ...embeddings.pairs.base import Items, PairMap
 from ...neighbors.index import NeighborIndex
 
-__all__ = ["TargetsAndImpostors", "ClassMembers", "located_rows", "find_neighbors", "find_neighbors_by_index"]
+__all__ = ["TargetsAndImpostors", "ClassMembers", "find_neighbors", "find_neighbors_by_index"]
 
 _ENTRIES = 1 << 22  # distances held at once
 
 
 class TargetsAndImpostors(NamedTuple):
-    """Neighbours of every item; -1 where there are no more.
+    """Neighbours of every item, nearest first; -1 fills the row of an item that has fewer.
 
     Attributes
     ----------
@@ -63,13 +63,23 @@ class TargetsAndImpostors(NamedTuple):
 
 
 def _flat(side: Integers) -> tuple[Integers, Integers]:
+    """The item and the neighbour of every entry that is no -1."""
     i, k = np.nonzero(side >= 0)
     return i.astype(np.int64), side[i, k]
 
 
 @dataclass(frozen=True, eq=False)
 class ClassMembers:
-    """Located items and their classes."""
+    """Items located on the grid of an embedding, and their classes.
+
+    Parameters
+    ----------
+    embedding : PairMap
+    located : Items
+    labels : ndarray of shape (n_items,), int64
+    n_jobs : int or None
+        Threads for distances.
+    """
 
     embedding: PairMap
     located: Items
@@ -77,30 +87,30 @@ class ClassMembers:
     n_jobs: int | None = None
 
     @cached_property
-    def members(self) -> list[Integers]:
-        """Rows of every class."""
+    def rows_by_class(self) -> list[Integers]:
+        """The rows of the items of each class, one array a class."""
         return [np.flatnonzero(self.labels == c) for c in np.unique(self.labels)]
 
 
-def located_rows(located: Items, rows: Integers) -> Items:
-    """Some of the items."""
+def _located_rows(located: Items, rows: Integers) -> Items:
+    """The items of these rows, in the form of all."""
     return Items(Located(*(part[rows] for part in located.located)), located.order[rows])
 
 
-def find_neighbors(hoods: ClassMembers, weights: Floats, n_targets: int, n_impostors: int) -> TargetsAndImpostors:
+def find_neighbors(members: ClassMembers, weights: Floats, n_targets: int, n_impostors: int) -> TargetsAndImpostors:
     """Exact neighbours by distances of all items to one another, class by class, in blocks."""
-    n = len(hoods.labels)
+    n = len(members.labels)
     near, far = np.full((n, n_targets), -1, np.int64), np.full((n, n_impostors), -1, np.int64)
     distances = np.full((n, n_targets), np.inf)
-    for own in hoods.members:
+    for own in members.rows_by_class:
         others = np.setdiff1d(np.arange(n), own, assume_unique=True)
         for block in blocks(len(own), max(_ENTRIES // n, 1)):
             rows = own[block]
-            d = _pairwise(hoods, weights, rows, own)
+            d = _pairwise(members, weights, rows, own)
             d[np.arange(len(rows)), np.arange(block.start, block.start + len(rows))] = np.inf
             _keep(d, own, rows, near, distances)
             if len(others):
-                _keep(_pairwise(hoods, weights, rows, others), others, rows, far, None)
+                _keep(_pairwise(members, weights, rows, others), others, rows, far, None)
     return TargetsAndImpostors(near, far, distances)
 
 
@@ -139,19 +149,20 @@ def find_neighbors_by_index(
 
 
 def _but_itself(rows: Integers, own: Integers) -> NDArray[np.bool_]:
-    """All neighbours but the item, or but the last where many at distance 0 have crowded it out."""
+    """Which neighbours are kept: all but the item itself, or but the last where other items at distance 0 took its place."""
     itself = rows == own[:, None]
     itself[~itself.any(axis=1), -1] = True
     return ~itself
 
 
-def _pairwise(hoods: ClassMembers, weights: Floats, rows: Integers, columns: Integers) -> Floats:
-    x, y = located_rows(hoods.located, rows), located_rows(hoods.located, columns)
-    return hoods.embedding.pairwise(x, y, weights, n_jobs=hoods.n_jobs)
+def _pairwise(members: ClassMembers, weights: Floats, rows: Integers, columns: Integers) -> Floats:
+    """Distances of the items ``rows`` to the items ``columns``, shape (n_rows, n_columns)."""
+    x, y = _located_rows(members.located, rows), _located_rows(members.located, columns)
+    return members.embedding.pairwise(x, y, weights, n_jobs=members.n_jobs)
 
 
 def _keep(d: Floats, candidates: Integers, rows: Integers, out: Integers, distances: Floats | None) -> None:
-    """The nearest finite candidates of every row, in the order of their distances and then of their rows."""
+    """Write the nearest finite candidates of every row to ``out``, in the order of their distances and then of their rows."""
     k = min(out.shape[1], d.shape[1])
     part = np.sort(np.argpartition(d, k - 1, axis=1)[:, :k], axis=1)
     values = np.take_along_axis(d, part, axis=1)

@@ -1,4 +1,4 @@
-"""Pairs with measured distances as they are given, wherever they are."""
+"""Pairs with measured distances as the user gives them, in memory or in parts."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""Measured distances in units of their mean, and what learning asks of them, wherever they are.
+"""Measured distances in units of their mean, and what learning needs of them.
 
 Targets are divided by their mean, so that penalties, thresholds and delta do not depend on the unit of the distance.
-Learning asks for sums over the pairs and for a design of their rows, so that the pairs may also lie in parts that nobody
-holds at once: these are in `out_of_core`.
+Learning needs sums over the pairs and a design matrix of their rows, so that the pairs can also lie in parts that no process
+holds at once: `out_of_core` has the classes for these.
 """
 
 from abc import ABC, abstractmethod
@@ -28,7 +28,7 @@ from ..training_tuples import TrainingTuples
 __all__ = ["DistanceRows", "Outline", "PairTargets", "ScaledDistances", "SolvableSums"]
 
 _UNITS = (1e-290, 1e290)  # of the mean target: outside, weights in the user's units overflow or lose their digits
-_FEW = 8  # pairs
+_MOST_EXAMPLES = 8  # pairs
 
 
 class Outline(NamedTuple):
@@ -82,11 +82,11 @@ class ScaledDistances(ABC):
 
     @abstractmethod
     def sums(self, recipe: Recipe, structure: Structure) -> SolvableSums | None:
-        """Sums over all pairs, gathered in one pass; None where a solver may as well ask the rows for them."""
+        """Sums over all pairs from which the distance is learned; None where a solver takes the rows instead."""
 
     @abstractmethod
     def outline(self, recipe: Recipe, structure: Structure) -> Outline:
-        """What decides the columns."""
+        """The sums over all pairs that decide which columns a structure has."""
 
     @abstractmethod
     def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:
@@ -166,7 +166,7 @@ class PairTargets(TrainingTuples, ScaledDistances):
     @property
     def examples(self) -> Pairs:
         """The first pairs, over items of their own: what a distance keeps of its pairs."""
-        index = self.tuples.index[:_FEW]
+        index = self.tuples.index[:_MOST_EXAMPLES]
         rows, place = np.unique(index, return_inverse=True)
         return Pairs(self.tuples.items[rows], place.reshape(index.shape))
 
@@ -189,11 +189,11 @@ class PairTargets(TrainingTuples, ScaledDistances):
         return self.design(structure, l1_embedding(structure), n_jobs).moments(self.targets, self.weight)
 
     def sums(self, recipe: Recipe, structure: Structure) -> None:
-        """None: a solver asks the rows for what it needs."""
+        """None: of pairs in memory a solver takes the rows."""
         return
 
     def outline(self, recipe: Recipe, structure: Structure) -> Outline:
-        """From all pairs at once; items are counted outside the knots only where knots are given."""
+        """The outline of all pairs; items outside the knots are counted only where knots are given."""
         moments = self.l1_moments(structure, recipe.n_jobs)
         all_kept = recipe.asks_rows or keeps_all_vertices(structure)
         vertices = None if all_kept else vertices_of_pairs(structure, self.tuples)

@@ -51,7 +51,13 @@ def check_streams(recipe: Recipe) -> None:
 
 
 def check_sums_impose(recipe: Recipe, learner: str, elsewhere: str) -> None:
-    """Refuse what needs rows beside the sums over blocks of pairs; ``elsewhere`` is where `fit` takes it.
+    """Refuse axioms and constraints that need more than sums over parts of the pairs.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    learner, elsewhere : str
+        For the message: what learns from sums, and on which data `fit` can learn instead.
 
     Raises
     ------
@@ -138,15 +144,15 @@ class MomentSums:
         InputError
             If too many vertices are touched.
         """
-        seen, mine, others = self.seen, self.moments, other.moments
+        seen, left, right = self.seen, self.moments, other.moments
         if seen is not self.structure:
             seen = _restricted(self.structure, vertices_of_columns(self.seen), other.seen)
-            mine, others = _scattered(mine, self.seen, seen), _scattered(others, other.seen, seen)
+            left, right = _scattered(left, self.seen, seen), _scattered(right, other.seen, seen)
         return replace(
             self,
             seen=seen,
             l1_moments=self.l1_moments + other.l1_moments,
-            moments=mine + others,
+            moments=left + right,
             size=self.size + other.size,
             out_of_range=self.out_of_range + other.out_of_range,
             n_items=self.n_items + other.n_items,

@@ -51,7 +51,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
     @property
     def items(self) -> Floats:
-        """The items of all pairs."""
+        """The items of all pairs, shape (n_items, n_features)."""
         return self.data.items
 
     def folds(self, recipe: Recipe) -> list[tuple[PairTargets, PairTargets]]:
@@ -59,11 +59,11 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         rows = _sampled_rows(self.data.pairs, recipe.random_state)
         sample = self.data.pairs.take(rows)
         splits = list(item_disjoint_splits(sample, n_splits=_SPLITS, random_state=recipe.random_state))
-        targets = self.whole(recipe)
+        targets = self.all_data(recipe)
         return [(targets.take(train), targets.take(test)) for train, test in splits]
 
-    def whole(self, recipe: Recipe) -> PairTargets:
-        """The pairs that the folds divide."""
+    def all_data(self, recipe: Recipe) -> PairTargets:
+        """The pairs that the folds divide: all, or a sample of many."""
         rows = _sampled_rows(self.data.pairs, recipe.random_state)
         return self.data.scaled(recipe, self._structure(recipe)).take(rows)
 
@@ -99,7 +99,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         return with_vertices(structure, vertices_of_pairs(structure, part.tuples), prior), prior
 
     def _structure(self, recipe: Recipe) -> Structure:
-        """The structure over all items, built once for a recipe that is asked for again and again."""
+        """The structure over all items, kept until another recipe is given."""
         if self._built is None or self._built[0] is not recipe:
             self._built = recipe, build_structure(recipe, self.items, self.names)
         return self._built[1]
@@ -167,4 +167,5 @@ def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: Pai
 
 
 def _strong_to_weak(alphas: Sequence[float]) -> list[tuple[int, float]]:
+    """The number of each strength among the given ones, and the strength, from the largest on."""
     return sorted(enumerate(alphas), key=lambda numbered: -numbered[1])

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats
-from ..._kernels.descent import Machine
-from ..._kernels.ladders import gather_block, unclimb
+from ..._kernels.coordinate_descent import Machine
+from ..._kernels.difference_penalties import gather_block, unclimb
 from ...embeddings.vectors.base import FeatureMap
 from .embedded_rows import EmbeddedRows
 

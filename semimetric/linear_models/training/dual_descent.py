@@ -21,7 +21,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ..._foundation.types import Floats, Integers
-from ..._kernels.descent import Machine, Problem, dual_pass, dual_values, gap_pass, restore_pass
+from ..._kernels.coordinate_descent import Machine, Problem, dual_pass, dual_values, gap_pass, restore_pass
 from .coefficients import squared_norms
 from .embedded_rows import EmbeddedRows
 

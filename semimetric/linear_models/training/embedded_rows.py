@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from ..._foundation.types import Floats, Integers
-from ...embeddings.vectors.base import Chunk, FeatureMap, dense_rows
+from ..._kernels.csr_rows import Chunk
+from ...embeddings.vectors.base import FeatureMap, dense_rows
 
 __all__ = ["EmbeddedRows", "take_rows"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..._foundation.errors import ConvergenceWarning, warn
-from ..._kernels.descent import Machine, Problem
+from ..._kernels.coordinate_descent import Machine, Problem
 from .coefficients import intercepts
 from .dual_descent import DualDescent, TrainingReport, add_weights_of_dual
 from .embedded_rows import EmbeddedRows

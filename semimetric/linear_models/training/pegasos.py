@@ -13,7 +13,7 @@ import numpy as np
 from tqdm import tqdm
 
 from ..._foundation.types import Integers
-from ..._kernels.descent import Machine, Problem, answer_pass, stochastic_pass
+from ..._kernels.coordinate_descent import Machine, Problem, answer_pass, stochastic_pass
 from .coefficients import squared_norms
 from .dual_descent import TrainingReport, relative_gap
 from .embedded_rows import EmbeddedRows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._foundation.types import Floats, Integers
-from ..._kernels.descent import Problem
+from ..._kernels.coordinate_descent import Problem
 
 __all__ = ["classification_problem", "regression_problem"]
 

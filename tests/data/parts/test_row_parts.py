@@ -77,3 +77,18 @@ def test_row_groups_are_gathered_and_files_compared(tmp_path):
     frame[["a"]].to_parquet(tmp_path / "2.parquet")
     assert_refused(lambda: parquet_rows(tmp_path, 25), "'b' of", "2.parquet is missing", "same columns")
     assert_refused(lambda: parquet_rows(tmp_path / "none", 25), "no Parquet file", "folder", "check the path")
+
+
+def test_row_groups_without_rows_are_passed_over_and_a_file_that_goes_is_told(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"a": np.arange(25), "b": np.arange(25) / 7})
+    with pq.ParquetWriter(tmp_path / "a.parquet", table.schema) as writer:
+        for start, stop in ((0, 0), (0, 10), (10, 10), (10, 18), (18, 25), (25, 25)):
+            writer.write_table(table.slice(start, stop - start))
+    assert pq.ParquetFile(tmp_path / "a.parquet").metadata.num_row_groups == 6
+    for size, counts in ((1, [10, 8, 7]), (18, [18, 7]), (100, [25])):
+        parts = parquet_rows(tmp_path / "a.parquet", size)
+        assert [len(p) for p in parts] == [len(p.read()) for p in parts] == counts
+        assert np.concatenate([p.read()["a"] for p in parts]).tolist() == list(range(25))
+    (tmp_path / "a.parquet").unlink()
+    assert_refused(parts[0].read, "of " + str(tmp_path / "a.parquet"), "there is no file", "every machine must see it")

@@ -5,6 +5,7 @@ from cases import assert_refused
 from semimetric import NotSupportedError, TripletLearner, load
 from semimetric._foundation.types import Pairs
 from semimetric.distances.state import directions_state, read_directions
+from semimetric.embeddings.directions import discriminants as bent
 from semimetric.embeddings.directions.discriminants import discriminants
 from semimetric.embeddings.directions.linear_directions import Directions, fit_directions
 
@@ -68,3 +69,20 @@ def test_bent_directions_are_a_value_that_is_kept_to_the_bit(tmp_path, rng):
     assert_refused(
         model.semimetric_.get_numba_metric, "directions bend", "cannot be compiled", "NeighborIndex", NotSupportedError
     )  # fmt: skip
+
+
+def test_more_features_than_cells_have_no_discriminants(rng, monkeypatch):
+    monkeypatch.setattr(bent, "_CELLS", 4)
+    X, labels = rng.normal(size=(60, 5)), np.arange(60) % 2
+    near, far = pairs_of(X, labels, rng, 200)
+    ones = np.ones(len(near)), np.ones(len(far))
+    assert discriminants(near, far, *ones) is None
+    found = discriminants(near, far, *ones, usable=np.array([True, True, False, True, True]))
+    assert not found.uses[:, 2].any()
+    assert [len(knots) for knots in found.bends] == [2, 2, 1, 2, 2]
+
+
+def test_features_that_are_all_constant_have_no_discriminants(rng):
+    X = np.ones((30, 2))
+    near, far = pairs_of(X, np.arange(30) % 2, rng, 100)
+    assert discriminants(near, far, np.ones(len(near)), np.ones(len(far))) is None

@@ -93,3 +93,15 @@ def test_where_classes_are_points_discriminants_are_enough():
     points = np.repeat([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]], 4, axis=0)
     found = labelled_directions("combined", points, np.repeat([0, 1, 2], 4), usable=np.ones(2, bool))
     assert all(name.startswith("discriminant") for name in found.names)
+
+
+@pytest.mark.parametrize("labels", [np.arange(40), np.zeros(40, int)], ids=["a class each", "one class"])
+def test_where_no_pair_is_near_or_none_is_far_there_is_nothing_to_combine(labels):
+    assert labelled_directions("combined", ITEMS[:40], labels, usable=EVERY, random_state=0) is None
+
+
+def test_classes_that_do_not_spread_are_told_apart_by_discriminants_alone():
+    """Every class is one point, so its items have no components; the discriminants of their pairs are left."""
+    points = np.repeat([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]], 8, axis=0)
+    found = labelled_directions("combined", points, np.repeat([0, 1, 2], 8), usable=np.ones(2, bool), random_state=0)
+    assert found.names == ("discriminant0", "discriminant1")

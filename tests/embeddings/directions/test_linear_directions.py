@@ -103,3 +103,52 @@ def test_a_map_that_is_not_linear_is_refused(X):
 def test_directions_are_named(X):
     assert Directions(np.ones((1, 3)), ("sum",)).names == ("sum",)
     assert fit_directions("pca", X, names=NAMES).names == ("pca0", "pca1", "pca2")
+
+
+def table_of_a_category_and_a_gap(rng):
+    """Two numbers of which one is missing for a third of the items, a category between them, and a third number."""
+    X = rng.normal(size=(60, 4))
+    X[:, 1] = rng.integers(0, 3, 60)
+    X[::3, 2] = np.nan
+    return X, np.array([True, False, True, True]), ("L", "kind", "a", "b")
+
+
+def test_a_list_of_transformers_is_each_of_them_fitted_among_the_numbers_that_are_there(rng):
+    X, usable, names = table_of_a_category_and_a_gap(rng)
+    parts = [PCA(2, random_state=0), EvenDirections(("a", "b"), n_directions=3), EvenDirections(n_directions=4)]
+    fitted = fit_directions(parts, X, names=names, usable=usable)
+    alone = [fit_directions(part, X, names=names, usable=usable) for part in parts]
+    np.testing.assert_array_equal(fitted.matrix, np.vstack([part.matrix for part in alone]))
+    assert fitted.names == tuple(f"{k}:{name}" for k, part in enumerate(alone) for name in part.names)
+    whole = X[~np.isnan(X).any(axis=1)][:, usable]
+    np.testing.assert_allclose(fitted.matrix[:2, usable], PCA(2, random_state=0).fit(whole).components_, rtol=1e-12, atol=1e-15)
+    assert not fitted.matrix[:, 1].any()
+    np.testing.assert_array_equal(fitted.append(X)[:, :4], X)
+    mapped = fitted.append(X)[:, 4:]
+    lacks = np.isnan(X) @ fitted.uses.T
+    np.testing.assert_array_equal(np.isnan(mapped), lacks)
+    np.testing.assert_allclose(mapped[~lacks], (np.nan_to_num(X) @ fitted.matrix.T)[~lacks])
+
+
+def test_directions_of_a_table_are_refused_where_they_use_what_is_no_number(rng):
+    X, usable, names = table_of_a_category_and_a_gap(rng)
+
+    def refused(directions, *parts, items=X):
+        assert_refused(lambda: fit_directions(directions, items, names=names, usable=usable), *parts)
+
+    refused([[0.0, 1.0, 0.0, 1.0]], "directions= use 'kind', which is no number", "combine numbers", "leave it out")
+    refused([PCA(1), EvenDirections(("kind", "a"))], "directions= use 'kind'", "combine numbers", "leave it out")
+    other = Directions(np.ones((1, 3)), ("sum",))
+    refused(other, "directions= are of 3 features, but there are 4", "", "give those of the items")
+    never = X.copy()
+    never[1::3, 0] = never[2::3, 3] = np.nan
+    for directions in ("pca", [PCA(1), PCA(2)]):
+        refused(
+            directions, "have no items to be fitted on: 3 features are numbers", "no item has all", "give an array", items=never
+        )
+
+
+def test_items_of_another_width_have_no_directions():
+    directions = Directions(np.array([[1.0, -1.0, 0.0]]), ("L-a",))
+    for shape in ((5, 2), (5, 4), (3,)):
+        assert_refused(lambda s=shape: directions.append(np.ones(s)), f"X has shape {shape}", "(n_items, 3) is required")

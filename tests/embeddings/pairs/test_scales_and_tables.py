@@ -176,3 +176,23 @@ def test_gaps_are_shares_of_the_widest():
     assert [t.values.shape for t in embedding.tables(np.ones(3))] == [(3, 3), (5, 5), (5, 5)]
     assert embedding.select(np.array([1]), np.array([1])).grid.kinds == ("periodic",)
     assert embedding.differences("tables").shape == (0, 3)
+
+
+def test_scales_take_no_group_of_two_whatever_the_kinds():
+    for groups in ([(0, 1)], [(0,), (1, 2)]):
+        assert_refused(
+            lambda g=groups: scales_of(GRID, g),
+            'tables="warped" has',
+            "one scale a feature",
+            'tables="full"',
+            NotSupportedError,
+        )
+
+
+def test_every_gap_is_one_cell():
+    """A penalty by cells counts every feature of a weighted Gower distance once, whatever its number of knots."""
+    gaps = GapEmbedding(GRID)
+    assert_array_equal(gaps.cells, np.ones(3))
+    constant = Grid([[0.0, 1.0], [4.0], [0.0, 1.0, 2.0]])
+    assert_array_equal(GapEmbedding(constant).cells, np.ones(2))
+    assert len(GapEmbedding(constant).cells) == GapEmbedding(constant).n_columns

@@ -5,7 +5,7 @@ import pytest
 from cases import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import worst_triple
+from reference import closure_slow, worst_triple
 
 from semimetric import Grid, NotSupportedError, PairEmbedding, Semimetric
 from semimetric.embeddings.pairs.scales_and_tables import scales_of
@@ -96,3 +96,33 @@ def test_what_cannot_be_checked_is_refused():
     whole = PairEmbedding(grid, "pairs")
     part = whole.restricted([v.keys[::2] for v in whole.vertices], np.ones(3))
     assert_refused(lambda: Triangles.of(part), "whole tables", "too large", "fewer knots", NotSupportedError)
+
+
+def closed_by_words(w):
+    """Slow twin of the closure of columns tied by difference: the shortest ways from 0 by steps of any sign, in the range.
+
+    A table of n points has a column for every difference 1 to n - 1. A way from a to c may pass through points of the range
+    only, and all pairs of the same difference take the least of their ways; both are repeated until nothing changes.
+    """
+    n = len(w) + 1
+    while True:
+        table = np.array([[0.0 if a == b else w[abs(a - b) - 1] for b in range(n)] for a in range(n)])
+        shortest = closure_slow(table)
+        least = np.array([min(shortest[a, a + k] for a in range(n - k)) for k in range(1, n)])
+        if np.array_equal(least, w):
+            return w
+        w = least
+
+
+@settings(max_examples=30, deadline=None)
+@given(seeds, st.integers(3, 7))
+def test_columns_tied_by_difference_are_closed_as_words_are(seed, n):
+    e = PairEmbedding(Grid([np.arange(float(n))])).tied_by_difference({0})
+    w = np.random.default_rng(seed).random(e.n_columns) ** 4
+    triangles = Triangles.of(e)
+    closed = triangles.closed(w)
+    assert e.n_columns == n - 1
+    assert (closed <= w).all()
+    np.testing.assert_allclose(closed, closed_by_words(w), rtol=1e-12)
+    assert (triangles.rows() @ closed >= -1e-15).all()
+    np.testing.assert_array_equal(triangles.closed(closed), closed)

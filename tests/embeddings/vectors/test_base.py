@@ -5,11 +5,13 @@ import pickle
 import cases
 import numpy as np
 import pytest
+from cases import assert_refused
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from semimetric._kernels.csr_rows import Chunk
 from semimetric.embeddings.vectors import base
-from semimetric.embeddings.vectors.base import Chunk, dense_rows
+from semimetric.embeddings.vectors.base import dense_rows
 
 every_map = pytest.mark.parametrize("name", cases.MAPS)
 
@@ -98,3 +100,20 @@ def test_a_frame_gives_its_names_and_gets_one_back():
     assert list(embedding.transform(X).columns) == ["age@1", "age@2", "age@4", "pay@0.25", "pay@0.5", "pay@1"]
     with pytest.raises(ValueError, match="not equal to feature_names_in_"):
         embedding.get_feature_names_out(["pay", "age"])
+
+
+@every_map
+def test_names_that_are_given_must_be_those_of_the_fit(name):
+    """Without names in the fit, as many names as features are taken, and say nothing."""
+    embedding, _ = fitted(name)
+    np.testing.assert_array_equal(embedding.get_feature_names_out(list("abcd")), embedding.get_feature_names_out())
+    for wrong in ([], list("abc"), list("abcde")):
+        assert_refused(lambda w=wrong: embedding.get_feature_names_out(w), "input_features", "equal to number of features (4)")
+
+
+def test_names_of_a_frame_are_taken_back():
+    pandas = pytest.importorskip("pandas")
+    embedding = clone(cases.MAPS["singles"]).fit(pandas.DataFrame({"age": [1.0, 2.0, 4.0], "pay": [0.5, 0.25, 1.0]}))
+    names = ["age@1", "age@2", "age@4", "pay@0.25", "pay@0.5", "pay@1"]
+    for given in (None, ["age", "pay"], np.array(["age", "pay"])):
+        assert embedding.get_feature_names_out(given).tolist() == names

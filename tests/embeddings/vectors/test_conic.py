@@ -13,7 +13,7 @@ from sklearn.svm import SVC, LinearSVC
 from strategies import conic_settings
 
 from semimetric import ConicEmbedding, InputError
-from semimetric.embeddings.vectors.base import Chunk
+from semimetric._kernels.csr_rows import Chunk
 from semimetric.embeddings.vectors.conic import conic_kernel
 
 widths = pytest.mark.parametrize(("expand", "concatenate"), [("one", True), ("each", True), ("each", False)])

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from reference import differences
 from scipy import sparse
 
-from semimetric.embeddings.vectors.base import Ladder
+from semimetric._kernels.csr_rows import Ladder
 from semimetric.embeddings.vectors.difference_penalties import climbed
 
 STARTS = np.array([0, 3, 4, 9])

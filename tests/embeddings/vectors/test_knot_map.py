@@ -83,3 +83,11 @@ def test_values_outside_are_refused_where_asked(rng):
     for bad in ([[0.0, 3.0]], sparse.csr_array([[0.0, 3.0]])):
         with pytest.raises(ValueError, match="'x1' has the value 3;"):
             embedding.transform(bad)
+
+
+@pytest.mark.parametrize("embedding", [PL1Embedding(knots="tree"), PL2Embedding(pairs="best", n_pairs=1)], ids=str)
+def test_what_y_chooses_is_refused_to_a_stream(embedding):
+    with pytest.raises(AttributeError) as caught:
+        embedding.partial_fit(np.eye(3))
+    said = caught.value.__cause__ or caught.value
+    assert "cannot come from a stream; use fit, or give knots and pairs as lists" in str(said)

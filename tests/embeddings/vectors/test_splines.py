@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import SplineTransformer
 
 from semimetric import BSplineEmbedding, NotSupportedError
-from semimetric.embeddings.vectors.base import Chunk
+from semimetric._kernels.csr_rows import Chunk
 
 DEGREES = pytest.mark.parametrize("degree", [1, 2, 3])
 STEPS = pytest.mark.parametrize("knots", ["uniform", "quantile"])

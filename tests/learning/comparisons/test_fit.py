@@ -38,35 +38,6 @@ every_kind = pytest.mark.parametrize("kind", ["pairs", "triplets", "quadruplets"
 
 
 @every_kind
-def test_near_pairs_are_nearer_and_parts_keep_their_own(kind):
-    whole = evidence(kind)
-    (near, s), (far, t) = whole.near, whole.far
-    assert l1(near.left, near.right).mean() < l1(far.left, far.right).mean()
-    assert len(whole.pairs) == len(near) + len(far)
-    part = whole.take(np.arange(50))
-    assert part.weight.sum() == pytest.approx(1.0)
-    assert part.tuples.index.tolist() == whole.tuples.index[:50].tolist()
-    assert s.sum() <= 1 + 1e-12 >= t.sum()
-
-
-@every_kind
-def test_residuals_are_what_the_margin_lacks(kind, rng):
-    whole, structure = evidence(kind), build_structure(RECIPE, ITEMS, ("u", "v", "w"))
-    w = rng.random(structure.embedding.n_columns)
-    design, b = whole.design(structure, structure.embedding, None), 0.7
-
-    def d(pairs):
-        located = structure.embedding.locate(ITEMS)
-        return structure.embedding.paired(located, pairs.left, located, pairs.right, w)
-
-    if kind == "pairs":
-        want = whole.y * (d(whole.tuples) - b)
-        np.testing.assert_allclose(design.matvec(np.append(w, b)), want)
-    else:
-        np.testing.assert_allclose(design.matvec(w), d(whole.near[0]) - d(whole.far[0]), atol=1e-12)
-
-
-@every_kind
 def test_the_prior_finds_the_weighted_l1_distance(kind):
     found = fit_comparison_prior(build_structure(RECIPE, ITEMS, ("u", "v", "w")), evidence(kind), None)
     slopes = found.l1.slopes

@@ -22,7 +22,7 @@ def setting():
     y = np.abs(np.diff(items[index][:, :, 0])).ravel() + 3 * np.abs(np.diff(product[index])).ravel()
     data = InMemoryDistances(Pairs(items, index), y, np.full(1500, 1 / 1500))
     source = HeldOutDistances(data, ("a", "b", "c", "d", "e"))
-    fitted = source.fitted(RECIPE, source.whole(RECIPE))
+    fitted = source.fitted(RECIPE, source.all_data(RECIPE))
     return fitted, coarse_grid(RECIPE, fitted.structure, items)
 
 

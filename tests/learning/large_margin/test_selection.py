@@ -2,9 +2,19 @@
 
 import numpy as np
 import pytest
+from cases import assert_refused
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_wine
 
 from semimetric import LargeMarginLearner, SemimetricWarning
+from semimetric.data.schema import Schema
+from semimetric.learning.candidates import Candidate, Choices
 from semimetric.learning.large_margin import selection as selection
+from semimetric.learning.large_margin.labeled_items import LabeledDataset, LargeMargin
+from semimetric.learning.large_margin.selection import HeldOutLabels, first_unless_better
+from semimetric.learning.recipe import Recipe
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -78,3 +88,79 @@ def test_wide_tables_have_few_knots_and_wider_ones_are_not_compared(monkeypatch)
         model, found = compared(X, y)
     assert not found
     assert (model.recipe_.n_knots, model.recipe_.alpha, model.recipe_.tables) == (2, 1e-2, "warped")
+
+
+X, Y = load_wine(return_X_y=True)
+
+
+def test_auto_chooses_on_items_held_out_and_says_what_it_compared():
+    model = LargeMarginLearner().fit(X[::2], Y[::2])
+    choices = model.choices_
+    assert {c.tables for c in choices} == {"warped", "full"}
+    assert {str(c.directions) for c in choices} == {"None", "combined"}
+    assert repr(choices).count("*") == 2  # in the title, and at the choice
+    chosen = choices.chosen
+    assert (model.recipe_.alpha, model.recipe_.n_knots, model.recipe_.tables) == (chosen.alpha, chosen.n_knots, chosen.tables)
+    again = LargeMarginLearner().fit(X[::2], Y[::2])
+    assert_array_equal(again.semimetric_.weights, model.semimetric_.weights)
+
+
+def test_the_simplest_within_a_standard_error_is_taken():
+    def choice(tables, directions, alpha, *losses):
+        return Candidate(16, alpha, losses, tables, directions)
+
+    plain = choice("warped", None, 1e-2, 0.20, 0.22, 0.21)
+    near = choice("warped", None, 1e-3, 0.19, 0.23, 0.20)
+    worse = choice("warped", "nca", 1e-2, 0.30, 0.31, 0.32)
+    better = choice("full", None, 1e-2, 0.10, 0.12, 0.11)
+    assert Choices([plain, near, worse], rule=first_unless_better).chosen is plain
+    assert Choices([plain, near, worse, better], rule=first_unless_better).chosen is better
+
+
+LOSSES = st.tuples(*[st.integers(0, 4).map(float)] * 3)
+STAGES = [("warped", "combined"), ("warped", None), ("full", None)]
+
+
+@given(st.lists(st.lists(LOSSES, min_size=1, max_size=3), min_size=1, max_size=3))
+def test_a_later_stage_must_be_better_than_the_first(stages):
+    candidates = [
+        Candidate(16, 10.0**-k, losses, *STAGES[s]) for s, stage in enumerate(stages) for k, losses in enumerate(stage)
+    ]
+    found = first_unless_better(candidates)
+    of_stage = [[c for c in candidates if (c.tables, c.directions) == name] for name in STAGES[: len(stages)]]
+    best = [min(stage, key=lambda c: c.loss) for stage in of_stage]
+    taken = [next(c for c in stage if not b.better_than(c)) for stage, b in zip(of_stage, best, strict=True)]
+    winners = [c for c in taken[1:] if c.better_than(taken[0])]
+    assert found is (min(winners, key=lambda c: c.loss) if winners else taken[0])
+
+
+def held_out(labels, n_features=3, **options):
+    items = np.random.default_rng(0).random((len(labels), n_features))
+    weight = np.full(len(labels), 1 / len(labels))
+    names = [f"x{k}" for k in range(n_features)]
+    return HeldOutLabels(LabeledDataset(items, labels, weight), LargeMargin(), Schema.numeric(names), **options)
+
+
+def test_folds_hold_out_equal_shares_of_every_class_twice_on_small_tables():
+    folds = held_out(np.arange(60) % 3).folds(Recipe(random_state=0))
+    assert len(folds) == 10
+    for part, held in folds:
+        assert np.bincount(held.labels).tolist() == [4, 4, 4]
+        assert not {x.tobytes() for x in part.items} & {x.tobytes() for x in held.items}
+        assert part.weight.sum() == pytest.approx(1.0)
+    assert len(held_out(np.arange(60) % 3, 31).folds(Recipe())) == 5
+    assert len(held_out(np.arange(60) % 3, n_folds=3).folds(Recipe())) == 3
+
+
+def test_large_tables_are_sampled_and_single_members_cannot_be_held_out(monkeypatch):
+    monkeypatch.setattr(selection, "_MOST_ITEMS", 40)
+    for part, held in held_out(np.arange(60) % 3).folds(Recipe()):
+        assert len(part.labels) + len(held.labels) == 40
+    alone = held_out(np.arange(5))
+    assert_refused(lambda: alone.folds(Recipe()), "every class has one member", "nothing can be held out", "set n_knots=")
+
+
+def test_candidates_make_few_passes():
+    assert held_out(np.arange(6) % 2).rule.n_passes == 2
+    assert held_out(np.arange(6) % 2, n_passes=1).rule.n_passes == 1
+    assert held_out(np.arange(6) % 2, n_passes=9).rule.n_passes == LargeMargin().n_passes

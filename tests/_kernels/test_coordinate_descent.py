@@ -1,12 +1,10 @@
 """Steps on the dual against the primal and dual objectives written out with dense matrices."""
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from semimetric._kernels.descent import (
+from semimetric._kernels.coordinate_descent import (
     Machine,
     Problem,
     answer_pass,
@@ -16,18 +14,11 @@ from semimetric._kernels.descent import (
     restore_pass,
     stochastic_pass,
 )  # fmt: skip
+from semimetric._kernels.csr_rows import Chunk  # as the package calls them: the compiler's caches name the class
 
 N, F, K = 14, 4, 3
 SCALING = 0.7
 ROWS = np.arange(N)
-
-
-class Phi(NamedTuple):
-    """Embedded rows in CSR form."""
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    data: np.ndarray
 
 
 def problem_of(kind, rng):
@@ -47,7 +38,7 @@ def empty_machine(n_columns):
 def setting(kind, rng):
     A = np.where(rng.random((N, F)) < 0.7, rng.normal(size=(N, F)), 0.0)
     row, column = np.nonzero(A)
-    phi = Phi(np.searchsorted(row, np.arange(N + 1)), column.astype(np.int32), A[row, column])
+    phi = Chunk(np.searchsorted(row, np.arange(N + 1)), column.astype(np.int32), A[row, column])
     problem = problem_of(kind, rng)
     return phi, np.hstack([A, np.full((N, 1), SCALING)]), problem, empty_machine(len(problem.own) if kind[0] != "r" else 1)
 

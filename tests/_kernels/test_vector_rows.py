@@ -5,8 +5,8 @@ import pytest
 from reference import locate
 
 from semimetric import PL1Embedding, PL2Embedding
-from semimetric._kernels.vectors import write_pairs, write_singles
-from semimetric.embeddings.vectors.base import Chunk
+from semimetric._kernels.csr_rows import Chunk
+from semimetric._kernels.vector_rows import write_pairs, write_singles
 
 
 @pytest.mark.parametrize("n_knots", [1, 2, 3, 17, 127, 128, 129, 400])

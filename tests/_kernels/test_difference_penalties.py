@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semimetric._kernels.ladders import climb, gather, row_norm, scatter, unclimb
+from semimetric._kernels.difference_penalties import climb, gather, row_norm, scatter, unclimb
 
 STARTS = np.array([0, 4, 5, 11])
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .difference_penalties import climb, gather, row_norm, scatter
 from .jit import kernel
-from .ladders import climb, gather, row_norm, scatter
 
 __all__ = ["Machine", "Problem", "answer_pass", "dual_pass", "dual_values", "gap_pass", "restore_pass", "stochastic_pass"]
 

@@ -1,0 +1,34 @@
+"""Rows of embedded vectors as kernels read and write them.
+
+The classes that kernels take all stand in this room, and are never renamed: the compiler's caches name them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Chunk", "Ladder"]
+
+
+class Chunk(NamedTuple):
+    """Buffers for rows in CSR format.
+
+    Row r has the columns ``indices[indptr[r]:indptr[r + 1]]``, and its values are at the same places of ``data``. ``indptr`` is
+    int64 of shape (n_rows + 1,); ``indices`` (int32 or int64) and ``data`` (float32 or float64) have room for as many entries
+    as `FeatureMap.room` says.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: np.ndarray
+    data: np.ndarray
+
+
+class Ladder(NamedTuple):
+    """How written rows psi become phi = D_order^{-T} psi, within each block of columns ``starts[b]:starts[b + 1]``.
+
+    D_1 are the first differences of paper 1, and D_2 the second.
+    """
+
+    order: int
+    starts: NDArray[np.int64]

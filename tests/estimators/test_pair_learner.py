@@ -1,0 +1,77 @@
+"""PairLearner: its threshold, its probabilities, and what it refuses."""
+
+import numpy as np
+import pytest
+from cases import assert_refused
+from comparisons import FAST, ITEMS, PAIRS, D, Y, learned, true
+from sklearn.metrics import accuracy_score, f1_score
+
+from semimetric import NotSupportedError, PairLearner
+
+
+def test_equal_points_judged_both_ways_are_borne():
+    pairs = np.vstack([PAIRS, [[3, 3], [4, 4], [5, 6], [5, 6]]])
+    y = np.append(Y, [-1, 1, 1, -1])
+    model = PairLearner(**FAST, preprocessor=ITEMS).fit(pairs, y)
+    assert model.score(PAIRS, Y) > 0.9
+    assert model.pair_distance([[3, 3]])[0] == 0
+
+
+def test_the_threshold_parts_the_pairs():
+    model, pairs, _ = learned("pairs")
+    assert (model.predict(pairs) == Y).mean() > 0.93
+    assert (model.predict(pairs) == np.where(model.pair_distance(pairs) <= model.threshold_, 1, -1)).all()
+    assert (model.set_threshold(0.0).predict(pairs) == np.where(model.pair_distance(pairs) <= 0, 1, -1)).all()
+    assert model.classes_.tolist() == [-1, 1]
+
+
+@pytest.mark.parametrize(("strategy", "min_rate"), [("accuracy", None), ("f_beta", None), ("max_tpr", 0.9), ("max_tnr", 0.9)])
+def test_calibrated_thresholds_are_the_best_of_all(strategy, min_rate):
+    model, pairs, _ = learned("pairs", n_knots=2, alpha=1.0)
+    noisy = np.where(np.random.default_rng(2).random(600) < 0.2, -Y, Y)
+    d = model.calibrate_threshold(pairs, noisy, strategy, min_rate).pair_distance(pairs)
+
+    def merit(t):
+        said = np.where(d <= t, 1, -1)
+        tpr, tnr = (said[noisy > 0] > 0).mean(), (said[noisy < 0] < 0).mean()
+        return {
+            "accuracy": accuracy_score(noisy, said), "f_beta": f1_score(noisy, said, zero_division=0),
+            "max_tpr": tpr if tnr >= 0.9 else -1, "max_tnr": tnr if tpr >= 0.9 else -1,
+        }[strategy]  # fmt: skip
+
+    assert merit(model.threshold_) == pytest.approx(max(merit(t) for t in np.append(d, d.min() - 1)))
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_probabilities_rise_as_the_distance_falls(method):
+    model, pairs, _ = learned("pairs")
+    assert_refused(lambda: model.predict_proba(pairs), "no probabilities", "calibrate_probabilities", error=NotSupportedError)
+    held = np.random.default_rng(5).integers(0, 80, (500, 2))
+    y = np.where(true(*held.T) + np.random.default_rng(6).normal(0, 0.2, 500) < np.median(D), 1, -1)
+    p = model.calibrate_probabilities(held, y, method).predict_proba(pairs)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert (np.diff(p[np.argsort(model.pair_distance(pairs)), 1]) <= 1e-12).all()
+    assert abs(model.predict_proba(held)[:, 1].mean() - (y > 0).mean()) < 0.02
+    model.fit(PAIRS, Y)
+    assert not hasattr(model, "calibrator_")
+
+
+NAN = np.where(np.arange(3) == 1, np.nan, 0.5)[None, None].repeat(2, axis=1)
+BAD = {
+    "one class": (lambda: PairLearner().fit(ITEMS[PAIRS], np.ones(600)), "one class only, +1", "are required", "add some"),
+    "labels": (lambda: PairLearner().fit(ITEMS[PAIRS], np.arange(600)), "y has the values 0, 1", "only +1", "recode"),
+    "no labels": (lambda: PairLearner().fit(ITEMS[PAIRS], None), "requires y", "+1 or -1"),
+    "length": (lambda: PairLearner().fit(ITEMS[PAIRS], [1, -1]), "y has shape (2,)", "600 pairs", "one label a pair"),
+    "strategy": (lambda: learned("pairs")[0].calibrate_threshold(PAIRS, Y, "best"), "strategy='best'", "not known", "use one"),
+    "rate": (lambda: learned("pairs")[0].calibrate_threshold(PAIRS, Y, "max_tpr"), "min_rate=None", "needs a number", "0 to 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_refused(name):
+    assert_refused(*BAD[name])
+
+
+def test_missing_values_are_refused():
+    with pytest.raises(ValueError, match="NaN"):
+        PairLearner().fit(np.vstack([ITEMS[PAIRS], NAN]), np.append(Y, 1))

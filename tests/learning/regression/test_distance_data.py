@@ -1,0 +1,36 @@
+"""Pairs with measured distances as they are given."""
+
+import cases
+import numpy as np
+
+from semimetric._foundation.types import Pairs
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.regression.distance_data import InMemoryDistances
+from semimetric.learning.structure import build_structure
+
+ITEMS, INDEX, Y = cases.sample()
+
+
+def test_knots_are_placed_among_the_items_that_are_in_some_pair():
+    index = INDEX[(INDEX < 20).all(axis=1)]
+    data = InMemoryDistances(Pairs(ITEMS, index), np.ones(len(index)), np.full(len(index), 1 / len(index)))
+    assert (data.items == ITEMS[np.unique(index)]).all()
+    assert len(data.items) < len(ITEMS)
+
+
+def test_base_distances_are_called_once_for_every_pair():
+    calls = []
+
+    def counted(x, y):
+        calls.append(len(x))
+        return np.abs(x - y).sum(axis=-1)
+
+    recipe = Recipe(n_knots=3, base_distances=(counted,))
+    structure = build_structure(recipe, ITEMS, ("u", "v", "w"))
+    before = sum(calls)  # what finding out its form takes
+    targets = InMemoryDistances(Pairs(ITEMS, INDEX), Y, np.full(len(Y), 1 / len(Y))).scaled(recipe, structure)
+    assert sum(calls) - before == len(Y)
+    targets.rows(recipe, structure).design.csr()
+    targets.outline(recipe, structure)
+    assert sum(calls) - before == len(Y)
+    np.testing.assert_allclose(targets.target * targets.unit, Y)

@@ -1,0 +1,111 @@
+"""From learned weights to the distance: what is left out, and how it goes on outside its knots."""
+
+import re
+import warnings
+from dataclasses import replace
+
+import cases
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semimetric import DistanceRegressor, SemimetricWarning
+from semimetric._foundation.types import Pairs
+from semimetric.learning import assembly
+from semimetric.learning.assembly import assemble, count_out_of_range, warn_out_of_range
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.structure import build_structure
+
+ITEMS, INDEX, Y = cases.sample()
+
+
+def test_directions_without_weight_are_left_out():
+    y = np.abs(ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) @ [1.0, 2.0, 3.0]
+    useless = [[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]]
+    model = DistanceRegressor(
+        n_knots=2, penalty="lasso", alpha=1e-2, directions=useless, tables="warped", preprocessor=ITEMS
+    ).fit(INDEX, y)  # fmt: skip
+    d = model.semimetric_
+    kept = 0 if d.directions is None else len(d.directions.names)
+    assert kept < 2
+    assert d.columns[:3] == ("x0", "x1", "x2")
+    assert np.corrcoef(model.predict(INDEX), y)[0, 1] > 0.99
+
+
+@pytest.mark.parametrize("tables", ["full", "warped"])
+def test_features_learned_clipped_stay_clipped_and_say_so(tables):
+    """Items beyond given knots: the table already holds what lies outside, so its mean slope must not be added again."""
+    items = np.random.default_rng(0).random((100, 2))
+    index = cases.sample_pairs(items, 400, random_state=0)
+    y = np.abs(items[index[:, 0]] - items[index[:, 1]]) @ [1.0, 3.0]
+    options = {"knots": [[0.25, 0.5, 0.75], [0.0, 0.5, 1.0]], "alpha": 1e-6, "tables": tables, "preprocessor": items}
+    n = int(((items[:, 0] < 0.25) | (items[:, 0] > 0.75)).sum())
+    with pytest.warns(SemimetricWarning, match=rf"of 100 items some lie beyond the knots \(x0: {n}\)"):
+        d = DistanceRegressor(**options).fit(index, y).semimetric_
+    assert d([0, 0], [1, 0]) == pytest.approx(d([0.25, 0], [0.75, 0]), rel=1e-3)
+    assert d([0.4, 0], [0.4, 2]) == pytest.approx(6.0, rel=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SemimetricWarning)
+        clipped = DistanceRegressor(**options, outside="clip").fit(index, y).semimetric_
+    assert clipped.epsilon[0] == d.epsilon[0]
+
+
+def test_under_the_swap_groups_without_weight_stay():
+    """Tables numbered under the swap keep their values: what is left alone is not renumbered as tied."""
+    y = np.abs(ITEMS[INDEX[:, 0]] - ITEMS[INDEX[:, 1]]) @ [1.0, 2.0, 3.0]
+    model = DistanceRegressor(
+        n_knots=3, penalty="lasso", alpha=1e-2, directions=[[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]], symmetry="swap",
+        groups=[(0,), (1,), (2,), (3, 4)], preprocessor=ITEMS,
+    ).fit(INDEX, y)  # fmt: skip
+    assert model.score(INDEX, y) > 0.8
+
+
+def structure_of(knots, **options):
+    return build_structure(Recipe(knots=knots, **options), ITEMS, ("u", "v", "w"))
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([-0.5, 0.0, 0.3, 1.0, 1.2])] * 3), min_size=1, max_size=20), st.integers(1, 7))
+def test_items_outside_the_knots_are_counted_by_feature(rows, block):
+    knots, items = [[0.0, 1.0], [0.3, 1.0], [-0.5, 0.0, 1.2]], np.array(rows)
+    slow = [sum(not k[0] <= row[f] <= k[-1] for row in rows) for f, k in enumerate(knots)]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(assembly, "_BLOCK", block)
+        assert count_out_of_range(structure_of(knots), items).tolist() == slow
+
+
+def test_a_warning_names_five_features_and_counts_the_others():
+    matrix = np.eye(3)[[0, 0, 0, 0]] * [[1.0], [2.0], [3.0], [4.0]]
+    recipe = Recipe(knots=[[0.0, 0.5]] * 7, directions=matrix)
+    structure, counts = build_structure(recipe, ITEMS, ("u", "v", "w")), np.array([1, 2, 0, 3, 4, 5, 6])
+    names = structure.directions.names
+    shown = re.escape(f"(u: 1, v: 2, {names[0]}: 3, {names[1]}: 4, {names[2]}: 5 and 1 features more)")
+    with pytest.warns(SemimetricWarning, match=f"of 40 items some lie beyond the knots {shown}"):
+        warn_out_of_range(recipe, structure, counts, 40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_out_of_range(recipe, structure, np.zeros(7, np.int64), 40)
+        warn_out_of_range(replace(recipe, outside="clip"), structure, counts, 40)
+
+
+@pytest.mark.parametrize("tables", ["full", "warped"])
+@pytest.mark.parametrize("link", ["identity", "sqrt"])
+def test_the_unit_multiplies_the_distance_inside_and_outside_of_the_knots(tables, link, rng):
+    recipe = Recipe(n_knots=4, tables=tables, link=link)
+    structure = build_structure(recipe, ITEMS, ("u", "v", "w"))
+    weights, examples = rng.random(structure.embedding.n_columns), Pairs(ITEMS, INDEX)
+    one, other = (assemble(recipe, structure, weights, 1e-3, examples=examples, unit=u) for u in (1.0, 16.0))
+    points = rng.uniform(-1.0, 2.0, (30, 3))
+    factor = 4.0 if link == "sqrt" else 16.0
+    np.testing.assert_allclose(other.pairwise(points), factor * one.pairwise(points), rtol=1e-12, atol=1e-12)
+
+
+def test_features_with_items_beyond_their_knots_get_the_least_slope_outside(rng):
+    knots = [[0.25, 0.75], [0.0, 1.0], [0.0, 0.5]]
+    recipe, structure = Recipe(knots=knots), structure_of(knots)
+    weights = rng.random(structure.embedding.n_columns)
+    options = {"examples": Pairs(ITEMS, INDEX), "out_of_range": count_out_of_range(structure, ITEMS)}
+    epsilon = assemble(recipe, structure, weights, 1e-3, **options).epsilon
+    free = assemble(recipe, structure, weights, 1e-3, examples=options["examples"]).epsilon
+    np.testing.assert_allclose(epsilon, [1e-3 / 0.5, free[1], 1e-3 / 0.5])
+    np.testing.assert_allclose(free, weights / [0.5, 1.0, 0.5])  # the mean slope across the range

@@ -1,0 +1,199 @@
+"""Candidates, the table that is printed of them, and the loop that fits and judges them."""
+
+import pickle
+import re
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+
+import cases
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from semimetric import SemimetricWarning
+from semimetric._foundation.errors import warn
+from semimetric._foundation.types import Pairs
+from semimetric.learning.candidates import Candidate, Choices, FittedModel, HeldOutData, Trial, compare, simplest
+from semimetric.learning.comparisons.selection import simplest_with_discriminants
+from semimetric.learning.groups.selection import last_gain
+from semimetric.learning.large_margin.selection import first_unless_better
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.regression.pair_targets import PairTargets
+from semimetric.learning.structure import build_structure
+
+LOSSES = st.lists(st.integers(0, 6), min_size=3, max_size=3)
+
+
+def gain_and_error(candidate, other):
+    """The mean gain over another candidate, and the square of its standard error, as exact fractions."""
+    gains = [Fraction(b) - Fraction(a) for a, b in zip(candidate.losses, other.losses, strict=True)]
+    mean = sum(gains) / len(gains)
+    variance = sum((g - mean) ** 2 for g in gains) / (len(gains) - 1)
+    return mean, variance / len(gains)
+
+
+def better(candidate, other):
+    mean, squared_error = gain_and_error(candidate, other)
+    return mean > 0 and mean**2 > squared_error
+
+
+def rounding_decides(candidate, other):
+    mean, squared_error = gain_and_error(candidate, other)
+    return mean**2 == squared_error != 0
+
+
+@st.composite
+def compared(draw):
+    """Candidates as `compare` gives them: numbers of knots in increasing order, and of each all strengths in any order."""
+    sizes = draw(st.lists(st.integers(2, 9), min_size=1, max_size=3, unique=True).map(sorted))
+    alphas = draw(st.lists(st.sampled_from([1e-3, 1e-2, 0.1, 1.0]), min_size=1, max_size=3, unique=True))
+    return [Candidate(n, alpha, tuple(map(float, draw(LOSSES)))) for n in sizes for alpha in alphas]
+
+
+@given(LOSSES, LOSSES)
+def test_better_is_by_more_than_one_standard_error(one, other):
+    one, other = (Candidate(3, 0.1, tuple(map(float, losses))) for losses in (one, other))
+    assume(not rounding_decides(one, other))
+    assert one.better_than(other) == better(one, other)
+    assert not (one.better_than(other) and other.better_than(one))
+
+
+@given(compared())
+def test_the_simplest_has_the_fewest_knots_and_then_the_strongest_penalty(candidates):
+    best = min(candidates, key=lambda c: sum(map(Fraction, c.losses)))
+    assume(not any(rounding_decides(best, c) for c in candidates))
+    as_good = [c for c in candidates if not better(best, c)]
+    n_knots = min(c.n_knots for c in as_good)
+    alpha = max(c.alpha for c in as_good if c.n_knots == n_knots)
+    found = simplest(candidates)
+    assert (found.n_knots, found.alpha) == (n_knots, alpha)
+
+
+def choice(n_knots, alpha, *losses, **settings):
+    return Candidate(n_knots, alpha, losses, **settings)
+
+
+SCALES, TABLES = {"tables": "warped"}, {"tables": "full"}
+USES = {
+    "measured distances": Choices(
+        [choice(3, 0.1, 2.0, 2.1), choice(3, 1.0, 2.0, 2.2), choice(4, 0.1, 1.0, 1.1), choice(4, 1.0, 1.2, 0.8)]
+    ),
+    "comparisons": Choices(
+        [
+            choice(2, 0.1, 0.10, 0.30), choice(2, 1.0, 0.10, 0.32), choice(2, 0.1, 0.20, 0.21, directions="discriminant"),
+            choice(2, 1.0, 0.30, 0.31, directions="discriminant"),
+        ],
+        "held-out error", simplest_with_discriminants,
+    ),
+    "classes": Choices(
+        [
+            choice(16, 0.01, 0.2, 0.3, directions="combined", **SCALES),
+            choice(16, 0.1, 0.3, 0.2, directions="combined", **SCALES),
+            choice(16, 0.1, 0.4, 0.3, **SCALES), choice(5, 0.01, 0.31, 0.1, **TABLES),
+        ],
+        "wrong votes", first_unless_better,
+    ),
+    "groups": Choices(
+        [
+            choice(None, 0.1, 0.5, 0.6), choice(None, 0.01, 0.2, 0.3, pairs=((0, 2),)),
+            choice(None, 0.02, 0.2, 0.3, pairs=((0, 2), (1, 2))),
+        ],
+        "loss of groups", last_gain, ("u", "v", "w"),
+    ),
+}  # fmt: skip
+ROWS = {
+    "measured distances": "4",
+    "comparisons": "discriminant, 2",
+    "classes": "warped, combined, 16",
+    "groups": "+ u * w",
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_every_use_prints_one_kind_of_table(use):
+    choices = USES[use]
+    title, header, *rows = repr(choices).splitlines()
+    rows = [line for line in rows if "end of what was tried" not in line]
+    assert title == f"{choices.measure}, mean of 2 folds; * the choice"
+    settings, *alphas = re.split(r"  +", header.strip())
+    assert settings.endswith(r"\ alpha")
+    assert [float(a) for a in alphas] == list(dict.fromkeys(c.alpha for c in choices))
+    assert len({len(line) for line in (header, *rows)}) == 1
+    starred = [line for line in rows if re.search(r"\d\*", line)]
+    assert len(starred) == 1
+    assert starred[0].strip().startswith(ROWS[use])
+    assert re.findall(r"(\S+)\*(?= |$)", starred[0])[-1] == f"{choices.chosen.loss:.3g}"
+
+
+@given(compared())
+def test_the_star_stands_in_the_row_and_the_column_of_the_choice(candidates):
+    choices = Choices(candidates)
+    _, header, *rows = repr(choices).splitlines()
+    (row,) = [line for line in rows if "*" in line]
+    assert int(row.split()[0]) == choices.chosen.n_knots
+    place = row.index("*")
+    assert float(header[: place + 1].split()[-1]) == choices.chosen.alpha
+
+
+@pytest.mark.parametrize("use", USES)
+def test_choices_are_pickled_with_their_rule(use):
+    again = pickle.loads(pickle.dumps(USES[use]))
+    assert again == USES[use]
+    assert again.chosen == USES[use].chosen
+    assert (simplest(again) == again.chosen) == (use == "measured distances")  # so the rule came along
+    assert (again.measure, again.names, repr(again)) == (USES[use].measure, USES[use].names, repr(USES[use]))
+
+
+class FakeData(HeldOutData[int]):
+    """Three folds, whose parts are numbers; recipes of more than eight knots have too many weights in the last fold."""
+
+    def __init__(self):
+        self.asked = []
+
+    @property
+    def items(self):
+        return np.zeros((1, 1))
+
+    def folds(self, recipe):
+        self.asked.append(recipe)
+        return [(0, 10), (1, 11), (2, 12)]
+
+    def all_data(self, recipe):
+        return 0
+
+    def losses(self, trial, part, held):
+        warn("ties in the data leave fewer knots")
+        if trial.recipe.n_knots > 8 and part == 2:
+            return None
+        return [trial.recipe.n_knots + alpha + held * part for alpha in trial.alphas]
+
+    def fitted(self, recipe, part, held=None):
+        raise NotImplementedError
+
+
+def test_trials_are_compared_in_their_order_without_those_of_too_many_weights():
+    data, recipes = FakeData(), [Recipe(n_knots=n, directions=d) for n, d in ((4, None), (9, "pca"), (2, np.eye(2)))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SemimetricWarning)
+        found = compare(data, [Trial(recipe, (0.5, 0.25)) for recipe in recipes], verbose=False)
+    assert data.asked == [recipes[0]]
+    settings = [(c.n_knots, c.alpha, c.directions) for c in found]
+    assert settings == [(4, 0.5, None), (4, 0.25, None), (2, 0.5, "given"), (2, 0.25, "given")]
+    assert found[1].losses == (4.25, 15.25, 28.25)
+    assert all(c.tables == "full" for c in found)
+
+
+def test_residuals_are_distances_less_targets(rng):
+    items, index, y = cases.sample(n_pairs=60)
+    recipe = Recipe(n_knots=3)
+    structure = build_structure(recipe, items, ("u", "v", "w"))
+    part = PairTargets.of(recipe, structure, Pairs(items, index), y, np.full(60, 1 / 60))
+    weights = rng.random(structure.embedding.n_columns)
+    located = structure.embedding.locate(items)
+    distances = structure.embedding.paired(located, index[:, 0], located, index[:, 1], weights)
+    found = FittedModel(part, structure, weights, np.nan).residuals
+    np.testing.assert_allclose(found, distances - part.target, atol=1e-12)
+    scaled = replace(part, scale=np.full(60, 2.0))
+    np.testing.assert_allclose(FittedModel(scaled, structure, weights, np.nan).residuals, 2 * found, atol=1e-12)

@@ -1,0 +1,88 @@
+"""One program, one call of a solver: the last step of learning."""
+
+import cases
+import numpy as np
+import pytest
+
+from semimetric import DistanceRegressor
+from semimetric._foundation.types import Pairs
+from semimetric.learning.prior import fit_l1_prior
+from semimetric.learning.recipe import Recipe
+from semimetric.learning.regression.pair_targets import PairTargets
+from semimetric.learning.solve import solve, solve_second_moments
+from semimetric.learning.structure import build_structure
+from semimetric.learning.terms import make_terms
+from semimetric.programs.losses import Squared
+from semimetric.programs.program import ConvexProgram
+from semimetric.solvers import Gram, Status
+
+ITEMS, INDEX, Y = cases.sample()
+
+
+@pytest.mark.parametrize("options", [{}, {"solver": "interior_point"}, {"tables": "warped", "knots": "uniform"}, {"stream": 1}])
+def test_without_a_penalty_what_no_pair_touches_takes_the_prior(options):
+    """Two clusters and no pair between them: the distance across is that of the weighted L1 distance, not 0."""
+    rng = np.random.default_rng(0)
+    items = np.concatenate([rng.random((30, 1)), 5 + rng.random((30, 1))])
+    index = np.concatenate([rng.integers(0, 30, (300, 2)), rng.integers(30, 60, (300, 2))])
+    y = cases.cityblock(items[index[:, 0]], items[index[:, 1]])
+    learn = DistanceRegressor.partial_fit if "stream" in options else DistanceRegressor.fit
+    options = {name: value for name, value in options.items() if name != "stream"}
+    model = learn(DistanceRegressor(n_knots=8, alpha=1e-3, penalty=None, preprocessor=items, **options), index, y)
+    assert model.semimetric_([0.2], [5.8]) == pytest.approx(5.6, rel=0.05)
+    np.testing.assert_allclose(model.predict(index), y, atol=1e-3)
+
+
+def problem(recipe, n_pairs=150):
+    """Structure, terms and program of some pairs."""
+    items, index, y = cases.sample(n_pairs=n_pairs)
+    structure = build_structure(recipe, items, ("u", "v", "w"))
+    task = PairTargets.of(recipe, structure, Pairs(items, index), y, np.full(len(y), 1 / len(y)))
+    terms = make_terms(recipe, structure, fit_l1_prior(structure, task.l1_moments(structure, None)))
+    design, target, weight = task.rows(recipe, structure)
+    penalties = recipe.penalties(structure.embedding)
+    return structure, terms, ConvexProgram(design, target, weight, Squared(), penalties, terms.columns, terms.lower)
+
+
+def norms_of(program):
+    return lambda: program.design.rmatvec(program.sample_weight)
+
+
+@pytest.mark.parametrize("tables", ["full", "warped"])
+@pytest.mark.parametrize("penalty", ["auto", "ridge", "roughness", "lasso", None])
+def test_second_moments_hold_all_that_least_squares_needs(tables, penalty):
+    recipe = Recipe(n_knots=6, tables=tables, penalty=penalty, solver=Gram(), alpha=1e-2)
+    structure, terms, program = problem(recipe)
+    by_rows = solve(recipe, structure, terms, program, norms=norms_of(program))
+    moments = program.design.moments(program.y, program.sample_weight)
+    by_sums = solve_second_moments(recipe, structure, terms, moments)
+    assert by_sums.objective == pytest.approx(by_rows.objective, rel=1e-9)
+    np.testing.assert_allclose(by_sums.weights, by_rows.weights, rtol=1e-5, atol=1e-7)
+    assert f"sums of second moments, {len(by_sums.weights)} weights" in by_sums.solver
+
+
+@pytest.mark.parametrize("how", ["rows", "sums"])
+def test_weights_that_nothing_determines_are_those_of_the_prior(how):
+    recipe = Recipe(n_knots=8, penalty=None)
+    structure, terms, program = problem(recipe, n_pairs=20)
+    untouched = program.design.csr().toarray().any(axis=0) == 0
+    assert 0 < untouched.sum() < len(untouched)
+    if how == "rows":
+        found = solve(recipe, structure, terms, program, norms=norms_of(program))
+    else:
+        found = solve_second_moments(recipe, structure, terms, program.design.moments(program.y, program.sample_weight))
+    assert (found.weights[untouched] == terms.unseen[untouched]).all()
+    assert (found.weights[untouched] > 0).all()
+
+
+def test_norms_are_asked_for_only_where_the_penalty_leaves_columns_alone():
+    def norms():
+        raise AssertionError("a ridge determines every column")
+
+    recipe = Recipe(n_knots=8, penalty="ridge")
+    structure, terms, program = problem(recipe, n_pairs=20)
+    assert solve(recipe, structure, terms, program, norms=norms).status is Status.SOLVED
+    recipe = Recipe(n_knots=8, penalty=None)
+    structure, terms, program = problem(recipe, n_pairs=20)
+    with pytest.raises(AssertionError, match="every column"):
+        solve(recipe, structure, terms, program, norms=norms)
