@@ -8,7 +8,6 @@ worker sees. Dask is installed with the extra ``distributed``.
 """
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,10 +19,8 @@ from scipy import sparse
 from ._foundation.errors import InputError, SemimetricError
 from ._foundation.optional_imports import optional
 from ._foundation.types import Floats
-from .data.parts.labeled_parts import LabeledPart, LabeledTable, features_of
-from .data.parts.readers import column_named, columns_needed, item_rows, named_in, names_of, rows_of, tuple_parts
+from .data.parts.readers import tuple_parts
 from .data.parts.row_parts import parse_memory
-from .data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable, tuple_columns
 from .distances.semimetric import Semimetric
 from .estimators.base import LearnedDistance
 from .estimators.part_tasks import ItemTask
@@ -32,6 +29,7 @@ from .neighbors.sharded.shard_files import Shard, places_of
 from .neighbors.sharded.shard_search import graph, nearest, within
 from .neighbors.sharded.sharded_index import ItemPart, ShardedIndex, build_shards
 from .out_of_core.dask_engine import Cluster, connect
+from .out_of_core.dask_parts import computed, dask_items, dask_tuples, is_dask, item_parts
 from .out_of_core.fit_labeled import fit_labeled, labeled_parts_of
 from .out_of_core.fit_tuples import fit_tuples, task_of
 from .out_of_core.pairwise_files import write_pairwise
@@ -93,15 +91,15 @@ def fit(
     task = task_of(model)
     engine, limit = Cluster(client), parse_memory(block_size)
     if isinstance(task, ItemTask):
-        if _is_dask(pairs):
-            items, item_table = _dask_items(pairs, y, sample_weight)
+        if is_dask(pairs):
+            items, item_table = dask_items(pairs, y, sample_weight)
         else:
             items, item_table = labeled_parts_of(task, pairs, y, sample_weight, limit)
-        y, sample_weight = _computed(y), _computed(sample_weight)
+        y, sample_weight = computed(y), computed(sample_weight)
         return fit_labeled(engine, model, task, items, item_table, y, sample_weight, limit=limit, scratch=scratch)
-    spec, preprocessor = task.targets, _computed(model.preprocessor)
-    if _is_dask(pairs):
-        parts, table = _dask_tuples(pairs, spec.targets(y), sample_weight, preprocessor, spec)
+    spec, preprocessor = task.targets, computed(model.preprocessor)
+    if is_dask(pairs):
+        parts, table = dask_tuples(pairs, spec.targets(y), sample_weight, preprocessor, spec)
     else:
         parts, table = tuple_parts(pairs, spec.targets(y), sample_weight, preprocessor, spec, limit=limit)
     return fit_tuples(engine, model, task, parts, table)
@@ -121,7 +119,7 @@ def transform(client: Any, embedding: Any, X: Any, *, block_size: str | int = "2
     dask.array.Array of shape (n, n_columns)
         Its chunks are sparse where the embedding's rows are; lengths of partitions of a frame are unknown.
     """
-    engine, parts = Cluster(client), _item_parts(X, block_size)
+    engine, parts = Cluster(client), item_parts(X, block_size)
     n_columns, dtype, meta = next(engine.each(_shape_of, parts[:1], embedding))
     dask, array = optional("dask"), optional("dask.array")
     call, shared = dask.delayed(_transformed, traverse=False), dask.delayed(embedding, traverse=False)
@@ -141,7 +139,7 @@ def pairwise(client: Any, d: Semimetric, X: Any, Y: Any = None, *, to: Any, bloc
     block_size : as in `fit`, default "256 MiB"
     """
     engine = Cluster(client)
-    sides = [None if side is None else [(p.name, p.pieces[0]) for p in _item_parts(side, block_size)] for side in (X, Y)]
+    sides = [None if side is None else [(p.name, p.pieces[0]) for p in item_parts(side, block_size)] for side in (X, Y)]
     return write_pairwise(engine, d, sides[0] or [], sides[1], to)
 
 
@@ -166,7 +164,7 @@ def build_index(
         If a part cannot be used, or ids repeat; nothing is left of the new index then.
     """
     engine = Cluster(client)
-    parts = _item_parts(X, block_size)
+    parts = item_parts(X, block_size)
     if not isinstance(ids, str):
         counts = [part.n for part in parts]
         if np.isnan(counts).any():
@@ -204,7 +202,7 @@ def kneighbors(
     n_neighbors, algorithm, n_candidates : as in `NeighborIndex.kneighbors`
     """
     engine = Cluster(client)
-    found = nearest(engine, places_of(folder), _computed(X), n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
+    found = nearest(engine, places_of(folder), computed(X), n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
     return found.distances, found.ids
 
 
@@ -216,7 +214,7 @@ def radius_neighbors(client: Any, folder: Any, X: Any, radius: float = 1.0) -> l
     client, folder, X : as in `kneighbors`
     radius : float, default 1.0
     """
-    return within(Cluster(client), places_of(folder), _computed(X), radius)
+    return within(Cluster(client), places_of(folder), computed(X), radius)
 
 
 def kneighbors_graph(client: Any, folder: Any, X: Any, n_neighbors: int = 5, mode: str = "connectivity") -> sparse.csr_matrix:
@@ -228,26 +226,7 @@ def kneighbors_graph(client: Any, folder: Any, X: Any, n_neighbors: int = 5, mod
     mode : {"connectivity", "distance"}, default "connectivity"
         Entries are ones, or distances.
     """
-    return graph(Cluster(client), places_of(folder), _computed(X), n_neighbors, mode)
-
-
-def _item_parts(X: Any, block_size: str | int) -> list[ItemPart]:
-    """Items in parts: chunks of a Dask array, partitions of a Dask frame, or slices of what is no Dask collection."""
-    if not _is_dask(X):
-        size = max(parse_memory(block_size) // 20_000, 1)
-        return [ItemPart(r.name, (r,), 0, len(r)) for r in item_rows(X, size, even=False)]
-    return _dask_item_parts(X)
-
-
-def _dask_item_parts(X: Any) -> list[ItemPart]:
-    """Chunks of a Dask array of shape (n, n_features), or partitions of a Dask frame, of unknown lengths."""
-    if hasattr(X, "columns"):
-        chunks, counts = list(X.to_delayed()), [np.nan] * X.npartitions
-    else:
-        if X.ndim != 2:
-            raise InputError(f"X has shape {X.shape}; (n, n_features) is required")
-        chunks, counts = _chunks_of(X), list(_lengths(X, "X"))
-    return [ItemPart(f"partition {k} of X", (c,), 0, n) for k, (c, n) in enumerate(zip(chunks, counts, strict=True))]
+    return graph(Cluster(client), places_of(folder), computed(X), n_neighbors, mode)
 
 
 def _transformed(part: ItemPart, embedding: Any) -> Any:
@@ -262,94 +241,3 @@ def _shape_of(part: ItemPart, embedding: Any) -> tuple[int, Any, Any]:
     """The number of columns, the dtype and an empty array of the type that `_transformed` gives for this part."""
     some = _transformed(replace(part, pieces=(part.read()[0][:1],)), embedding)
     return some.shape[1], some.dtype, some[:0]
-
-
-def _is_dask(value: Any) -> bool:
-    """Whether a value is a Dask array, frame or series."""
-    return hasattr(value, "__dask_graph__")
-
-
-def _computed(values: Any) -> Any:
-    """A Dask collection as an array or a frame in memory; other values as they are."""
-    return values.compute() if _is_dask(values) else values
-
-
-def _dask_items(X: Any, y: Any, weight: Any) -> tuple[list[LabeledPart], LabeledTable]:
-    """Chunks of a Dask array, or partitions of a Dask frame, of labelled items as parts."""
-    label_columns = [column_named(values) for values in (y, weight)]
-    if hasattr(X, "columns"):
-        names = features_of(list(map(str, X.columns)), label_columns, "X")
-    else:
-        names = tuple(f"x{k}" for k in range(X.shape[1])) if X.ndim == 2 else ()  # _dask_item_parts refuses others
-    parts = [LabeledPart(p.name, p.pieces[0], None if np.isnan(p.n) else int(p.n)) for p in _dask_item_parts(X)]
-    return parts, LabeledTable(names, *label_columns)
-
-
-def _dask_tuples(tuples: Any, y: Any, weight: Any, items: Any, spec: TargetSpec) -> tuple[list[TuplePart], TupleTable]:
-    """Chunks of a Dask array, or partitions of a Dask frame, of tuples as parts; ``items`` is what row numbers are of."""
-    called, size = spec.called, spec.kind.size
-    item_table = None if items is None else rows_of(items)
-    by_row = item_table is not None
-    if hasattr(tuples, "columns"):
-        columns = list(map(str, tuples.columns))
-        names = named_in(columns, spec) if item_table is None else names_of(items, item_table.view().shape[1])
-        _check_columns(columns, tuple_columns(spec.kind, names, by_row=by_row), spec)
-        chunks, counts = list(tuples.to_delayed()), None
-    else:
-        if tuples.ndim != (2 if by_row else 3) or tuples.shape[1] != size:
-            raise InputError(
-                f"{called} have shape {tuples.shape}; (n_{called}, {size}, n_features), or row numbers (n_{called}, {size}) "
-                "with preprocessor=, are required"
-            )
-        names = names_of(items, tuples.shape[2] if item_table is None else item_table.view().shape[1])
-        counts = _lengths(tuples, called)
-        chunks = _chunks_of(tuples)
-    targets = _divided_values(y, counts, len(chunks), "y", called)
-    weights = _divided_values(weight, counts, len(chunks), "sample_weight", called)
-    members = enumerate(zip(chunks, targets, weights, strict=True))
-    return [TuplePart(f"partition {k} of {called}", *given) for k, given in members], TupleTable(names, spec, item_table)
-
-
-def _chunks_of(array: Any) -> list[Any]:
-    """The delayed chunks of an array, one for each chunk of its rows, with all columns together."""
-    by_rows = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
-    return list(by_rows.to_delayed().ravel())
-
-
-def _lengths(array: Any, name: str) -> tuple[int, ...]:
-    """The number of rows of each chunk, which must be known and above 0; ``name`` is what messages call the array."""
-    counts = array.chunks[0]
-    if np.isnan(counts).any():
-        raise InputError(
-            f"chunk {int(np.argmax(np.isnan(counts)))} of {name} has an unknown size; call compute_chunk_sizes() first"
-        )
-    if 0 in counts:
-        raise InputError(f"partition {counts.index(0)} of {name} is empty; every part needs some rows: rechunk it")
-    return tuple(counts)
-
-
-def _divided_values(values: Any, counts: Sequence[int] | None, n: int, name: str, called: str) -> list[Any]:
-    """The targets or weights of each of n parts: a chunk, a slice, or the name of a column; None where there are none."""
-    if values is None or isinstance(values, str):
-        return [values] * n
-    if _is_dask(values) and not hasattr(values, "chunks"):  # a series; lengths are compared where it is read
-        if values.npartitions != n:
-            raise InputError(
-                f"{name} has {values.npartitions} partitions, the {called} have {n}; repartition one like the other"
-            )
-        return list(values.to_delayed())
-    if counts is None:
-        raise InputError(f"{name} is an array beside a frame of unknown lengths; give the name of a column, or a series")
-    if values.shape != (sum(counts),):
-        raise InputError(f"{name} has shape {values.shape} for {sum(counts)} {called}; one entry a {called[:-1]} is required")
-    if _is_dask(values):
-        return list(values.rechunk((tuple(counts),)).to_delayed().ravel())
-    return np.split(np.asarray(values), np.cumsum(counts)[:-1])
-
-
-def _check_columns(columns: Sequence[str], required: Sequence[str], spec: TargetSpec) -> None:
-    """Refuse a frame of tuples that lacks required columns, or that has none."""
-    missing = [c for c in required if c not in columns]
-    if missing or not required:
-        which = f": {missing[0]} is missing" if missing else ""
-        raise InputError(f"{spec.called} have the columns {', '.join(columns[:6])}; {columns_needed(spec)}{which}")

@@ -154,7 +154,7 @@ def fitted(name, **changes):
 
 
 def program(penalties=(), **parameters):
-    """A small convex program made as `fitting.fit` makes it."""
+    """A small convex program made as `fit_distances` makes it."""
     items, index, y = sample(n_pairs=80)
     recipe = Recipe(**{"n_knots": 3, "penalty": penalties} | parameters).checked()
     structure = build_structure(recipe, items, ("u", "v", "w"))

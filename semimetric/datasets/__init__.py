@@ -4,11 +4,12 @@ It stands on `_foundation`.
 """
 
 from .digits import DigitHistograms, exact_emd, load_digit_histograms
-from .distance_pairs import DistancePairs, make_distance_pairs, make_items
+from .distance_pairs import KNOWN_DISTANCES, DistancePairs, make_distance_pairs, make_items
 from .planar import make_horseshoe, make_s_shape
 from .triplet_answers import TripletAnswers, make_triplet_answers, perceived
 
 __all__ = [
+    "KNOWN_DISTANCES",
     "DigitHistograms",
     "DistancePairs",
     "TripletAnswers",

@@ -1,6 +1,6 @@
 """How a vector, or a pair of vectors, becomes a sparse row, and which linear features are appended to the raw ones.
 
-It stands on no other room.
+It stands on `_foundation`, `_kernels` and `data`.
 """
 
 from .directions.histograms import HistogramFeatures

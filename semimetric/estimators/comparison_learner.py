@@ -112,12 +112,13 @@ class TupleLearner(LearnedDistance):
         with one_blas_thread():
             knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
             directions = isinstance(self.directions, str) and self.directions == "auto"
-            singles, choices = choose_settings(
+            singles, self.choices_ = choose_settings(
                 without_joint(recipe), data, names, directions=directions, knots=knots, alpha=alpha
             )
-            recipe, group_choices = choose_groups(recipe.groups, singles, HeldOutComparisons(data, names), knots=knots)
-            learned = fit_comparisons(with_discriminants(recipe, data, names), data, names)
-        self._keep(recipe, choices, group_choices, data.items.shape[1], *learned)
+            held_out = HeldOutComparisons(data, names)
+            self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots=knots)
+            learned = fit_comparisons(with_discriminants(self.recipe_, data, names), data, names)
+        self._keep(data.tuples.items.shape[1], *learned)
 
     def part_task(self) -> TupleTask:
         """The recipe and the tuples to learn from in parts, see `LearnedDistance`."""
@@ -129,22 +130,13 @@ class TupleLearner(LearnedDistance):
     def learn_from_parts(self, task: TupleTask, data: ComparisonData, names: Names) -> Self:
         """Learn from tuples in parts; nothing is left to choose."""
         learned = fit_comparisons(task.recipe, data, names)
+        self.recipe_, self.choices_, self.group_choices_ = task.recipe, Choices(), Choices()
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        self._keep(task.recipe, Choices(), Choices(), data.items.shape[1], *learned)
+        self._keep(data.items.shape[1], *learned)
         return self
 
-    def _keep(
-        self,
-        recipe: Recipe,
-        choices: Choices,
-        group_choices: Choices,
-        n_features: int,
-        semimetric: Semimetric,
-        solution: Solution,
-        extra: Floats,
-    ) -> None:
-        """Record the recipe, what was compared, and the distance that was learned, with its extra columns."""
-        self.recipe_, self.choices_, self.group_choices_ = recipe, choices, group_choices
+    def _keep(self, n_features: int, semimetric: Semimetric, solution: Solution, extra: Floats) -> None:
+        """Record the distance that was learned, with the values of its extra columns."""
         self.n_features_in_ = n_features
         self._keep_extra(extra)
         self._record(semimetric, solution)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.threads import one_blas_thread
-from .._foundation.types import ArrayLike, Floats
+from .._foundation.types import ArrayLike, Floats, Pairs
 from .._foundation.validation import check_alpha, check_choice, check_count
 from ..data.feature_groups import Groups
 from ..data.schema import Schema
@@ -21,7 +21,7 @@ from ..embeddings.directions.from_labels import LABELLED
 from ..learning.candidates import Choices
 from ..learning.groups.selection import choose_groups, without_joint
 from ..learning.large_margin.class_labels import ClassLabels, encode_class_labels
-from ..learning.large_margin.fit import fit_large_margin
+from ..learning.large_margin.fit import LargeMarginResult, fit_large_margin
 from ..learning.large_margin.in_memory_items import InMemoryItems
 from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
 from ..learning.large_margin.selection import HeldOutLabels, choose_stage
@@ -205,13 +205,16 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         rule, (recipe, auto) = self._rule(), self._recipe()
         items, schema = self._encoded(X, min_items=2)
         labels = encode_class_labels(y, len(items), sample_weight, self.n_targets)
+        self.classes_ = labels.classes
         dataset = LabeledDataset(np.ascontiguousarray(items[labels.used]), labels.codes, labels.weight[labels.used])
         check_varied(dataset.items)
         with one_blas_thread():
-            singles, choices = choose_stage(without_joint(recipe), rule, dataset, schema, auto)
+            singles, self.choices_ = choose_stage(without_joint(recipe), rule, dataset, schema, auto)
             held_out = HeldOutLabels(dataset, rule, schema, n_passes=1, n_folds=5)
-            recipe, group_choices = choose_groups(recipe.groups, singles, held_out, knots="n_knots" in auto)
-            self._learn(ItemTask(recipe, rule), InMemoryItems(dataset), labels, schema, choices, group_choices)
+            self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots="n_knots" in auto)
+            data = InMemoryItems(dataset)
+            learned = _fit(ItemTask(self.recipe_, rule), data, schema)
+        self._keep(data.example, *learned)
         return self
 
     def part_task(self) -> ItemTask:
@@ -228,27 +231,17 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
 
     def learn_from_parts(self, task: ItemTask, items: LabeledItems, labels: ClassLabels, schema: Schema) -> Self:
         """Learn from items in parts; nothing is left to choose."""
+        learned = _fit(task, items, schema)
+        self.classes_ = labels.classes
+        self.recipe_, self.choices_, self.group_choices_ = task.recipe, Choices(), Choices()
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        self._learn(task, items, labels, schema, Choices(), Choices())
+        self._keep(items.example, *learned)
         return self
 
-    def _learn(
-        self,
-        task: ItemTask,
-        items: LabeledItems,
-        labels: ClassLabels,
-        schema: Schema,
-        choices: Choices,
-        group_choices: Choices,
-    ) -> None:
-        """Learn with everything chosen, and record what was learned."""
-        structure = items.structure(task.recipe, schema)
-        with items.searchable(task.recipe, task.rule, structure) as located:
-            result = fit_large_margin(task.recipe, task.rule, structure, located)
-            impostors = result.neighbors.impostor_pairs(MOST_PAIRS)
-        self.recipe_, self.choices_, self.group_choices_ = task.recipe, choices, group_choices
-        self.classes_, self.n_features_in_, self.passes_ = labels.classes, items.example.shape[1], result.passes
-        self._first = items.example[:1]
+    def _keep(self, example: Floats, result: LargeMarginResult, impostors: Pairs) -> None:
+        """Record what was learned; ``example`` are some items, ``impostors`` pairs of an item and an impostor."""
+        self.n_features_in_, self.passes_ = example.shape[1], result.passes
+        self._first = example[:1]
         self.feature_importances_ = importances(result.semimetric, impostors.items, impostors.index)
         self._record(result.semimetric, result.passes[-1].solution)
 
@@ -302,3 +295,11 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         check_is_fitted(self, "semimetric_")
         d = self.semimetric_
         return d.transform(validate_data(self, X, reset=False, dtype=np.float64) if d.schema.plain else X)
+
+
+def _fit(task: ItemTask, items: LabeledItems, schema: Schema) -> tuple[LargeMarginResult, Pairs]:
+    """Learn with everything chosen; the result, and pairs of an item and an impostor of its last pass."""
+    structure = items.structure(task.recipe, schema)
+    with items.searchable(task.recipe, task.rule, structure) as located:
+        result = fit_large_margin(task.recipe, task.rule, structure, located)
+        return result, result.neighbors.impostor_pairs(MOST_PAIRS)

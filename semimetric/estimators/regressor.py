@@ -16,6 +16,7 @@ from .._foundation.validation import check_distances, check_weights
 from ..data.feature_groups import Groups
 from ..data.parts.tuple_parts import TargetSpec
 from ..data.schema import Names, Schema
+from ..distances.semimetric import Semimetric
 from ..learning.candidates import Choices
 from ..learning.groups.selection import choose_groups, without_joint
 from ..learning.recipe import Recipe
@@ -27,7 +28,7 @@ from ..learning.structure import build_structure, check_varied
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
-from ..solvers.base import Solver
+from ..solvers.base import Solution, Solver
 from .base import LearnedDistance
 from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
 from .shared_parameters import LEARNER_PARAMETERS, REGRESSION_PARAMETERS
@@ -183,18 +184,17 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         check_varied(data.items)
         with one_blas_thread():
             knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
-            singles, choices = choose_numbers(without_joint(recipe), data, names, knots=knots, alpha=alpha)
-            recipe, group_choices = choose_groups(recipe.groups, singles, HeldOutDistances(data, names), knots=knots)
-            self._learn(recipe, data, names, choices, group_choices)
+            singles, self.choices_ = choose_numbers(without_joint(recipe), data, names, knots=knots, alpha=alpha)
+            held_out = HeldOutDistances(data, names)
+            self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots=knots)
+            learned = _fit(self.recipe_, data, names)
+        self._keep(data, *learned)
 
-    def _learn(self, recipe: Recipe, data: DistanceData, names: Names, choices: Choices, group_choices: Choices) -> None:
-        """Learn with everything chosen, and record what was learned."""
-        structure = build_structure(recipe, data.items, names)
-        learned = fit_distances(recipe, structure, data.scaled(recipe, structure))
-        self.recipe_, self.choices_, self.group_choices_ = recipe, choices, group_choices
+    def _keep(self, data: DistanceData, semimetric: Semimetric, solution: Solution) -> None:
+        """Record what was learned."""
         self.n_features_in_ = data.items.shape[1]
         self.__dict__.pop("_sums", None)  # of an earlier partial_fit
-        self._record(*learned)
+        self._record(semimetric, solution)
 
     def part_task(self) -> TupleTask:
         """The recipe and the pairs to learn from in parts, see `LearnedDistance`."""
@@ -205,8 +205,10 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
 
     def learn_from_parts(self, task: TupleTask, data: DistanceData, names: Names) -> Self:
         """Learn from pairs in parts; nothing is left to choose."""
+        learned = _fit(task.recipe, data, names)
+        self.recipe_, self.choices_, self.group_choices_ = task.recipe, Choices(), Choices()
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        self._learn(task.recipe, data, names, Choices(), Choices())
+        self._keep(data, *learned)
         return self
 
     def predict(self, pairs: ArrayLike) -> Floats:
@@ -291,3 +293,9 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         raw = np.ones(len(checked)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         used = weight > 0  # a pair of weight 0 is as good as absent: its items place no knot, and no split holds it
         return checked.take(used), target[used], (weight if normalise else raw)[used]
+
+
+def _fit(recipe: Recipe, data: DistanceData, names: Names) -> tuple[Semimetric, Solution]:
+    """Learn with everything chosen."""
+    structure = build_structure(recipe, data.items, names)
+    return fit_distances(recipe, structure, data.scaled(recipe, structure))

@@ -30,6 +30,7 @@ def solve(
     norms: Callable[[], Floats],
     unit: float = 1.0,
     start: Floats | None = None,
+    note: str = "",
 ) -> Solution:
     """Solve a program under what the recipe asks for.
 
@@ -46,6 +47,8 @@ def solve(
         The unit of the distance in the program, in the user's unit, which is that of constraints.
     start : ndarray of shape (n,) or None
         Weights to begin from.
+    note : str
+        What the solution says of itself behind the reason for its solver.
 
     Returns
     -------
@@ -61,13 +64,13 @@ def solve(
     solver, reason = choose(recipe.solver, program)
     solution = solver.solve(program, start=start, verbose=recipe.verbose)
     weights = solution.weights
-    if not recipe.asks_rows:
+    if program.triangles is None and program.inequalities is None:  # rows decide of columns that no example touches too
         weights = terms.with_prior_where_undetermined(weights, program.penalty, norms)
-    return replace(solution, weights=weights, solver=f"{solution.solver} ({reason})")
+    return replace(solution, weights=weights, solver=f"{solution.solver} ({reason}{note})")
 
 
 def solve_second_moments(recipe: Recipe, structure: Structure, terms: Terms, moments: Moments) -> Solution:
-    """`solve` by least squares, from second moments whose total weight is 1; the recipe asks for no rows."""
+    """`solve` by least squares, from second moments whose total weight is 1; nothing ties weights to one another."""
     penalty = total(recipe.penalties(structure.embedding), terms.columns)
     given = resolve_solver(recipe.solver)
     solution = solve_moments(given if isinstance(given, Gram) else Gram(), moments, penalty, terms.lower)

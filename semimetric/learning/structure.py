@@ -142,12 +142,17 @@ def _tied(recipe: Recipe, embedding: PairMap, names: Sequence[str], directions: 
 
 def check_varied(items: Floats) -> None:
     """Refuse items that are all the same; a missing value differs from every value that is there."""
-    values = np.where(np.isnan(items), np.inf, items)
-    if not (values != values[:1]).any():
+    if not any(_varies(column) for column in items.T):
         raise InputError(
             f"all {items.shape[1]} features are constant over the {len(items)} items of the pairs; items that differ in at "
             "least one are required: give other items, or other columns"
         )
+
+
+def _varies(column: Floats) -> bool:
+    """Whether a feature has two different values, a missing one being a value of its own."""
+    first = column[0]
+    return bool((~np.isnan(column)).any() if np.isnan(first) else (column != first).any())
 
 
 def l1_embedding(structure: Structure) -> PairMap:

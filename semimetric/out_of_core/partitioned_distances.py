@@ -111,6 +111,7 @@ class _ScaledParts(ScaledDistances):
 
     def __init__(self, data: PartitionedDistances, unit: float) -> None:
         self.data, self.unit = data, unit
+        self.note = f", {len(data.parts)} parts"
         self._found: _PartOutline | None = None
 
     @property

@@ -52,8 +52,10 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
     dataset : LabeledDataset
     rule : LargeMargin
     schema : Schema
-    n_passes, n_folds : int or None
-        At most so many, None for as many as there are: a search of groups fits many models.
+    n_passes : int
+        The most passes of a candidate.
+    n_folds : int or None
+        The most folds; None for as many as there are. A search of groups, which fits many models, takes fewer.
     """
 
     most_joint_columns = 600
@@ -93,7 +95,7 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
         with items.searchable(trial.recipe, self.rule, structure) as located:
             for alpha in trial.alphas:
                 result = fit_large_margin(replace(trial.recipe, alpha=alpha), self.rule, structure, located, start)
-                start = result.weights
+                start = result.weights  # raises if the fit was interrupted, before anything is judged
                 losses.append(self._wrong_votes(result, part, held, trial.recipe.n_jobs))
         return losses
 
@@ -104,11 +106,12 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
         structure = items.structure(recipe, self.schema)
         with items.searchable(recipe, self.rule, structure) as located:
             result = fit_large_margin(recipe, self.rule, structure, located)
+        weights = result.weights  # raises if the fit was interrupted, before anything is judged
         triplets = cast(InMemoryNeighbors, result.neighbors).found.triplets()
         weight = part.weight[triplets[:, 0]]
         loss = np.nan if held is None else self._wrong_votes(result, part, held, recipe.n_jobs)
         tuples = OrderedTuples(Triplets(part.items, triplets), weight / weight.sum())
-        return FittedModel(tuples, structure, result.weights, loss)
+        return FittedModel(tuples, structure, weights, loss)
 
     def _wrong_votes(self, result: LargeMarginResult, part: LabeledDataset, held: LabeledDataset, n_jobs: int | None) -> float:
         """Weighted share of the held-out items that their nearest neighbours in the part learned from outvote."""

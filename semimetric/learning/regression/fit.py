@@ -37,7 +37,7 @@ def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -
     def norms() -> Floats:
         return design.rmatvec(weight)
 
-    solution = solve(recipe, structure, terms, program, norms=norms, unit=data.unit)
+    solution = solve(recipe, structure, terms, program, norms=norms, unit=data.unit, note=data.note)
     d = assemble(
         recipe,
         structure,

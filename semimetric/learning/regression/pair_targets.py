@@ -71,9 +71,12 @@ class ScaledDistances(ABC):
     ----------
     unit : float
         The mean target, in the user's unit (its square for the link "sqrt").
+    note : str
+        What a solution says of where the pairs lie.
     """
 
     unit: float
+    note = ""
 
     @property
     @abstractmethod
