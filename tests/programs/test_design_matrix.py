@@ -43,19 +43,6 @@ def test_products_over_blocks_are_those_of_the_matrix(name, embedding, block, mo
         assert (moments.square, moments.total) == pytest.approx((s @ Y**2, s.sum()))
 
 
-@pytest.mark.parametrize("name", FORMS)
-def test_moments_of_parts_add_up(name, rng):
-    A, s = design(name), rng.random(60)
-    cut = np.array([0, 5, 31, 60])
-    parts = [A.take(np.arange(a, b)).moments(Y[a:b], s[a:b]) for a, b in zip(cut[:-1], cut[1:], strict=True)]
-    whole, total = A.moments(Y, s), parts[0] + parts[1] + parts[2]
-    for field in ("gram", "cross", "square", "total"):
-        np.testing.assert_allclose(getattr(total, field), getattr(whole, field), atol=1e-12)
-    half = whole.in_unit(2.0)
-    np.testing.assert_allclose(half.cross, A.moments(Y / 2, s).cross)
-    assert half.square == pytest.approx(A.moments(Y / 2, s).square)
-
-
 def test_items_that_no_pair_shares_are_located_block_by_block():
     points = ITEMS[INDEX].reshape(-1, 3)
     apart = design("plain", items=points, index=np.arange(120).reshape(-1, 2))
@@ -68,3 +55,16 @@ def test_a_large_matrix_is_not_held(monkeypatch):
     monkeypatch.setattr(module, "_HELD_ENTRIES", 10)
     A = design("plain")
     assert A.held() is A
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_moments_of_parts_add_up(name, rng):
+    A, s = design(name), rng.random(60)
+    cut = np.array([0, 5, 31, 60])
+    parts = [A.take(np.arange(a, b)).moments(Y[a:b], s[a:b]) for a, b in zip(cut[:-1], cut[1:], strict=True)]
+    whole, total = A.moments(Y, s), parts[0] + parts[1] + parts[2]
+    for field in ("gram", "cross", "square", "total"):
+        np.testing.assert_allclose(getattr(total, field), getattr(whole, field), atol=1e-12)
+    half = whole.in_unit(2.0)
+    np.testing.assert_allclose(half.cross, A.moments(Y / 2, s).cross)
+    assert half.square == pytest.approx(A.moments(Y / 2, s).square)

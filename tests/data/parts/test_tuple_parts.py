@@ -1,14 +1,10 @@
-"""Parts of pairs, triplets and quadruplets: what is read of them, how bad ones are named, and what a survey finds."""
+"""Parts of pairs, triplets and quadruplets: what is read of them, and how bad ones are named."""
 
 import numpy as np
 import pytest
 from cases import assert_refused
-from hypothesis import given
-from hypothesis import strategies as st
 
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
-from semimetric.data import knots
-from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
 from semimetric.data.parts.tuple_parts import (
     TargetSpec,
@@ -17,7 +13,6 @@ from semimetric.data.parts.tuple_parts import (
     read_tuples,
     tuple_columns,
 )
-from semimetric.data.parts.tuple_survey import count_tuples, divided, survey_tuples
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((30, 2))
@@ -140,83 +135,3 @@ def test_what_learners_ask_of_targets():
     assert TargetSpec().targets(ONES) is ONES
     assert_refused(lambda: TargetSpec().targets(None), "y is None", "requires y", "a distance for every pair")
     assert_refused(lambda: TargetSpec(judged=True).targets(None), "y is None", "requires y", "+1 or -1 for every pair")
-
-
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=6), st.data())
-def test_rows_are_divided_among_parts(counts, data):
-    n = sum(counts)
-    rows = data.draw(st.lists(st.integers(0, n - 1), unique=True)) if n else []
-    found = list(divided(np.array(rows, dtype=np.int64), counts))
-    starts = np.cumsum([0, *counts])[:-1]
-    assert np.concatenate([f + s for f, s in zip(found, starts, strict=True)]).tolist() == sorted(rows)
-    assert all((f >= 0).all() and (f < n).all() for f, n in zip(found, counts, strict=True))
-    assert list(divided(None, counts)) == [None] * len(counts)
-
-
-def parts_of(tuples, y, weight, cuts):
-    pieces = (np.split(a, cuts) for a in (tuples, y, weight))
-    return [TuplePart(f"part {k}", *piece) for k, piece in enumerate(zip(*pieces, strict=True)) if len(piece[0])]
-
-
-CUTS = st.lists(st.integers(1, 39), max_size=5).map(sorted)
-
-
-@pytest.mark.parametrize("by_row", [False, True])
-@pytest.mark.parametrize("most", [10, 10**6])
-@given(cuts=CUTS)
-def test_a_survey_does_not_depend_on_the_cuts(by_row, most, cuts):
-    table = rows_table() if by_row else points_table()
-    tuples = INDEX[:, :2] if by_row else POINTS
-    y, weight = np.arange(40.0) - 5, np.arange(40) % 3.0
-    surveys = []
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(knots, "_MOST_ROWS", most)
-        for places in ([], cuts):
-            parts, counts = count_tuples(SerialEngine(), parts_of(tuples, y, weight, places), table)
-            surveys.append(survey_tuples(SerialEngine(), parts, counts, table, 0))
-    one, other = surveys
-    assert (one.items == other.items).all()
-    assert one.range == other.range == (y[weight > 0].min(), y[weight > 0].max())
-    assert sum(other.counts) == (weight > 0).sum()
-    assert other.total == weight.sum()
-    np.testing.assert_allclose(other.sizes, [weight @ np.abs(y), weight @ y**2])
-    used = ITEMS[np.unique(INDEX[weight > 0, :2])]
-    assert (other.items.min(axis=0) == used.min(axis=0)).all()
-    assert (other.items.max(axis=0) == used.max(axis=0)).all()
-    if most < 40:  # in the order of the draw, as one fit draws them, and then the extremes
-        drawn = used if by_row else POINTS[weight > 0].reshape(-1, 2)
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(knots, "_MOST_ROWS", most)
-            assert (other.items[:-2] == drawn[knots.sampled_rows(len(drawn), 0)]).all()
-    assert len(other.items) == (most + 2 if most < 40 else len(used) if by_row else 2 * (weight > 0).sum())
-
-
-def test_parts_without_any_weight_are_left_out():
-    weight = np.where(np.arange(40) < 20, 0.0, 1.0)
-    parts = parts_of(POINTS, ONES, weight, [20])
-    kept, counts = count_tuples(SerialEngine(), parts, points_table())
-    assert ([p.name for p in kept], counts) == (["part 1"], (20,))
-    nothing = parts_of(POINTS, ONES, np.zeros(40), [20])
-    call = lambda: count_tuples(SerialEngine(), nothing, points_table())  # noqa: E731
-    assert_refused(call, "sample_weight is 0 for all pairs", "weight > 0 are required", "correct it")
-
-
-def test_parts_to_be_read_are_counted_without_reading_them():
-    parts = [TuplePart(rows.name, rows, None) for rows in array_rows(POINTS[:0].reshape(0, 2, 2), 10, "pairs")]
-    parts += [TuplePart(rows.name, rows, "no such column") for rows in array_rows(POINTS, 15, "pairs")]
-    kept, counts = count_tuples(SerialEngine(), parts, points_table())
-    assert kept == parts
-    assert sum(counts) == 40
-
-
-def test_targets_that_are_all_equal_hold_nothing_to_learn():
-    def survey(y, spec):
-        parts, table = parts_of(POINTS, y, ONES, [10]), points_table(spec)
-        return survey_tuples(SerialEngine(), parts, (10, 30), table, 0)
-
-    same = survey(2 * ONES, TargetSpec())
-    assert_refused(lambda: same.check_targets(TargetSpec()), "40 pairs", "all equal (2)", "give at least two pairs")
-    alike = survey(ONES, TargetSpec(judged=True))
-    assert_refused(lambda: alike.check_targets(TargetSpec(judged=True)), "one class only, +1", "are required", "add some")
-    same.check_targets(TargetSpec(Triplets))
-    survey(spoilt(ONES, 39, 3.0), TargetSpec()).check_targets(TargetSpec())
