@@ -10,6 +10,9 @@ A penalty given by name counts less on joint tables than on the others, which it
 tries two shares, and the last stage more. Where ``n_knots`` is "auto", features of a joint table have 4 knots while
 pairs are compared; then numbers of 3, 4 and 6 are. A step costs two fits and the scores of all candidates, some milliseconds
 each, in every fold.
+
+The search is a loop of its own beside `compare`, because what it fits next depends on what it has found; it fits and judges by
+the same `HeldOutData`.
 """
 
 import warnings
