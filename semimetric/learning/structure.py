@@ -1,6 +1,9 @@
 """What is decided before any weight is learned: the structure of a distance, from a recipe and the items.
 
 items -> directions -> grid -> groups -> embedding, base distances
+
+A structure is built once for the final fit. Where "auto" compares numbers of knots, directions or groups, every candidate has
+one of its own, so this module is entered again.
 """
 
 from collections.abc import Sequence
