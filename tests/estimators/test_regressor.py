@@ -207,3 +207,15 @@ def test_joint_groups_have_the_knots_and_the_share_that_they_ask_for():
     np.testing.assert_allclose(shared.semimetric_.weights, same.semimetric_.weights, rtol=1e-9)
     loose, tight = (fit(n_knots=3, groups=JointGroups(((0, 2),), share=share)) for share in (1e-2, 1e4))
     assert loose.solution_.objective < shared.solution_.objective < tight.solution_.objective
+
+
+def test_what_auto_has_chosen_outlives_an_interrupted_fit(monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("semimetric.estimators.regressor.fit_distances", stop)
+    model = DistanceRegressor(n_knots=3, preprocessor=ITEMS)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(INDEX, Y)
+    assert model.recipe_.alpha == model.choices_.chosen.alpha
+    assert not hasattr(model, "semimetric_")

@@ -85,7 +85,7 @@ def test_imports_only_its_own_room_and_rooms_below(name):
 
 def test_no_circle_of_imports_anywhere():
     inner = {name: {other for other in imported(name) if other not in FACES} for name in set(MODULES) - FACES}
-    TopologicalSorter(inner).prepare()  # raises CycleError, which names the circle
+    assert {*TopologicalSorter(inner).static_order()} >= {*inner}  # CycleError names the circle
 
 
 @every_module

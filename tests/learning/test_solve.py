@@ -4,7 +4,7 @@ import cases
 import numpy as np
 import pytest
 
-from semimetric import DistanceRegressor
+from semimetric import DistanceRegressor, out_of_core
 from semimetric._foundation.types import Pairs
 from semimetric.learning.prior import fit_l1_prior
 from semimetric.learning.recipe import Recipe
@@ -86,3 +86,23 @@ def test_norms_are_asked_for_only_where_the_penalty_leaves_columns_alone():
     structure, terms, program = problem(recipe, n_pairs=20)
     with pytest.raises(AssertionError, match="every column"):
         solve(recipe, structure, terms, program, norms=norms)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_scales_that_no_pair_determines_are_the_priors_whatever_the_axioms(loss):
+    items = np.random.default_rng(0).random((40, 2))
+    items[:, 0] = np.where(items[:, 0] < 0.5, items[:, 0] / 2, 0.75 + items[:, 0] / 4)
+    index = np.random.default_rng(1).integers(0, 40, (300, 2))
+    same_side = (items[index[:, 0], 0] < 0.5) == (items[index[:, 1], 0] < 0.5)  # no pair crosses the cell in between
+    pairs = items[index[same_side]]
+    y = np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)
+    knots = [[0.0, 0.25, 0.3, 0.7, 0.75, 1.0], [0.0, 1.0]]
+    options = {"tables": "warped", "penalty": None, "loss": loss, "alpha": 0.0, "knots": knots}
+    weights = [
+        learn(DistanceRegressor(axioms=axioms, **options), pairs, y).semimetric_.weights
+        for axioms in ("semimetric", "metric")
+        for learn in (DistanceRegressor.fit, out_of_core.fit)
+    ]
+    for other in weights[1:]:
+        np.testing.assert_allclose(other, weights[0], rtol=1e-5, atol=1e-9)
+    assert weights[0][2] > 0.1 * 0.4  # the slope of the weighted L1 distance is about 1, and the cell is 0.4 wide
