@@ -4,7 +4,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PYTEST_JOBS ?= auto
 
-.PHONY: demo test test-all coverage bench lint clean
+MINUTES ?= 1
+ATTACKS ?=
+
+.PHONY: demo test test-all soak coverage bench lint clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("semimetric needs Python 3.11 or newer; call make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -24,6 +27,9 @@ test: $(STAMP)-dev
 test-all: $(STAMP)-dev
 	$(BIN)/python -m pytest -n $(PYTEST_JOBS)
 
+soak: $(STAMP)-dev
+	PYTHONPATH=tests $(BIN)/python -m soak $(ATTACKS) --minutes $(MINUTES)
+
 coverage: $(STAMP)-dev
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(PYTEST_JOBS) -m "not slow and not compiled" --cov
 
@@ -38,4 +44,4 @@ bench: $(STAMP)-bench
 	for file in $(filter-out benchmarks/report.py,$(wildcard benchmarks/[a-z]*.py)); do $(BIN)/python $$file || exit 1; done
 
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) .soak.json build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*

@@ -1,0 +1,7 @@
+"""The attacks by name: a new one joins by one row."""
+
+from soak import models
+
+ATTACKS = {
+    "model-files": models.FILES,
+}

@@ -1,0 +1,59 @@
+"""Tries cases of one attack in this process; the parent judges deaths and silences.
+
+Reads cases as JSON lines, and writes a JSON line for each: what came of it, in how many seconds and mebibytes, or the traceback.
+"""
+
+import faulthandler
+import json
+import resource
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from soak.attacks import ATTACKS
+
+ROOM = 2**31  # bytes of addresses above what the attack may use: threads and maps take some that are never resident
+
+
+def status(name):
+    """A number of kilobytes in /proc/self/status, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(f"{name}:"))) * 1024
+
+
+def forget_peak():
+    """From here on the peak of resident memory is counted anew."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def tried(attack, case):
+    """What came of one try of a case."""
+    forget_peak()
+    before, start = status("VmRSS"), time.perf_counter()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (status("VmSize") + attack.mebibytes * 2**20 + ROOM, hard))
+    try:
+        with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+            result = {"outcome": attack.attempt(case, Path(folder))}
+    except Exception:
+        result = {"finding": traceback.format_exc()}
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    mebibytes = (status("VmHWM") - before) / 2**20
+    if mebibytes > attack.mebibytes and "finding" not in result:
+        result = {"finding": f"memory rose by {mebibytes:.0f} MiB; {attack.mebibytes} are allowed"}
+    return result | {"seconds": time.perf_counter() - start, "mebibytes": mebibytes}
+
+
+def main():
+    faulthandler.enable()
+    attack, answers = ATTACKS[sys.argv[1]], sys.stdout
+    sys.stdout = sys.stderr  # what the package prints is no answer
+    for line in sys.stdin:
+        print(json.dumps(tried(attack, json.loads(line))), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

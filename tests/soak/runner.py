@@ -1,0 +1,112 @@
+"""Tries cases in a process of their own, which may die or hang, and counts what came of them."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, Queue
+
+import numpy as np
+
+from soak.attacks import ATTACKS
+
+__all__ = ["Record", "drawn", "run"]
+
+STARTING = 300  # seconds in which a process must import the package, and compile kernels for its first case
+
+
+@dataclass
+class Record:
+    """What came of the cases of one attack: numbers of outcomes, and the findings with their cases."""
+
+    attack: str
+    outcomes: Counter = field(default_factory=Counter)
+    findings: list = field(default_factory=list)
+    seconds: float = 0.0
+    mebibytes: float = 0.0
+
+    def add(self, case, answer):
+        """Count one answer of a process."""
+        if "finding" in answer:
+            self.findings.append({"attack": self.attack, "case": dict(case), "finding": answer["finding"]})
+        self.outcomes[answer.get("outcome", "finding")] += 1
+        self.seconds = max(self.seconds, answer.get("seconds", 0.0))
+        self.mebibytes = max(self.mebibytes, answer.get("mebibytes", 0.0))
+
+
+class Child:
+    """A process that tries cases; its answers are read by a thread, so that silence is noticed."""
+
+    def __init__(self, attack):
+        self.errors = tempfile.TemporaryFile("w+")
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "MPLBACKEND": "Agg"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "soak.child", attack],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=environment,
+        )  # fmt: skip
+        self.answers = Queue()
+        self.fresh = True
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.answers.put(json.loads(line))
+        self.answers.put(None)
+
+    def ask(self, case, seconds):
+        """The answer to a case, or the finding that the process died or was silent."""
+        try:
+            self.process.stdin.write(json.dumps(case) + "\n")
+            self.process.stdin.flush()
+            answer = self.answers.get(timeout=seconds + STARTING * self.fresh)
+        except BrokenPipeError:
+            answer = None
+        except Empty:
+            self.close()
+            return {"finding": f"no answer within {seconds} seconds\n{self._said()}"}
+        self.fresh = False
+        return answer or {"finding": f"the process died with {self.process.wait()}\n{self._said()}"}
+
+    def _said(self):
+        self.errors.seek(0)
+        return self.errors.read()[-4000:]
+
+    @property
+    def alive(self):
+        return self.process.poll() is None
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def drawn(attack, seed):
+    """The case of an attack that a seed stands for."""
+    return ATTACKS[attack].draw(np.random.default_rng([seed, *attack.encode()]))
+
+
+def run(attack, cases, *, until=lambda record: False):
+    """Try cases one after another; a process that dies or hangs is replaced. Ends early where ``until(record)`` is true."""
+    record, child = Record(attack), None
+    try:
+        for case in cases:
+            if child is None or not child.alive:
+                child = Child(attack)
+            record.add(case, child.ask(case, ATTACKS[attack].seconds))
+            if until(record):
+                break
+    finally:
+        if child is not None:
+            child.close()
+    return record
+
+
+def found(path=Path(__file__).parent / "found.jsonl"):
+    """The cases that once broke something, by attack; each is one line of the file."""
+    lines = [json.loads(line) for line in path.read_text().splitlines() if line]
+    return {name: [line["case"] for line in lines if line["attack"] == name] for name in {line["attack"] for line in lines}}

@@ -1,0 +1,25 @@
+"""A short part of every attack, and every case that once broke something: a found case joins by a line in found.jsonl."""
+
+import pytest
+from soak.attacks import ATTACKS
+from soak.runner import drawn, found, run
+
+FOUND = found()
+
+
+def fails(record):
+    return record.findings and "\n".join(f"{f['case']}\n{f['finding']}" for f in record.findings)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_short_attack_finds_nothing(attack):
+    record = run(attack, (drawn(attack, seed) for seed in range(ATTACKS[attack].short)))
+    assert not fails(record)
+    assert record.outcomes.total() == ATTACKS[attack].short
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("attack", sorted(FOUND))
+def test_what_was_found_stays_mended(attack):
+    assert not fails(run(attack, FOUND[attack]))
