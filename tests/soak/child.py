@@ -1,6 +1,6 @@
 """Tries cases of one attack in this process; the parent judges deaths and silences.
 
-Reads cases as JSON lines, and writes a JSON line for each: what came of it, in how many seconds and mebibytes, or the traceback.
+Reads cases as JSON lines, and writes a JSON line for each: what came of it, with seconds and mebibytes, or the traceback.
 """
 
 import faulthandler

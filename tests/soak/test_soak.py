@@ -1,6 +1,7 @@
 """A short part of every attack, and every case that once broke something: a found case joins by a line in found.jsonl."""
 
 import pytest
+
 from soak.attacks import ATTACKS
 from soak.runner import drawn, found, run
 
