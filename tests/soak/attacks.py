@@ -1,7 +1,8 @@
 """The attacks by name: a new one joins by one row."""
 
-from soak import models
+from soak import growth, models
 
 ATTACKS = {
+    "growing-memory": growth.GROWTH,
     "model-files": models.FILES,
 }

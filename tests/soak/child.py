@@ -13,19 +13,9 @@ import traceback
 from pathlib import Path
 
 from soak.attacks import ATTACKS
+from soak.memory import forget_peak, status
 
 ROOM = 2**31  # bytes of addresses above what the attack may use: threads and maps take some that are never resident
-
-
-def status(name):
-    """A number of kilobytes in /proc/self/status, in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line.split()[1] for line in lines if line.startswith(f"{name}:"))) * 1024
-
-
-def forget_peak():
-    """From here on the peak of resident memory is counted anew."""
-    Path("/proc/self/clear_refs").write_text("5")
 
 
 def tried(attack, case):
