@@ -105,6 +105,11 @@ class EmbeddedLinear(BaseEstimator):
         report = fit_machine(solver, self._embedded_rows(X), problem, self._state, keep_dual=self.warm_start)
         self.n_iter_, self.duality_gap_, self.status_ = report
 
+    def _raise_if_interrupted(self) -> None:
+        """After Ctrl-C has ended the training, whose weights are kept, the caller gets the KeyboardInterrupt."""
+        if self.status_ == "interrupted":
+            raise KeyboardInterrupt("interrupted; the weights so far are kept")
+
     def _partial_fit_weights(self, X: ArrayLike, problem: Problem, n_classes: int) -> None:
         """Take one stochastic step on every row of X, from zeros in the first call."""
         if not hasattr(self, "_state"):

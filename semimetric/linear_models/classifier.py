@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -128,7 +127,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train the machine; Ctrl-C ends the training with a warning and keeps the weights so far, without calibration.
+        """Train the machine.
 
         Parameters
         ----------
@@ -143,6 +142,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         ------
         InputError
             If the data or a parameter cannot be used; NotSupportedError if parameters do not go together.
+        KeyboardInterrupt
+            On Ctrl-C. The weights so far are kept, without calibration, and a warning tells their gap.
         """
         self._check()
         labels = self._labels(X, y)
@@ -159,22 +160,22 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         self.classes_ = classes
         self._fit_weights(X, problem, self._n_machine_columns)
         self.__dict__.pop("_calibrator", None)
-        if self.calibration is not None:
+        if self.calibration is None:
+            self._raise_if_interrupted()
+        else:
             self._calibrate(X, labels, weight)
         return self
 
     def _calibrate(self, X: ArrayLike, labels: np.ndarray, weight: Floats | None) -> None:
-        """Set ``_calibrator``, or warn that Ctrl-C came before it was fitted."""
-        calibrator = None
-        if self.status_ != "interrupted":
-            uncalibrated = clone(self).set_params(calibration=None, warm_start=False, verbose=False)
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
-            with suppress(KeyboardInterrupt):  # Ctrl-C between two passes is not caught by the solver
-                calibrator = calibrate(uncalibrated, X, labels, weight, str(self.calibration), seed)
-        if calibrator is None:
+        """Set ``_calibrator``; warn where Ctrl-C comes before that, and raise KeyboardInterrupt."""
+        uncalibrated = clone(self).set_params(calibration=None, warm_start=False, verbose=False)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        try:
+            self._raise_if_interrupted()
+            self._calibrator = calibrate(uncalibrated, X, labels, weight, str(self.calibration), seed)
+        except KeyboardInterrupt:
             warn("interrupted before calibration was done: there are scores but no probabilities; call fit again for them")
-        else:
-            self._calibrator = calibrator
+            raise
 
     @available_if(lambda self: self.calibration is None)
     def partial_fit(

@@ -106,7 +106,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train the machine; Ctrl-C ends the training with a warning and keeps the weights so far.
+        """Train the machine.
 
         Parameters
         ----------
@@ -121,6 +121,8 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         ------
         InputError
             If the data or a parameter cannot be used.
+        KeyboardInterrupt
+            On Ctrl-C. The weights so far are kept, and a warning tells their gap.
         """
         self._check()
         values = self._targets(X, y)
@@ -128,6 +130,8 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         X, values, weight = drop_zero_weights(X, values, sample_weight)
         self._fit_embedding(X, values)
         self._fit_weights(X, self._problem(values, weight), 1)
+        self._raise_if_interrupted()
+        self._raise_if_interrupted()
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

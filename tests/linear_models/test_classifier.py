@@ -153,7 +153,8 @@ def test_ctrl_c_ends_calibration_too(fits, monkeypatch):
 
     monkeypatch.setattr(DualDescent, "train", train)
     model = EmbeddedLinearClassifier(PL1, calibration="logistic", tol=1e-3)
-    with pytest.warns(ConvergenceWarning, match="interrupted"), pytest.warns(UserWarning, match="scores but no probabilities"):
+    warns = pytest.warns(ConvergenceWarning, match="interrupted")
+    with pytest.raises(KeyboardInterrupt), warns, pytest.warns(UserWarning, match="scores but no probabilities"):
         model.fit(X, Y)
     assert len(calls) == fits + 1
     assert model.status_ == ("solved" if fits else "interrupted")
@@ -167,8 +168,9 @@ def test_ctrl_c_between_the_passes_of_calibration_keeps_the_scores(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(classifier_module, "calibrate", stop)
-    with pytest.warns(UserWarning, match="scores but no probabilities"):
-        model = EmbeddedLinearClassifier(PL1, calibration="logistic").fit(X, Y)
+    model = EmbeddedLinearClassifier(PL1, calibration="logistic")
+    with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="scores but no probabilities"):
+        model.fit(X, Y)
     assert (model.status_, model.score(X, Y) > 0.9) == ("solved", True)
 
 

@@ -44,13 +44,15 @@ class _ScoresAsFeatures(ClassifierMixin, BaseEstimator):
 
 def calibrate(
     machine: BaseEstimator, X: ArrayLike, y: np.ndarray, sample_weight: Floats | None, method: str, seed: int
-) -> CalibratedClassifierCV | None:
-    """The map from scores to probabilities, from five folds, or fewer where a class has fewer rows; None after Ctrl-C.
+) -> CalibratedClassifierCV:
+    """The map from scores to probabilities, from five folds, or fewer where a class has fewer rows.
 
     Raises
     ------
     InputError
         If a class has one row only.
+    KeyboardInterrupt
+        On Ctrl-C, as soon as the machine of a fold has kept its weights.
     """
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
@@ -64,8 +66,6 @@ def calibrate(
     for train, test in folds.split(np.zeros(len(y)), y):
         weight = None if sample_weight is None else sample_weight[train]
         fitted = clone(machine).fit(take_rows(X, train), y[train], weight)
-        if fitted.status_ == "interrupted":
-            return None
         scores[test] = fitted.decision_function(take_rows(X, test)).reshape(len(test), -1)
     frozen = FrozenEstimator(_ScoresAsFeatures(classes).fit(scores, y))
     calibrator = CalibratedClassifierCV(frozen, method=_SKLEARN_METHODS[method], ensemble=False)

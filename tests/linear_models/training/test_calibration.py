@@ -41,14 +41,3 @@ def test_a_class_of_few_rows_has_fewer_folds_and_one_row_is_refused():
     assert_refused(
         lambda: EmbeddedLinearClassifier(calibration="logistic").fit(X[58:], Y[58:]), "class 0 has one row", "two rows"
     )
-
-
-def test_a_fold_that_is_interrupted_ends_it(monkeypatch):
-    original = EmbeddedLinearClassifier.fit
-
-    def interrupted(self, *arguments):
-        original(self, *arguments).status_ = "interrupted"
-        return self
-
-    monkeypatch.setattr(EmbeddedLinearClassifier, "fit", interrupted)
-    assert calibrate(MACHINE, SCALED, Y, None, "logistic", 0) is None
