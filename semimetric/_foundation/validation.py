@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils import check_array
+from sklearn.utils.validation import has_fit_parameter
 
 from .errors import InputError
 from .types import ArrayLike, Floats, Integers, Tuples
@@ -21,6 +22,7 @@ __all__ = [
     "check_shape",
     "check_tuples",
     "check_weights",
+    "weight_option",
 ]
 
 T = TypeVar("T", bound=Tuples)
@@ -237,3 +239,14 @@ def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
     if value < 0 or (strict and value == 0):
         raise InputError(f"{name}={value!r} must be {'> 0' if strict else '>= 0'}")
     return float(value)
+
+
+def weight_option(learner: Any, sample_weight: ArrayLike | None) -> dict[str, Any]:
+    """The weights, if there are any, as an argument for ``fit`` of a learner, which must take them."""
+    if sample_weight is None:
+        return {}
+    if not has_fit_parameter(learner, "sample_weight"):
+        raise InputError(
+            f"sample_weight is given, but {type(learner).__name__}.fit takes none; drop it, or give another learner"
+        )
+    return {"sample_weight": sample_weight}

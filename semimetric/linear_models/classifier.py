@@ -137,7 +137,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         y : array-like of shape (n_items,)
             Their classes, at least two.
         sample_weight : array-like of shape (n_items,) or None
-            Factors of C, one a row; rows of weight 0 are left out.
+            Factors of C, one a row. A row of weight 3 is the same as the row three times, and one of weight 0 as none.
 
         Raises
         ------
@@ -153,7 +153,10 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             raise InputError(
                 f"y has one class only, {classes.tolist()[0]!r}; a classifier requires two: give rows of another class"
             )
-        problem = self._problem(codes, weight, self._class_weights(classes, labels, weight))
+        class_weights = self._class_weights(classes, labels, weight)
+        X, rows, weight = self._without_repeats(X, codes, weight)
+        labels = labels[rows]
+        problem = self._problem(codes[rows], weight, class_weights)
         del codes  # the problem has a smaller copy
         self._fit_embedding(X, labels)
         self.classes_ = classes

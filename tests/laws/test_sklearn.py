@@ -168,7 +168,7 @@ def test_the_metric_serves_scikit_learns_neighbours():
 def test_an_unfitted_learner_says_so():
     from sklearn.exceptions import NotFittedError
 
-    model = DistanceRegressor()
+    model = DistanceRegressor(tables="warped")
     for call in (model.get_metric, lambda: model.predict([[[0.0], [1.0]]]), lambda: model.transform([[0.0]])):
         with pytest.raises(NotFittedError, match="not fitted yet"):
             call()
