@@ -1,6 +1,7 @@
 """Columns of tables as float64: as numbers, or as codes of categories.
 
-Tables are arrays, or frames of pandas or polars. These packages are not imported: frames are recognised by their attributes.
+Tables are arrays, frames of pandas or polars, which are recognised by their attributes and not imported, or frames of narwhals,
+which stand for those of any other library.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._foundation.errors import InputError
+from .._foundation.tables import read_table
 from .._foundation.types import Floats
 
 __all__ = ["Category", "as_table", "categories_of", "cells_of", "codes_of", "column_of", "is_categorical", "numbers_of"]
@@ -26,7 +28,8 @@ def is_categorical(column: Any) -> bool:
 
 
 def as_table(X: Any) -> Any:
-    """A frame or an array unchanged; anything else as an array of objects, in which numbers and text keep their types."""
+    """A frame, as `read_table` returns it, or an array; anything else as an array of objects, which keep their types."""
+    X = read_table(X)
     if hasattr(X, "columns") or isinstance(X, np.ndarray):
         return X
     return np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)

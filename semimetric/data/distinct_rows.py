@@ -15,7 +15,7 @@ from scipy import sparse
 
 from .._foundation.types import Floats, Integers
 
-__all__ = ["DistinctRows", "distinct_rows", "take_rows"]
+__all__ = ["DistinctRows", "distinct_rows"]
 
 _BLOCK = 1 << 16  # numbers that are hashed at a time
 _FEW_FEATURES = 2  # in which rows mostly differ already, where any is a measured number
@@ -62,15 +62,6 @@ def distinct_rows(items: Floats | sparse.csr_array, targets: NDArray[Any], weigh
         if _equal(items, targets, rows[~is_first], first[~is_first]):  # else two rows have one hash
             return DistinctRows(rows[is_first], np.add.reduceat(weight[rows], np.flatnonzero(is_first)))
     raise AssertionError("the seeds do not end")
-
-
-def take_rows(X: Any, rows: NDArray[Any]) -> Any:
-    """The rows with these numbers of an array, a data frame, a sparse matrix or a list of rows."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if sparse.issparse(X):
-        return X.tocsr()[rows]
-    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
 
 
 def _hashes(items: Floats | sparse.csr_array, targets: NDArray[Any], seed: int) -> NDArray[np.uint64]:

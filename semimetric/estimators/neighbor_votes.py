@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._foundation.errors import InputError
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.tables import take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
-from .._foundation.validation import check_count, check_weights, weight_option
-from ..data.distinct_rows import distinct_rows, take_rows
+from .._foundation.validation import check_count, check_one_type, check_weights, weight_option
+from ..data.distinct_rows import distinct_rows
 from ..data.pair_sampling import sample_pairs
 from ..data.schema import Schema
 from ..distances.explanations import Explanation
@@ -206,6 +207,7 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         learner = self._seeded(clone(LargeMarginLearner() if self.learner is None else self.learner))
         self.learner_ = learner.fit(X, y, **weight_option(learner, sample_weight))
         labels = column_or_1d(y)
+        check_one_type(labels)
         check_classification_targets(labels)
         used = check_weights(sample_weight, len(labels)) > 0
         self.classes_ = np.unique(labels[used])

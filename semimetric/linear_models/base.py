@@ -13,10 +13,11 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from .._foundation.errors import InputError
+from .._foundation.tables import take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
 from .._kernels.coordinate_descent import Machine, Problem
-from ..data.distinct_rows import distinct_rows, take_rows
+from ..data.distinct_rows import distinct_rows
 from ..embeddings.vectors.base import FeatureMap
 from ..embeddings.vectors.identity import IdentityEmbedding
 from ..embeddings.vectors.piecewise import PL1Embedding

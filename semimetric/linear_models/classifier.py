@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from .._foundation.errors import InputError, NotSupportedError, warn
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats, Integers
-from .._foundation.validation import check_choice
+from .._foundation.validation import check_choice, check_one_type
 from .._kernels.coordinate_descent import Problem
 from ..embeddings.vectors.base import FeatureMap
 from .base import EmbeddedLinear, drop_zero_weights
@@ -300,8 +300,9 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         """y as an array (n_items,) of class labels, checked against X."""
         if y is None:
             raise InputError("requires y to be passed, but the target y is None; give one class a row")
-        check_classification_targets(y)
         labels = column_or_1d(y, warn=True)
+        check_one_type(labels)
+        check_classification_targets(labels)
         check_consistent_length(X, labels)
         if not len(labels):
             raise InputError("X has 0 rows; at least one of every class is required: give rows")

@@ -1,14 +1,13 @@
 """Repeated rows are one row with the sum of their weights, in an order that does not depend on theirs."""
 
 import numpy as np
-import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 from semimetric.data import distinct_rows as module
-from semimetric.data.distinct_rows import distinct_rows, take_rows
+from semimetric.data.distinct_rows import distinct_rows
 
 RNG = np.random.default_rng(0)
 
@@ -70,12 +69,3 @@ def test_zeros_of_both_signs_are_one_and_differing_rows_are_left_alone():
     found = distinct_rows(np.array([[0.0], [-0.0]]), np.zeros(2), np.ones(2))
     assert found.weight.tolist() == [2.0]
     assert distinct_rows(np.ones((2, 3)), np.array([0.0, 1.0]), np.ones(2)) is None
-
-
-def test_rows_of_every_kind_of_table_can_be_taken():
-    x = np.arange(6.0).reshape(3, 2)
-    rows = np.array([2, 0])
-    for X in (x, sparse.csr_matrix(x), sparse.coo_matrix(x), x.tolist(), pandas.DataFrame(x, index=list("abc"))):
-        taken = take_rows(X, rows)
-        values = taken.toarray() if sparse.issparse(taken) else np.asarray(taken)
-        assert values.tolist() == [[4, 5], [0, 1]]

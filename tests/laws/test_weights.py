@@ -1,7 +1,5 @@
 """Weights equal repetition, and travel: what votes counts weights, and scikit-learn routes them to whoever asks."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import sklearn

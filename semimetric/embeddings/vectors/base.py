@@ -17,6 +17,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..._foundation.errors import InputError
+from ..._foundation.tables import read_table
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
@@ -151,6 +152,7 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
         """
         if not reset:
             check_is_fitted(self, "n_columns_")
+        read_table(X)  # which refuses a lazy frame
         if sparse.issparse(X) and not self.zero_preserving:
             raise InputError(
                 f"X is sparse, but {type(self).__name__} maps 0 to something; give X.toarray(), or use "

@@ -15,8 +15,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
 
 from ..._foundation.errors import InputError
+from ..._foundation.tables import take_rows
 from ..._foundation.types import ArrayLike, Floats
-from ...data.distinct_rows import take_rows
 
 __all__ = ["calibrate", "probabilities"]
 
