@@ -18,7 +18,7 @@ from .._foundation.types import Floats
 __all__ = ["Category", "as_table", "categories_of", "cells_of", "codes_of", "column_of", "is_categorical", "numbers_of"]
 
 Category: TypeAlias = str | bool | int | float
-_CATEGORICAL_DTYPES = ("category", "categorical", "enum")  # the first of pandas, the others of polars
+_CATEGORICAL_DTYPES = ("category", "categorical", "enum")  # the first of pandas, the others of polars and narwhals
 _TIMES = ("date", "time", "duration")  # how the names of dtypes of times begin
 
 
@@ -65,6 +65,8 @@ def numbers_of(column: Any, title: str, source: str) -> Floats:
             f"column {title!r} of {source} holds times ({column.dtype}); numbers are required: turn them into such, as days, "
             "or the hour with periodic={...: 24}"
         )
+    if np.iscomplexobj(column):
+        raise InputError(f"column {title!r} of {source} is complex. Complex data not supported: give real and imaginary parts")
     try:
         return np.array(column, dtype=np.float64)
     except (TypeError, ValueError):

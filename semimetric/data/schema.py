@@ -227,7 +227,8 @@ class Schema:
             return check_items(X, name=name, n_features=n, names=self.names, min_items=min_items)
         table = as_table(X)
         if len(table.shape) != 2 or table.shape[0] < min_items:
-            raise InputError(f"{name} has shape {table.shape}; (n_items, {n}) with n_items >= {min_items} is required")
+            found = f", n_samples = {table.shape[0]}" if len(table.shape) == 2 else ""
+            raise InputError(f"{name} has shape {table.shape}{found}; (n_items, {n}) with n_items >= {min_items} is required")
         check_shape(table, table, name=name, n_features=n, names=self.names)
         out = np.empty((table.shape[0], n))
         for k, feature in enumerate(self.features):

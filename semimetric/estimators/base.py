@@ -32,14 +32,14 @@ def has_coordinates(learner: LearnedDistance) -> bool:
 
     What "auto" has chosen from the data plays no part. An AttributeError says what is missing.
     """
-    scales = learner._has_scales and getattr(learner, "link", "identity") == "identity"
-    if not scales or len(getattr(learner, "base_distances", ())):
+    same = all(getattr(learner, name, value) == value for name, value in (("link", "identity"), ("missing", "error")))
+    if not same or not learner._has_scales or len(getattr(learner, "base_distances", ())):
         raise NotSupportedError(
-            'transform is for models whose parameters make one scale a feature: tables="warped", link="identity", no base '
-            "distances; set these, or use semimetric_.pairwise(X) as a precomputed metric"
+            'transform is for models whose parameters make one scale a feature: tables="warped", link="identity", '
+            'missing="error", no base distances; set these, or use semimetric_.pairwise(X) as a precomputed metric'
         )
     if hasattr(learner, "semimetric_") and not isinstance(learner.semimetric_.embedding, WarpedEmbedding):
-        raise NotSupportedError("categories, angles and missing values have tables, which have no coordinates; use pairwise(X)")
+        raise NotSupportedError("categories and angles have tables, which have no coordinates; use pairwise(X)")
     return True
 
 

@@ -18,7 +18,7 @@ from .index import NeighborIndex
 __all__ = ["SemimetricNeighborsTransformer"]
 
 
-class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Items to the sparse graph of their nearest neighbours under a learned distance.
 
     It stands where `sklearn.neighbors.KNeighborsTransformer` does: before ``KNeighborsClassifier(metric="precomputed")``,

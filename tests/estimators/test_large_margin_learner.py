@@ -79,6 +79,7 @@ def test_transform_is_the_distance_or_says_what_to_use():
     [
         ({}, True),
         ({"tables": "full"}, False),
+        ({"missing": "level"}, False),
         ({"tables": "auto"}, False),
         ({"tables": "auto", "axioms": "metric"}, True),
         ({"tables": "auto", "axioms": "metric", "groups": "pairs"}, False),

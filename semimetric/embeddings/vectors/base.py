@@ -211,6 +211,7 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "error"
         tags.input_tags.sparse = self.zero_preserving
+        tags.transformer_tags.preserves_dtype = []  # the output has the dtype of the parameter ``dtype``
         return tags
 
 

@@ -219,7 +219,6 @@ class ConicEmbedding(DenseMap):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # the output has the dtype of the parameter ``dtype``
         tags.target_tags.required = isinstance(self.anchors, str) and self.anchors == "class"
         return tags
 
