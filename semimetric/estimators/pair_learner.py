@@ -138,7 +138,8 @@ class PairLearner(ClassifierMixin, TupleLearner):
         The threshold is raised to the next floating-point number, so that a pair right at it comes out > 0. Minus the distance
         itself is `pair_score`.
         """
-        return np.nextafter(self.threshold_, np.inf) - self.pair_distance(pairs)
+        distances = self.pair_distance(pairs)
+        return np.nextafter(self.threshold_, np.inf) - distances
 
     def predict(self, pairs: ArrayLike) -> Floats:
         """+1 where the distance is at most ``threshold_``, else -1; shape (n_pairs,)."""

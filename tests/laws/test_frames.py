@@ -4,6 +4,7 @@ import narwhals
 import numpy as np
 import pytest
 from cases import assert_refused
+from sklearn.preprocessing import StandardScaler
 
 import semimetric as sm
 
@@ -54,7 +55,7 @@ def test_a_frame_of_any_library_is_its_numbers(name):
         if name == "graph":
             want, got = (np.asarray(g.todense()) for g in (want, got)) if hasattr(want, "todense") else (want, got.toarray())
         np.testing.assert_array_equal(got, want)
-        if not isinstance(frame, narwhals.DataFrame):
+        if hasattr(StandardScaler().fit(frame), "feature_names_in_"):  # older versions know fewer frames
             assert model.feature_names_in_.tolist() == ["a", "b", "c"]
 
 
