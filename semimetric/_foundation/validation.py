@@ -4,9 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_array
+from sklearn.utils.validation import has_fit_parameter
 
 from .errors import InputError
+from .tables import read_table
 from .types import ArrayLike, Floats, Integers, Tuples
 
 __all__ = [
@@ -17,10 +20,12 @@ __all__ = [
     "check_items",
     "check_judgements",
     "check_n_jobs",
+    "check_one_type",
     "check_same_length",
     "check_shape",
     "check_tuples",
     "check_weights",
+    "weight_option",
 ]
 
 T = TypeVar("T", bound=Tuples)
@@ -35,6 +40,7 @@ def check_items(
 
     If ``names`` are given, a frame must have these columns in this order; an array has no names to compare.
     """
+    X = read_table(X, name=name)
     try:
         items = check_array(X, dtype=np.float64, order="C", ensure_min_samples=min_items, input_name=name)
     except (TypeError, ValueError):
@@ -87,6 +93,16 @@ def _check_names(given: Sequence[object], names: Sequence[str], name: str) -> No
 
 def _listed(names: Sequence[object]) -> str:
     return ", ".join(map(str, names[:8])) + (", ..." if len(names) > 8 else "")
+
+
+def check_one_type(labels: NDArray[Any]) -> None:
+    """Refuse labels that cannot be sorted, which those of several types and missing ones cannot."""
+    if labels.dtype != object:
+        return
+    try:
+        np.sort(labels, axis=None)
+    except TypeError as error:
+        raise InputError(f"y has classes of several types, or missing ones ({error}); give all of one type") from error
 
 
 def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Floats, Floats]:
@@ -237,3 +253,14 @@ def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
     if value < 0 or (strict and value == 0):
         raise InputError(f"{name}={value!r} must be {'> 0' if strict else '>= 0'}")
     return float(value)
+
+
+def weight_option(learner: Any, sample_weight: ArrayLike | None) -> dict[str, Any]:
+    """The weights, if there are any, as an argument for ``fit`` of a learner, which must take them."""
+    if sample_weight is None:
+        return {}
+    if not has_fit_parameter(learner, "sample_weight"):
+        raise InputError(
+            f"sample_weight is given, but {type(learner).__name__}.fit takes none; drop it, or give another learner"
+        )
+    return {"sample_weight": sample_weight}

@@ -1,6 +1,7 @@
 """Columns of tables as float64: as numbers, or as codes of categories.
 
-Tables are arrays, or frames of pandas or polars. These packages are not imported: frames are recognised by their attributes.
+Tables are arrays, frames of pandas or polars, which are recognised by their attributes and not imported, or frames of narwhals,
+which stand for those of any other library.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._foundation.errors import InputError
+from .._foundation.tables import read_table
 from .._foundation.types import Floats
 
 __all__ = ["Category", "as_table", "categories_of", "cells_of", "codes_of", "column_of", "is_categorical", "numbers_of"]
 
 Category: TypeAlias = str | bool | int | float
-_CATEGORICAL_DTYPES = ("category", "categorical", "enum")  # the first of pandas, the others of polars
+_CATEGORICAL_DTYPES = ("category", "categorical", "enum")  # the first of pandas, the others of polars and narwhals
 _TIMES = ("date", "time", "duration")  # how the names of dtypes of times begin
 
 
@@ -26,7 +28,8 @@ def is_categorical(column: Any) -> bool:
 
 
 def as_table(X: Any) -> Any:
-    """A frame or an array unchanged; anything else as an array of objects, in which numbers and text keep their types."""
+    """A frame, as `read_table` returns it, or an array; anything else as an array of objects, which keep their types."""
+    X = read_table(X)
     if hasattr(X, "columns") or isinstance(X, np.ndarray):
         return X
     return np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
@@ -62,6 +65,8 @@ def numbers_of(column: Any, title: str, source: str) -> Floats:
             f"column {title!r} of {source} holds times ({column.dtype}); numbers are required: turn them into such, as days, "
             "or the hour with periodic={...: 24}"
         )
+    if np.iscomplexobj(column):
+        raise InputError(f"column {title!r} of {source} is complex. Complex data not supported: give real and imaginary parts")
     try:
         return np.array(column, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,6 +1,7 @@
 """The schema of a table: which columns are numbers, angles or categories, and whether values may be missing.
 
-A schema encodes a table, which is an array or a frame of pandas or polars, as the float64 matrix that everything else uses:
+A schema encodes a table, which is an array, or a frame of any library that narwhals reads, as the float64 matrix that
+everything else uses:
 
     numeric      the number
     periodic     the number modulo its period, in [0, period)
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
+from .._foundation.tables import read_table
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_choice, check_items, check_shape
 from .columns import Category, as_table, categories_of, cells_of, codes_of, column_of, is_categorical, numbers_of
@@ -125,7 +127,7 @@ class Schema:
 
         Parameters
         ----------
-        X : frame of pandas or polars, or array-like of shape (n_items, n_features)
+        X : frame of pandas, polars or pyarrow, or of what else narwhals reads, or array-like of shape (n_items, n_features)
         categorical_features : "auto" (default), None, or sequence of int or str
             The columns that hold categories, by number or name. "auto" takes the columns of a frame whose dtype is
             ``category`` of pandas, or ``Categorical`` or ``Enum`` of polars, and none of an array. Text is as often an
@@ -225,8 +227,9 @@ class Schema:
             return check_items(X, name=name, n_features=n, names=self.names, min_items=min_items)
         table = as_table(X)
         if len(table.shape) != 2 or table.shape[0] < min_items:
-            raise InputError(f"{name} has shape {table.shape}; (n_items, {n}) with n_items >= {min_items} is required")
-        check_shape(table, X, name=name, n_features=n, names=self.names)
+            found = f", n_samples = {table.shape[0]}" if len(table.shape) == 2 else ""
+            raise InputError(f"{name} has shape {table.shape}{found}; (n_items, {n}) with n_items >= {min_items} is required")
+        check_shape(table, table, name=name, n_features=n, names=self.names)
         out = np.empty((table.shape[0], n))
         for k, feature in enumerate(self.features):
             out[:, k] = feature.encode(column_of(table, k), name)
@@ -300,7 +303,7 @@ Names: TypeAlias = Schema | Sequence[str]
 
 def feature_names(X: Any, n_features: int) -> tuple[str, ...]:
     """The column names of a frame whose columns have names; else x0, x1, ..."""
-    columns = getattr(X, "columns", None)
+    columns = getattr(read_table(X), "columns", None)
     if columns is not None and all(isinstance(c, str) for c in columns) and len(columns) == n_features:
         return tuple(columns)
     return tuple(f"x{k}" for k in range(n_features))

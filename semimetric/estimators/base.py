@@ -7,24 +7,40 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._foundation.errors import InputError
+from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from .._foundation.validation import check_items, check_tuples
 from ..data.schema import Schema, feature_names
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
+from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..solvers.base import Solution
 from .part_tasks import ItemTask, TupleTask, refuse_parts
 
-__all__ = [
-    "LearnedDistance",
-]
+__all__ = ["LearnedDistance", "has_coordinates"]
 
 T = TypeVar("T", bound=Tuples)
 
 _KINDS: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "missing": "error"}
+
+
+def has_coordinates(learner: LearnedDistance) -> bool:
+    """Whether a learner has `transform`: by its parameters alone, and by the kinds of the features once it is fitted.
+
+    What "auto" has chosen from the data plays no part. An AttributeError says what is missing.
+    """
+    same = all(getattr(learner, name, value) == value for name, value in (("link", "identity"), ("missing", "error")))
+    if not same or not learner._has_scales or len(getattr(learner, "base_distances", ())):
+        raise NotSupportedError(
+            'transform is for models whose parameters make one scale a feature: tables="warped", link="identity", '
+            'missing="error", no base distances; set these, or use semimetric_.pairwise(X) as a precomputed metric'
+        )
+    if hasattr(learner, "semimetric_") and not isinstance(learner.semimetric_.embedding, WarpedEmbedding):
+        raise NotSupportedError("categories and angles have tables, which have no coordinates; use pairwise(X)")
+    return True
 
 
 class LearnedDistance(BaseEstimator):
@@ -130,14 +146,14 @@ class LearnedDistance(BaseEstimator):
         check_is_fitted(self, "semimetric_")
         return self.semimetric_.embedding.groups
 
-    def transform(self, X: ArrayLike) -> Floats:
-        """Coordinates whose L1 distance is the learned distance; only for ``tables="warped"``.
+    @property
+    def _has_scales(self) -> bool:
+        """Whether the parameters ask for one scale a feature, whatever the data are."""
+        return isinstance(getattr(self, "tables", None), str) and self.tables == "warped"  # type: ignore[attr-defined]
 
-        Raises
-        ------
-        NotSupportedError
-            For other models, saying what to use instead.
-        """
+    @available_if(has_coordinates)
+    def transform(self, X: ArrayLike) -> Floats:
+        """Coordinates whose L1 distance is the learned distance; only models with ``tables="warped"`` have it."""
         check_is_fitted(self, "semimetric_")
         return self.semimetric_.transform(X)
 

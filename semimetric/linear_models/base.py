@@ -13,15 +13,17 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from .._foundation.errors import InputError
-from .._foundation.types import ArrayLike, Floats
+from .._foundation.tables import take_rows
+from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
 from .._kernels.coordinate_descent import Machine, Problem
+from ..data.distinct_rows import distinct_rows
 from ..embeddings.vectors.base import FeatureMap
 from ..embeddings.vectors.identity import IdentityEmbedding
 from ..embeddings.vectors.piecewise import PL1Embedding
 from .training.coefficients import coefficients, decision_values, intercepts, zero_machine
 from .training.dual_descent import DualDescent
-from .training.embedded_rows import EmbeddedRows, take_rows
+from .training.embedded_rows import EmbeddedRows
 from .training.fit import MAX_ITER, TrainedState, fit_machine, partial_fit_machine
 from .training.pegasos import Pegasos
 
@@ -79,6 +81,15 @@ class EmbeddedLinear(BaseEstimator):
         """Set ``embedding_``, fitted on X and y unless a fitted one was given."""
         embedding = self._chosen_embedding()
         self.embedding_ = embedding if hasattr(embedding, "n_columns_") else embedding.fit(X, y)
+
+    def _without_repeats(
+        self, X: ArrayLike, targets: np.ndarray, weight: Floats | None
+    ) -> tuple[Any, Integers | slice, Floats | None]:
+        """Rows of X, their numbers and weights, where a row that is given several times is one with the sum of the weights."""
+        embedding = self._chosen_embedding()
+        items = embedding.encode(X, reset=not hasattr(embedding, "n_columns_"))
+        found = distinct_rows(items, targets, np.ones(len(targets)) if weight is None else weight)
+        return (X, slice(None), weight) if found is None else (take_rows(X, found.rows), *found)
 
     def _embedded_rows(self, X: ArrayLike) -> EmbeddedRows:
         return EmbeddedRows(self.embedding_, self.embedding_.encode(X), self.block_size)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from .._foundation.errors import InputError, NotSupportedError, warn
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats, Integers
-from .._foundation.validation import check_choice
+from .._foundation.validation import check_choice, check_one_type
 from .._kernels.coordinate_descent import Problem
 from ..embeddings.vectors.base import FeatureMap
 from .base import EmbeddedLinear, drop_zero_weights
@@ -136,7 +136,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         y : array-like of shape (n_items,)
             Their classes, at least two.
         sample_weight : array-like of shape (n_items,) or None
-            Factors of C, one a row; rows of weight 0 are left out.
+            Factors of C, one a row. A row of weight 3 is the same as the row three times, and one of weight 0 as none.
 
         Raises
         ------
@@ -154,7 +154,10 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             raise InputError(
                 f"y has one class only, {classes.tolist()[0]!r}; a classifier requires two: give rows of another class"
             )
-        problem = self._problem(codes, weight, self._class_weights(classes, labels, weight))
+        class_weights = self._class_weights(classes, labels, weight)
+        X, rows, weight = self._without_repeats(X, codes, weight)
+        labels = labels[rows]
+        problem = self._problem(codes[rows], weight, class_weights)
         del codes  # the problem has a smaller copy
         self._fit_embedding(X, labels)
         self.classes_ = classes
@@ -298,8 +301,9 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         """y as an array (n_items,) of class labels, checked against X."""
         if y is None:
             raise InputError("requires y to be passed, but the target y is None; give one class a row")
-        check_classification_targets(y)
         labels = column_or_1d(y, warn=True)
+        check_one_type(labels)
+        check_classification_targets(labels)
         check_consistent_length(X, labels)
         if not len(labels):
             raise InputError("X has 0 rows; at least one of every class is required: give rows")

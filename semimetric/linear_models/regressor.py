@@ -115,7 +115,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         y : array-like of shape (n_items,)
             Finite targets.
         sample_weight : array-like of shape (n_items,) or None
-            Factors of C, one a row; rows of weight 0 are left out.
+            Factors of C, one a row. A row of weight 3 is the same as the row three times, and one of weight 0 as none.
 
         Raises
         ------
@@ -128,6 +128,8 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         values = self._targets(X, y)
         validate_data(self, X, skip_check_array=True)
         X, values, weight = drop_zero_weights(X, values, sample_weight)
+        X, rows, weight = self._without_repeats(X, values, weight)
+        values = values[rows]
         self._fit_embedding(X, values)
         self._fit_weights(X, self._problem(values, weight), 1)
         self._raise_if_interrupted()

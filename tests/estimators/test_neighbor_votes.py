@@ -6,7 +6,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from semimetric import DistanceRegressor, InputError, LargeMarginLearner, SemimetricClassifier, SemimetricRegressor
 
@@ -15,23 +14,6 @@ X, Y = load_iris(return_X_y=True)
 X = X + 1e-6 * RNG.normal(size=X.shape)  # no ties
 QUICK = LargeMarginLearner(n_knots=4, alpha=1e-2, directions=None, tables="warped")
 OF_VALUES = DistanceRegressor(n_knots=3, alpha=1e-2)
-
-
-@parametrize_with_checks(
-    [
-        QUICK,
-        SemimetricClassifier(QUICK),
-        SemimetricRegressor(OF_VALUES, n_pairs=300),
-    ],
-    expected_failed_checks=lambda estimator: (
-        {"check_sample_weight_equivalence_on_dense_data": "an item given twice is its own nearest target"}
-        if isinstance(estimator, LargeMarginLearner)
-        else {}
-    ),
-)
-@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning", "ignore::sklearn.exceptions.DataConversionWarning")
-def test_scikit_learns_own_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..._foundation.errors import InputError
 from ..._foundation.types import ArrayLike, Floats, Integers
-from ..._foundation.validation import check_choice, check_count, check_items
+from ..._foundation.validation import check_choice, check_count, check_items, check_one_type
 from .anchors import AnchorSet, as_sets, check_band, check_power, class_anchors, cluster_centers, powers
 from .base import DenseMap, Term
 
@@ -219,7 +219,6 @@ class ConicEmbedding(DenseMap):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # the output has the dtype of the parameter ``dtype``
         tags.target_tags.required = isinstance(self.anchors, str) and self.anchors == "class"
         return tags
 
@@ -297,11 +296,9 @@ def _labels(items: Floats, y: ArrayLike | None) -> tuple[np.ndarray, Integers]:
         )
     labels = column_or_1d(y, warn=True)
     check_consistent_length(items, labels)
+    check_one_type(labels)
     check_classification_targets(labels)
-    try:
-        classes, number = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        raise InputError(f"y has classes of several types, or missing ones ({error}); give all of one type") from error
+    classes, number = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise InputError(f"y has one class, {classes[0]!r}; two or more are required: give other anchors to describe one class")
     return classes, number.astype(np.int64)

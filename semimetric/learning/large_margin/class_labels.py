@@ -9,7 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ..._foundation.errors import InputError, warn
 from ..._foundation.types import Floats, Integers
-from ..._foundation.validation import check_weights
+from ..._foundation.validation import check_one_type, check_weights
 
 __all__ = ["ClassLabels", "encode_class_labels"]
 
@@ -59,10 +59,7 @@ def encode_class_labels(y: Any, n_items: int, sample_weight: Any, n_targets: int
         raise InputError(f"y has {len(labels)} classes for {n_items} items; one for each item is required")
     weight = check_weights(sample_weight, n_items)
     used = weight > 0
-    try:
-        np.unique(labels)
-    except TypeError as error:
-        raise InputError(f"y has classes of several types, or missing ones ({error}); give all of one type") from error
+    check_one_type(labels)
     check_classification_targets(labels)
     classes, codes = np.unique(labels[used], return_inverse=True)
     counts = np.bincount(codes)

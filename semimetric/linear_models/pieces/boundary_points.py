@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 
 from ..._foundation.errors import InputError
 from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_one_type
 from ...distances.semimetric import Semimetric
 from .support_pairs import DistinctPlaces, SupportPairs, find_distinct_places, find_support_pairs
 
@@ -27,6 +28,7 @@ def check_classes(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats, A
     if y is None:
         raise InputError("requires y to be passed, but the target y is None; give a class for every item")
     items, labels = validate_data(estimator, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
+    check_one_type(labels)
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:

@@ -15,8 +15,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
 
 from ..._foundation.errors import InputError
+from ..._foundation.tables import take_rows
 from ..._foundation.types import ArrayLike, Floats
-from .embedded_rows import take_rows
 
 __all__ = ["calibrate", "probabilities"]
 
@@ -68,7 +68,7 @@ def calibrate(
         fitted = clone(machine).fit(take_rows(X, train), y[train], weight)
         scores[test] = fitted.decision_function(take_rows(X, test)).reshape(len(test), -1)
     frozen = FrozenEstimator(_ScoresAsFeatures(classes).fit(scores, y))
-    calibrator = CalibratedClassifierCV(frozen, method=_SKLEARN_METHODS[method], ensemble=False)
+    calibrator = CalibratedClassifierCV(frozen, method=_SKLEARN_METHODS[method], cv=folds, ensemble=False)
     with warnings.catch_warnings():
         # It warns that the weights go to the calibration alone, as they should: the machines were trained with them.
         warnings.filterwarnings("ignore", message="Since FrozenEstimator")
