@@ -6,7 +6,9 @@ LEARNER_PARAMETERS = """
 n_knots : int, sequence of int or "auto", default "auto"
     Knots a feature: one number for all, or one for each. "auto" chooses on held-out data whose items are not learned from.
 knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
-    How knots are placed, or the knots themselves (of the raw features, then of the directions).
+    How knots are placed, or the knots themselves (of the raw features, then of the directions). Of pairs, triplets and
+    quadruplets they are placed among the distinct items, of which each counts once: whether items are given as points or by row
+    numbers, how often, in which order and in which parts makes no difference. Labelled items count a row each.
 groups : "singles" (default), "pairs", "auto", AutoGroups, JointGroups or sequence of tuples of int or str
     Features modelled jointly, by number or by column name of a frame; several in a group need ``tables="full"``. "auto" finds
     pairs worth a joint table beside the single features, within the budget that `AutoGroups` states: from the model of single

@@ -26,6 +26,8 @@ from .training_tuples import TrainingTuples
 
 __all__ = ["Candidate", "Choices", "FittedModel", "HeldOutData", "Trial", "compare", "simplest"]
 
+_ROUNDING = 1e-9  # relative
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -63,9 +65,15 @@ class Candidate:
         return float(np.mean(self.losses))
 
     def better_than(self, other: "Candidate") -> bool:
-        """Whether its loss is lower by more than one standard error, paired by fold."""
+        """Whether its loss is lower by more than one standard error, paired by fold.
+
+        It is not if only one fold tells them apart, for then the gain is just the standard error, nor if there is one fold, for
+        then the error is unknown.
+        """
         gain = np.array(other.losses) - np.array(self.losses)
-        return bool(gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)))
+        if len(gain) < 2:
+            return False
+        return bool(gain.mean() > (1 + _ROUNDING) * gain.std(ddof=1) / np.sqrt(len(gain)))
 
 
 def simplest(candidates: Sequence[Candidate]) -> Candidate:

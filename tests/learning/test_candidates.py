@@ -60,6 +60,17 @@ def test_better_is_by_more_than_one_standard_error(one, other):
     assert not (one.better_than(other) and other.better_than(one))
 
 
+@given(st.floats(1e-3, 1e3), st.integers(2, 12))
+def test_one_fold_makes_none_better(gain, n_folds):
+    """The gain is just the standard error, in whichever direction rounding goes; of one fold no error is known."""
+    one = Candidate(3, 0.1, (0.0,) * n_folds)
+    for losses in ((gain,) + (0.0,) * (n_folds - 1), (0.0,) * (n_folds - 1) + (gain,)):
+        assert not one.better_than(Candidate(3, 0.1, losses))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not Candidate(3, 0.1, (0.0,)).better_than(Candidate(3, 0.1, (gain,)))
+
+
 @given(compared())
 def test_the_simplest_has_the_fewest_knots_and_then_the_strongest_penalty(candidates):
     best = min(candidates, key=lambda c: sum(map(Fraction, c.losses)))

@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
 from ..._foundation.errors import InputError, warn
-from ..._foundation.types import Floats, Integers, Triplets
+from ..._foundation.types import Floats, Triplets
 from ...data.schema import Schema
+from ...data.splits import ItemClasses
 from ...neighbors.voting import shares
 from ...programs.losses import resolve_loss
 from ...solvers.newton import Newton
@@ -251,21 +251,23 @@ def _class_folds(dataset: LabeledDataset, recipe: Recipe) -> list[tuple[LabeledD
     n = len(dataset.labels)
     if n > _MOST_ITEMS:
         dataset = dataset.take(np.sort(rng.choice(n, _MOST_ITEMS, replace=False)))
-    n_folds = min(_FOLDS, int(np.bincount(dataset.labels).max()))
+    classes = ItemClasses(dataset.items, dataset.labels)
+    n_folds = min(_FOLDS, max(map(len, classes.members)))
     if n_folds < 2:
         raise InputError(
-            "every class has one member, so nothing can be held out; set n_knots=, alpha=, directions= and tables="
+            "every class has one member, or identical ones, so nothing can be held out; set n_knots=, alpha=, directions= and "
+            "tables="
         )
     small = n <= _FEW_ITEMS and dataset.items.shape[1] <= _FEW_FEATURES
-    return [fold for repeat in range(2 if small else 1) for fold in _stratified(dataset, n_folds, recipe, repeat)]
+    seed = recipe.random_state or 0
+    return [fold for repeat in range(2 if small else 1) for fold in _stratified(dataset, classes, n_folds, seed + repeat)]
 
 
 def _stratified(
-    dataset: LabeledDataset, n_folds: int, recipe: Recipe, repeat: int
+    dataset: LabeledDataset, classes: ItemClasses, n_folds: int, random_state: int
 ) -> list[tuple[LabeledDataset, LabeledDataset]]:
     """Folds of equal shares of every class; a part that holds one class only is left out."""
-    split = StratifiedKFold(n_folds, shuffle=True, random_state=(recipe.random_state or 0) + repeat)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # classes with fewer members than folds
-        parts: list[tuple[Integers, Integers]] = list(split.split(dataset.items, dataset.labels))
+        parts = classes.folds(n_folds, random_state)
     return [(dataset.take(a), dataset.take(b)) for a, b in parts if len(np.unique(dataset.labels[a])) > 1]
