@@ -7,8 +7,8 @@ kind has its own rule for which candidate is taken, but every rule takes a simpl
 than one standard error, paired by fold: few items are held out, so that a candidate can win a fold by chance.
 
 The loss of the one that is taken is too good, since it was taken for it: on noise the best of many looks better than chance.
-`Choices.expected_loss` says what to expect instead: the rule takes one by two thirds of the folds, which the other third judges,
-and the mean over all such thirds is told. (Varma & Simon 2006 nest folds in folds for that; here no model is fitted again.)
+`Choices.expected_loss` says what to expect instead: the rule takes one by two thirds of the folds, which the other third
+judges, and the mean over all such thirds is told. (Varma & Simon 2006 nest folds for that; here no model is fitted again.)
 """
 
 import warnings
@@ -20,9 +20,9 @@ from itertools import combinations
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from tqdm import tqdm
 
 from .._foundation.errors import SemimetricWarning
+from .._foundation.progress import progress_bar
 from .._foundation.types import Floats
 from ..data.schema import Schema
 from ..programs.design_matrix import Design
@@ -176,9 +176,8 @@ class Choices(tuple[Candidate, ...]):
         """What to expect of the choice, as a line."""
         if not self.expected_losses:
             return []
-        return [
-            f"expect {self.expected_loss:.3g} ± {self.standard_error:.2g}: chosen by two thirds of the folds, judged by the others"
-        ]
+        expected = f"expect {self.expected_loss:.3g} ± {self.standard_error:.2g}"
+        return [f"{expected}: chosen by two thirds of the folds, judged by the rest"]
 
     @property
     def _compared(self) -> tuple[str, ...]:
@@ -291,23 +290,25 @@ class HeldOutData(ABC, Generic[P]):
 def compare(data: HeldOutData[P], trials: Sequence[Trial], *, verbose: bool) -> list[Candidate]:
     """Fit every trial in every fold and judge it on what the fold holds out; trials of too many weights are left out."""
     found: list[Candidate] = []
-    with warnings.catch_warnings(), tqdm(total=len(trials), desc="selection", disable=not verbose) as bar:
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
         folds = data.folds(trials[0].recipe)
-        for trial in trials:
-            found += _compared(data, folds, trial)
-            bar.update()
+        with progress_bar(len(trials) * len(folds), "selection", verbose=verbose) as bar:
+            for k, trial in enumerate(trials, 1):
+                found += _compared(data, folds, trial, bar)
+                bar.update(k * len(folds) - bar.n)
     return found
 
 
-def _compared(data: HeldOutData[P], folds: Sequence[tuple[P, P]], trial: Trial) -> list[Candidate]:
-    """The candidates of one trial, one for each strength."""
+def _compared(data: HeldOutData[P], folds: Sequence[tuple[P, P]], trial: Trial, bar: Any) -> list[Candidate]:
+    """The candidates of one trial, one for each strength; the bar counts its folds."""
     rows = []
     for part, held in folds:
         losses = data.losses(trial, part, held)
         if losses is None:
             return []
         rows.append(losses)
+        bar.update()
     recipe = trial.recipe
     named = recipe.directions is None or isinstance(recipe.directions, str)
     directions = recipe.directions if named else "given"

@@ -8,9 +8,9 @@ pairs as the folds found worth it, ranked on everything.
 
 A penalty given by name counts less on joint tables than on the others, which it shrinks towards what is not joint: each step
 tries two shares, and the last stage more. So that a joint table is not taken for what a weaker penalty alone would gain, it
-must also beat its rivals: the tables of its two features apart, at these shares. Where ``n_knots`` is "auto", features of a joint table have 4 knots while
-pairs are compared; then numbers of 3, 4 and 6 are. A step costs two fits and the scores of all candidates, some milliseconds
-each, in every fold.
+must also beat its rivals: the tables of its two features apart, at these shares. Where ``n_knots`` is "auto", features of a
+joint table have 4 knots while pairs are compared; then numbers of 3, 4 and 6 are. A step costs two fits and the scores of all
+candidates, some milliseconds each, in every fold.
 
 The search is a loop of its own beside `compare`, because what it fits next depends on what it has found; it fits and judges by
 the same `HeldOutData`.
@@ -23,9 +23,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from ..._foundation.errors import InputError, SemimetricWarning, warn
+from ..._foundation.progress import progress_bar
 from ...data.feature_groups import AutoGroups, JointGroups, automatic
 from ...data.grid import Grid
 from ..candidates import Candidate, Choices, FittedModel, HeldOutData, simplest
@@ -107,8 +107,8 @@ def _warn_of_strength(choices: Choices, alpha: float) -> None:
     if refused:
         names = " and ".join(choices.names[f] for f in refused[0])
         warn(
-            f"a joint table of {names} loses less than their own tables at alpha={alpha:g}, but not less than these at a share of "
-            'it, so it is not taken: that alpha is too strong for these data; give a smaller one, or "auto"'
+            f"a joint table of {names} loses less than their own tables at alpha={alpha:g}, but not less than these at a share "
+            'of it, so it is not taken: that alpha is too strong for these data; give a smaller one, or "auto"'
         )
 
 
@@ -191,7 +191,7 @@ class _Search:
         """The candidates of each step, of which the last may be no gain, and the rivals of those that are."""
         most = self.budget.max_groups or min(_MOST_GROUPS, len(self.source.schema.features))
         tried = [self._choice((), 1.0, [fold.fitted for fold in self.courses[1:]])]
-        with tqdm(total=most, desc="groups", disable=not verbose) as bar:
+        with progress_bar(most, "groups", verbose=verbose) as bar:
             while len(self.courses[0].pairs) < most and self._extend(self.courses[0]):
                 for fold in self.courses[1:]:
                     self._extend(fold)

@@ -15,6 +15,7 @@ from typing import cast
 import numpy as np
 
 from ..._foundation.errors import InputError, warn
+from ..._foundation.progress import announce
 from ..._foundation.types import Floats, Triplets
 from ...data.schema import Schema
 from ...data.splits import ItemClasses
@@ -28,7 +29,7 @@ from .fit import LargeMarginResult, fit_large_margin
 from .in_memory_items import InMemoryItems, InMemoryNeighbors
 from .labeled_items import LabeledDataset, LargeMargin
 
-__all__ = ["HeldOutLabels", "choose_stage"]
+__all__ = ["HeldOutLabels", "announce_learning", "choose_stage"]
 
 _ALPHAS = (1e-2, 1e-3)
 _KNOTS = (16, 6)  # the first is as good or better on most tables (measured); fewer must be better to be taken
@@ -39,6 +40,7 @@ _FULL_KNOTS = 5
 _MOST_ITEMS, _FEW_ITEMS, _FEW_FEATURES = 1_000, 400, 30
 _MOST_COLUMNS = {"warped": 1_600, "full": 600}
 _FOLDS = 5
+_LARGE = 500_000  # numbers in a table of which learning may take minutes
 _PASSES = 2  # at most, for candidates
 _TOL = 1e-3  # relative gap, for candidates
 _MEASURE = "wrong votes on items held out"
@@ -165,6 +167,21 @@ def choose_stage(
     best = choices.chosen
     chosen = replace(recipe, tables=str(best.tables), n_knots=best.n_knots, alpha=best.alpha)
     return (replace(chosen, directions=best.directions) if "directions" in auto else chosen), choices
+
+
+def announce_learning(recipe: Recipe, rule: LargeMargin, dataset: LabeledDataset, auto: frozenset[str]) -> None:
+    """Say what learning from a large table will do, where that is likely to take minutes."""
+    n, n_features = dataset.items.shape
+    if n * n_features < _LARGE:
+        return
+    n_triplets = n * rule.n_targets * rule.n_impostors
+    compared = f"settings are compared in {_FOLDS} folds of {min(n, _MOST_ITEMS):,} items, then " if auto else ""
+    announce(
+        f"{n:,} items of {n_features} features: {compared}{rule.n_passes} passes learn from up to {n_triplets:,} triplets each, "
+        "which may take minutes and gigabytes; n_passes=, n_targets= and n_impostors= are limits, directions=None has fewer "
+        'weights, and what is not "auto" is not compared',
+        verbose=recipe.verbose,
+    )
 
 
 def first_unless_better(candidates: Sequence[Candidate]) -> Candidate:
