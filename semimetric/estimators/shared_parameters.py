@@ -50,7 +50,7 @@ n_jobs : int or None, default None
 random_state : int or None, default 0
     Seed of samples, splits and k-means.
 verbose : bool, default False
-    Progress bars.
+    Progress bars. At a terminal work of more than ten seconds shows one anyway, and fits that may take minutes say so first.
 """
 
 REGRESSION_PARAMETERS = """

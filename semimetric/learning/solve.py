@@ -78,9 +78,9 @@ def _announce_rows(program: ConvexProgram, verbose: bool) -> None:
     n_rows = 0 if program.triangles is None else program.triangles.n_rows
     if n_rows > _MANY_ROWS:
         announce(
-            f"the triangle inequality asks for {n_rows:,} rows on {len(program.lower):,} weights, which may take minutes; fewer "
-            'knots, smaller groups or no directions ask for fewer, tables="warped" for none, and solver=CuttingPlane(max_rounds=) '
-            "and the max_iter of the solver in it are limits",
+            f"the triangle inequality asks for {n_rows:,} rows on {len(program.lower):,} weights, which may take minutes; "
+            'fewer knots, smaller groups or no directions ask for fewer, tables="warped" for none, and '
+            "solver=CuttingPlane(max_rounds=) and the max_iter of the solver in it are limits",
             verbose=verbose,
         )
 

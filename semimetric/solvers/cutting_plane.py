@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from .._foundation.types import Floats
 from .._foundation.progress import progress_bar
+from .._foundation.types import Floats
 from .._foundation.validation import check_alpha, check_count
 from ..embeddings.pairs.triangle_inequality import Triangles
 from ..programs.inequalities import Inequalities

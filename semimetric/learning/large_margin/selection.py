@@ -177,8 +177,8 @@ def announce_learning(recipe: Recipe, rule: LargeMargin, dataset: LabeledDataset
     n_triplets = n * rule.n_targets * rule.n_impostors
     compared = f"settings are compared in {_FOLDS} folds of {min(n, _MOST_ITEMS):,} items, then " if auto else ""
     announce(
-        f"{n:,} items of {n_features} features: {compared}{rule.n_passes} passes learn from up to {n_triplets:,} triplets each, "
-        "which may take minutes and gigabytes; n_passes=, n_targets= and n_impostors= are limits, directions=None has fewer "
+        f"{n:,} items of {n_features} features: {compared}{rule.n_passes} passes learn from up to {n_triplets:,} triplets "
+        "each, which may take minutes and gigabytes; n_passes=, n_targets= and n_impostors= are limits, directions=None has fewer "
         'weights, and what is not "auto" is not compared',
         verbose=recipe.verbose,
     )
