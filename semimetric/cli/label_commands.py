@@ -14,6 +14,7 @@ from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers
 from ..data.schema import Schema
+from ..data.splits import ItemClasses
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
 from ..estimators.large_margin_learner import LargeMarginLearner
@@ -159,15 +160,13 @@ def _check(model: LargeMarginLearner, table: MixedTable, arguments: Namespace) -
 
 
 def _hold_out(table: MixedTable, share: float, random_state: int) -> tuple[Integers, Integers]:
-    """The sorted numbers of the rows to learn from, and of the rows to check on, a share of every class."""
-    rng = np.random.default_rng(random_state)
-    labels = table.labels
-    members = [np.flatnonzero(labels == name) for name in np.unique(labels)]
-    test = np.sort(np.concatenate([rng.permutation(rows)[: int(share * len(rows) + 0.5)] for rows in members]))
-    train = np.setdiff1d(np.arange(len(table.features)), test)
-    if not len(test) or len(np.unique(labels[train])) < min(len(members), 2):
+    """The sorted numbers of the rows to learn from, and of the rows to check on, a share of every class; no item is in both."""
+    labels, n_classes = table.labels, len(np.unique(table.labels))
+    schema = Schema.fit(table.features, categorical_features=list(table.categories), missing="level")
+    train, test = ItemClasses(schema.encode(table.features), labels).shares(share, random_state)
+    if not len(test) or len(np.unique(labels[train])) < min(n_classes, 2):
         raise InputError(
-            f"{table.path} has {len(table.features)} rows in {len(members)} classes, too few to hold out a share of "
+            f"{table.path} has {len(table.features)} rows in {n_classes} classes, too few to hold out a share of "
             f"{share:g}; give more rows, or --held-out 0 for no check"
         )
     return train, test

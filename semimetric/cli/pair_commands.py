@@ -11,7 +11,7 @@ from .. import distributed
 from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers, Pairs
-from ..data.pair_sampling import item_disjoint_splits
+from ..data.splits import item_disjoint_splits
 from ..distances.out_of_range import warn_outside
 from ..embeddings.directions.histograms import HistogramFeatures
 from ..embeddings.directions.linear_directions import EvenDirections

@@ -25,7 +25,7 @@ from ..learning.large_margin.class_labels import ClassLabels, encode_class_label
 from ..learning.large_margin.fit import LargeMarginResult, fit_large_margin
 from ..learning.large_margin.in_memory_items import InMemoryItems
 from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
-from ..learning.large_margin.selection import HeldOutLabels, choose_stage
+from ..learning.large_margin.selection import HeldOutLabels, announce_learning, choose_stage
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
 from ..programs.constraints import Constraint
@@ -211,6 +211,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         self.classes_ = labels.classes
         dataset = LabeledDataset.of_distinct(items[labels.used], labels.codes, labels.weight[labels.used])
         check_varied(dataset.items)
+        announce_learning(recipe, rule, dataset, auto)
         with one_blas_thread():
             singles, self.choices_ = choose_stage(without_joint(recipe), rule, dataset, schema, auto)
             held_out = HeldOutLabels(dataset, rule, schema, n_passes=1, n_folds=5)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
-from tqdm import tqdm
 
+from .._foundation.progress import progress_bar
 from .._foundation.types import Floats
 from .._foundation.validation import check_alpha, check_count
 from ..embeddings.pairs.triangle_inequality import Triangles
@@ -82,17 +82,20 @@ class CuttingPlane(Solver):
         n_iter = 0
         bound = 0.0
         status = Status.LIMIT
-        for _ in tqdm(range(self.max_rounds), desc="cutting planes", disable=not verbose):
-            solution = self._solve_plain(_with_rows(program, rows, repairs=False), start, verbose)
-            start = w = solution.weights
-            n_iter += solution.n_iter
-            bound = max(bound, solution.objective - solution.gap)
-            largest = float(np.abs(w).max())
-            violated = triangles.separate(w, self.tol * largest)
-            if solution.status is not Status.SOLVED or not violated.shape[0]:
-                status = solution.status
-                break
-            rows = rows.take(rows.slack(w) <= _KEPT * largest) + _inequalities(violated, program)
+        with progress_bar(self.max_rounds, "cutting planes", verbose=verbose) as bar:
+            for _ in range(self.max_rounds):
+                solution = self._solve_plain(_with_rows(program, rows, repairs=False), start, verbose)
+                start = w = solution.weights
+                n_iter += solution.n_iter
+                bound = max(bound, solution.objective - solution.gap)
+                largest = float(np.abs(w).max())
+                violated = triangles.separate(w, self.tol * largest)
+                if solution.status is not Status.SOLVED or not violated.shape[0]:
+                    status = solution.status
+                    break
+                rows = rows.take(rows.slack(w) <= _KEPT * largest) + _inequalities(violated, program)
+                bar.set_postfix(rows=len(rows))
+                bar.update()
         remaining = _inequalities(triangles.separate(w, 0.0), program)
         every = replace(rows + remaining, tables=triangles if triangles.free else None)
         feasible = replace(program, triangles=None, inequalities=_joined(program.inequalities, every)).feasible(w)

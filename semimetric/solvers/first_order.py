@@ -11,8 +11,8 @@ primal weight as in PDLP (Applegate et al. 2021):
 from dataclasses import dataclass
 
 import numpy as np
-from tqdm import tqdm
 
+from .._foundation.progress import progress_bar
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
@@ -48,7 +48,7 @@ class FirstOrder(Solver):
         run = _PrimalDualRun(program, start)
         status = Status.LIMIT
         n_iter = 0
-        with tqdm(total=self.max_iter, desc="first order", disable=not verbose) as bar:
+        with progress_bar(self.max_iter, "first order", verbose=verbose) as bar:
             try:
                 for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
                     run.step()

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from tqdm import tqdm
 
+from .._foundation.progress import progress_bar
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
@@ -71,7 +71,7 @@ class InteriorPoint(Solver):
         bound = -np.inf
         best = (np.inf, program.lower if program.inside is None else program.inside)
         raw = best[1]
-        with tqdm(total=self.max_iter, desc="interior point", disable=not verbose) as bar:
+        with progress_bar(self.max_iter, "interior point", verbose=verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
                     state = newton.residuals(point)

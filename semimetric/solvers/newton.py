@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
+from .._foundation.progress import progress_bar
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
@@ -59,7 +59,7 @@ class Newton(Solver):
         run = _NewtonRun(program, program.lower if start is None else np.maximum(start, program.lower))
         status = Status.LIMIT
         n_iter = 0
-        with tqdm(total=self.max_iter, desc="newton", disable=not verbose) as bar:
+        with progress_bar(self.max_iter, "newton", verbose=verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
                     bar.set_postfix(objective=run.point.objective, gap=run.gap)

@@ -19,8 +19,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.csgraph import connected_components
-from tqdm import tqdm
 
+from .._foundation.progress import progress_bar
 from .._foundation.types import Floats, Integers
 from .._kernels.triangles import Rows, project_rows
 from ..programs.design_matrix import MatrixDesign
@@ -71,7 +71,7 @@ class Splitting(Solver):
         run = _AdmmRun(program, start)
         status = Status.LIMIT
         n_iter = 0
-        with tqdm(total=self.max_iter, desc="splitting", disable=not verbose) as bar:
+        with progress_bar(self.max_iter, "splitting", verbose=verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):
                     if n_iter % _CHECK == 0:

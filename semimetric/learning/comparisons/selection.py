@@ -12,8 +12,8 @@ import numpy as np
 
 from ..._foundation.errors import InputError
 from ..._foundation.types import Floats, Integers
-from ...data.pair_sampling import item_disjoint_splits
 from ...data.schema import Names, Schema
+from ...data.splits import item_disjoint_splits
 from ...embeddings.directions.discriminants import combinable
 from ...programs.losses import SquaredHinge
 from ...solvers.newton import Newton

@@ -13,6 +13,7 @@ from semimetric.data.parts.labeled_parts import (
     LabeledPart,
     LabeledTable,
     check_one_type,
+    divided,
     features_of,
     labeled_parts,
     loaded,
@@ -126,6 +127,17 @@ def test_classes_are_of_one_type_in_all_parts():
     text = LabelColumns(2, np.array(["a", "b"]))
     call = lambda: check_one_type(parts, [numbers, numbers, text])  # noqa: E731
     assert_refused(call, "part 2: classes have dtype <U1, those of part 0 int64", "one type in all parts", "convert them")
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=6), st.data())
+def test_rows_are_divided_among_parts(counts, data):
+    n = sum(counts)
+    rows = data.draw(st.lists(st.integers(0, n - 1), unique=True)) if n else []
+    found = list(divided(np.array(rows, dtype=np.int64), counts))
+    starts = np.cumsum([0, *counts])[:-1]
+    assert np.concatenate([f + s for f, s in zip(found, starts, strict=True)]).tolist() == sorted(rows)
+    assert all((f >= 0).all() and (f < n).all() for f, n in zip(found, counts, strict=True))
+    assert list(divided(None, counts)) == [None] * len(counts)
 
 
 @pytest.mark.parametrize("most", [9, 10**6])
