@@ -7,6 +7,7 @@ import numpy as np
 
 from .._foundation.errors import NotSupportedError
 from .._foundation.types import Floats
+from ..programs.certificate import certified_gap
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status
@@ -74,13 +75,13 @@ class Reference(Solver):
         w = np.maximum(value, program.lower)
         objective = program.objective(w)
         status = Status.SOLVED if problem.status == "optimal" else Status.INACCURATE
-        return Solution(w, objective, self._gap(program, w, objective), n_iter, status, self._name)
+        return Solution(w, objective, self._gap(program, w), n_iter, status, self._name)
 
     @property
     def _name(self) -> str:
         return f"Reference({self.engine})"
 
-    def _gap(self, program: ConvexProgram, w: Floats, objective: float) -> float:
+    def _gap(self, program: ConvexProgram, w: Floats) -> float:
         """The gap that the slopes of the loss at w certify; infinite where weights are free or there are inequalities.
 
         At a kink of the loss the slope is not unique, so for the absolute loss this bound is loose.
@@ -90,4 +91,4 @@ class Reference(Solver):
         s, loss = program.sample_weight, program.loss
         residual = program.design.matvec(w) - program.y
         theta = np.clip(s * residual / (loss.curvature or 1e-9), *loss.bounds(s))
-        return GapBound(program).gap(theta, program.design.rmatvec(theta), w, objective)
+        return certified_gap(GapBound(program), w, theta)
