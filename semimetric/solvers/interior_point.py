@@ -91,7 +91,7 @@ class InteriorPoint(Solver):
                     with np.errstate(divide="raise", invalid="raise"):  # at a bound exactly, no further progress is possible
                         point = newton.step(point, state)
                     bar.update()
-            except (LinAlgError, FloatingPointError):
+            except (LinAlgError, ArithmeticError):
                 status = Status.INACCURATE
             except KeyboardInterrupt:
                 if not np.isfinite(best[0]):
