@@ -12,80 +12,94 @@ gap, not of the objective. What rounding may add to r and g is bounded too (High
 at most k u / (1 - k u) times the sum of their sizes), and each term is the largest that this leaves possible.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._foundation.types import Floats
+from .design_matrix import Design
 from .gap_bound import SHIFTS, GapBound
 from .losses import Loss
-from .penalties import EnclosedGradient
 from .rounding import rounding_of
 
-__all__ = ["certified_gap", "largest_gain", "slopes_of"]
+__all__ = ["Slopes", "certified_gap", "largest_gain", "slopes_of_rows"]
 
 _BEYOND = 1 + 1e-9  # slopes are lifted beyond 0 by so much, so that rounding leaves none below
 _INSIDE = 1 - 2.0**-50  # dual variables are drawn in by this factor, so that rounding leaves none beyond its bound
 
 
-def certified_gap(certificate: GapBound, w: Floats, theta: Floats, near: Floats | None = None) -> float:
+def certified_gap(
+    certificate: GapBound, design: Design, w: Floats, theta: Floats, near: Floats | None = None, enough: float = 0.0
+) -> float:
     """An upper bound of objective(w) - optimum that holds in floating point; infinite where none is found.
 
     Parameters
     ----------
     certificate : GapBound
+    design : Design
+        The rows of A and of the inequalities, as the solver holds them.
     w : ndarray of shape (n,)
         Weights that keep the bounds and the inequalities of the program.
     theta : ndarray of shape (m + k,)
         Dual variables, as good as the solver knows them.
     near : ndarray of shape (n,) or None
         Weights at which they were found, if not ``w``: the penalty may better be linearised there.
+    enough : float, default 0
+        A gap of at most this ends the search for a smaller one.
     """
-    p = certificate.program
-    m, n = p.design.shape
+    p, n = certificate.program, len(w)
+    m = len(p.y)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         theta = np.clip(theta, *p.slopes) * _INSIDE
-        size = p.design.absolute.matvec(np.abs(w))
-        residual = p.design.matvec(w) - p.y
-        off = rounding_of(n) * (size + np.abs(p.y))
+        product = design.matvec(w)
+        size = product if design.nonnegative and (w >= 0).all() else design.absolute.matvec(np.abs(w))
+        off = rounding_of(n) * (size + np.abs(p.targets))
+        slack = (product - p.targets + off)[m:]
+        residual, off = product[:m] - p.y, off[:m]
         ends = np.stack([residual - off, residual + off])
-        slack = np.zeros(0)
-        if p.inequalities is not None:
-            slack = p.inequalities.slack(w) + rounding_of(n) * p.inequalities.terms(w)
         at_w = p.penalty.enclosed_gradient(w)
-        value = p.penalty.value(w) * (1 + rounding_of(n)) + at_w.missed
-        reached = _loss_above(p.loss, ends, p.sample_weight) + value
+        reached = _loss_above(p.loss, ends, p.sample_weight) + p.penalty.value(w) * (1 + rounding_of(n)) + at_w.missed
         upper = certificate.upper(reached)
+        of_rows = slopes_of_rows(certificate, design, theta)
         gradients = [(at_w, p.penalty.ridge)]
         if near is not None and near is not w:
             gradients.append((p.penalty.enclosed_gradient(near, w), np.zeros(n)))
         best = reached if np.isfinite(reached) else np.inf  # losses and penalties are >= 0
         for gradient, ridge in gradients:
-            slopes, error = slopes_of(certificate, theta, gradient)
-            for c in _mixtures(certificate, slopes - error, gradient.value - error, upper):
+            error = of_rows.error + rounding_of(0) * np.abs(gradient.value) + gradient.error
+            for c in _mixtures(certificate, of_rows.value - error, gradient.value, upper):
                 share = _INSIDE / (1.0 + c)
-                moved = share * (slopes - gradient.value + c * certificate.anchor_product) + gradient.value
+                slopes = share * (of_rows.value + c * certificate.anchor_product) + gradient.value
                 mixed = share * (theta[:m] + c * certificate.anchor[:m])
-                gap = largest_gain(moved, error, w, p.lower, upper, ridge) - share * float(theta[m:] @ slack)
+                gap = largest_gain(slopes, error, w, p.lower, upper, ridge) - share * float(theta[m:] @ slack)
                 gap += _unmatched(p.loss, ends, mixed, p.sample_weight) + gradient.missed
                 best = min(best, gap) if np.isfinite(gap) else best
+                if best <= enough:
+                    return max(best, 0.0)
     return max(best, 0.0)
 
 
-def slopes_of(certificate: GapBound, theta: Floats, gradient: EnclosedGradient) -> tuple[Floats, Floats]:
-    """The slopes of all columns with the dual variables ``theta``, and how far they may be off, each of shape (n,)."""
-    A = certificate.program.stacked
-    product, sizes = A.rmatvec(theta), A.absolute.rmatvec(np.abs(theta))
-    error = rounding_of(len(theta)) * (sizes + certificate.anchor_product + np.abs(gradient.value))
-    return product + gradient.value, error + gradient.error
+class Slopes(NamedTuple):
+    """Slopes of all columns, and how far rounding may be off, each of shape (n,)."""
+
+    value: Floats
+    error: Floats
 
 
-def _mixtures(certificate: GapBound, slopes: Floats, gradient: Floats, upper: Floats) -> Floats:
-    """How far to move the dual variables towards the anchor: shares of what lifts every slope above rounding.
+def slopes_of_rows(certificate: GapBound, design: Design, theta: Floats) -> Slopes:
+    """The slopes Aᵀ theta + Gᵀ mu that the dual variables ``theta`` of all rows give to the columns."""
+    sizes = design.absolute.rmatvec(np.abs(theta)) + certificate.anchor_product
+    return Slopes(design.rmatvec(theta), rounding_of(len(theta)) * sizes)
 
-    ``slopes`` and ``gradient``, that of the penalty, are the least that rounding leaves possible, each of shape (n,).
+
+def _mixtures(certificate: GapBound, product: Floats, gradient: Floats, upper: Floats) -> Floats:
+    """How far to move the dual variables towards the anchor: shares of what lifts every slope above rounding, largest first.
+
+    ``product`` is the least that the slopes of the rows can be, and ``gradient`` that of the penalty, each of shape (n,).
     """
-    missing, lift = -slopes, certificate.anchor_product + gradient
+    missing, lift = -(product + gradient), certificate.anchor_product + gradient
     needed = np.where((missing > 0) & (lift > 0) & (upper > 0), missing / lift, 0.0).max(initial=0.0)
-    return needed * _BEYOND * np.array(SHIFTS) if needed > 0 else np.zeros(1)
+    return needed * _BEYOND * np.array(SHIFTS[::-1]) if needed > 0 else np.zeros(1)
 
 
 def largest_gain(slopes: Floats, error: Floats, w: Floats, lower: Floats, upper: Floats, ridge: Floats) -> float:

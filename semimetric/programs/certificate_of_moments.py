@@ -72,23 +72,25 @@ class QuadraticProgram:
         return np.maximum(ridge, max(least, 0.0) * size**2)
 
 
-def certified_gap_of_moments(program: QuadraticProgram, w: Floats, lift: Callable[[Floats], Floats]) -> float:
+def certified_gap_of_moments(
+    program: QuadraticProgram, w: Floats, lift: Callable[[Floats], Floats], enough: float = 0.0
+) -> float:
     """An upper bound of objective(w) - optimum that holds in floating point; infinite where none is found.
 
     Slopes below 0 are lifted by moving away from ``w`` along w, along the vector of ones, along which slopes rise where the data
-    are distances, or by ``lift(slopes)``, the move that removes them.
+    are distances, or by ``lift(slopes)``, the move that removes them. A gap of at most ``enough`` ends the search.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         slopes, error, missed = program.slopes(w)
         gap = missed + largest_gain(slopes, error, w, program.lower, program.upper, program.curvature())
         least = slopes - error
-        if not (least < 0).any():
-            return gap
         for direction in (w, np.ones_like(w)):
+            if gap <= enough or not (least < 0).any():
+                return gap
             rise = program.moments.gram @ direction + program.penalty.P @ direction
             needed = float(np.where((least < 0) & (rise > 0), -least / rise, 0.0).max(initial=0.0))
             gap = min(gap, _after(program, w, needed * direction))
-        return min(gap, _after(program, w, lift(least)))
+        return gap if gap <= enough else min(gap, _after(program, w, lift(least)))
 
 
 def _after(program: QuadraticProgram, w: Floats, move: Floats) -> float:
@@ -96,6 +98,6 @@ def _after(program: QuadraticProgram, w: Floats, move: Floats) -> float:
     v = w + move
     slopes, error, missed = program.slopes(v, w)
     move = v - w
-    rise = float(move @ (program.moments.gram @ move)) + program.rounding * float(program.norms @ np.abs(move)) ** 2
-    gap = rise / 2 + missed + largest_gain(slopes, error, w, program.lower, program.upper, np.zeros(len(w)))
+    rise = move @ (program.moments.gram @ move) + program.rounding * np.square(program.norms @ np.abs(move))
+    gap = float(rise) / 2 + missed + largest_gain(slopes, error, w, program.lower, program.upper, np.zeros(len(w)))
     return gap if np.isfinite(gap) else np.inf

@@ -41,6 +41,8 @@ def feasible_weights(rows: Inequalities, lower: Floats, unit: Floats) -> Floats 
         If the linear program could not be solved either way.
     """
     G = sparse.csr_array(rows.matrix @ sparse.diags_array(unit))
+    largest = max(float(np.abs(rows.bound).max(initial=0.0)) / max(float(abs(G).max()), 1e-300), 1.0)
+    unit, G = largest * unit, largest * G
     size = np.maximum(abs(G).max(axis=1).toarray().ravel(), np.abs(rows.bound))
     size[size == 0] = 1.0
     scaled = Inequalities(sparse.csr_array(sparse.diags_array(1.0 / size) @ G), rows.bound / size)

@@ -122,7 +122,9 @@ class Quadratic:
         rise, size = R @ move, abs(R)
         off = rounding_of(len(v)) * (size @ np.abs(move))
         error = rounding_of(R.shape[0]) * (size.T @ np.abs(rise))
-        if w is None and self.ridge.any():  # its curvature is used beside its gradient, which must therefore be that at w itself
+        if (
+            w is None and self.ridge.any()
+        ):  # its curvature is used beside its gradient, which must therefore be that at w itself
             return EnclosedGradient(R.T @ rise, error + size.T @ off, 0.0)
         off += 0.0 if w is None else np.abs(R @ (w - v))
         return EnclosedGradient(R.T @ rise, error, float(off @ off) / 2)
@@ -194,7 +196,8 @@ class Ridge(Penalty):
     def reach(self, value: float, columns: Columns) -> Floats:
         if self.alpha == 0:
             return super().reach(value, columns)
-        radius = columns.unit * np.sqrt(2.0 * value / (self.alpha * columns.share))
+        with np.errstate(over="ignore"):
+            radius = columns.unit * np.sqrt(2.0 * value / (self.alpha * columns.share))
         return _padded(self._center(columns) + radius, columns, np.inf)
 
     def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
@@ -299,7 +302,8 @@ class Lasso(Penalty):
     def reach(self, value: float, columns: Columns) -> Floats:
         if self.alpha == 0:
             return super().reach(value, columns)
-        return _padded(value * columns.unit / (self.alpha * columns.share), columns, np.inf)
+        with np.errstate(over="ignore"):
+            return _padded(value * columns.unit / (self.alpha * columns.share), columns, np.inf)
 
     def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
         return self.alpha * cp.norm1(cp.multiply(columns.share / columns.unit, w[: len(columns.prior)]))

@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 
+_HUGE = 1e150  # numbers that solvers square
 _TINY = 1e-280  # a loss at w = 0 below this leaves no room for the digits of smaller ones
 
 
@@ -144,10 +145,10 @@ def refuse_extremes(program: ConvexProgram) -> str | None:
         start = np.where(np.isfinite(program.lower), program.lower, 0.0)
         at_zero, at_start = program.loss.value(-program.y, program.sample_weight), program.penalty.value(start)
         strength = float(np.abs(program.penalty.P.data).sum() + np.abs(program.penalty.q).sum())
-    if not (np.isfinite(at_start) and np.isfinite(at_zero) and np.isfinite(strength)):
+    if not np.max([at_start, at_zero, strength]) < _HUGE:  # NaN is not either
         return (
-            f"its numbers overflow: targets reach {np.abs(program.y).max():g}, and the penalty is {at_start:g} at the lower "
-            "bounds; divide targets and bounds by their mean, and lower alpha"
+            f"its squares overflow: targets reach {np.abs(program.y).max():g}, and the coefficients of the penalty sum to "
+            f"{strength:g}; divide the targets by their mean, and lower alpha"
         )
     if 0.0 < np.abs(program.y).max() and at_zero < _TINY:
         return f"its loss underflows, with targets up to {np.abs(program.y).max():g}; divide the targets by their mean"

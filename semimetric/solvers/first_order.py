@@ -66,7 +66,7 @@ class FirstOrder(Solver):
         if status is not Status.SOLVED:
             run.certify()  # the iterations after the last check count too
         solution = Solution(run.best, run.objective, run.gap, n_iter, status, "FirstOrder")
-        solution = certified(solution, run.gap_bound, run.dual[0], self.tol, run.dual[1])
+        solution = certified(solution, run.gap_bound, run.A, run.dual[0], self.tol, run.dual[1])
         rows = program.inequalities
         return with_repair(program, run.raw, 0.0 if rows is None else rows.excess(run.raw), solution)
 

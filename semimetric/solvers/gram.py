@@ -88,7 +88,8 @@ def solve_moments(
     box = BoxQuadratic(H, b, lower, upper)
     scale = moments.square / 2 or penalty.constant or 1e-300
     found = minimise(box, start, tol=solver.tol * scale, max_iter=solver.max_iter)
-    gap = certified_gap_of_moments(QuadraticProgram(moments, penalty, lower, upper, n_rows), found.w, box.lift)
+    program = QuadraticProgram(moments, penalty, lower, upper, n_rows)
+    gap = certified_gap_of_moments(program, found.w, box.lift, solver.tol * scale)
     status = _status(solver, found, gap, scale)
     return Solution(found.w, objective_at(found.w), gap, found.n_iter, status, "Gram")
 

@@ -100,7 +100,7 @@ class InteriorPoint(Solver):
         objective, w = best
         solution = Solution(np.maximum(w, program.lower), objective, np.inf, n_iter, status, "InteriorPoint")
         solution = certified(
-            solution, gap_bound, None if dual is None else dual.theta, self.tol, None if dual is None else dual.w
+            solution, gap_bound, newton.A, None if dual is None else dual.theta, self.tol, None if dual is None else dual.w
         )
         rows = program.inequalities
         return with_repair(program, raw, 0.0 if rows is None else rows.excess(raw), solution)

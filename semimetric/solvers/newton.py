@@ -75,7 +75,7 @@ class Newton(Solver):
                 status = Status.INTERRUPTED
         solution = Solution(run.point.w, run.point.objective, run.gap, n_iter, status, "Newton")
         at = run.dual or run.point
-        return certified(solution, run.gap_bound, at.theta, self.tol, at.w)
+        return certified(solution, run.gap_bound, run.A, at.theta, self.tol, at.w)
 
 
 class _EvaluatedPoint(NamedTuple):

@@ -90,7 +90,7 @@ class Splitting(Solver):
         if status is not Status.SOLVED:
             run.check()
         solution = Solution(run.best, program.objective(run.best), run.gap, n_iter, status, "Splitting")
-        solution = certified(solution, GapBound(program), run.theta, self.tol, run.dual[0])
+        solution = certified(solution, GapBound(program), program.stacked, run.theta, self.tol, run.dual[0])
         return with_repair(program, run.raw, run.rows.excess(run.raw), solution)
 
 
