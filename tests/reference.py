@@ -270,7 +270,7 @@ def worst_triple(table):
 
 
 def exact_objective(program, w):
-    """The loss plus the penalties at the weights as a fraction, from their formulas; the floats that go in are taken as exact."""
+    """The loss plus the penalties as a fraction, from their formulas; the floats that go in count as exact."""
     F, w = Fraction, [Fraction(v) for v in w.tolist()]
     low, high = program.loss.interval
     curvature = F(program.loss.curvature)

@@ -134,7 +134,7 @@ def metric_weights(embedding: PairMap, w: Floats) -> Floats:
 def proved(recipe: Recipe, d: Semimetric) -> Semimetric:
     """The model, if all that the recipe asks for holds by proof: its axioms, and every row of every constraint.
 
-    The rows are made anew from the tables as they are in the model, in the user's unit, whatever was done to them after the fit.
+    The rows are made anew from the tables as they are in the model, in the user's unit, whatever was done to them since.
 
     Raises
     ------
@@ -152,10 +152,11 @@ def proved(recipe: Recipe, d: Semimetric) -> Semimetric:
         rows = constraint.proof(layout)
         missed = rows.missed(d.weights)
         if (missed > _ROUNDING).any():
+            table = _where(d, rows.take(missed == missed.max()))
             raise NotSupportedError(
-                f"{type(constraint).__name__} was asked, but what was learned misses it in {np.count_nonzero(missed > _ROUNDING)} "
-                f"of {len(rows)} inequalities, by up to {missed.max():.3g} of the distances that they compare, worst in the "
-                f"table of {_where(d, rows.take(missed == missed.max()))}; loosen it, or rescale the distances"
+                f"{type(constraint).__name__} was asked, but what was learned misses it in {np.count_nonzero(missed)} of "
+                f"{len(rows)} inequalities, by up to {missed.max():.3g} of the distances that they compare, worst in the table "
+                f"of {table}; loosen it, or rescale the distances"
             )
     return d
 

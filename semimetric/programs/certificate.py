@@ -6,10 +6,10 @@ For weights w, dual variables theta within the bounds of the loss and multiplier
                               - mu · (G w - h)
                               + sum_j max_{lower_j <= u <= upper_j}  g_j (w_j - u) - d_j (w_j - u)² / 2
 
-where g = Aᵀ theta + Gᵀ mu + penalty'(w), and d are the curvatures of ridges. This is the objective minus the bound of `gap_bound`,
-with the terms that cancel taken out: every term that is left is >= 0 where the weights are good, so rounding is a share of the
-gap, not of the objective. What rounding may add to r and g is bounded too (Higham 2002, chapter 3: a sum of k products is off by
-at most k u / (1 - k u) times the sum of their sizes), and each term is the largest that this leaves possible.
+where g = Aᵀ theta + Gᵀ mu + penalty'(w), and d are the curvatures of ridges. This is the objective minus the bound of
+`gap_bound`, with the terms that cancel taken out: every term that is left is >= 0 where the weights are good, so rounding is a
+share of the gap, not of the objective. What rounding may add to r and g is bounded too (see `rounding`), and each term is the
+largest that this leaves possible.
 """
 
 from typing import NamedTuple
@@ -58,7 +58,8 @@ def certified_gap(
         residual, off = product[:m] - p.y, off[:m]
         ends = np.stack([residual - off, residual + off])
         at_w = p.penalty.enclosed_gradient(w)
-        reached = _loss_above(p.loss, ends, p.sample_weight) + p.penalty.value(w) * (1 + rounding_of(n)) + at_w.missed
+        of_penalty = (np.sqrt(p.penalty.value(w)) + np.sqrt(at_w.missed)) ** 2 * (1 + rounding_of(n))
+        reached = _loss_above(p.loss, ends, p.sample_weight) + of_penalty
         upper = certificate.upper(reached)
         of_rows = slopes_of_rows(certificate, design, theta)
         gradients = [(at_w, p.penalty.ridge)]
@@ -103,7 +104,7 @@ def _mixtures(certificate: GapBound, product: Floats, gradient: Floats, upper: F
 
 
 def largest_gain(slopes: Floats, error: Floats, w: Floats, lower: Floats, upper: Floats, ridge: Floats) -> float:
-    """sum_j max g_j (w_j - u) - d_j (w_j - u)² / 2 over lower_j <= u <= upper_j, for the worst g within ``error`` of ``slopes``."""
+    """sum_j max g_j (w_j - u) - d_j (w_j - u)² / 2 over lower_j <= u <= upper_j, for the worst g near ``slopes``."""
     least, most = w - upper, w - lower
     gains = []
     for g in (slopes - error, slopes + error):

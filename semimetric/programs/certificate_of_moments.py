@@ -50,16 +50,17 @@ class QuadraticProgram:
         return rounding_of(self.n_rows + len(self.lower))
 
     def slopes(self, v: Floats, w: Floats | None = None) -> tuple[Floats, Floats, float]:
-        """The gradient at ``v`` with a bound of its error, and what the penalty at ``w`` lies above the plane that touches at v."""
+        """The gradient at ``v``, a bound of its error, and how far the penalty at ``w`` lies above its tangent at v."""
         of_penalty = self.penalty.enclosed_gradient(v, w)
         value = self.moments.gram @ v - self.moments.cross + of_penalty.value
         size = self.norms * (float(self.norms @ np.abs(v)) + np.sqrt(self.moments.square))
         return value, self.rounding * (size + np.abs(of_penalty.value)) + of_penalty.error, of_penalty.missed
 
     def curvature(self) -> Floats:
-        """The curvatures d such that the objective minus sum_j d_j w_j² / 2 is convex, shape (n,): ridges, or the least eigenvalue.
+        """The curvatures d for which the objective minus sum_j d_j w_j² / 2 is convex: shape (n,).
 
-        The latter, of the matrix scaled to ones on its diagonal, is computed only where ridges leave free weights without any.
+        They are ridges, or the least eigenvalue. The latter, of the matrix scaled to ones on its diagonal, is computed
+        only where ridges leave free weights without any.
         """
         ridge = self.penalty.ridge
         if not (np.isinf(self.lower) & (ridge == 0) & (self.norms > 0)).any():
@@ -77,8 +78,8 @@ def certified_gap_of_moments(
 ) -> float:
     """An upper bound of objective(w) - optimum that holds in floating point; infinite where none is found.
 
-    Slopes below 0 are lifted by moving away from ``w`` along w, along the vector of ones, along which slopes rise where the data
-    are distances, or by ``lift(slopes)``, the move that removes them. A gap of at most ``enough`` ends the search.
+    Slopes below 0 are lifted by moving away from ``w`` along w, along the vector of ones, along which slopes rise where the
+    data are distances, or by ``lift(slopes)``, the move that removes them. A gap of at most ``enough`` ends the search.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         slopes, error, missed = program.slopes(w)

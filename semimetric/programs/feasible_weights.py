@@ -1,10 +1,10 @@
-"""Weights that keep linear inequalities with the most room, by linear programs that are refined until rounding is all that is left.
+"""Weights that keep linear inequalities with the most room, by linear programs refined until only rounding is left.
 
     max t   over  w >= lower,  G w - h >= t r,  t <= 1,      r the size of each row
 
 Linear programming keeps its rows to about 1e-7 of the numbers that it sees, and bounds may lie many powers of ten apart. So the
-columns are measured in units of their own and every row is divided by its largest number. What is still violated is corrected by
-the same program around the last solution, magnified until the violation is as large as 1 (Gleixner, Steffy & Wolter 2016).
+columns are measured in units of their own and every row is divided by its largest number. What is still violated is corrected
+by the same program around the last solution, magnified until the violation is as large as 1.
 """
 
 import numpy as np
@@ -41,7 +41,9 @@ def feasible_weights(rows: Inequalities, lower: Floats, unit: Floats) -> Floats 
         If the linear program could not be solved either way.
     """
     G = sparse.csr_array(rows.matrix @ sparse.diags_array(unit))
-    largest = max(float(np.abs(rows.bound).max(initial=0.0)) / max(float(abs(G).max()), 1e-300), 1.0)
+    if not G.nnz and not rows.bound.any():
+        return np.where(np.isfinite(lower), lower, 0.0)
+    largest = max(float(np.abs(rows.bound).max()) / max(float(np.abs(G.data).max(initial=0.0)), 1e-300), 1.0)
     unit, G = largest * unit, largest * G
     size = np.maximum(abs(G).max(axis=1).toarray().ravel(), np.abs(rows.bound))
     size[size == 0] = 1.0

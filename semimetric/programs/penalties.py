@@ -81,7 +81,7 @@ class EnclosedGradient(NamedTuple):
 class Quadratic:
     """The quadratic wᵀ P w / 2 - qᵀ w + constant, with P sparse and positive semidefinite.
 
-    Where it is known as a ``square``, its value is computed from that: strong penalties would cancel. A sum keeps its ``parts``.
+    Where it is known as a ``square``, its value is computed from that: strong penalties would cancel. A sum keeps ``parts``.
     """
 
     P: sparse.csr_array
@@ -109,7 +109,7 @@ class Quadratic:
         return self.P @ w - self.q
 
     def enclosed_gradient(self, v: Floats, w: Floats | None = None) -> EnclosedGradient:
-        """The gradient at ``v`` with a bound of its rounding; ``missed`` is what it misses of the quadratic at ``w``, or at v."""
+        """The gradient at ``v``; ``missed`` is how far the quadratic at ``w``, or at v, lies above its tangent."""
         if self.parts:
             values, errors, missed = zip(*(part.enclosed_gradient(v, w) for part in self.parts), strict=True)
             error = np.sum(errors, axis=0) + rounding_of(len(values)) * np.abs(values).sum(axis=0)
@@ -131,7 +131,7 @@ class Quadratic:
 
     @cached_property
     def ridge(self) -> Floats:
-        """The curvature of the squares of single weights, shape (n,): along each weight the quadratic curves at least so much."""
+        """The curvature of squares of single weights, shape (n,): along each weight the quadratic curves so much."""
         if self.parts:
             return np.sum([part.ridge for part in self.parts], axis=0)
         curvature = np.zeros(len(self.q))

@@ -23,8 +23,8 @@ def certified(
 ) -> Solution:
     """The solution with the gap that holds in floating point, and the status that this gap allows.
 
-    Where neither the data nor a penalty bounds a weight, the gap may be known only to be at most the objective: that says nothing
-    against the solution, whose status stays.
+    Where neither the data nor a penalty bounds a weight, the gap may be known only to be at most the objective: that says
+    nothing against the solution, whose status stays.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ class Reference(Solver):
 
 
 def _kept(program: ConvexProgram, w: Floats) -> Floats:
-    """The weights, repaired where the engine has left an inequality violated by rounding and weights that keep all are known."""
+    """The weights, repaired where the engine violates inequalities and weights that keep all are known."""
     rows = program.inequalities
     if program.triangles is not None and program.triangles.tables:
         matrix = program.triangles.rows()

@@ -334,7 +334,7 @@ class _AdmmRun:
 
     @property
     def theta(self) -> Floats:
-        """The dual variables of the largest lower bound, shape (m + k,): the slopes at its weights, and minus its multipliers."""
+        """The dual variables of the best bound, shape (m + k,): the slopes at its weights, and minus its multipliers."""
         p, (near, multipliers) = self.program, self.dual
         slope = p.sample_weight * (p.design.matvec(near) - p.y)
         return np.append(slope, -multipliers[: len(p.targets) - len(p.y)])

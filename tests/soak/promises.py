@@ -47,7 +47,8 @@ def draw(rng):
         "axioms": axioms, "link": str(rng.choice(["identity", "identity", "sqrt"])),
         "tables": "warped" if not tied and axioms in AXIOMS[:2] and groups == "singles" and rng.random() < 0.2 else "full",
         "loss": str(rng.choice(["squared", "squared", "absolute", "huber"])),
-        "penalty": str(rng.choice(["auto", "auto", "none", "lasso", "ridge-zero"])), "alpha": 10 ** float(rng.choice([-9, -3, 0, 6])),
+        "penalty": str(rng.choice(["auto", "auto", "none", "lasso", "ridge-zero"])),
+        "alpha": 10 ** float(rng.choice([-9, -3, 0, 6])),
         "category": category, "missing": missing,
     }  # fmt: skip
 

@@ -5,10 +5,9 @@
 Between a new category and a missing value it is the mean over all categories. All new categories share one level, so two
 different new categories are at distance 0 from one another.
 
-Such a mean may break the triangle inequality beside a level of missing values or in a joint table. The mean over all categories
-b, a among them, keeps it always: it is the expected distance where the new category is one of the fit, drawn at random, the same
-one on both sides. So "over all" gives new categories distances that keep every axiom, and every linear inequality, that holds for
-the categories of the fit.
+Such a mean may break the triangle inequality beside a level of missing values or in a joint table. The mean over all
+categories b, a among them, keeps it always: it is the expected distance where the new category is one of the fit, drawn at
+random, the same one on both sides. So it also keeps every linear inequality that the categories of the fit obey.
 """
 
 from collections.abc import Sequence
