@@ -91,9 +91,7 @@ def assemble(
     """
     n = structure.embedding.n_columns
     embedding, w = structure.embedding.expanded(weights[:n])
-    w = embedding.with_unseen(w)
-    if recipe.asks_triangle:
-        w = metric_weights(embedding, w)
+    w = metric_weights(embedding, w) if recipe.asks_triangle else embedding.with_unseen(w)
     epsilon = _outside_slopes(recipe, embedding, w, structure.n_raw, delta)
     if out_of_range is not None:
         epsilon = np.where(out_of_range > 0, _least_slopes(embedding, structure.n_raw, delta), epsilon)

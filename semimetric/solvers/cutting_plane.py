@@ -26,6 +26,7 @@ from .default_choice import choose_plain
 
 __all__ = ["CuttingPlane"]
 
+_ROUNDING = 1e-11  # this share of the objective is added to a gap for the rounding of the difference of two objectives
 _KEPT = 1e-3  # inequalities whose slack exceeds this share of the largest weight are dropped
 
 
@@ -100,7 +101,8 @@ class CuttingPlane(Solver):
         every = replace(rows + remaining, tables=triangles if triangles.free else None)
         feasible = replace(program, triangles=None, inequalities=_joined(program.inequalities, every)).feasible(w)
         objective = program.objective(feasible)
-        solution = Solution(feasible, objective, max(objective - bound, 0.0), n_iter, status, solution.solver)
+        gap = max(objective - bound, 0.0) + _ROUNDING * max(objective, program.exact)
+        solution = Solution(feasible, objective, gap, n_iter, status, solution.solver)
         return _named(with_repair(program, w, triangles.excess(w), solution), len(rows))
 
 

@@ -22,6 +22,7 @@ from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_inequalities
 from .box_quadratic import BoxQuadratic, pivot, solve_regular
+from .certified import certified
 
 __all__ = ["Newton"]
 
@@ -72,7 +73,9 @@ class Newton(Solver):
                     bar.update()
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
-        return Solution(run.point.w, run.point.objective, run.gap, n_iter, status, "Newton")
+        solution = Solution(run.point.w, run.point.objective, run.gap, n_iter, status, "Newton")
+        at = run.dual or run.point
+        return certified(solution, run.gap_bound, run.A, at.theta, self.tol, at.w)
 
 
 class _EvaluatedPoint(NamedTuple):
@@ -93,7 +96,7 @@ class _NewtonRun:
     point : _EvaluatedPoint
         The best point so far.
     bound : float
-        The largest lower bound of the optimum so far.
+        The largest lower bound of the optimum so far; ``dual`` is the point that gave it.
     H : ndarray of shape (n, n)
         The curvature of the quadratic model of the last step.
     near : bool
@@ -111,6 +114,7 @@ class _NewtonRun:
         self.P = program.penalty.P.toarray()
         self.H = self.P
         self.bound = -np.inf
+        self.dual: _EvaluatedPoint | None = None
         self.near = False
         self.stuck = False
         self.careful = True
@@ -146,7 +150,9 @@ class _NewtonRun:
 
     def _raise_bound(self, at: _EvaluatedPoint) -> None:
         """Raise the lower bound to that of the dual variables of a point, if this is larger."""
-        self.bound = max(self.bound, self.gap_bound.bound(at.theta, at.product, at.w, self.point.objective))
+        bound = self.gap_bound.bound(at.theta, at.product, at.w, self.point.objective)
+        if bound > self.bound:
+            self.bound, self.dual = bound, at
 
     def _rescaled(self) -> tuple[Floats, Floats]:
         """H for the weights multiplied by ``scale``, with a little added to its diagonal, and ``scale`` of shape (n,).

@@ -24,9 +24,11 @@ from .._foundation.progress import progress_bar
 from .._foundation.types import Floats, Integers
 from .._kernels.triangles import Rows, project_rows
 from ..programs.design_matrix import MatrixDesign
+from ..programs.gap_bound import GapBound
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
+from .certified import certified
 
 __all__ = ["Splitting"]
 
@@ -87,7 +89,8 @@ class Splitting(Solver):
                 status = Status.INTERRUPTED
         if status is not Status.SOLVED:
             run.check()
-        solution = Solution(run.best, run.objective, run.gap, n_iter, status, "Splitting")
+        solution = Solution(run.best, program.objective(run.best), run.gap, n_iter, status, "Splitting")
+        solution = certified(solution, GapBound(program), program.stacked, run.theta, self.tol, run.dual[0])
         return with_repair(program, run.raw, run.rows.excess(run.raw), solution)
 
 
@@ -265,7 +268,7 @@ class _AdmmRun:
     best : ndarray of shape (n,)
         The feasible weights with the least objective so far; ``objective`` is theirs, and ``raw`` the iterate they came from.
     bound : float
-        The largest lower bound of the optimum so far.
+        The largest lower bound of the optimum so far; ``dual`` are the weights and the multipliers that gave it.
     """
 
     def __init__(self, program: ConvexProgram, start: Floats | None) -> None:
@@ -285,6 +288,7 @@ class _AdmmRun:
         # If the minimum without any bound or inequality satisfies all of them, nothing is left to do.
         free, bound = self.system.minimum(self.system.b, np.maximum(start_of_free, program.lower))
         self.bound = bound + self.system.constant
+        self.dual = (free, self.multipliers)
         self.z = np.maximum(free if start is None else start, program.lower)
         self.w = self.z
         self.u = np.zeros_like(self.z)
@@ -323,5 +327,14 @@ class _AdmmRun:
         of_rows = float(self.multipliers[:k] @ self.h)
         of_bounds = float(self.multipliers[k:] @ self.program.lower)
         constant = self.system.constant + of_rows + of_bounds
-        least = self.system.minimum(self.system.b + self._weighted_rows(), self.w)[1]
+        near, least = self.system.minimum(self.system.b + self._weighted_rows(), self.w)
+        if least + constant > self.bound:
+            self.dual = (near, self.multipliers.copy())
         self.bound = max(self.bound, least + constant, 0.0)
+
+    @property
+    def theta(self) -> Floats:
+        """The dual variables of the best bound, shape (m + k,): the slopes at its weights, and minus its multipliers."""
+        p, (near, multipliers) = self.program, self.dual
+        slope = p.sample_weight * (p.design.matvec(near) - p.y)
+        return np.append(slope, -multipliers[: len(p.targets) - len(p.y)])
