@@ -135,7 +135,7 @@ class Warp(NamedTuple):
         """Upper edges of ``n_cells`` cells, as dense as the cube root of the items (Panter & Dite 1951) on the scale."""
         low, width = self.sample.min(), np.ptp(self.sample) or 1.0
         counts = np.bincount(np.minimum((self.sample - low) / width * _BINS, _BINS - 1).astype(np.int64), minlength=_BINS)
-        ends = low + width * np.arange(_BINS + 1) / _BINS
+        ends = low + width * (np.arange(_BINS + 1) / _BINS)
         mass = np.concatenate([[0.0], np.cumsum(np.cbrt(counts))])
         cuts = np.interp(np.arange(1, n_cells) / n_cells * mass[-1], mass, ends)
         out = np.full(CODES - 1, np.inf)

@@ -48,12 +48,13 @@ class IntegerTables(NamedTuple):
         return IntegerTables(self.tables[queries], self.step[queries], self.base[queries])
 
     def bounds(self, sums: NDArray) -> Floats:
-        """The bounds that integer sums (B, R) stand for, of the same shape."""
-        return sums / self.step[:, None] + self.base[:, None]
+        """The bounds that integer sums (B, R) stand for, of the same shape; infinite where the sums only fill up."""
+        with np.errstate(over="ignore"):
+            return sums / self.step[:, None] + self.base[:, None]
 
     def limit(self, q: int, bound: float) -> float:
         """The integer sum up to which items have bounds <= ``bound`` for query q; infinite where it overflows."""
-        return (bound - float(self.base[q])) * float(self.step[q])
+        return (float(bound) - float(self.base[q])) * float(self.step[q])  # Python's floats overflow without a warning.
 
 
 class ScanCandidates(NamedTuple):

@@ -247,9 +247,7 @@ class ShardedIndex:
         """Save what was changed beside the old shards, and switch; a shard without items is left out, if another has some."""
 
         def saved() -> list[Shard]:
-            new = list(self.shards)
-            for k, index in indexes.items():
-                new[k] = save_shard(self.folder, index, self.shards[k].name)
+            new = [save_shard(self.folder, indexes[k], s.name) if k in indexes else s for k, s in enumerate(self.shards)]
             return [s for s in new if s.n] or new[:1]
 
         return self._switched(saved)
@@ -259,8 +257,10 @@ class ShardedIndex:
         try:
             with unfinished_swept(self.folder):
                 switch(self.folder, self._distance, save())
-        finally:
             self._open()
+        except BaseException:
+            self._open()
+            raise
         return self
 
 
