@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kernel
-from .locate import lower_knot
+from .locate import clipped, lower_knot
 
 __all__ = ["Splines", "spline_rows"]
 
@@ -119,7 +119,7 @@ def spline_rows(x, splines, degree, linear, out):
                 continue
             if equal:
                 place = (value - splines.low[f]) / splines.width[f] * bins
-                inside = min(max(place, 0.0), float(bins))
+                inside = clipped(place, float(bins))
                 cell = min(int(inside), bins - 1)
                 a, b, c, d = _on_equal_cells(inside - cell, degree)
                 if linear and place != inside:

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,14 @@ from .._foundation.validation import check_same_length
 from ..data.grid import schema_of
 from ..data.schema import Schema
 from ..embeddings.directions.linear_directions import Directions, with_directions
-from ..embeddings.pairs.base import Items, PairMap, Table, mirror
+from ..embeddings.pairs.base import PairMap, Table, mirror
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding, l1_pairwise
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding
 from .axiom_report import AxiomReport, certify
 from .axioms import Axioms
 from .base_distances import BaseDistance
 from .feature_tables import compiled_metric
+from .reach import GridPoints, Reach, check_weights
 from .state import base_distances_state, directions_state, map_state, read_base_distances, read_directions, read_map
 
 __all__ = ["Semimetric"]
@@ -41,19 +42,12 @@ __all__ = ["Semimetric"]
 _BLOCK = 4096  # pairs whose distances a thread computes at once
 
 
-class _Points(NamedTuple):
-    """Encoded vectors, the same on the grid, and the excess by which each embedded feature lies outside its range."""
-
-    raw: Floats
-    items: Items
-    excess: Floats
-
-
 @dataclass(frozen=True, eq=False)
 class Semimetric(FrozenValue):
     """A distance: an embedding, its weights, and all else that the formula needs. Made by a learner or `semimetric.load`.
 
-    Its arrays are read-only copies, so its `axioms` cannot change.
+    Its arrays are read-only copies, so its `axioms` cannot change. Distances are finite: a vector with a value so far outside the
+    range that they would overflow (from about 1e307 ranges on, or that much distance) is refused with an `InputError`.
 
     Parameters
     ----------
@@ -74,7 +68,7 @@ class Semimetric(FrozenValue):
     Raises
     ------
     InputError
-        If the numbers of weights, slopes, names and directions do not fit the embedding.
+        If the numbers of weights, slopes, names and directions do not fit the embedding, or weights add up to more than 2^1020.
 
     Examples
     --------
@@ -108,6 +102,7 @@ class Semimetric(FrozenValue):
             )
         if (self.epsilon < 0).any():
             raise InputError(f"epsilon has {self.epsilon.min():g}; slopes outside the range must be >= 0")
+        check_weights(self.weights)
 
     @property
     def n_features(self) -> int:
@@ -118,6 +113,11 @@ class Semimetric(FrozenValue):
     def columns(self) -> tuple[str, ...]:
         """The names of the embedded features: raw features, then directions; a repeated name gets a number."""
         return distinct((*self.feature_names, *(self.directions.names if self.directions else ())))
+
+    @cached_property
+    def reach(self) -> Reach:
+        """How far outside its range a value of each embedded feature may lie."""
+        return Reach.of(self.embedding.grid, self.epsilon, self.columns)
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
@@ -322,15 +322,15 @@ class Semimetric(FrozenValue):
         x = self.schema.encode(X)
         return x, x if Y is X else self.schema.encode(Y, name="Y")
 
-    def _points(self, x: Floats) -> _Points:
+    def _points(self, x: Floats) -> GridPoints:
         features = with_directions(self.directions, x)
-        return _Points(x, self.embedding.locate(features), self.embedding.grid.excess(features))
+        return GridPoints(x, self.embedding.locate(features), self.reach.excess(features))
 
-    def _outside(self, x: _Points, y: _Points) -> Floats:
+    def _outside(self, x: GridPoints, y: GridPoints) -> Floats:
         """The last term of the sum, for what lies outside the range of the grid: shape (n,)."""
         return np.abs(x.excess - y.excess) @ self.epsilon
 
-    def _coordinates(self, embedding: WarpedEmbedding, x: _Points) -> Floats:
+    def _coordinates(self, embedding: WarpedEmbedding, x: GridPoints) -> Floats:
         """The coordinates of `transform`. Scales and what continues them both rise, so their L1 distances add up."""
         outside = self.epsilon * x.excess
         groups = [g[0] for g in embedding.groups]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._foundation.threads import short_blocks
 from .._foundation.types import Floats, Integers
 from .._kernels.search import cell_means, cell_minima, encode
 from .joint_cells import Boxes, barycentric
@@ -26,6 +27,7 @@ MOST_COLUMNS = 256  # The 8-bit entries of so many columns add up within 16 bits
 _SAMPLE = 20_000  # The number of items from which cells are measured.
 _PROBES = 64  # The number of queries over which the steepness of a table is averaged.
 _BINS = 256  # The number of bins of the histogram from which cells are cut.
+_ENCODED = 1 << 22  # So many cells are found in one compiled call.
 _TYPICAL = np.array([1 / 6, 1 / 2, 5 / 6])  # The quantiles of the items of a cell that stand for it.
 
 
@@ -109,7 +111,8 @@ class Warp(NamedTuple):
     @property
     def spread(self) -> float:
         """How much the sample varies on the scale."""
-        return float(self.sample.std())
+        unit = np.ldexp(1.0, int(np.frexp(self.scale[-1])[1]))  # Squares do not overflow in a unit that is a power of two.
+        return float((self.sample / unit).std() * unit)
 
     @classmethod
     def of(cls, view: QueryView, positions: Floats, e: int, rng: np.random.Generator) -> "Warp":
@@ -132,7 +135,7 @@ class Warp(NamedTuple):
         """Upper edges of ``n_cells`` cells, as dense as the cube root of the items (Panter & Dite 1951) on the scale."""
         low, width = self.sample.min(), np.ptp(self.sample) or 1.0
         counts = np.bincount(np.minimum((self.sample - low) / width * _BINS, _BINS - 1).astype(np.int64), minlength=_BINS)
-        ends = low + width * np.arange(_BINS + 1) / _BINS
+        ends = low + width * (np.arange(_BINS + 1) / _BINS)
         mass = np.concatenate([[0.0], np.cumsum(np.cbrt(counts))])
         cuts = np.interp(np.arange(1, n_cells) / n_cells * mass[-1], mass, ends)
         out = np.full(CODES - 1, np.inf)
@@ -166,7 +169,8 @@ class Cells:
         """The cells of ``items``, and the codes of the items, packed two a byte, shape (n, n_bytes)."""
         empty = np.full((len(layout.edges), CODES), np.inf)
         low, high, parts = empty, -empty, np.zeros((len(items), len(layout.column)), np.uint8)
-        encode(items.positions, layout.entries, layout.edges, low, high, parts)
+        for rows in short_blocks(len(items), _ENCODED // max(layout.n_columns, 1)):
+            encode(items.positions[rows], layout.entries, layout.edges, low, high, parts[rows])
         shares = []
         if view.held and items.joint is not None:
             coordinates = barycentric(view.held, items.joint)

@@ -1,6 +1,6 @@
 """The attacks by name: a new one joins by one row."""
 
-from soak import certificates, growth, interrupts, models, promises
+from soak import certificates, exact_search, growth, interrupted_search, interrupts, models, promises
 
 ATTACKS = {
     "growing-memory": growth.GROWTH,
@@ -8,4 +8,7 @@ ATTACKS = {
     "model-files": models.FILES,
     "solvers-agree": certificates.CERTIFICATES,
     "promised-constraints": promises.PROMISES,
+    "exact-search": exact_search.EXACT,
+    "search-magnitudes": exact_search.MAGNITUDES,
+    "interrupted-search": interrupted_search.INTERRUPTED,
 }

@@ -22,9 +22,10 @@ STARTING = 300  # seconds in which a process must import the package, and compil
 
 @dataclass
 class Record:
-    """What came of the cases of one attack: numbers of outcomes, and the findings with their cases."""
+    """What came of the cases of one attack: how many were tried, numbers of outcomes, and the findings with their cases."""
 
     attack: str
+    tries: int = 0
     outcomes: Counter = field(default_factory=Counter)
     findings: list = field(default_factory=list)
     seconds: float = 0.0
@@ -34,7 +35,9 @@ class Record:
         """Count one answer of a process."""
         if "finding" in answer:
             self.findings.append({"attack": self.attack, "case": dict(case), "finding": answer["finding"]})
-        self.outcomes[answer.get("outcome", "finding")] += 1
+        outcome = answer.get("outcome", "finding")
+        self.tries += 1
+        self.outcomes.update(outcome if isinstance(outcome, dict) else [outcome])
         self.seconds = max(self.seconds, answer.get("seconds", 0.0))
         self.mebibytes = max(self.mebibytes, answer.get("mebibytes", 0.0))
 

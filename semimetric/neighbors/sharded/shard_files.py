@@ -12,7 +12,8 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -38,6 +39,7 @@ __all__ = [
     "save_shard",
     "sweep",
     "switch",
+    "unfinished_swept",
 ]
 
 FILE = "shards.smm"
@@ -191,6 +193,16 @@ def sweep(root: Path, shards: Sequence[Shard]) -> None:
     for path in root.glob(f"{_PREFIX}*"):
         if path.name not in kept:
             shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def unfinished_swept(root: Path) -> Iterator[None]:
+    """Delete the folders of shards that the index does not name, if what writes them fails or is interrupted."""
+    try:
+        yield
+    except BaseException:
+        sweep(root, read_shards(root)[1] if (root / FILE).is_file() else [])
+        raise
 
 
 def read_shards(folder: str | os.PathLike[str]) -> tuple[str, list[Shard]]:

@@ -4,7 +4,7 @@ Every shard certifies its own nearest, so the nearest of their answers are those
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -21,7 +21,7 @@ from ...data.parts.row_parts import LazyRows, parse_memory, slices
 from ...distances.semimetric import Semimetric
 from ..ids import check_ids, ids_to_remove, new_ids
 from ..index import NeighborIndex
-from .shard_files import Place, Shard, check_root, distance_digest, read_shards, save_shard, sweep, switch
+from .shard_files import Place, Shard, check_root, distance_digest, read_shards, save_shard, switch, unfinished_swept
 
 __all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined", "shard_size"]
 
@@ -234,10 +234,7 @@ class ShardedIndex:
         for s in slices(int(starts[-1]), -(-int(starts[-1]) // n)):
             lows, highs = np.maximum(s.start - starts[:-1], 0), np.minimum(s.stop - starts[:-1], counts)
             tasks.append([(p, int(a), int(b)) for p, a, b in zip(places, lows, highs, strict=True) if a < b])
-        shards = list((engine or SerialEngine()).each(_divided_shard, tasks, str(self.folder)))
-        switch(self.folder, self._distance, shards)
-        self._open()
-        return self
+        return self._switched(lambda: list((engine or SerialEngine()).each(_divided_shard, tasks, str(self.folder))))
 
     def _copy(self, k: int) -> NeighborIndex:
         """A copy of shard k that can be changed: the opened one stays as it is saved."""
@@ -248,11 +245,22 @@ class ShardedIndex:
 
     def _changed(self, indexes: dict[int, NeighborIndex]) -> Self:
         """Save what was changed beside the old shards, and switch; a shard without items is left out, if another has some."""
-        new = list(self.shards)
-        for k, index in indexes.items():
-            new[k] = save_shard(self.folder, index, self.shards[k].name)
-        switch(self.folder, self._distance, [s for s in new if s.n] or new[:1])
-        self._open()
+
+        def saved() -> list[Shard]:
+            new = [save_shard(self.folder, indexes[k], s.name) if k in indexes else s for k, s in enumerate(self.shards)]
+            return [s for s in new if s.n] or new[:1]
+
+        return self._switched(saved)
+
+    def _switched(self, save: Callable[[], list[Shard]]) -> Self:
+        """Let the shards that ``save`` writes be the index; whatever happens, the object is what the folder names."""
+        try:
+            with unfinished_swept(self.folder):
+                switch(self.folder, self._distance, save())
+            self._open()
+        except BaseException:
+            self._open()
+            raise
         return self
 
 
@@ -293,15 +301,11 @@ def build_shards(
 ) -> list[Shard]:
     """Build a shard of every part, check that ids are distinct across them, and make them the index in ``folder``."""
     root = check_root(folder)
-    old = read_shards(root)[1] if (root / "shards.smm").is_file() else []
-    try:
+    with unfinished_swept(root):
         built = list(engine.each(_built_shard, list(parts), str(root), semimetric, n_jobs))
         shards = [shard for shard, _ in built]
         _check_distinct([part.name for part in parts], built)
         switch(root, distance_digest(semimetric), shards)
-    except BaseException:
-        sweep(root, old)
-        raise
     return shards
 
 
