@@ -41,6 +41,12 @@ def together(requirements: list[str], *options: str) -> list[str]:
     return run.stdout.split()
 
 
+def released(requirement: Requirement) -> list[str]:
+    """The versions that fulfil a requirement and have a wheel here."""
+    answer = subprocess.run([*PIP, requirement.name], stdout=subprocess.PIPE, check=True, text=True).stdout
+    return list(requirement.specifier.filter(json.loads(answer)["versions"]))
+
+
 def oldest(requirements: list[Requirement]) -> list[str]:
     """The lower bound of every requirement, or on a Python for which it has no wheel the next release that has one."""
     releases = together([str(requirement) for requirement in requirements], "--resolution", "lowest-direct")
@@ -58,8 +64,7 @@ def drawn(requirements: list[Requirement], seed: int) -> list[str]:
     generator = random.Random(seed)
     pins = [str(requirement) for requirement in requirements]
     for requirement in generator.sample(requirements, len(requirements)):
-        answer = subprocess.run([*PIP, requirement.name], stdout=subprocess.PIPE, check=True, text=True).stdout
-        versions = list(requirement.specifier.filter(json.loads(answer)["versions"]))
+        versions = released(requirement)
         tries = (f"{requirement.name}=={version}" for version in generator.sample(versions, len(versions)))
         pins.append(next(pin for pin in tries if together([*pins, pin])))
     return together(pins)
