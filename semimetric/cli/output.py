@@ -13,6 +13,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from .._foundation.errors import SemimetricWarning
+
 __all__ = ["CommandResult", "first_line", "is_terminal", "print_message", "print_result", "warnings_as_messages"]
 
 
@@ -62,6 +64,7 @@ def warnings_as_messages() -> Iterator[None]:
         printed.add(text)
 
     with warnings.catch_warnings():
+        warnings.simplefilter("always", SemimetricWarning)  # also where -W or PYTHONWARNINGS makes errors of warnings
         warnings.showwarning = show
         yield
 

@@ -154,7 +154,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             raise InputError(
                 f"y has one class only, {classes.tolist()[0]!r}; a classifier requires two: give rows of another class"
             )
-        class_weights = self._class_weights(classes, labels, weight)
+        class_weights = self._class_weights(classes, codes, weight)
         X, rows, weight = self._without_repeats(X, codes, weight)
         labels = labels[rows]
         problem = self._problem(codes[rows], weight, class_weights)
@@ -218,7 +218,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             )
         validate_data(self, X, reset=is_first, skip_check_array=True)
         X, labels, weight = drop_zero_weights(X, labels, sample_weight)
-        problem = self._problem(np.searchsorted(known, labels), weight, self._class_weights(known, known, None))
+        codes = np.searchsorted(known, labels)
+        problem = self._problem(codes, weight, self._class_weights(known, codes, weight))
         if is_first:
             self._fit_embedding(X, labels)
         self.classes_ = known
@@ -309,10 +310,16 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             raise InputError("X has 0 rows; at least one of every class is required: give rows")
         return labels
 
-    def _class_weights(self, classes: np.ndarray, labels: np.ndarray, weight: Floats | None) -> Floats:
-        """C times the weight of every class, and C itself, shape (n_classes + 1,)."""
-        options = {} if weight is None else {"sample_weight": weight}
-        factors = compute_class_weight(self.class_weight, classes=classes, y=labels, **options)
+    def _class_weights(self, classes: np.ndarray, codes: Integers, weight: Floats | None) -> Floats:
+        """C times the weight of every class, and C itself, shape (n_classes + 1,).
+
+        "balanced" counts rows by their weights, which `compute_class_weight` of scikit-learn 1.6 cannot do.
+        """
+        if self.class_weight == "balanced":
+            totals = np.bincount(codes, weight)
+            factors = totals.sum() / (len(classes) * totals)
+        else:
+            factors = compute_class_weight(self.class_weight, classes=classes, y=classes)
         if not (np.isfinite(factors) & (factors >= 0)).all():
             raise InputError(f"class_weight={self.class_weight!r}: finite factors >= 0 are required; correct or drop them")
         return self.C * np.append(factors, 1.0)

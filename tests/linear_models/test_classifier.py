@@ -49,6 +49,15 @@ def test_class_weights_are_those_of_linear_svc(class_weight, multi_class):
     np.testing.assert_allclose(model.intercept_, stored.intercept_, atol=2e-4)
 
 
+def test_balanced_classes_count_rows_by_their_weights(rng):
+    times = rng.integers(0, 4, len(Y)) + (Y == 0)
+    setting = {"class_weight": "balanced", "loss": "hinge", "C": 0.1, "max_iter": 100_000}
+    model = EmbeddedLinearClassifier(PL1, **setting, tol=1e-9).fit(X, Y, times)
+    F = model.embedding_.transform(X)
+    stored = LinearSVC(**setting, dual=True, tol=1e-8).fit(np.repeat(F.toarray(), times, axis=0), np.repeat(Y, times))
+    np.testing.assert_allclose(model.coef_, stored.coef_, atol=2e-4)
+
+
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("setting", LOSSES, ids=str)
 def test_ladders_give_the_optimum_of_the_dense_rows(order, setting):

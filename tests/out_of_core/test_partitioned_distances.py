@@ -77,6 +77,7 @@ def test_knots_of_a_sample_are_those_of_one_fit(monkeypatch):
             assert (a == b).all()
 
 
+@pytest.mark.filterwarnings("ignore:.* items .* lie outside the range of the fit")  # pairs of weight 0 set no range
 @pytest.mark.parametrize("least", [0, 60])  # the first part has none of weight > 0
 def test_weights_and_pairs_of_weight_zero(least):
     weight = np.where(np.arange(150) < least, 0.0, np.arange(150.0) % 3)
