@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .._foundation.errors import StorageError
 from .._foundation.optional_imports import optional
 from .._foundation.storage import file_digest, write_beside
-from ..neighbors.storage import FILE
+from ..neighbors.stored_segments import FILE
 from .numeric_tables import ItemTable, read_table
 
 __all__ = ["columns_of", "read_columns", "write_columns"]

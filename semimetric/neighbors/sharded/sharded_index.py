@@ -21,9 +21,10 @@ from ...data.parts.row_parts import LazyRows, parse_memory, slices
 from ...distances.semimetric import Semimetric
 from ..ids import check_ids, ids_to_remove, new_ids
 from ..index import NeighborIndex
-from .shard_files import Place, Shard, check_root, distance_digest, read_shards, save_shard, sweep, switch
+from ..proofs import check_distinct_ids
+from .shard_files import Place, Shard, check_root, distance_digest, read_shards, save_shard, shard_size, sweep, switch
 
-__all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined", "shard_size"]
+__all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +78,14 @@ class ShardedIndex:
         Map the items into memory, so that they need not fit.
     n_jobs : int or None
         Threads of queries.
+    key : bytes or None
+        The key with which the folder was signed when it was built, if it was; changes are signed with it too.
 
     Raises
     ------
     StorageError
-        If a shard is missing, foreign, altered, or from another distance; the message names it.
+        If a shard is missing, foreign, altered, or from another distance; the message names it. If the folder was not signed
+        with the key.
 
     Attributes
     ----------
@@ -113,15 +117,16 @@ class ShardedIndex:
         base_distances: Sequence[Any] = (),
         mmap: bool = True,
         n_jobs: int | None = None,
+        key: bytes | None = None,
     ) -> None:
-        self.folder = Path(folder).resolve()
+        self.folder, self._key = Path(folder).resolve(), key
         self._open_options = (tuple(base_distances), mmap)
         self.n_jobs = n_jobs
         self._open()
 
     def _open(self) -> None:
         """Open the shards that the folder names now."""
-        self._distance, shards = read_shards(self.folder)
+        self._distance, shards = read_shards(self.folder, key=self._key)
         self.shards = tuple(shards)
         self._joined: NeighborIndex = joined(self.places).set_params(n_jobs=self.n_jobs)
 
@@ -142,6 +147,7 @@ class ShardedIndex:
         memory_limit: str | int = "1 GiB",
         base_distances: Sequence[Any] = (),
         n_jobs: int | None = None,
+        key: bytes | None = None,
     ) -> Self:
         """Index the rows of X, shard after shard; items need not fit into memory.
 
@@ -158,6 +164,8 @@ class ShardedIndex:
         memory_limit : str or int
         base_distances : as in the class
         n_jobs : int or None
+        key : bytes or None
+            Sign the folder, so that it opens with this key only: at least 16 bytes.
 
         Raises
         ------
@@ -170,8 +178,8 @@ class ShardedIndex:
         if n_shards is not None:
             rows = item_rows(X, max(-(-n // check_count("n_shards", n_shards)), 1))
         parts = parts_of(rows, ids)
-        build_shards(SerialEngine(), folder, semimetric, parts, n_jobs=n_jobs)
-        return cls(folder, base_distances=base_distances, n_jobs=n_jobs)
+        build_shards(SerialEngine(), folder, semimetric, parts, n_jobs=n_jobs, key=key)
+        return cls(folder, base_distances=base_distances, n_jobs=n_jobs, key=key)
 
     @property
     def semimetric(self) -> Semimetric:
@@ -235,7 +243,7 @@ class ShardedIndex:
             lows, highs = np.maximum(s.start - starts[:-1], 0), np.minimum(s.stop - starts[:-1], counts)
             tasks.append([(p, int(a), int(b)) for p, a, b in zip(places, lows, highs, strict=True) if a < b])
         shards = list((engine or SerialEngine()).each(_divided_shard, tasks, str(self.folder)))
-        switch(self.folder, self._distance, shards)
+        switch(self.folder, self._distance, shards, key=self._key)
         self._open()
         return self
 
@@ -251,14 +259,9 @@ class ShardedIndex:
         new = list(self.shards)
         for k, index in indexes.items():
             new[k] = save_shard(self.folder, index, self.shards[k].name)
-        switch(self.folder, self._distance, [s for s in new if s.n] or new[:1])
+        switch(self.folder, self._distance, [s for s in new if s.n] or new[:1], key=self._key)
         self._open()
         return self
-
-
-def shard_size(n_features: int, limit: int) -> int:
-    """The number of items in a shard, so that building it takes at most about ``limit`` bytes."""
-    return max(limit // (40 * n_features + 200), 1)
 
 
 def joined(places: Sequence[Place], semimetric: Semimetric | None = None) -> NeighborIndex:
@@ -266,6 +269,7 @@ def joined(places: Sequence[Place], semimetric: Semimetric | None = None) -> Nei
     opened = [place.open() for place in places]
     index = opened[0].with_semimetric(opened[0].semimetric if semimetric is None else semimetric)
     segments = [segment for shard in opened for segment in shard.segments_]
+    check_distinct_ids(segments)
     if semimetric is not None:
         # The scan is made while the segment is that of the opened shard, so that the next distance shares it.
         _ = [segment.scan for segment in segments if segment.searchable]
@@ -290,15 +294,16 @@ def build_shards(
     parts: Sequence[ItemPart],
     *,
     n_jobs: int | None = None,
+    key: bytes | None = None,
 ) -> list[Shard]:
     """Build a shard of every part, check that ids are distinct across them, and make them the index in ``folder``."""
     root = check_root(folder)
-    old = read_shards(root)[1] if (root / "shards.smm").is_file() else []
+    old = read_shards(root, key=key)[1] if (root / "shards.smm").is_file() else []
     try:
         built = list(engine.each(_built_shard, list(parts), str(root), semimetric, n_jobs))
         shards = [shard for shard, _ in built]
         _check_distinct([part.name for part in parts], built)
-        switch(root, distance_digest(semimetric), shards)
+        switch(root, distance_digest(semimetric), shards, key=key)
     except BaseException:
         sweep(root, old)
         raise
