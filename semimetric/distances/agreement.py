@@ -13,6 +13,8 @@ from ..data.grid import Grid
 from ..data.schema import Schema
 from ..embeddings.directions.linear_directions import Directions
 from ..embeddings.pairs.base import PairMap
+from ..embeddings.pairs.monotone_scales import WarpedEmbedding
+from ..embeddings.pairs.scales_and_tables import MixedEmbedding
 from .base_distances import BaseDistance
 
 __all__ = ["LINKS", "check_directions", "check_numbers", "check_probe", "check_schema"]
@@ -38,6 +40,9 @@ def check_numbers(
         total = np.abs(weights).sum()
     if not total < _LARGEST:
         raise InputError(f"the weights add up to {total:g} in absolute value; finite sums are required: rescale the targets")
+    scales = embedding.scales if isinstance(embedding, MixedEmbedding) else embedding
+    if isinstance(scales, WarpedEmbedding) and (weights[: scales.n_columns] < 0).any():
+        raise InputError("a scale falls, as a weight of it is < 0; scales rise, so their weights must be >= 0")
     if link == "sqrt" and ((weights < 0).any() or any(base.weight < 0 for base in base_distances)):
         raise InputError('with link="sqrt" the sum is a squared distance, so weights must be >= 0; use link="identity"')
 

@@ -4,4 +4,6 @@ from soak import models
 
 ATTACKS = {
     "model-files": models.FILES,
+    "index-folders": models.INDEXES,
+    "shard-folders": models.SHARDS,
 }
