@@ -91,7 +91,7 @@ def _read(path: Path, digest: str, mmap: bool, stop: Event) -> tuple[NDArray[Any
         if not stat.S_ISREG(status.st_mode) or not status.st_size:
             raise StorageError(f"{path} is empty or no file; {advice}")
         mapped = maps.mmap(handle, status.st_size, access=maps.ACCESS_READ) if mmap else None
-        content = memoryview(np.empty(0 if mmap else status.st_size, np.uint8))
+        content = np.empty(0 if mmap else status.st_size, np.uint8).data
         if _digest_of(file, status.st_size, content, stop) != digest:
             raise StorageError(f"{path} is truncated or altered; {advice}")
     return array_in(content if mapped is None else mapped, str(path)), mapped

@@ -210,6 +210,10 @@ class Cells:
         filled = self.low <= self.high
         if not (filled | (self.low > self.high)).all() or not np.isfinite([self.low[filled], self.high[filled]]).all():
             raise InputError("the ranges of cells hold NaN or infinity; finite ends are required where a cell has items")
+        room = 1e-9 * (1.0 + np.abs(self.low[filled]) + np.abs(self.high[filled]))[:, None]
+        beyond = np.maximum(self.low[filled, None] - self.typical[filled], self.typical[filled] - self.high[filled, None])
+        if not (beyond <= room).all():
+            raise InputError("typical positions lie outside their cells; positions in the range of the cell are required")
         shapes = [(v.n_points, boxes.count) for v, boxes in zip(view.held, self.layout.boxes, strict=True)]
         if [share.shape for share in self.shares] != shapes or any((s < 0).any() or (s > 2).any() for s in self.shares):
             raise InputError(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._foundation.errors import StorageError
 from .._foundation.threads import map_blocks
 from .._foundation.types import Floats, Integers
-from .._kernels.proofs import Places, first_misplaced, first_outside_cells
+from .._kernels.proofs import Places, first_misplaced, prove_cells
 from ..embeddings.directions.linear_directions import with_directions
 from ..embeddings.pairs.base import Items
 from .cells import CODES, CellLayout, Cells
@@ -22,7 +22,6 @@ from .segment import Segment
 
 __all__ = ["check_distinct_ids", "check_items"]
 
-_TOLERANCE = 1e-9  # of a position, relative: no answer changes by more
 _ROWS = 1 << 12  # items of a block
 _RELEASED = 64  # blocks after which mapped memory is given back
 _ADVICE = "restore the index, or build it again"
@@ -41,7 +40,7 @@ def check_items(segment: Segment, release: Callable[[], None]) -> None:
         If a raw item has values that the distance refuses.
     """
     low, high = cells_of_codes(segment.cells)
-    prove = _prover(segment.view)
+    prove, ends = _prover(segment.view), np.zeros((2, *low.shape), dtype=bool)
     layout, points = segment.cells.layout, segment.points
     byte, shift = layout.column[: len(low)] // 2, layout.column[: len(low)] % 2 * 4
 
@@ -51,10 +50,11 @@ def check_items(segment: Segment, release: Callable[[], None]) -> None:
         )
         prove(block, rows.start)
         codes = segment.codes[rows]
-        row = first_outside_cells(block.positions, codes, byte, shift, low, high)
-        if row >= 0:
+        astray = np.full(1, -1)
+        prove_cells(block.positions, codes, byte, shift, low, high, ends, astray)
+        if astray[0] >= 0:
             raise StorageError(
-                f"the array 'codes' says of item {rows.start + row} that it lies in a cell it is not in; {_ADVICE}"
+                f"the array 'codes' puts item {rows.start + astray[0]} into a cell in which it is not; {_ADVICE}"
             )
         if block.joint is not None:
             _check_boxes(layout, block.joint, codes, rows.start)
@@ -62,6 +62,7 @@ def check_items(segment: Segment, release: Callable[[], None]) -> None:
             release()
 
     map_blocks(check, len(segment), size=_ROWS, n_jobs=-1)
+    _check_ends(segment.cells, ends)
 
 
 def cells_of_codes(cells: Cells) -> tuple[Floats, Floats]:
@@ -71,6 +72,19 @@ def cells_of_codes(cells: Cells) -> tuple[Floats, Floats]:
     low, high = cells.low[part, layout.digits[:n]], cells.high[part, layout.digits[:n]]
     unused = np.arange(CODES) >= layout.n_codes[layout.column[:n], None]
     return np.where(unused, np.inf, low), np.where(unused, -np.inf, high)
+
+
+def _check_ends(cells: Cells, ends: NDArray[np.bool_]) -> None:
+    """Refuse ranges of cells that reach farther than their items; ``ends`` (2, n_scales, 16) says which ends an item has."""
+    digits, n = cells.layout.digits[: len(cells.low)], len(cells.low)
+    at = np.zeros((2, n, CODES), dtype=bool)
+    for code in range(CODES):
+        at[:, np.arange(n), digits[:, code]] |= ends[:, :, code]
+    filled = cells.low <= cells.high
+    for name, values, attained, empty in (("low", cells.low, at[0], np.inf), ("high", cells.high, at[1], -np.inf)):
+        if (wrong := np.argwhere(np.where(filled, ~attained, values != empty))).size:
+            part, cell = wrong[0]
+            raise StorageError(f"the array {name!r} ends cell {cell} of scale {part} where no item of the cell is; {_ADVICE}")
 
 
 def _slice(items: Items, rows: slice) -> Items:
@@ -85,18 +99,17 @@ def _prover(view: QueryView) -> Callable[[ItemArrays, int], None]:
 
     def by_cells(block: ItemArrays, start: int) -> None:
         features = np.ascontiguousarray(with_directions(directions, np.asarray(block.raw, dtype=np.float64)))
-        _refuse("positions", first_misplaced(features, grid.flat, places, block.positions, _TOLERANCE), start)
+        _refuse("positions", first_misplaced(features, grid.flat, places, block.positions), start)
         if len(others):
             _refuse("raw", _first(~np.isfinite(block.raw[:, others])), start)
 
     def by_locating(block: ItemArrays, start: int) -> None:
         found = view.points(np.asarray(block.raw, dtype=np.float64))
-        far = ~(np.abs(found.positions - block.positions) <= _TOLERANCE * (1.0 + np.abs(found.positions)))
-        _refuse("positions", _first(far), start)
+        _refuse("positions", _first((found.positions != block.positions) | np.isinf(block.positions)), start)
         if found.joint is None or block.joint is None:
             return
-        for name, a, b in zip(found.joint.located._fields, found.joint.located, block.joint.located, strict=True):
-            _refuse(name, _first(~(np.abs(a - b) <= _TOLERANCE) if a.dtype.kind == "f" else a != b), start)
+        for name, derived, claimed in zip(found.joint.located._fields, found.joint.located, block.joint.located, strict=True):
+            _refuse(name, _first(derived != claimed), start)
         _refuse("order", _first(found.joint.order != block.joint.order), start)
 
     return by_cells if view.joint is None and grid.plain else by_locating

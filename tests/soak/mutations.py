@@ -38,9 +38,9 @@ HEADERS = [
     "(" * 5_000,
 ]
 WAYS = {
-    "fill": 4, "set": 6, "cut": 3, "grow": 2, "columns": 2, "retype": 3, "shape": 2, "permute": 3, "negate": 1, "add": 3, "scale": 2,
-    "exchange": 3, "header": 2, "leaf": 10, "drop": 3, "twice": 2, "swap": 2, "text": 1, "flip": 3, "truncate": 1, "remove": 1,
-    "rename": 1, "entry": 1,
+    "fill": 4, "set": 6, "cut": 3, "grow": 2, "columns": 2, "retype": 3, "shape": 2, "permute": 3, "negate": 1, "add": 3,
+    "scale": 2, "exchange": 3, "header": 2, "leaf": 10, "drop": 3, "twice": 2, "swap": 2, "text": 1,
+    "flip": 3, "truncate": 1, "remove": 1, "rename": 1, "entry": 1,
 }  # fmt: skip
 BOMB = 300  # MiB that a member unfolds to
 
@@ -83,7 +83,7 @@ def change(members, tricks, given):
         else:
             try:
                 members[name] = bytes_of(changed_array(array_of(members[name]), way, at, pick))
-            except (ValueError, TypeError, OverflowError, IndexError, ZeroDivisionError):
+            except (ValueError, TypeError, OverflowError, IndexError, ZeroDivisionError, SyntaxError, MemoryError):
                 members[name] = members[name][:-1]  # such an array cannot be written, or is none any more
 
 
