@@ -90,14 +90,20 @@ def attempt(case, folder):
     return "correct"
 
 
-def assert_near(found, expected, *, exactly=False):
-    """Equal but for rounding, relative to the largest finite number."""
+def assert_near(found, expected, rounding=0.0):
+    """Equal but for rounding, relative to the largest finite number, and to what is added up and may cancel."""
     found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
     finite = np.abs(expected[np.isfinite(expected)])
-    tolerance = 0.0 if exactly else 1e-7 * finite.max(initial=0.0) + 1e-300
+    tolerance = 1e-7 * finite.max(initial=0.0) + rounding
     same = (found == expected) | (np.abs(found - expected) <= tolerance)
     assert found.shape == expected.shape
     assert same.all(), f"{found[~same][:5]} instead of {expected[~same][:5]}"
+
+
+def rounding_of(d):
+    """What sums of the weights, and of the slopes outside the range, may lose where large ones cancel."""
+    lost = 1e-13 * (np.abs(d.weights).sum() + (d.epsilon * d.embedding.grid.widths).sum()) + 1e-300
+    return np.sqrt(lost) if d.link == "sqrt" else lost
 
 
 def check_distance(d, bases, folder):
@@ -107,9 +113,9 @@ def check_distance(d, bases, folder):
     every = d.pairwise(X)
     assert not np.isnan(every).any(), "a distance is no number"
     i, j = np.divmod(np.arange(144), 12)
-    assert_near(d.paired(X[i], X[j]).reshape(12, 12), every)
+    assert_near(d.paired(X[i], X[j]).reshape(12, 12), every, rounding_of(d))
     total = d.contributions(X[i], X[j]).sum(axis=1).reshape(12, 12)
-    assert_near(np.sqrt(total) if d.link == "sqrt" else total, every)
+    assert_near(np.sqrt(total) if d.link == "sqrt" else total, every, rounding_of(d))
     axioms = d.axioms
     assert not axioms.nonnegative or (every >= 0).all()
     assert not axioms.symmetric or (every == every.T).all()
@@ -117,7 +123,7 @@ def check_distance(d, bases, folder):
     str(d), d.terms, d.outside(X)
     d.save(folder / "again.smm")
     again = sm.load(folder / "again.smm", base_distances=bases)
-    assert_near(again.pairwise(X), every, exactly=True)
+    np.testing.assert_array_equal(again.pairwise(X), every)
 
 
 def own_items(index):
@@ -141,21 +147,21 @@ def check_index(index, bases, folder):
     true = d.paired_by_index(both, pairs).reshape(len(queries), n)
     assert not np.isnan(true).any(), "a distance is no number"
     place = {own: k for k, own in enumerate(ids.tolist())}
-    k = min(7, n)
+    k, rounding = min(7, n), rounding_of(d)
     brute, brute_ids = index.kneighbors(X, n, algorithm="brute")
-    assert_near(brute, np.sort(true, axis=1))
+    assert_near(brute, np.sort(true, axis=1), rounding)
     for algorithm in ("exact", "approximate"):
         distances, found = index.kneighbors(X, k, algorithm=algorithm)
         rows = np.array([[place[own] for own in row] for row in found.tolist()])
-        assert_near(distances, np.take_along_axis(true, rows, axis=1))
+        assert_near(distances, np.take_along_axis(true, rows, axis=1), rounding)
         assert all(len(set(row)) == k for row in rows.tolist())
         if algorithm == "exact":
-            assert_near(distances, brute[:, :k])
-            assert (found == brute_ids[:, :k]).all() or np.ptp(true) == 0 or ties(brute, k)
+            assert_near(distances, brute[:, :k], rounding)
+            assert (found == brute_ids[:, :k]).all() or np.ptp(true) == 0 or ties(brute, k, rounding)
     radius = float(np.median(brute[:, : k + 1]))
     if np.isfinite(radius):
         within, _ = index.radius_neighbors(X, radius)
-        room = 1e-7 * np.abs(brute[np.isfinite(brute)]).max(initial=0.0)
+        room = rounding + 1e-7 * np.abs(brute[np.isfinite(brute)]).max(initial=0.0)
         counts = [(row < radius - room).sum() for row in brute], [(row <= radius + room).sum() for row in brute]
         assert all(low <= len(found) <= high for found, low, high in zip(within, *counts, strict=True))
     if isinstance(index, sm.NeighborIndex):
@@ -163,15 +169,15 @@ def check_index(index, bases, folder):
         again = sm.load(folder / "again", base_distances=bases).kneighbors(X, k)
     else:
         again = out_of_core.kneighbors(index.folder, queries, k) if d.schema.plain else index.kneighbors(X, k)
-    assert_near(again[0], index.kneighbors(X, k)[0], exactly=True)
+    np.testing.assert_array_equal(again[0], index.kneighbors(X, k)[0])
 
 
-def ties(distances, k):
+def ties(distances, k, rounding):
     """Whether distances are so close to one another that rounding decides which comes first."""
     gaps = np.diff(distances[:, : k + 1], axis=1)
-    return bool((gaps <= 1e-12 * np.abs(distances).max()).any())
+    return bool((gaps <= rounding + 1e-12 * np.abs(distances).max()).any())
 
 
-FILES = Attack(drawn(saved_objects.MODELS), attempt, short=60)
-INDEXES = Attack(drawn(list(saved_objects.INDEXES)), attempt, short=40)
-SHARDS = Attack(drawn(list(saved_objects.SHARDS)), attempt, short=20)
+FILES = Attack(drawn(saved_objects.MODELS), attempt, short=40)
+INDEXES = Attack(drawn(list(saved_objects.INDEXES)), attempt, short=25)
+SHARDS = Attack(drawn(list(saved_objects.SHARDS)), attempt, short=12)
