@@ -139,11 +139,13 @@ class Quadruplets(Comparisons):
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
     """The names, with (2), (3), ... appended to those that an earlier name has taken."""
     taken: dict[str, None] = {}
+    last: dict[str, int] = {}  # the last number that was tried for each name, so that many equal names take no longer
     for name in names:
-        k = 1
-        free = name
+        k = last.get(name, 1)
+        free = name if k == 1 else f"{name} ({k})"
         while free in taken:
             k += 1
             free = f"{name} ({k})"
+        last[name] = k
         taken[free] = None
     return tuple(taken)

@@ -30,6 +30,7 @@ __all__ = [
 
 T = TypeVar("T", bound=Tuples)
 
+_MOST_THREADS = 1024
 _NEW = "for new points, use model.semimetric_.paired(X, Y) of the fitted model"
 
 
@@ -241,9 +242,11 @@ def check_count(name: str, value: object, *, minimum: int = 1) -> int:
 
 
 def check_n_jobs(n_jobs: int | None) -> None:
-    """Refuse a number of threads that is neither None nor an integer other than 0."""
+    """Refuse a number of threads that is neither None nor an integer other than 0, or more than any machine runs."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
         raise InputError(f"n_jobs={n_jobs!r}: a number of threads is required; give 1 or more, -1 for all cores, or None")
+    if n_jobs is not None and abs(n_jobs) > _MOST_THREADS:
+        raise InputError(f"n_jobs={n_jobs}: at most {_MOST_THREADS} threads are started; give fewer, or -1 for all cores")
 
 
 def check_alpha(name: str, value: float, *, strict: bool = False) -> float:

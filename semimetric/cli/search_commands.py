@@ -18,7 +18,7 @@ from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.shard_files import FILE as SHARDS
 from ..neighbors.sharded.sharded_index import ShardedIndex, build_shards, parts_of
-from ..neighbors.storage import FILE
+from ..neighbors.stored_segments import FILE
 from ..out_of_core.dask_engine import Cluster
 from ..persistence import load
 from .dask_client import dask_client

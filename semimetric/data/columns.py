@@ -6,6 +6,7 @@ which stand for those of any other library.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -15,7 +16,17 @@ from .._foundation.errors import InputError
 from .._foundation.tables import read_table
 from .._foundation.types import Floats
 
-__all__ = ["Category", "as_table", "categories_of", "cells_of", "codes_of", "column_of", "is_categorical", "numbers_of"]
+__all__ = [
+    "Category",
+    "as_table",
+    "categories_of",
+    "cells_of",
+    "check_categories",
+    "codes_of",
+    "column_of",
+    "is_categorical",
+    "numbers_of",
+]
 
 Category: TypeAlias = str | bool | int | float
 _CATEGORICAL_DTYPES = ("category", "categorical", "enum")  # the first of pandas, the others of polars and narwhals
@@ -112,7 +123,13 @@ def categories_of(column: Any, source: str) -> tuple[Category, ...]:
         except TypeError as error:
             raise InputError(f"column {source} holds values that are no categories ({error}); give text or numbers") from error
     values = [c.item() if isinstance(c, np.generic) else c for c in found]
-    wrong = [c for c in values if not isinstance(c, str) and not (isinstance(c, (bool, int, float)) and np.isfinite(c))]
+    check_categories(values, source)
+    return tuple(values if ordered else sorted(values, key=lambda c: (isinstance(c, str), c)))
+
+
+def check_categories(values: Sequence[Any], source: str) -> None:
+    """Refuse categories that are neither text nor truth values nor finite numbers, that repeat, or of which there are none."""
+    wrong = [c for c in values if not isinstance(c, str) and not (isinstance(c, (bool, int, float)) and abs(c) < math.inf)]
     if wrong:
         raise InputError(
             f"column {source} has the category {wrong[0]!r} of type {type(wrong[0]).__name__}; text, truth values or finite "
@@ -120,4 +137,5 @@ def categories_of(column: Any, source: str) -> tuple[Category, ...]:
         )
     if not values:
         raise InputError(f"column {source} holds nothing but missing values, so it has no categories; drop it")
-    return tuple(values if ordered else sorted(values, key=lambda c: (isinstance(c, str), c)))
+    if len(set(values)) < len(values):
+        raise InputError(f"column {source} has {len(values)} categories, of which {len(set(values))} differ; give each once")

@@ -21,10 +21,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
+from .._foundation.members import Members
 from .._foundation.tables import read_table
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_choice, check_items, check_shape
-from .columns import Category, as_table, categories_of, cells_of, codes_of, column_of, is_categorical, numbers_of
+from .columns import (
+    Category,
+    as_table,
+    categories_of,
+    cells_of,
+    check_categories,
+    codes_of,
+    column_of,
+    is_categorical,
+    numbers_of,
+)
 
 __all__ = ["Feature", "Names", "Schema", "feature_names"]
 
@@ -56,6 +67,10 @@ class Feature:
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)
+        if self.kind == "periodic":
+            _period(self.name, self.period)
+        if self.kind == "categorical":
+            check_categories(self.categories, f"{self.name!r}")
 
     def encode(self, column: Any, source: str) -> Floats:
         """The encoded column, float64 of shape (n_items,), NaN where a value is missing; ``source`` names the table."""
@@ -280,9 +295,17 @@ class Schema:
         return [asdict(f) | {"categories": list(f.categories)} for f in self.features]
 
     @classmethod
-    def read(cls, state: Sequence[Mapping[str, Any]]) -> Schema:
+    def read(cls, state: Sequence[Members]) -> Schema:
         """The schema whose `state` is given."""
-        return cls(tuple(Feature(**{**f, "categories": tuple(f["categories"])}) for f in state))
+        kinds = (str, bool, int, float)
+        return cls(
+            tuple(
+                Feature(
+                    f.text("name"), f.text("kind"), tuple(f.list_of("categories", kinds)), f.number("period"), f.flag("missing")
+                )
+                for f in state
+            )
+        )
 
     def _check_values(self, items: Floats, name: str) -> None:
         """Refuse infinite values, and missing values without a level."""

@@ -47,6 +47,13 @@ class BaseDistance(FrozenValue):
 
     def __post_init__(self) -> None:
         freeze(self, "probe", "values")
+        if self.power not in (1, 2) or not np.isfinite(self.weight):
+            raise InputError(
+                f"base distance {self.name!r} has the weight {self.weight!r} and the power {self.power!r}; a finite "
+                "weight, and 1 or 2, are required"
+            )
+        if not (self.values >= 0).all():
+            raise InputError(f"base distance {self.name!r} has the value {self.values.min()}; distances >= 0 are required")
 
     @cached_property
     def symmetric(self) -> bool:

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._foundation.errors import InputError, NotSupportedError, StorageError
+from .._foundation.errors import NotSupportedError
+from .._foundation.members import refused_as_stored
 from .._foundation.storage import State, write_state
 from .._foundation.threads import map_blocks
 from .._foundation.types import ArrayLike, Floats, FrozenValue, Integers, distinct, freeze
@@ -30,12 +31,13 @@ from ..embeddings.directions.linear_directions import Directions, with_direction
 from ..embeddings.pairs.base import PairMap, Table, mirror
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding, l1_pairwise
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding
+from .agreement import check_directions, check_numbers, check_schema
 from .axiom_report import AxiomReport, certify
 from .axioms import Axioms
 from .base_distances import BaseDistance
 from .feature_tables import compiled_metric
 from .reach import GridPoints, Reach, check_weights
-from .state import base_distances_state, directions_state, map_state, read_base_distances, read_directions, read_map
+from .state import base_distances_state, directions_state, map_state, read_parts
 
 __all__ = ["Semimetric"]
 
@@ -68,7 +70,8 @@ class Semimetric(FrozenValue):
     Raises
     ------
     InputError
-        If the numbers of weights, slopes, names and directions do not fit the embedding, or weights add up to more than 2^1020.
+        If weights, slopes, names, directions, link and schema do not fit the embedding, or one another, or weights add up to
+        more than 2^1020.
 
     Examples
     --------
@@ -92,17 +95,12 @@ class Semimetric(FrozenValue):
 
     def __post_init__(self) -> None:
         freeze(self, "weights", "epsilon")
-        object.__setattr__(self, "schema", schema_of(self.embedding.grid, self.feature_names, self.schema))
-        n = self.embedding.n_columns
-        embedded = self.embedding.grid.n_features
-        if (self.weights.shape, self.epsilon.shape, len(self.columns)) != ((n,), (embedded,), embedded):
-            raise InputError(
-                f"weights have shape {self.weights.shape}, epsilon {self.epsilon.shape}, and there are {len(self.columns)} "
-                f"features with directions; ({n},), ({embedded},) and {embedded} are required by the embedding"
-            )
-        if (self.epsilon < 0).any():
-            raise InputError(f"epsilon has {self.epsilon.min():g}; slopes outside the range must be >= 0")
+        grid, n = self.embedding.grid, len(self.columns)
+        check_numbers(self.embedding, self.weights, self.epsilon, n, self.link, self.base_distances)
         check_weights(self.weights)
+        object.__setattr__(self, "schema", schema_of(grid, self.feature_names, self.schema))
+        check_schema(grid, self.schema)
+        check_directions(self.directions, grid, self.schema)
 
     @property
     def n_features(self) -> int:
@@ -260,9 +258,9 @@ class Semimetric(FrozenValue):
         out = (X < grid.low[:n]) | (X > grid.high[:n])
         return out if self.schema.plain else (out & grid.extends[:n]) | self.schema.unseen(X)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the distance to one file, which `semimetric.load` reads; see `to_state` for its contents."""
-        write_state(path, self.to_state())
+    def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
+        """Write the distance to one file, which `semimetric.load` reads; with ``key`` it is signed, see ``docs/files.md``."""
+        write_state(path, self.to_state(), key=key)
 
     def to_state(self) -> State:
         """The distance as JSON values and arrays.
@@ -286,22 +284,11 @@ class Semimetric(FrozenValue):
         Raises
         ------
         StorageError
-            If there are too few or too many base distances, or one does not give the stored values.
+            If a member is missing, foreign, or not what a distance consists of, if there are too few or too many base
+            distances, or if one does not give the stored values.
         """
-        values, arrays = dict(state.values), dict(state.arrays)
-        schema = Schema.read(values["schema"]) if "schema" in values else Schema.numeric(values["feature_names"])
-        bases = read_base_distances(values["base_distances"], arrays, base_distances, None if schema.plain else schema)
-        embedding = read_map(values["embedding"], arrays)
-        names = tuple(values["feature_names"])
-        directions = read_directions(values, arrays)
-        try:
-            return cls(
-                embedding, arrays["weights"], arrays["epsilon"], names, directions, bases, values["link"], schema
-            )  # fmt: skip
-        except InputError as error:
-            raise StorageError(
-                "the file's arrays do not fit together; it was not written by this version: save the model again"
-            ) from error
+        with refused_as_stored("the distance"):
+            return cls(**read_parts(state, base_distances))
 
     def __repr__(self) -> str:
         sizes = sorted({len(g) for g in self.embedding.groups})

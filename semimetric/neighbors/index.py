@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._foundation.errors import InputError
 from .._foundation.types import ArrayLike
-from .._foundation.validation import check_choice, check_count, check_shape
+from .._foundation.validation import check_choice, check_count, check_n_jobs, check_shape
 from ..distances.semimetric import Semimetric
 from .cells import CellLayout
 from .ids import check_ids, ids_to_remove, masks_of, new_ids
@@ -124,10 +124,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         InputError
             If ids repeat, or X has another number of features than the distance.
         """
-        check_choice("algorithm", self.algorithm, ALGORITHMS)
-        if self.n_lists != "auto":
-            check_count("n_lists", self.n_lists)
-        _check_distance(self.semimetric)
+        self._check_parameters()
         fitted = copy(self)
         items = fitted._items(X, reset=True)
         given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
@@ -136,6 +133,17 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         fitted.segments_ = [Segment.build(view, fitted.layout_, given, items, **self._build_options)]
         self.__dict__ = vars(fitted)  # in one step, so that no signal comes between
         return self
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters with which queries could not be answered; an index that is loaded has to pass it too."""
+        _check_distance(self.semimetric)
+        check_choice("algorithm", self.algorithm, ALGORITHMS)
+        if self.n_lists != "auto":
+            check_count("n_lists", self.n_lists)
+        check_count("n_probe", self.n_probe)
+        if self.n_candidates is not None:
+            check_count("n_candidates", self.n_candidates)
+        check_n_jobs(self.n_jobs)
 
     @property
     def _build_options(self) -> dict[str, Any]:

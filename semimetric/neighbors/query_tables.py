@@ -98,6 +98,11 @@ class QueryView:
         return self._parts.n_tables
 
     @property
+    def unit(self) -> Floats:
+        """The length outside the range of each of `features` that counts as one position."""
+        return self._parts.unit
+
+    @property
     def scales(self) -> Scales:
         """The one-feature parts as arrays."""
         return self._parts.scales

@@ -143,6 +143,7 @@ def kneighbors(
     algorithm: str | None = None,
     n_candidates: int | None = None,
     memory_limit: str | int = "1 GiB",
+    key: bytes | None = None,
 ) -> tuple[Floats, NDArray]:
     """Distances and ids (n, k) of the nearest items of a saved index, sharded or not, for many queries.
 
@@ -155,8 +156,10 @@ def kneighbors(
     algorithm, n_candidates : as in `NeighborIndex.kneighbors`
     memory_limit : str or int
         For the queries; the answers are held in memory besides.
+    key : bytes or None
+        The key that the folder was signed with, if it was.
     """
-    places = places_of(folder)
+    places = places_of(folder, key=key)
 
     def search(queries: Any) -> Neighbors:
         return nearest(SerialEngine(), places, queries, n_neighbors, algorithm=algorithm, n_candidates=n_candidates)

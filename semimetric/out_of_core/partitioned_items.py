@@ -48,9 +48,10 @@ from ..neighbors.sharded.shard_files import (
     distance_digest,
     places_of,
     save_shard,
+    shard_size,
     switch,
 )
-from ..neighbors.sharded.sharded_index import joined, shard_size
+from ..neighbors.sharded.sharded_index import joined
 from ..programs.design_matrix import Design
 from .partitioned_design import PartDesign, PartRows
 

@@ -11,4 +11,6 @@ ATTACKS = {
     "exact-search": exact_search.EXACT,
     "search-magnitudes": exact_search.MAGNITUDES,
     "interrupted-search": interrupted_search.INTERRUPTED,
+    "index-folders": models.INDEXES,
+    "shard-folders": models.SHARDS,
 }

@@ -10,7 +10,6 @@ from unittest.mock import patch
 import cases
 import numpy as np
 from numpy.testing import assert_array_equal
-from soak.attack import Attack
 
 from semimetric import Grid, NeighborIndex, Semimetric, ShardedIndex, load
 from semimetric.distances.base_distances import BaseDistance
@@ -19,6 +18,7 @@ from semimetric.embeddings.directions.linear_directions import Directions, with_
 from semimetric.embeddings.pairs.gower import GapEmbedding
 from semimetric.neighbors import cells, faiss_scan, refinement, results, segment, updates
 from semimetric.neighbors.query_tables import QueryView
+from soak.attack import Attack
 
 _WORK = 3_000_000  # One-feature values that a comparison with brute force looks up.
 _LARGE_JOINT = 3  # A table of more features than these is too large.

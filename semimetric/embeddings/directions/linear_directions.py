@@ -51,7 +51,10 @@ class Directions(FrozenValue):
 
     def __post_init__(self) -> None:
         freeze(self, "matrix")
-        object.__setattr__(self, "bends", tuple(map(_read_only, self.bends)))
+        object.__setattr__(self, "bends", Grid(self.bends).knots if self.bends else ())
+        shape = (len(self.names), sum(len(k) - 1 for k in self.bends) if self.bends else self.matrix.shape[-1])
+        if self.matrix.shape != shape or not np.isfinite(self.matrix).all():
+            raise InputError(f"directions have shape {self.matrix.shape}; finite numbers of shape {shape} are required")
 
     @cached_property
     def _scales(self) -> WarpedEmbedding | None:
@@ -97,12 +100,6 @@ class Directions(FrozenValue):
 def with_directions(directions: Directions | None, items: Floats) -> Floats:
     """The items with the directions appended to their features; the items themselves if there are no directions."""
     return items if directions is None else directions.append(items)
-
-
-def _read_only(array: Floats) -> Floats:
-    copy = np.array(array, dtype=np.float64)
-    copy.setflags(write=False)
-    return copy
 
 
 def fit_directions(

@@ -10,11 +10,12 @@ old one, then folders that it does not name are deleted. A process killed at any
 import hashlib
 import json
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -22,10 +23,12 @@ from typing import Any
 import numpy as np
 
 from ..._foundation.errors import InputError, SemimetricError, StorageError
-from ..._foundation.storage import State, file_digest, read_state, write_state
+from ..._foundation.members import Members, located
+from ..._foundation.storage import State, check_regular, file_digest, read_state, write_state
 from ...distances.semimetric import Semimetric
 from ..index import NeighborIndex
-from ..storage import FILE as INDEX
+from ..query_tables import SIDES
+from ..stored_segments import FILE as INDEX
 
 __all__ = [
     "FILE",
@@ -37,6 +40,7 @@ __all__ = [
     "places_of",
     "read_shards",
     "save_shard",
+    "shard_size",
     "sweep",
     "switch",
     "unfinished_swept",
@@ -44,6 +48,7 @@ __all__ = [
 
 FILE = "shards.smm"
 _KIND, _PREFIX = "ShardedIndex", "shard-"
+_NAME, _DIGEST = re.compile(_PREFIX + "[0-9a-f]{32}"), re.compile("[0-9a-f]{64}")
 _OPENED = 1024  # A process keeps at most so many shards open; their items are mapped.
 
 
@@ -56,6 +61,15 @@ class Shard:
     n: int
     kind: str
 
+    @classmethod
+    def read(cls, members: Members) -> "Shard":
+        """The shard that a folder names, which can be no other folder and no other file."""
+        shard = cls(members.text("name"), members.text("digest"), members.whole("n"), members.text("kind"))
+        members.done()
+        if not _NAME.fullmatch(shard.name) or not _DIGEST.fullmatch(shard.digest) or shard.kind not in ("i", "U"):
+            raise StorageError(f"{str(shard)[:200]} is no shard; restore the file, or build the index again")
+        return shard
+
 
 @dataclass(frozen=True)
 class Place:
@@ -66,6 +80,7 @@ class Place:
     distance: str
     base_distances: tuple[Any, ...] = ()
     mmap: bool = True
+    key: bytes | None = field(default=None, repr=False)  # of an index alone; the file that names shards vouches for them
 
     def open(self) -> NeighborIndex:
         """The shard, verified; opened once a process.
@@ -86,7 +101,9 @@ class Place:
         return index
 
 
-def places_of(folder: str | os.PathLike[str], *, base_distances: Sequence[Any] = (), mmap: bool = True) -> list[Place]:
+def places_of(
+    folder: str | os.PathLike[str], *, base_distances: Sequence[Any] = (), mmap: bool = True, key: bytes | None = None
+) -> list[Place]:
     """Places of the shards of a folder; of a saved `NeighborIndex`, its own.
 
     Raises
@@ -96,11 +113,12 @@ def places_of(folder: str | os.PathLike[str], *, base_distances: Sequence[Any] =
     """
     root, options = Path(folder).resolve(), (tuple(base_distances), mmap)
     if (root / FILE).is_file() or not (root / INDEX).is_file():
-        distance, shards = read_shards(root)
+        distance, shards = read_shards(root, key=key)
         return [Place(str(root), shard, distance, *options) for shard in shards]
+    check_regular(root / INDEX)
     alone = Shard(".", file_digest(root / INDEX), -1, "i")
-    index = Place(str(root), alone, "", *options).open()
-    return [Place(str(root), replace(alone, n=index.n_samples_fit_), "", *options)]
+    index = Place(str(root), alone, "", *options, key).open()
+    return [Place(str(root), replace(alone, n=index.n_samples_fit_), "", *options, key)]
 
 
 _OPEN: dict[Place, NeighborIndex] = {}
@@ -125,12 +143,18 @@ def _opened(place: Place) -> NeighborIndex:
             "restore it, or build the index again"
         )
     try:
-        index = NeighborIndex._load(folder, mmap=place.mmap, base_distances=place.base_distances)
+        index = NeighborIndex._load(folder, mmap=place.mmap, base_distances=place.base_distances, key=place.key)
     except SemimetricError as error:
         raise type(error)(f"shard {shard.name}: {error}") from error
     if place.distance and distance_digest(index.semimetric) != place.distance:
         raise StorageError(
             f"shard {shard.name} of {place.root} is from another distance than the others; build it again under theirs"
+        )
+    found = (index.n_samples_fit_, index.segments_[0].ids.dtype.kind, index._view.side)
+    if place.distance and found != (shard.n, shard.kind, SIDES[0]):
+        raise StorageError(
+            f"shard {shard.name} of {place.root} has {found[0]} items with ids of the kind {found[1]!r}, {found[2]}; {FILE} "
+            f"says {shard.n} of the kind {shard.kind!r}, {SIDES[0]}: restore it, or build the index again"
         )
     return index
 
@@ -181,9 +205,14 @@ def save_shard(root: str | os.PathLike[str], index: NeighborIndex, old: str | No
     return Shard(name, file_digest(folder / INDEX), index.n_samples_fit_, index.segments_[0].ids.dtype.kind)
 
 
-def switch(root: Path, distance: str, shards: Sequence[Shard]) -> None:
-    """Let ``shards`` be the index from now on, and delete the folders of all others."""
-    write_state(root / FILE, State(_KIND, {"distance": distance, "shards": [asdict(s) for s in shards]}))
+def shard_size(n_features: int, limit: int) -> int:
+    """The number of items in a shard, so that building it takes at most about ``limit`` bytes."""
+    return max(limit // (40 * n_features + 200), 1)
+
+
+def switch(root: Path, distance: str, shards: Sequence[Shard], *, key: bytes | None = None) -> None:
+    """Let ``shards`` be the index from now on, signed if there is a key, and delete the folders of all others."""
+    write_state(root / FILE, State(_KIND, {"distance": distance, "shards": [asdict(s) for s in shards]}), key=key)
     sweep(root, shards)
 
 
@@ -196,16 +225,16 @@ def sweep(root: Path, shards: Sequence[Shard]) -> None:
 
 
 @contextmanager
-def unfinished_swept(root: Path) -> Iterator[None]:
+def unfinished_swept(root: Path, key: bytes | None) -> Iterator[None]:
     """Delete the folders of shards that the index does not name, if what writes them fails or is interrupted."""
     try:
         yield
     except BaseException:
-        sweep(root, read_shards(root)[1] if (root / FILE).is_file() else [])
+        sweep(root, read_shards(root, key=key)[1] if (root / FILE).is_file() else [])
         raise
 
 
-def read_shards(folder: str | os.PathLike[str]) -> tuple[str, list[Shard]]:
+def read_shards(folder: str | os.PathLike[str], *, key: bytes | None = None) -> tuple[str, list[Shard]]:
     """The digest of the distance, and the shards, that the folder names.
 
     Raises
@@ -213,9 +242,18 @@ def read_shards(folder: str | os.PathLike[str]) -> tuple[str, list[Shard]]:
     FileNotFoundError
         If there is no such folder.
     StorageError
-        If it is no sharded index, or its file was altered.
+        If it is no sharded index, or its file was altered, or not signed with the key.
     """
-    state = read_state(Path(folder) / FILE)
+    path = Path(folder) / FILE
+    state = read_state(path, key=key)
     if state.kind != _KIND:
-        raise StorageError(f"{Path(folder) / FILE} holds a {state.kind}, not a sharded index; restore it")
-    return state.values["distance"], [Shard(**values) for values in state.values["shards"]]
+        raise StorageError(f"{path} holds a {state.kind}, not a sharded index; restore it")
+    with located(path):
+        members = Members(state.values, state.arrays)
+        distance, shards = members.text("distance"), [Shard.read(part) for part in members.parts("shards")]
+        members.done()
+        if not _DIGEST.fullmatch(distance):
+            raise StorageError(f"the distance is {distance[:80]!r}, which is no digest; restore the file, or build it again")
+        if not shards or len({s.name for s in shards}) < len(shards) or len({s.kind for s in shards}) > 1:
+            raise StorageError("there are no shards, or one is named twice, or their ids are of two kinds; restore the file")
+    return distance, shards

@@ -35,7 +35,8 @@ def nearest(
     queries = index._items(X)
     algorithm = index.algorithm if algorithm is None else algorithm
     check_neighbors(algorithm, k, sum(place.shard.n for place in places))
-    search = SearchRequest(k, algorithm, candidate_count(n_candidates, k), index.n_probe)
+    candidates = candidate_count(index.n_candidates if n_candidates is None else n_candidates, k)
+    search = SearchRequest(k, algorithm, candidates, index.n_probe)
     found = []
     for answers in _answers(engine, places, queries, _shard_nearest, search):
         best = merged(answers, k)

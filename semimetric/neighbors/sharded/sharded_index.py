@@ -21,9 +21,20 @@ from ...data.parts.row_parts import LazyRows, parse_memory, slices
 from ...distances.semimetric import Semimetric
 from ..ids import check_ids, ids_to_remove, new_ids
 from ..index import NeighborIndex
-from .shard_files import Place, Shard, check_root, distance_digest, read_shards, save_shard, switch, unfinished_swept
+from ..proofs import check_distinct_ids
+from .shard_files import (
+    Place,
+    Shard,
+    check_root,
+    distance_digest,
+    read_shards,
+    save_shard,
+    shard_size,
+    switch,
+    unfinished_swept,
+)
 
-__all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined", "shard_size"]
+__all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +88,14 @@ class ShardedIndex:
         Map the items into memory, so that they need not fit.
     n_jobs : int or None
         Threads of queries.
+    key : bytes or None
+        The key with which the folder was signed when it was built, if it was; changes are signed with it too.
 
     Raises
     ------
     StorageError
-        If a shard is missing, foreign, altered, or from another distance; the message names it.
+        If a shard is missing, foreign, altered, or from another distance; the message names it. If the folder was not signed
+        with the key.
 
     Attributes
     ----------
@@ -113,15 +127,16 @@ class ShardedIndex:
         base_distances: Sequence[Any] = (),
         mmap: bool = True,
         n_jobs: int | None = None,
+        key: bytes | None = None,
     ) -> None:
-        self.folder = Path(folder).resolve()
+        self.folder, self._key = Path(folder).resolve(), key
         self._open_options = (tuple(base_distances), mmap)
         self.n_jobs = n_jobs
         self._open()
 
     def _open(self) -> None:
         """Open the shards that the folder names now."""
-        self._distance, shards = read_shards(self.folder)
+        self._distance, shards = read_shards(self.folder, key=self._key)
         self.shards = tuple(shards)
         self._joined: NeighborIndex = joined(self.places).set_params(n_jobs=self.n_jobs)
 
@@ -142,6 +157,7 @@ class ShardedIndex:
         memory_limit: str | int = "1 GiB",
         base_distances: Sequence[Any] = (),
         n_jobs: int | None = None,
+        key: bytes | None = None,
     ) -> Self:
         """Index the rows of X, shard after shard; items need not fit into memory.
 
@@ -158,6 +174,8 @@ class ShardedIndex:
         memory_limit : str or int
         base_distances : as in the class
         n_jobs : int or None
+        key : bytes or None
+            Sign the folder, so that it opens with this key only: at least 16 bytes.
 
         Raises
         ------
@@ -170,8 +188,8 @@ class ShardedIndex:
         if n_shards is not None:
             rows = item_rows(X, max(-(-n // check_count("n_shards", n_shards)), 1))
         parts = parts_of(rows, ids)
-        build_shards(SerialEngine(), folder, semimetric, parts, n_jobs=n_jobs)
-        return cls(folder, base_distances=base_distances, n_jobs=n_jobs)
+        build_shards(SerialEngine(), folder, semimetric, parts, n_jobs=n_jobs, key=key)
+        return cls(folder, base_distances=base_distances, n_jobs=n_jobs, key=key)
 
     @property
     def semimetric(self) -> Semimetric:
@@ -255,8 +273,8 @@ class ShardedIndex:
     def _switched(self, save: Callable[[], list[Shard]]) -> Self:
         """Let the shards that ``save`` writes be the index; whatever happens, the object is what the folder names."""
         try:
-            with unfinished_swept(self.folder):
-                switch(self.folder, self._distance, save())
+            with unfinished_swept(self.folder, self._key):
+                switch(self.folder, self._distance, save(), key=self._key)
             self._open()
         except BaseException:
             self._open()
@@ -264,16 +282,12 @@ class ShardedIndex:
         return self
 
 
-def shard_size(n_features: int, limit: int) -> int:
-    """The number of items in a shard, so that building it takes at most about ``limit`` bytes."""
-    return max(limit // (40 * n_features + 200), 1)
-
-
 def joined(places: Sequence[Place], semimetric: Semimetric | None = None) -> NeighborIndex:
     """All shards as one index, under another distance of the same cells if one is given; codes are read once a process."""
     opened = [place.open() for place in places]
     index = opened[0].with_semimetric(opened[0].semimetric if semimetric is None else semimetric)
     segments = [segment for shard in opened for segment in shard.segments_]
+    check_distinct_ids(segments)
     if semimetric is not None:
         # The scan is made while the segment is that of the opened shard, so that the next distance shares it.
         _ = [segment.scan for segment in segments if segment.searchable]
@@ -298,14 +312,15 @@ def build_shards(
     parts: Sequence[ItemPart],
     *,
     n_jobs: int | None = None,
+    key: bytes | None = None,
 ) -> list[Shard]:
     """Build a shard of every part, check that ids are distinct across them, and make them the index in ``folder``."""
     root = check_root(folder)
-    with unfinished_swept(root):
+    with unfinished_swept(root, key):
         built = list(engine.each(_built_shard, list(parts), str(root), semimetric, n_jobs))
         shards = [shard for shard, _ in built]
         _check_distinct([part.name for part in parts], built)
-        switch(root, distance_digest(semimetric), shards)
+        switch(root, distance_digest(semimetric), shards, key=key)
     return shards
 
 

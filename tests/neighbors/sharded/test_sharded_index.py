@@ -132,7 +132,7 @@ def test_a_switch_that_does_not_happen_leaves_the_old(copy, monkeypatch):
     index = ShardedIndex(copy)
     before = index.kneighbors(QUERIES, 5)
 
-    def killed(*_):
+    def killed(*_, key):
         raise KeyboardInterrupt
 
     for change in (lambda i: i.remove([5]), lambda i: i.add(ITEMS[:1]), lambda i: i.rebalance(2)):
