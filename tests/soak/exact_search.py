@@ -10,7 +10,6 @@ from unittest.mock import patch
 import cases
 import numpy as np
 from numpy.testing import assert_array_equal
-from soak.attack import Attack
 
 from semimetric import Grid, NeighborIndex, Semimetric, ShardedIndex, load
 from semimetric.distances.base_distances import BaseDistance
@@ -19,6 +18,7 @@ from semimetric.embeddings.directions.linear_directions import Directions, with_
 from semimetric.embeddings.pairs.gower import GapEmbedding
 from semimetric.neighbors import cells, faiss_scan, refinement, results, segment, updates
 from semimetric.neighbors.query_tables import QueryView
+from soak.attack import Attack
 
 _WORK = 3_000_000  # One-feature values that a comparison with brute force looks up.
 _LARGE_JOINT = 3  # A table of more features than these is too large.
@@ -157,14 +157,14 @@ def built(rng, d, wild, folder):
 
 
 def size_of(d, *sides):
-    """What rounding errors of the sums are relative to: the tables, how far both sides lie outside the range, and a cell there."""
+    """What rounding errors of the sums are relative to: tables, how far both sides lie outside the range, and a cell there."""
     view = QueryView(d)
     outside = sum(np.abs(d.reach.excess(with_directions(d.directions, x))) @ d.epsilon for x in sides)
     return view.size + (view.scales.epsilon * view.scales.size).sum() + outside
 
 
 def compare(rng, d, index, known, queries, where):
-    """Hold every way to search against brute force, and brute force against the distance; how many queries were compared."""
+    """Hold every way to search against brute force, and this against the distance; how many queries were compared."""
     limit = len(known) if where is None else int(where.sum())
     k = int(min(rng.choice([1, 3, 10, 60]), limit))
     options = {} if where is None else {"where": where}

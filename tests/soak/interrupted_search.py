@@ -9,9 +9,9 @@ import time
 import numpy as np
 from numpy.testing import assert_array_equal
 from searches import rough_distance
-from soak.attack import Attack
 
 from semimetric import Grid, NeighborIndex, ShardedIndex, load
+from soak.attack import Attack
 
 MOST = 2.0  # Seconds of the processor between the signal and the end of the call.
 _INTERRUPTIONS = 6  # of each case
