@@ -48,8 +48,8 @@ _BLOCK = 4096  # pairs whose distances a thread computes at once
 class Semimetric(FrozenValue):
     """A distance: an embedding, its weights, and all else that the formula needs. Made by a learner or `semimetric.load`.
 
-    Its arrays are read-only copies, so its `axioms` cannot change. Distances are finite: a vector with a value so far outside the
-    range that they would overflow (from about 1e307 ranges on, or that much distance) is refused with an `InputError`.
+    Its arrays are read-only copies, so its `axioms` cannot change. Distances are finite: a vector with a value so far outside
+    the range that they would overflow (from about 1e307 ranges on, or that much distance) is refused with an `InputError`.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         fitted._view = view = QueryView(self.semimetric, self.side)
         fitted.layout_ = CellLayout.fit(view, items, self.random_state)
         fitted.segments_ = [Segment.build(view, fitted.layout_, given, items, **self._build_options)]
-        self.__dict__ = vars(fitted)  # in one step, so that no signal comes between
+        self.__dict__ = fitted.__dict__  # in one step, so that no signal comes between
         return self
 
     def _check_parameters(self) -> None:

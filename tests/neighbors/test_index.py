@@ -431,3 +431,26 @@ def test_the_approximate_search_answers_with_all_that_may_be_where_these_are_few
         assert got[1].shape == (len(queries), len(allowed))
         for one, two in zip(got, want, strict=True):
             assert_array_equal(one, two)
+
+
+def test_the_recall_of_no_answers_is_refused():
+    d, items, queries = search_problem(50)
+    index = NeighborIndex(d).fit(items)
+    assert_refused(lambda: index.estimate_recall(queries, 3, where=[]), "7 queries and no neighbours", "where=")
+
+
+def test_a_fit_that_is_interrupted_leaves_the_index_as_it_was(monkeypatch):
+    d, items, queries = search_problem(50)
+    other, fewer, _ = search_problem(30, n_features=2)
+    index = NeighborIndex(d).fit(items)
+    want = index.kneighbors(queries, 5)
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(segment.Segment, "build", interrupted)
+    for call in (lambda: index.set_params(semimetric=other).fit(fewer), lambda: index.add(items)):
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        for one, two in zip(index.kneighbors(queries, 5), want, strict=True):
+            assert_array_equal(one, two)

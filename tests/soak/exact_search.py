@@ -129,10 +129,9 @@ def built(rng, d, wild, folder):
     n = int(rng.choice([rng.integers(2, 60), rng.integers(60, 1500), rng.integers(1500, 4000)]))
     items = vectors(rng, d, n, wild)
     ids = rng.permutation(3 * n)[:n]
-    index = NeighborIndex(
-        d, side=str(rng.choice(["query-first", "query-last"])), n_lists=int(rng.choice([1, 7])), n_probe=int(rng.integers(1, 4)),
-        n_jobs=int(rng.choice([1, 1, 2])),
-    )  # fmt: skip
+    side, n_lists = str(rng.choice(["query-first", "query-last"])), int(rng.choice([1, 7]))
+    n_probe, n_jobs = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2]))
+    index = NeighborIndex(d, side=side, n_lists=n_lists, n_probe=n_probe, n_jobs=n_jobs)
     if rng.random() < 0.1 and index.side == "query-first" and not isinstance(d.embedding, GapEmbedding):
         shards = ShardedIndex.build(folder / "shards", d, items, ids=ids, n_shards=int(rng.integers(1, 4)),
                                     base_distances=[base.function.function for base in d.base_distances])  # fmt: skip
@@ -157,14 +156,14 @@ def built(rng, d, wild, folder):
 
 
 def size_of(d, *sides):
-    """What rounding errors of the sums are relative to: the tables, how far both sides lie outside the range, and a cell there."""
+    """What rounding errors of the sums are relative to: tables, how far both sides lie outside the range, and a cell there."""
     view = QueryView(d)
     outside = sum(np.abs(d.reach.excess(with_directions(d.directions, x))) @ d.epsilon for x in sides)
     return view.size + (view.scales.epsilon * view.scales.size).sum() + outside
 
 
 def compare(rng, d, index, known, queries, where):
-    """Hold every way to search against brute force, and brute force against the distance; how many queries were compared."""
+    """Hold every way to search against brute force, and this against the distance; how many queries were compared."""
     limit = len(known) if where is None else int(where.sum())
     k = int(min(rng.choice([1, 3, 10, 60]), limit))
     options = {} if where is None else {"where": where}
