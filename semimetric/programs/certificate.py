@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._foundation.rounding import rounding_of
 from .._foundation.types import Floats
 from .design_matrix import Design
 from .gap_bound import SHIFTS, GapBound
 from .losses import Loss
-from .rounding import rounding_of
 
 __all__ = ["Slopes", "certified_gap", "largest_gain", "slopes_of_rows"]
 

@@ -14,9 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.rounding import rounding_of
 from .._foundation.types import Floats
 from .._foundation.validation import check_alpha, check_choice
-from .rounding import rounding_of
 
 __all__ = ["Columns", "EnclosedGradient", "Lasso", "Linear", "Penalty", "Quadratic", "Ridge", "Roughness", "Shift", "total"]
 
