@@ -76,8 +76,8 @@ def certified_gap(
                 gap += _unmatched(p.loss, ends, mixed, p.sample_weight) + gradient.missed
                 best = min(best, gap) if np.isfinite(gap) else best
                 if best <= enough:
-                    return max(best, 0.0)
-    return max(best, 0.0)
+                    return max(float(best), 0.0)
+    return max(float(best), 0.0)
 
 
 class Slopes(NamedTuple):

@@ -126,7 +126,8 @@ class Quadratic:
             w is None and self.ridge.any()
         ):  # its curvature is used beside its gradient, which must therefore be that at w itself
             return EnclosedGradient(R.T @ rise, error + size.T @ off, 0.0)
-        off += 0.0 if w is None else np.abs(R @ (w - v))
+        if w is not None:
+            off += np.abs(R @ (w - v)) + rounding_of(len(v)) * (size @ np.abs(w - v))
         return EnclosedGradient(R.T @ rise, error, float(off @ off) / 2)
 
     @cached_property
