@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._foundation.rounding import rounding_of
 from .._foundation.types import Floats
 from .design_matrix import Design
 from .gap_bound import SHIFTS, GapBound
 from .losses import Loss
-from .rounding import rounding_of
 
 __all__ = ["Slopes", "certified_gap", "largest_gain", "slopes_of_rows"]
 
@@ -76,8 +76,8 @@ def certified_gap(
                 gap += _unmatched(p.loss, ends, mixed, p.sample_weight) + gradient.missed
                 best = min(best, gap) if np.isfinite(gap) else best
                 if best <= enough:
-                    return max(best, 0.0)
-    return max(best, 0.0)
+                    return max(float(best), 0.0)
+    return max(float(best), 0.0)
 
 
 class Slopes(NamedTuple):

@@ -10,11 +10,11 @@ from functools import cached_property
 
 import numpy as np
 
+from .._foundation.rounding import rounding_of
 from .._foundation.types import Floats
 from .certificate import largest_gain
 from .moments import Moments
 from .penalties import Quadratic
-from .rounding import rounding_of
 
 __all__ = ["QuadraticProgram", "certified_gap_of_moments"]
 

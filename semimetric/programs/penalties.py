@@ -14,9 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.rounding import rounding_of
 from .._foundation.types import Floats
 from .._foundation.validation import check_alpha, check_choice
-from .rounding import rounding_of
 
 __all__ = ["Columns", "EnclosedGradient", "Lasso", "Linear", "Penalty", "Quadratic", "Ridge", "Roughness", "Shift", "total"]
 
@@ -126,7 +126,8 @@ class Quadratic:
             w is None and self.ridge.any()
         ):  # its curvature is used beside its gradient, which must therefore be that at w itself
             return EnclosedGradient(R.T @ rise, error + size.T @ off, 0.0)
-        off += 0.0 if w is None else np.abs(R @ (w - v))
+        if w is not None:
+            off += np.abs(R @ (w - v)) + rounding_of(len(v)) * (size @ np.abs(w - v))
         return EnclosedGradient(R.T @ rise, error, float(off @ off) / 2)
 
     @cached_property
