@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import as_cells
 from .._foundation.types import Floats
 
 __all__ = ["Category", "as_table", "categories_of", "cells_of", "codes_of", "column_of", "is_categorical", "numbers_of"]
@@ -25,11 +26,9 @@ def is_categorical(column: Any) -> bool:
     return str(column.dtype).lower().split("(")[0] in _CATEGORICAL_DTYPES
 
 
-def as_table(X: Any) -> Any:
+def as_table(X: Any, name: str = "X") -> Any:
     """A frame or an array unchanged; anything else as an array of objects, in which numbers and text keep their types."""
-    if hasattr(X, "columns") or isinstance(X, np.ndarray):
-        return X
-    return np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
+    return X if hasattr(X, "columns") else as_cells(X, name)
 
 
 def column_of(X: Any, k: int) -> Any:
@@ -62,13 +61,14 @@ def numbers_of(column: Any, title: str, source: str) -> Floats:
             f"column {title!r} of {source} holds times ({column.dtype}); numbers are required: turn them into such, as days, "
             "or the hour with periodic={...: 24}"
         )
-    try:
-        return np.array(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        cells = [np.nan if is_missing(cell) else cell for cell in cells_of(column)]
+    with np.errstate(over="ignore"):  # what float64 cannot hold becomes infinite, and is refused as such
+        try:
+            return np.array(column, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            cells = [np.nan if is_missing(cell) else cell for cell in cells_of(column)]
     try:
         return np.array(cells, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"column {title!r} of {source} is not of numbers ({error}); if it holds categories, name it in "
             "categorical_features= of the learner, or make its dtype category; else drop it, or encode it in numbers"
@@ -107,7 +107,7 @@ def categories_of(column: Any, source: str) -> tuple[Category, ...]:
         except TypeError as error:
             raise InputError(f"column {source} holds values that are no categories ({error}); give text or numbers") from error
     values = [c.item() if isinstance(c, np.generic) else c for c in found]
-    wrong = [c for c in values if not isinstance(c, str) and not (isinstance(c, (bool, int, float)) and np.isfinite(c))]
+    wrong = [c for c in values if not isinstance(c, (str, bool, int)) and not (isinstance(c, float) and np.isfinite(c))]
     if wrong:
         raise InputError(
             f"column {source} has the category {wrong[0]!r} of type {type(wrong[0]).__name__}; text, truth values or finite "

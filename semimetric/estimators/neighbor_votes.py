@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import as_classes, as_targets, n_axes
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_count
@@ -102,7 +102,7 @@ class NeighborVotes(BaseEstimator):
 
 def _in_order(x: Any, d: Semimetric) -> Any:
     """One vector; a series of pandas by the names of its entries."""
-    if np.ndim(x) == 0:
+    if n_axes(x) == 0:
         raise InputError(f"x={x!r} is no vector; one value for each of the {d.n_features} features is required")
     if not hasattr(x, "to_frame") or not all(isinstance(name, str) for name in getattr(x, "index", ())):
         return x
@@ -171,11 +171,8 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
             If the data cannot be used; NotSupportedError if parameters of the learner do not go together.
         """
         self._check()
-        if y is None:
-            raise InputError("requires y to be passed, but the target y is None; give a class for every item")
+        labels = as_classes(y, X)
         self.learner_ = clone(LargeMarginLearner() if self.learner is None else self.learner).fit(X, y)
-        labels = column_or_1d(y)
-        check_classification_targets(labels)
         self.classes_, self._codes = np.unique(labels, return_inverse=True)
         self._index(X, labels)
         return self
@@ -247,14 +244,10 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         """
         self._check()
         check_count("n_pairs", self.n_pairs)
-        if y is None:
-            raise InputError("requires y to be passed, but the target y is None; give a value for every item")
         learner = clone(DistanceRegressor() if self.learner is None else self.learner)
         items, schema = learner._encoded(X, min_items=2)
         features = items if schema.plain else schema.coordinates(items)
-        values = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
-        if len(values) != len(features) or not np.isfinite(values).all():
-            raise InputError(f"y has {len(values)} values for {len(features)} items; one finite number for each is required")
+        values = as_targets(y, features)
         if np.ptp(values) == 0:
             raise InputError("all values in y are the same, so no distance follows from them; give values that differ")
         pairs = sample_pairs(features, self.n_pairs, random_state=self.random_state)
