@@ -75,4 +75,7 @@ def exact_emd(X: ArrayLike, Y: ArrayLike, bin_coordinates: ArrayLike) -> Floats:
             f"X has shape {x.shape}, Y {y.shape}, and there are {len(ground)} bins; two batches of histograms "
             "(n, n_bins) over the same bins are required"
         )
+    masses = x.sum(axis=1), y.sum(axis=1)
+    if min(x.min(), y.min()) < 0 or not np.allclose(*masses, rtol=1e-6, atol=0):
+        raise InputError("some histograms have negative masses, or other masses than their partners; divide each by its sum")
     return np.array([ot.emd2(a, b, ground) for a, b in zip(x, y, strict=True)])

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_vector, input_errors, n_axes, record_features
+from .._foundation.magnitudes import check_squares
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
 from .._kernels.coordinate_descent import Machine, Problem
@@ -102,8 +103,10 @@ class EmbeddedLinear(BaseEstimator):
             self._state = self._state.warm_start(machine, problem, stochastic=self.solver != "dual")
         else:
             self._state = TrainedState(machine)
-        solver = self._solver()
-        report = fit_machine(solver, self._embedded_rows(X), problem, self._state, keep_dual=self.warm_start)
+        solver, rows = self._solver(), self._embedded_rows(X)
+        if isinstance(self.embedding_, IdentityEmbedding):
+            check_squares(np.asarray(rows.items.data), "X")
+        report = fit_machine(solver, rows, problem, self._state, keep_dual=self.warm_start)
         self.n_iter_, self.duality_gap_, self.status_ = report
 
     def _partial_fit_weights(self, X: ArrayLike, problem: Problem, n_classes: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Self
 from sklearn.base import RegressorMixin
 
 from .._foundation.input_arrays import as_targets, record_features
+from .._foundation.magnitudes import check_squares
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha
@@ -160,7 +161,9 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
 
     def _targets(self, X: ArrayLike, y: ArrayLike) -> Floats:
         """y as finite floats, shape (n_items,)."""
-        return as_targets(y, X)
+        values = as_targets(y, X)
+        check_squares(values, "y")
+        return values
 
     def _problem(self, values: Floats, weight: Floats | None) -> Problem:
         return regression_problem(values, weight, self.C, epsilon=self.epsilon, squared=self._squared)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._foundation.magnitudes import spread
 from .._foundation.types import Floats, Integers
 from .._kernels.search import cell_means, cell_minima, encode
 from .joint_cells import Boxes, barycentric
@@ -109,7 +110,7 @@ class Warp(NamedTuple):
     @property
     def spread(self) -> float:
         """How much the sample varies on the scale."""
-        return float(self.sample.std())
+        return float(spread(self.sample))
 
     @classmethod
     def of(cls, view: QueryView, positions: Floats, e: int, rng: np.random.Generator) -> "Warp":

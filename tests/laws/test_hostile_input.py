@@ -4,6 +4,8 @@ Here every door is given a part of the garments, another part than the door befo
 ``python -m soak hostile-input`` goes on with the rest.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 from cases import assert_refused
@@ -88,3 +90,30 @@ CLASSES = {
 def test_classes_that_are_none_are_refused(name):
     y, given, required = CLASSES[name]
     assert_refused(lambda: as_classes(y, np.zeros((2, 1))), given, required)
+
+
+SCALES = {
+    "huge": lambda X: X * 1e300,
+    "large": lambda X: X * 1e150,
+    "small": lambda X: X * 1e-150,
+    "tiny": lambda X: X * 1e-300,
+    "one huge": lambda X: np.where(np.arange(X.size).reshape(X.shape) == X.size // 2, 1e300, X),
+    "one subnormal": lambda X: np.where(np.arange(X.size).reshape(X.shape) == X.size // 2, 5e-324, X),
+}
+SCALED = [
+    name for name, door in DOORS.items() if door.plain.dtype.kind == "f" and not name.startswith(("plot", "map", "Sharded"))
+]
+
+
+@pytest.mark.parametrize("door", SCALED)
+def test_any_magnitude_is_answered_by_numbers_or_refused(door):
+    names = list(SCALES)
+    for scale in (names[SCALED.index(door) % len(names)], names[(SCALED.index(door) + 3) % len(names)]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", RuntimeWarning)
+            try:
+                answer = DOORS[door].call(SCALES[scale](DOORS[door].plain))
+            except sm.SemimetricError:
+                continue
+        assert not any(np.isnan(part).any() for part in (answer if isinstance(answer, tuple) else (answer,)))

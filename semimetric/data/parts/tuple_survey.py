@@ -146,8 +146,10 @@ def _survey_part(task: tuple[TuplePart, Integers | None], table: TupleTable) -> 
     items = tuples.items
     used = items if rows is None or len(items) == len(rows) else items[rows]
     sample = None if rows is not None else (items if sampled is None else items[sampled])
+    with np.errstate(over="ignore"):  # distances so large are refused when their mean is known
+        sizes = np.array([weight @ np.abs(y), weight @ (y * y)])
     return _PartSurvey(
-        sizes=np.array([weight @ np.abs(y), weight @ (y * y)]),
+        sizes=sizes,
         total=float(weight.sum()),
         range=np.array([y.min(), y.max()]),
         ends=np.array([np.fmin.reduce(used), np.fmax.reduce(used)]),
