@@ -226,7 +226,7 @@ def attempt(case, folder):
         assert not changed, f"{changed} changed, though refused\n{said}"
         return "refused"
     assert code == 0, said
-    assert "nan" not in out.lower() or case["words"][0] in ("info", "neighbors"), said
+    assert not re.search(r"\bnan\b", out, re.IGNORECASE), said
     check_written(folder, changed, case["words"], before)
     return "done" if not err else "done with warnings"
 
