@@ -73,7 +73,7 @@ def print_message(message: str) -> None:
     """Print a warning or an error on standard error, behind the name of the program; nowhere, if nobody reads it."""
     if sys.stderr is not None:
         with suppress(OSError):
-            sys.stderr.write(f"semimetric: {message}\n")
+            sys.stderr.write(f"semimetric: {' '.join(message.splitlines())}\n")
             sys.stderr.flush()
 
 

@@ -98,7 +98,10 @@ def parquet(rows, change=lambda frame: frame):
     names = [f"{name}{k}" if name in rows[0][:k] else name or str(k) for k, name in enumerate(rows[0])]
     frame.columns = names[: frame.shape[1]]
     file = io.BytesIO()
-    change(frame).to_parquet(file)
+    try:
+        change(frame).to_parquet(file)
+    except OverflowError:  # integers that Parquet does not have
+        frame.astype(str).to_parquet(file)
     return file.getvalue()
 
 
