@@ -11,6 +11,7 @@ __all__ = [
     "ConvergenceWarning",
     "DistanceCallError",
     "InputError",
+    "InputTypeError",
     "MissingExtraError",
     "NotSupportedError",
     "SemimetricError",
@@ -28,6 +29,10 @@ class SemimetricError(Exception):
 
 class InputError(SemimetricError, ValueError):
     """The data or a parameter cannot be used as given."""
+
+
+class InputTypeError(InputError, TypeError):
+    """The data hold something of which no number can be made, such as a dict; scikit-learn's checks ask for a TypeError."""
 
 
 class NotSupportedError(SemimetricError, ValueError):

@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import has_fit_parameter
 
 from .errors import InputError
-from .tables import read_table
+from .input_arrays import as_array, as_cells, as_floats, check_finite, input_errors
 from .types import ArrayLike, Floats, Integers, Tuples
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "check_items",
     "check_judgements",
     "check_n_jobs",
-    "check_one_type",
     "check_same_length",
     "check_shape",
     "check_tuples",
@@ -41,12 +39,15 @@ def check_items(
 
     If ``names`` are given, a frame must have these columns in this order; an array has no names to compare.
     """
-    X = read_table(X, name=name)
+    array = as_array(X, name, ndim=None if hasattr(X, "columns") else 2)
     try:
-        items = check_array(X, dtype=np.float64, order="C", ensure_min_samples=min_items, input_name=name)
-    except (TypeError, ValueError):
+        with input_errors():
+            options: Any = {"order": "C", "ensure_min_samples": min_items, "ensure_all_finite": False, "input_name": name}
+            items = check_array(array, dtype=np.float64, **options)
+    except InputError:
         _check_numbers(X, name)
         raise
+    check_finite(items, name, names=names or getattr(array, "columns", ()))
     check_shape(items, X, name=name, n_features=n_features, names=names)
     return items
 
@@ -96,16 +97,6 @@ def _listed(names: Sequence[object]) -> str:
     return ", ".join(map(str, names[:8])) + (", ..." if len(names) > 8 else "")
 
 
-def check_one_type(labels: NDArray[Any]) -> None:
-    """Refuse labels that cannot be sorted, which those of several types and missing ones cannot."""
-    if labels.dtype != object:
-        return
-    try:
-        np.sort(labels, axis=None)
-    except TypeError as error:
-        raise InputError(f"y has classes of several types, or missing ones ({error}); give all of one type") from error
-
-
 def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Floats, Floats]:
     """x and y, which must have equally many rows; with ``repeat`` a single row of one is repeated for each of the other."""
     if repeat and 1 in (len(x), len(y)):
@@ -117,20 +108,28 @@ def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Fl
 
 def _check_index(index: ArrayLike, n_items: int, name: str) -> Integers:
     """The index as int64, of which every entry must be a row number of the items."""
-    array = np.asarray(index)
+    array = _row_numbers(index, name)
     if array.dtype.kind not in "iu":
         raise InputError(
             f"{name}s by index must be integers, but have dtype {array.dtype}; "
             f"give row numbers of the items, or drop preprocessor= and give the points themselves; {_NEW}"
         )
-    array = array.astype(np.int64, copy=False)
     if array.size and (array.min() < 0 or array.max() >= n_items):
         bad = np.flatnonzero((array < 0) | (array >= n_items))[0] // array.shape[1]
         raise InputError(
             f"{name} {bad} is {tuple(array[bad].tolist())}, but there are {n_items} items; "
             f"row numbers must lie between 0 and {n_items - 1}"
         )
-    return np.ascontiguousarray(array)
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _row_numbers(index: ArrayLike, name: str) -> Any:
+    """The index as an array as NumPy reads it; masked entries are refused."""
+    with input_errors():
+        array = np.asanyarray(index)
+    if np.ma.is_masked(array):
+        raise InputError(f"{name}s by index have masked entries; a row number is required everywhere: drop these {name}s")
+    return np.asarray(array)
 
 
 def check_tuples(
@@ -150,7 +149,7 @@ def check_tuples(
     """
     name, size = kind.__name__.lower()[:-1], kind.size
     if preprocessor is not None:
-        index = np.asarray(tuples)
+        index = _row_numbers(tuples, name)
         if index.ndim != 2 or index.shape[1] != size:
             raise InputError(
                 f"{name}s have shape {index.shape}; with preprocessor= they must be row numbers (n_{name}s, {size}); {_NEW}"
@@ -163,20 +162,21 @@ def check_tuples(
             items = check_items(preprocessor, name="preprocessor", n_features=n_features, names=names)
         return kind(items, _check_index(index, len(items), name))
     try:
-        plain = np.float64 if encode is None else None if hasattr(tuples, "__array__") else object
-        points = np.asarray(tuples, dtype=plain)
-    except (TypeError, ValueError) as error:
+        points = as_floats(tuples, f"{name}s") if encode is None else as_cells(tuples, f"{name}s")
+    except InputError as error:
         raise InputError(
             f"{name}s cannot be read as numbers of shape (n_{name}s, {size}, n_features): give all {size} items of every "
             f"{name} the same number of features, all numeric ({error})"
         ) from error
-    if points.ndim != 3 or points.shape[1] != size:
+    if points.ndim != 3 or points.shape[1] != size or not points.shape[2]:
         raise InputError(
             f"{name}s have shape {points.shape}, but (n_{name}s, {size}, n_features) is required; "
             f"to give {name}s as row numbers, pass the items as preprocessor=X"
         )
     if not len(points):
         raise InputError(f"there are 0 {name}s; at least one is required")
+    if encode is None:
+        check_finite(points, f"{name}s", names=names)
     flat = points.reshape(-1, points.shape[2])
     items = check_items(flat, name=f"{name}s", n_features=n_features) if encode is None else encode(flat, name=f"{name}s")
     return kind(items, np.arange(len(items), dtype=np.int64).reshape(-1, size))
@@ -184,27 +184,28 @@ def check_tuples(
 
 def check_judgements(y: ArrayLike, n_pairs: int, *, both: bool = True) -> Floats:
     """y as float64, +1 (similar) or -1 (dissimilar) for each pair; with ``both``, each of the two must occur."""
-    labels = np.asarray(y)
+    labels = as_floats(y, "y")
     if labels.shape != (n_pairs,):
         raise InputError(f"y has shape {labels.shape} for {n_pairs} pairs; one label a pair is required: +1 or -1")
     found = np.unique(labels)
     if not np.isin(found, (-1, 1)).all():
         raise InputError(
-            f"y has the values {_listed(found.tolist())}; only +1 (similar) and -1 (dissimilar) are known: recode them; for "
-            "measured distances use DistanceRegressor"
+            f"y has the values {_listed([f'{value:g}' for value in found])}; only +1 (similar) and -1 (dissimilar) are known: "
+            "recode them; for measured distances use DistanceRegressor"
         )
     if both and len(found) < 2:
         raise InputError(
             f"y has one class only, {int(found[0]):+d}; similar (+1) and dissimilar (-1) pairs are required: add some"
         )
-    return labels.astype(np.float64)
+    return labels
 
 
 def check_distances(y: ArrayLike, n_pairs: int, *, minimum: float = 0.0) -> Floats:
     """y as float64, a finite distance >= ``minimum`` for each pair, of which not all may be 0."""
-    distances = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", ensure_min_samples=0)
+    distances = as_floats(y, "y")
     if distances.shape != (n_pairs,):
         raise InputError(f"y has shape {distances.shape} for {n_pairs} pairs; one distance a pair is required")
+    check_finite(distances, "y")
     if (distances < minimum).any():
         bad = int(np.flatnonzero(distances < minimum)[0])
         raise InputError(
@@ -220,7 +221,7 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
     """The sample weights, >= 0, divided by their sum; uniform weights for None."""
     if sample_weight is None:
         return np.full(n, 1.0 / n)
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = as_floats(sample_weight, "sample_weight")
     if weights.shape != (n,):
         raise InputError(f"sample_weight has shape {weights.shape}; one weight for each of the {n} pairs is required")
     if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:

@@ -20,7 +20,8 @@ from .._foundation.errors import StorageError
 from .._foundation.optional_imports import optional
 from .._foundation.storage import file_digest, write_beside
 from ..neighbors.stored_segments import FILE
-from .numeric_tables import ItemTable, read_table
+from .numeric_tables import ItemTable
+from .table_files import read_table
 
 __all__ = ["columns_of", "read_columns", "write_columns"]
 

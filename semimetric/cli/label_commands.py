@@ -24,9 +24,9 @@ from ..neighbors.sharded.sharded_index import ShardedIndex
 from ..persistence import load
 from .index_columns import read_columns
 from .mixed_tables import MixedTable, read_features_of, read_mixed
-from .model_files import check_folder
-from .numeric_tables import read_table
+from .model_files import check_output
 from .output import CommandResult, is_terminal
+from .table_files import read_table
 
 __all__ = ["LABEL_SETTINGS", "run_fit_labels", "run_neighbors"]
 
@@ -42,7 +42,7 @@ _MOST_TERMS = 5  # of a distance that --explain prints, and of the shares of the
 def run_fit_labels(arguments: Namespace) -> CommandResult:
     """Learn from the classes in one table, check the model, and save it."""
     output = arguments.output or "model.smm"
-    check_folder(output)
+    check_output(output, arguments.items)
     table = read_mixed(arguments.items, arguments.label, arguments.id, missing=arguments.missing == "level")
     model = _make_learner(arguments, table)
     check = _check(model, table, arguments) if arguments.held_out else None

@@ -6,13 +6,13 @@ which stand for those of any other library.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import as_cells
 from .._foundation.tables import read_table
 from .._foundation.types import Floats
 
@@ -38,12 +38,10 @@ def is_categorical(column: Any) -> bool:
     return str(column.dtype).lower().split("(")[0] in _CATEGORICAL_DTYPES
 
 
-def as_table(X: Any) -> Any:
+def as_table(X: Any, name: str = "X") -> Any:
     """A frame, as `read_table` returns it, or an array; anything else as an array of objects, which keep their types."""
-    X = read_table(X)
-    if hasattr(X, "columns") or isinstance(X, np.ndarray):
-        return X
-    return np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
+    X = read_table(X, name=name)
+    return X if hasattr(X, "columns") else as_cells(X, name)
 
 
 def column_of(X: Any, k: int) -> Any:
@@ -78,13 +76,14 @@ def numbers_of(column: Any, title: str, source: str) -> Floats:
         )
     if np.iscomplexobj(column):
         raise InputError(f"column {title!r} of {source} is complex. Complex data not supported: give real and imaginary parts")
-    try:
-        return np.array(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        cells = [np.nan if is_missing(cell) else cell for cell in cells_of(column)]
+    with np.errstate(over="ignore"):  # what float64 cannot hold becomes infinite, and is refused as such
+        try:
+            return np.array(column, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            cells = [np.nan if is_missing(cell) else cell for cell in cells_of(column)]
     try:
         return np.array(cells, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"column {title!r} of {source} is not of numbers ({error}); if it holds categories, name it in "
             "categorical_features= of the learner, or make its dtype category; else drop it, or encode it in numbers"
@@ -129,7 +128,7 @@ def categories_of(column: Any, source: str) -> tuple[Category, ...]:
 
 def check_categories(values: Sequence[Any], source: str) -> None:
     """Refuse categories that are neither text nor truth values nor finite numbers, that repeat, or of which there are none."""
-    wrong = [c for c in values if not isinstance(c, str) and not (isinstance(c, (bool, int, float)) and abs(c) < math.inf)]
+    wrong = [c for c in values if not isinstance(c, (str, bool, int)) and not (isinstance(c, float) and np.isfinite(c))]
     if wrong:
         raise InputError(
             f"column {source} has the category {wrong[0]!r} of type {type(wrong[0]).__name__}; text, truth values or finite "

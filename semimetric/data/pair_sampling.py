@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from .._foundation.errors import InputError
+from .._foundation.magnitudes import spread
 from .._foundation.types import Floats, Integers
 
 __all__ = ["sample_pairs"]
@@ -56,8 +57,8 @@ def _near_pairs(items: Floats, n: int, n_neighbors: int, rng: np.random.Generato
     """``n`` pairs of a random item and one of its nearest neighbours, shape (n, 2); none if all items are equal."""
     if not n:
         return np.empty((0, 2), np.int64)
-    spread = items.std(axis=0)
-    scaled = items[:, spread > 0] / spread[spread > 0]
+    width = spread(items)
+    scaled = items[:, width > 0] / width[width > 0]
     if not scaled.shape[1]:
         return np.empty((0, 2), np.int64)
     k = min(n_neighbors, len(items) - 1)

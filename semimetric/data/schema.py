@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import as_cells, as_floats, check_finite, n_axes
 from .._foundation.members import Members
 from .._foundation.tables import read_table
 from .._foundation.types import ArrayLike, Floats
@@ -78,7 +79,8 @@ class Feature:
             return codes_of(cells_of(column), self.categories, f"column {self.name!r} of {source}")
         numbers = numbers_of(column, self.name, source)
         if self.kind == "periodic":
-            numbers = np.mod(numbers, self.period)
+            finite = np.isfinite(numbers)
+            numbers[finite] = np.mod(numbers[finite], self.period)  # infinity stays, and is refused later
             numbers[numbers == self.period] = 0.0  # np.mod rounds a tiny negative number up to the period
         return numbers
 
@@ -164,7 +166,7 @@ class Schema:
         """
         check_choice("missing", missing, ("error", "level"))
         check_choice("categorical_features", categorical_features, ("auto",)) if isinstance(categorical_features, str) else None
-        X = as_table(X)
+        X = as_table(X, name)
         n = X.shape[1] if len(X.shape) == 2 else 0
         names = feature_names(X, n)
         periods = {_number(f, names, "periodic"): _period(f, p) for f, p in (periodic or {}).items()}
@@ -240,7 +242,7 @@ class Schema:
         n = len(self.features)
         if self.plain:
             return check_items(X, name=name, n_features=n, names=self.names, min_items=min_items)
-        table = as_table(X)
+        table = as_table(X, name)
         if len(table.shape) != 2 or table.shape[0] < min_items:
             found = f", n_samples = {table.shape[0]}" if len(table.shape) == 2 else ""
             raise InputError(f"{name} has shape {table.shape}{found}; (n_items, {n}) with n_items >= {min_items} is required")
@@ -279,11 +281,11 @@ class Schema:
 
     def row(self, x: Any) -> NDArray[Any]:
         """One vector as a table of one row."""
-        return np.asarray(x, dtype=np.float64 if self.plain else object)[None]
+        return as_floats(x, "x", ndim=1)[None] if self.plain else as_cells(x, "x")[None]
 
     def rows(self, x: Any) -> Any:
         """One vector as a table of one row; a table unchanged."""
-        return self.row(x) if not hasattr(x, "columns") and np.ndim(x) == 1 else x
+        return self.row(x) if not hasattr(x, "columns") and n_axes(x) == 1 else x
 
     def unseen(self, X: Floats) -> NDArray[np.bool_]:
         """Whether each value of an encoded matrix is a category that was not in the fit, shape (n_items, n_features)."""
@@ -309,16 +311,8 @@ class Schema:
 
     def _check_values(self, items: Floats, name: str) -> None:
         """Refuse infinite values, and missing values without a level."""
-        bad = np.argwhere(np.isinf(items) | (np.isnan(items) & ~np.array(self.missing)))
-        if len(bad):
-            row, k = bad[0].tolist()
-            infinite = np.isinf(items[row, k])
-            given = "an infinite" if infinite else "a missing"
-            advice = "correct it" if infinite else 'fill them in, drop those rows, or use missing="level"'
-            raise InputError(
-                f"row {row} of {name} has {given} value (NaN or infinity) in {self.names[k]!r} ({len(bad)} such values in "
-                f"all); finite values are required: {advice}"
-            )
+        advice = 'fill them in, drop those rows, or use missing="level"'
+        check_finite(items, name, names=self.names, may_miss=self.missing, advice=advice)
 
 
 Names: TypeAlias = Schema | Sequence[str]

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import NotSupportedError
+from .._foundation.input_arrays import n_axes
 from .._foundation.members import refused_as_stored
 from .._foundation.storage import State, write_state
 from .._foundation.threads import map_blocks
@@ -191,7 +192,7 @@ class Semimetric(FrozenValue):
         -------
         ndarray of shape (n_terms,) or (n, n_terms)
         """
-        one_pair = np.ndim(x) == 1 and np.ndim(y) == 1
+        one_pair = n_axes(x) == 1 and n_axes(y) == 1
         left, right = check_same_length(*self._both(*map(self.schema.rows, (x, y))), repeat=True)
         x, y = self._points(left), self._points(right)
         rows = np.arange(len(left))

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.input_arrays import as_cells
 from .._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from .._foundation.validation import check_items, check_tuples
 from ..data.schema import Schema, feature_names
@@ -100,9 +101,10 @@ class LearnedDistance(BaseEstimator):
             return self._schema(self.preprocessor, name="preprocessor")
         if self.only_numbers:
             return None
-        points = np.asarray(tuples, dtype=None if hasattr(tuples, "__array__") else object)
         name = kind.__name__.lower()
-        return self._schema(points.reshape(-1, points.shape[2]), name=name) if points.ndim == 3 else None
+        points = as_cells(tuples, name)
+        is_table = points.ndim == 3 and points.shape[2] > 0
+        return self._schema(points.reshape(-1, points.shape[2]), name=name) if is_table else None
 
     def _encoded(self, X: Any, *, min_items: int) -> tuple[Floats, Schema]:
         """A table X as the matrix to learn from, and its schema, for learners whose `fit` takes items; names are recorded."""

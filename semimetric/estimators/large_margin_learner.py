@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.input_arrays import validated
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import ArrayLike, Floats, Pairs
@@ -305,7 +306,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         """
         check_is_fitted(self, "semimetric_")
         d = self.semimetric_
-        return d.transform(validate_data(self, X, reset=False, dtype=np.float64) if d.schema.plain else X)
+        return d.transform(validated(self, X, reset=False, dtype=np.float64) if d.schema.plain else X)
 
 
 # The mixin wraps the transform that a class defines for `set_output`, and would wrap a condition inside, where nobody asks it.

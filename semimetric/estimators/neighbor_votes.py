@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import as_classes, as_targets, n_axes
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.tables import take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
-from .._foundation.validation import check_count, check_one_type, check_weights, weight_option
+from .._foundation.validation import check_count, check_weights, weight_option
 from ..data.distinct_rows import distinct_rows
 from ..data.pair_sampling import sample_pairs
 from ..data.schema import Schema
@@ -120,7 +120,7 @@ class NeighborVotes(BaseEstimator):
 
 def _in_order(x: Any, d: Semimetric) -> Any:
     """One vector; a series of pandas by the names of its entries."""
-    if np.ndim(x) == 0:
+    if n_axes(x) == 0:
         raise InputError(f"x={x!r} is no vector; one value for each of the {d.n_features} features is required")
     if not hasattr(x, "to_frame") or not all(isinstance(name, str) for name in getattr(x, "index", ())):
         return x
@@ -202,13 +202,9 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
             learner do not go together.
         """
         self._check()
-        if y is None:
-            raise InputError("requires y to be passed, but the target y is None; give a class for every item")
+        labels = as_classes(y, X)
         learner = self._seeded(clone(LargeMarginLearner() if self.learner is None else self.learner))
         self.learner_ = learner.fit(X, y, **weight_option(learner, sample_weight))
-        labels = column_or_1d(y)
-        check_one_type(labels)
-        check_classification_targets(labels)
         used = check_weights(sample_weight, len(labels)) > 0
         self.classes_ = np.unique(labels[used])
         self._codes = np.searchsorted(self.classes_, np.where(used, labels, self.classes_[0]))  # unused ones have no vote
@@ -298,13 +294,9 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         """
         self._check()
         check_count("n_pairs", self.n_pairs)
-        if y is None:
-            raise InputError("requires y to be passed, but the target y is None; give a value for every item")
         learner = clone(DistanceRegressor() if self.learner is None else self.learner)
         items, schema = learner._encoded(X, min_items=2)
-        values = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
-        if len(values) != len(items) or not np.isfinite(values).all():
-            raise InputError(f"y has {len(values)} values for {len(items)} items; one finite number for each is required")
+        values = as_targets(y, items)
         self._learn(learner, X, items, schema, values, check_weights(sample_weight, len(items)))
         self._index(X, values, sample_weight)
         return self

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import as_vector, input_errors, n_axes, record_features
+from .._foundation.magnitudes import check_squares
 from .._foundation.tables import take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
@@ -112,8 +114,10 @@ class EmbeddedLinear(BaseEstimator):
             self._state = self._state.warm_start(machine, problem, stochastic=self.solver != "dual")
         else:
             self._state = TrainedState(machine)
-        solver = self._solver()
-        report = fit_machine(solver, self._embedded_rows(X), problem, self._state, keep_dual=self.warm_start)
+        solver, rows = self._solver(), self._embedded_rows(X)
+        if isinstance(self.embedding_, IdentityEmbedding):
+            check_squares(np.asarray(rows.items.data), "X")
+        report = fit_machine(solver, rows, problem, self._state, keep_dual=self.warm_start)
         self.n_iter_, self.duality_gap_, self.status_ = report
 
     def _raise_if_interrupted(self) -> None:
@@ -137,7 +141,7 @@ class EmbeddedLinear(BaseEstimator):
         """W phi(x) + b, shape (n_items, n_classes)."""
         check_is_fitted(self, "_state")
         rows = self._embedded_rows(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        record_features(self, X, reset=False)
         return decision_values(self._state.machine, rows, self.n_jobs)
 
     def _coefficients(self) -> tuple[Floats, Floats]:
@@ -164,10 +168,11 @@ def drop_zero_weights(X: ArrayLike, y: np.ndarray, sample_weight: ArrayLike | No
     """
     if sample_weight is None:
         return X, y, None
-    if np.asarray(sample_weight).ndim == 0:
+    if n_axes(sample_weight) == 0:
         raise InputError(f"sample_weight={sample_weight!r} is one number; one for every row is required: give an array")
-    weight = column_or_1d(check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"))
-    check_consistent_length(X, weight)
+    weight = as_vector(sample_weight, "sample_weight")
+    with input_errors():
+        check_consistent_length(X, weight)
     if (weight < 0).any() or not weight.any():
         raise InputError("sample_weight must be non-negative and not all zero; correct or drop it")
     keep = weight > 0

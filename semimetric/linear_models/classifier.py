@@ -9,13 +9,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError, warn
+from .._foundation.input_arrays import as_classes, record_features
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats, Integers
-from .._foundation.validation import check_choice, check_one_type
+from .._foundation.validation import check_choice
 from .._kernels.coordinate_descent import Problem
 from ..embeddings.vectors.base import FeatureMap
 from .base import EmbeddedLinear, drop_zero_weights
@@ -147,7 +147,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         """
         self._check()
         labels = self._labels(X, y)
-        validate_data(self, X, skip_check_array=True)
+        record_features(self, X, reset=True)
         X, labels, weight = drop_zero_weights(X, labels, sample_weight)
         classes, codes = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
@@ -216,7 +216,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             raise InputError(
                 f"y has the class {unseen.tolist()[0]!r}, but the classes are {known.tolist()}; name all in the first call"
             )
-        validate_data(self, X, reset=is_first, skip_check_array=True)
+        record_features(self, X, reset=is_first)
         X, labels, weight = drop_zero_weights(X, labels, sample_weight)
         codes = np.searchsorted(known, labels)
         problem = self._problem(codes, weight, self._class_weights(known, codes, weight))
@@ -300,12 +300,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
     def _labels(self, X: ArrayLike, y: ArrayLike) -> np.ndarray:
         """y as an array (n_items,) of class labels, checked against X."""
-        if y is None:
-            raise InputError("requires y to be passed, but the target y is None; give one class a row")
-        labels = column_or_1d(y, warn=True)
-        check_one_type(labels)
-        check_classification_targets(labels)
-        check_consistent_length(X, labels)
+        labels = as_classes(y, X)
         if not len(labels):
             raise InputError("X has 0 rows; at least one of every class is required: give rows")
         return labels

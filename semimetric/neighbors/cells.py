@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
+from .._foundation.magnitudes import spread
 from .._foundation.threads import short_blocks
 from .._foundation.types import Floats, Integers
 from .._kernels.search import cell_means, cell_minima, encode
@@ -155,8 +156,7 @@ class Warp(NamedTuple):
     @property
     def spread(self) -> float:
         """How much the sample varies on the scale."""
-        unit = np.ldexp(1.0, int(np.frexp(self.scale[-1])[1]))  # Squares do not overflow in a unit that is a power of two.
-        return float((self.sample / unit).std() * unit)
+        return float(spread(self.sample))
 
     @classmethod
     def of(cls, view: QueryView, positions: Floats, e: int, rng: np.random.Generator) -> "Warp":

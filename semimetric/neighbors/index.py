@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import record_features, validated
 from .._foundation.types import ArrayLike
 from .._foundation.validation import check_choice, check_count, check_n_jobs, check_shape
 from ..distances.semimetric import Semimetric
@@ -294,9 +295,9 @@ class NeighborIndex(StoredIndex, BaseEstimator):
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
         d = self.semimetric if reset else self._view.semimetric
         if not d.schema.plain:
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            record_features(self, X, reset=reset)
             return d.schema.encode(X)
-        items = validate_data(self, X, dtype=[np.float64, np.float32], order="C", copy=True, reset=reset)
+        items = validated(self, X, dtype=[np.float64, np.float32], order="C", copy=True, reset=reset)
         check_shape(items, X, n_features=d.n_features, names=d.feature_names)
         return items
 

@@ -206,7 +206,7 @@ def test_what_cannot_be_used_is_one_sentence_and_exit_code_1(command, message, c
         ("fit numbers.csv --label species --relative --link sqrt", "takes no --relative, --link"),
         ("fit numbers.csv --label species --axioms none", "--axioms none does not go with --label"),
         ("fit numbers.csv pairs.csv --output m.smm --missing level", "--missing goes with --label only"),
-        ("neighbors numbers.smm rows.csv -k 0", "must be at least 1"),
+        ("neighbors numbers.smm rows.csv -k 0", "must be an integer of at least 1"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(command, message, capsys):

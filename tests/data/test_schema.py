@@ -91,7 +91,7 @@ def test_plain_tables_are_checked_as_matrices():
     assert schema.encode(X) is X
     assert schema.decode(X) is X
     assert schema.rows([1, 2]).shape == (1, 2)
-    with pytest.raises(ValueError, match="contains NaN"):
+    with pytest.raises(ValueError, match="a missing value"):
         schema.encode([[np.nan, 1.0]])
 
 

@@ -324,7 +324,7 @@ def test_base_distances_and_directions_are_searched_too():
 BAD = {
     "k of 0": (lambda i, q: i.kneighbors(q, 0), "n_neighbors=0", "integer >= 1"),
     "k too large": (lambda i, q: i.kneighbors(q, 501), "n_neighbors=501", "there are 500", "ask for fewer"),
-    "NaN": (lambda i, q: i.kneighbors(q * np.nan), "Input X", "contains NaN"),
+    "NaN": (lambda i, q: i.kneighbors(q * np.nan), "row 0 of X", "a missing value"),
     "features": (lambda i, q: i.kneighbors(q[:, :2]), "2 features", "4 features"),
     "algorithm": (lambda i, q: i.kneighbors(q, algorithm="tree"), "algorithm='tree'", "'exact'"),
     "mask": (lambda i, q: i.kneighbors(q, where=np.ones(3, bool)), "mask of shape (3,)", "500 items"),

@@ -1,10 +1,22 @@
 """The attacks by name: a new one joins by one row."""
 
-from soak import certificates, exact_search, growth, interrupted_search, interrupts, models, promises
+from soak import (
+    certificates,
+    command_lines,
+    exact_search,
+    growth,
+    hostile_input,
+    interrupted_search,
+    interrupts,
+    models,
+    promises,
+)
 
 ATTACKS = {
     "growing-memory": growth.GROWTH,
     "interrupted-fits": interrupts.FITS_ATTACK,
+    "command-lines": command_lines.COMMAND_LINES,
+    "hostile-input": hostile_input.INPUT,
     "model-files": models.FILES,
     "solvers-agree": certificates.CERTIFICATES,
     "promised-constraints": promises.PROMISES,

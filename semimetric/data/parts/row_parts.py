@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
+from ..._foundation.input_arrays import as_array, input_errors
 from ..._foundation.optional_imports import optional
 from ..._foundation.threads import blocks
 
@@ -27,6 +28,7 @@ __all__ = [
     "LazyRows",
     "array_rows",
     "open_array",
+    "open_numbers",
     "parquet_rows",
     "parse_memory",
     "slices",
@@ -163,8 +165,15 @@ def slices(n: int, size: int) -> list[slice]:
 def open_array(source: Any) -> Any:
     """The array of a .npy file, mapped, if ``source`` is a path; else ``source`` as an array, which stays mapped if it is."""
     if isinstance(source, (str, os.PathLike)):
-        return np.load(source, mmap_mode="r")
+        with input_errors():
+            return np.load(source, mmap_mode="r")
     return np.asanyarray(source)
+
+
+def open_numbers(source: Any, name: str) -> Any:
+    """`open_array` of numbers; anything else is refused, and masked values are NaN."""
+    is_path = isinstance(source, (str, os.PathLike))
+    return np.asanyarray(as_array(open_array(source) if is_path else source, name))
 
 
 def array_rows(array: Any, size: int, name: str, *, even: bool = True) -> list[LazyRows]:

@@ -240,7 +240,7 @@ def _numbers(frame: Any, given: Any, name: str, n: int, one: str) -> Floats:
         raise InputError(
             f"{name} has shape {values.shape} and dtype {values.dtype}; one number for each of {n} {one}s is required"
         )
-    values = values.astype(np.float64, copy=False)
+    values = np.ascontiguousarray(values, dtype=np.float64)
     if not np.isfinite(values).all():
         bad = int(np.flatnonzero(~np.isfinite(values))[0])
         raise InputError(f"{name}[{bad}] is {values[bad]}; finite numbers are required: correct it, or drop the {one}")

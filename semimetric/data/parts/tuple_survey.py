@@ -110,8 +110,10 @@ def _count(part: TuplePart, table: TupleTable) -> int:
 
 def _survey_part(part: TuplePart, table: TupleTable) -> _PartSurvey:
     tuples, y, weight = read_tuples(part, table)
+    with np.errstate(over="ignore"):  # distances so large are refused when their mean is known
+        sizes = np.array([weight @ np.abs(y), weight @ (y * y)])
     return _PartSurvey(
-        sizes=np.array([weight @ np.abs(y), weight @ (y * y)]),
+        sizes=sizes,
         total=float(weight.sum()),
         range=np.array([y.min(), y.max()]),
         items=DistinctItems.of(tuples.used),

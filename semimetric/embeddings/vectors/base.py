@@ -14,10 +14,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
-from ..._foundation.tables import read_table
+from ..._foundation.input_arrays import validated
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
@@ -158,9 +158,8 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
                 f"X is sparse, but {type(self).__name__} maps 0 to something; give X.toarray(), or use "
                 "zero_preserving=True where the map has it, so that zeros add nothing"
             )
-        finite = True if self.missing == "error" else "allow-nan"
-        options = {"dtype": np.float64, "order": "C", "accept_sparse": "csr", "ensure_all_finite": finite}
-        return validate_data(self, X, reset=reset, **options)
+        options = {"dtype": np.float64, "order": "C", "accept_sparse": "csr"}
+        return validated(self, X, may_miss=self.missing != "error", reset=reset, **options)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """The names of the columns, which contain the values of knots, such as ``x0@5.1*x1@3.3``."""

@@ -9,8 +9,9 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from ..._foundation.errors import InputError
+from ..._foundation.input_arrays import check_one_type
 from ..._foundation.types import ArrayLike, Floats, Integers
-from ..._foundation.validation import check_choice, check_one_type
+from ..._foundation.validation import check_choice
 from ..._kernels.vector_rows import Axes
 from ...data.grid import Grid
 from .base import FeatureMap, distinct_labels

@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import ConvergenceWarning, InputError, warn
+from ..._foundation.input_arrays import validated
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
 from ..._kernels.mixture import Points, Prior
@@ -302,7 +303,7 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
 
     def _items(self, X: ArrayLike) -> Floats:
         check_is_fitted(self, "pieces_")
-        return validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return validated(self, X, dtype=np.float64, order="C", reset=False)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "pieces_")

@@ -163,7 +163,9 @@ def test_a_survey_does_not_depend_on_the_cuts(most, cuts, rows):
 
 
 def test_items_that_are_no_table_are_refused():
-    assert_refused(lambda: labeled_parts(ITEMS[:, :, None], LABELS, None, 10), "shape (2, 1)", "(n, n_features) are required")
+    assert_refused(
+        lambda: labeled_parts(ITEMS[:, :, None], LABELS, None, 10), "shape (40, 2, 1)", "(n, n_features) are required"
+    )
     assert_refused(
         lambda: labeled_parts(ITEMS, "kind", None, 10), "'kind' names a column", "read as an array", "give the values"
     )
