@@ -152,7 +152,6 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
         """
         if not reset:
             check_is_fitted(self, "n_columns_")
-        read_table(X)  # which refuses a lazy frame
         if sparse.issparse(X) and not self.zero_preserving:
             raise InputError(
                 f"X is sparse, but {type(self).__name__} maps 0 to something; give X.toarray(), or use "
