@@ -73,7 +73,7 @@ def fit(
         As in `semimetric.out_of_core.fit`; row numbers of its ``preprocessor`` need all items on every worker.
     pairs : Dask array of shape (n, size, n_features) or (n, size), Dask frame, or what `semimetric.out_of_core.fit` takes
         For LargeMarginLearner of shape (n, n_features).
-    y : Dask array of shape (n,), NumPy array, or name of a column of ``pairs``
+    y : Dask array of shape (n,), NumPy array, path of a .npy file, or name of a column of ``pairs``
         Classes of items come to the client, and go to every worker.
     sample_weight : as y, or None
     block_size : bytes of work of a part, where ``pairs`` are not in parts yet, default "256 MiB"
