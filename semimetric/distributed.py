@@ -28,8 +28,9 @@ from .neighbors.ids import check_ids
 from .neighbors.sharded.shard_files import Shard, places_of
 from .neighbors.sharded.shard_search import graph, nearest, within
 from .neighbors.sharded.sharded_index import ItemPart, ShardedIndex, build_shards
-from .out_of_core.dask_engine import Cluster, connect
+from .out_of_core.dask_engine import Cluster
 from .out_of_core.dask_parts import computed, dask_items, dask_tuples, is_dask, item_parts
+from .out_of_core.dask_workers import connect
 from .out_of_core.fit_labeled import fit_labeled, labeled_parts_of
 from .out_of_core.fit_tuples import fit_tuples, task_of
 from .out_of_core.pairwise_files import write_pairwise

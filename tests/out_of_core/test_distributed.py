@@ -53,7 +53,7 @@ def test_dask_arrays_and_frames(client, tmp_path):
     np.save(tmp_path / "y.npy", Y)
     whole = DistanceRegressor(**cases.FAST).fit(POINTS, Y).predict(POINTS)
     series = dd.from_pandas(frame(), npartitions=3)
-    for pairs, y in (arrays(), (arrays()[0], Y), (arrays()[0], tmp_path / "y.npy"), (arrays()[0], str(tmp_path / "y.npy")), (series, "d"), (series, series["d"])):
+    for pairs, y in (arrays(), (arrays()[0], Y), (arrays()[0], str(tmp_path / "y.npy")), (series, "d"), (series, series["d"])):
         model = distributed.fit(client, DistanceRegressor(**cases.FAST), pairs, y)
         np.testing.assert_allclose(model.predict(POINTS), whole, rtol=1e-9)
     assert model.semimetric_.feature_names == ("u", "v", "w")
