@@ -25,7 +25,8 @@ from .distances.semimetric import Semimetric
 from .estimators.base import LearnedDistance
 from .estimators.part_tasks import ItemTask
 from .neighbors.ids import check_ids
-from .neighbors.sharded.shard_files import Shard, places_of
+from .neighbors.results import Neighbors
+from .neighbors.sharded.shard_files import Place, Shard, read_places
 from .neighbors.sharded.shard_search import graph, nearest, within
 from .neighbors.sharded.sharded_index import ItemPart, ShardedIndex, build_shards
 from .out_of_core.dask_engine import Cluster
@@ -202,8 +203,12 @@ def kneighbors(
     X : array-like or Dask array of shape (n, n_features), or frame
     n_neighbors, algorithm, n_candidates : as in `NeighborIndex.kneighbors`
     """
-    engine = Cluster(client)
-    found = nearest(engine, places_of(folder), computed(X), n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
+    engine, queries = Cluster(client), computed(X)
+
+    def search(places: list[Place]) -> Neighbors:
+        return nearest(engine, places, queries, n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
+
+    found = read_places(folder, search)
     return found.distances, found.ids
 
 
@@ -215,7 +220,8 @@ def radius_neighbors(client: Any, folder: Any, X: Any, radius: float = 1.0) -> l
     client, folder, X : as in `kneighbors`
     radius : float, default 1.0
     """
-    return within(Cluster(client), places_of(folder), computed(X), radius)
+    engine, queries = Cluster(client), computed(X)
+    return read_places(folder, lambda places: within(engine, places, queries, radius))
 
 
 def kneighbors_graph(client: Any, folder: Any, X: Any, n_neighbors: int = 5, mode: str = "connectivity") -> sparse.csr_matrix:
@@ -227,7 +233,8 @@ def kneighbors_graph(client: Any, folder: Any, X: Any, n_neighbors: int = 5, mod
     mode : {"connectivity", "distance"}, default "connectivity"
         Entries are ones, or distances.
     """
-    return graph(Cluster(client), places_of(folder), computed(X), n_neighbors, mode)
+    engine, queries = Cluster(client), computed(X)
+    return read_places(folder, lambda places: graph(engine, places, queries, n_neighbors, mode))
 
 
 def _transformed(part: ItemPart, embedding: Any) -> Any:

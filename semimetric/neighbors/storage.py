@@ -12,7 +12,8 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import StorageError
-from .._foundation.storage import State, file_digest, read_state, write_beside, write_state
+from .._foundation.storage import State, file_digest, read_state, read_whole, write_beside, write_state
+from .._foundation.unfinished import discard
 from .._kernels.simplex import Located
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.base import Items
@@ -64,7 +66,9 @@ class StoredIndex:
 
     @classmethod
     def _load(cls, path: str | os.PathLike[str], *, mmap: bool, base_distances: Sequence[object]) -> Any:
-        semimetric, segments, values = read_segments(path, mmap=mmap, base_distances=base_distances)
+        semimetric, segments, values = read_whole(
+            Path(path) / FILE, lambda: read_segments(path, mmap=mmap, base_distances=base_distances)
+        )
         index: Any = cls(semimetric, **{name: values[name] for name in _SAVED})
         index.segments_, index.layout_, index._view = segments, segments[0].cells.layout, segments[0].view
         index.n_features_in_ = values["n_features_in"]
@@ -85,7 +89,19 @@ def write_segments(
         raise StorageError(f"{root} is there and is no index; give another folder")
     if not root.parent.is_dir():
         raise StorageError(f"cannot save to {root}: the folder {root.parent} does not exist; create it first")
-    (root / "arrays").mkdir(parents=True, exist_ok=True)
+    is_new, used = not root.exists(), None
+    try:
+        root.mkdir(exist_ok=True)
+        (root / "arrays").mkdir(exist_ok=True)
+        used = _write_files(root, semimetric, segments, values)
+    except OSError as error:
+        raise StorageError(f"{root} could not be written ({error.strerror or error}); save elsewhere, or make room") from error
+    finally:
+        _sweep(root, used, is_new=is_new)
+
+
+def _write_files(root: Path, semimetric: Semimetric, segments: Sequence[Segment], values: dict[str, Any]) -> set[str]:
+    """Write the arrays, and then the file that says which are used; the names of their files."""
     model, layout = semimetric.to_state(), segments[0].cells.layout
     small = {f"model_{name}": array for name, array in model.arrays.items()} | _layout_arrays(layout)
     large = []
@@ -97,10 +113,27 @@ def write_segments(
     groups = [{"group": list(b.group), "cuts": len(b.cuts)} for b in layout.boxes]
     stored = values | {"model": dict(model.values), "boxes": groups, "segments": large}
     write_state(root / FILE, State("NeighborIndex", stored, small))
-    used_files = {f"{digest}.npy" for digests in large for digest in digests.values()}
-    for path in (root / "arrays").iterdir():
-        if path.name not in used_files:
-            path.unlink()
+    return _array_files(large)
+
+
+def _array_files(segments: Sequence[Mapping[str, str]]) -> set[str]:
+    """The names of the files that hold the large arrays of segments, which are given by their digests."""
+    return {f"{digest}.npy" for digests in segments for digest in digests.values()}
+
+
+def _sweep(root: Path, used: set[str] | None, *, is_new: bool) -> None:
+    """Delete arrays that the index does not name: of an older one, or of a save that failed, after which ``used`` is None."""
+    if used is None:
+        try:
+            used = _array_files(read_state(root / FILE).values["segments"]) if (root / FILE).is_file() else set()
+        except StorageError:  # nobody knows what it names
+            return
+    with suppress(FileNotFoundError):  # another process has deleted it, or the folder was never made
+        for path in (root / "arrays").iterdir():
+            if path.name not in used:
+                path.unlink(missing_ok=True)
+    if is_new and not used:
+        discard(root)
 
 
 def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:

@@ -57,7 +57,7 @@ def test_a_killed_save_leaves_the_old_file_and_nothing_else(path, monkeypatch, k
     before = path.read_bytes()
     owner, name = killed.split(".")
     monkeypatch.setattr({"os": os, "storage": storage}[owner], name, die)
-    with pytest.raises(type(reason)):
+    with pytest.raises(StorageError if isinstance(reason, OSError) else KeyboardInterrupt):
         write_state(path, State("Other", {}))
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError, SemimetricError
+from ..._foundation.storage import read_whole
 from ..._foundation.types import ArrayLike
 from ..._foundation.validation import check_count
 from ...data.parts.engine import Engine, SerialEngine
@@ -21,7 +22,7 @@ from ...data.parts.row_parts import LazyRows, parse_memory, slices
 from ...distances.semimetric import Semimetric
 from ..ids import check_ids, ids_to_remove, new_ids
 from ..index import NeighborIndex
-from .shard_files import Place, Shard, check_root, distance_digest, read_shards, save_shard, sweep, switch
+from .shard_files import FILE, Place, Shard, building, distance_digest, new_root, read_shards, save_shard, switch
 
 __all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined", "shard_size"]
 
@@ -121,6 +122,9 @@ class ShardedIndex:
 
     def _open(self) -> None:
         """Open the shards that the folder names now."""
+        read_whole(self.folder / FILE, self._read)
+
+    def _read(self) -> None:
         self._distance, shards = read_shards(self.folder)
         self.shards = tuple(shards)
         self._joined: NeighborIndex = joined(self.places).set_params(n_jobs=self.n_jobs)
@@ -234,8 +238,9 @@ class ShardedIndex:
         for s in slices(int(starts[-1]), -(-int(starts[-1]) // n)):
             lows, highs = np.maximum(s.start - starts[:-1], 0), np.minimum(s.stop - starts[:-1], counts)
             tasks.append([(p, int(a), int(b)) for p, a, b in zip(places, lows, highs, strict=True) if a < b])
-        shards = list((engine or SerialEngine()).each(_divided_shard, tasks, str(self.folder)))
-        switch(self.folder, self._distance, shards)
+        with building(self.folder) as built:
+            shards = list((engine or SerialEngine()).each(_divided_shard, tasks, str(built)))
+            switch(self.folder, self._distance, shards, built)
         self._open()
         return self
 
@@ -249,9 +254,10 @@ class ShardedIndex:
     def _changed(self, indexes: dict[int, NeighborIndex]) -> Self:
         """Save what was changed beside the old shards, and switch; a shard without items is left out, if another has some."""
         new = list(self.shards)
-        for k, index in indexes.items():
-            new[k] = save_shard(self.folder, index, self.shards[k].name)
-        switch(self.folder, self._distance, [s for s in new if s.n] or new[:1])
+        with building(self.folder) as built:
+            for k, index in indexes.items():
+                new[k] = save_shard(built, index, self.folder / self.shards[k].name)
+            switch(self.folder, self._distance, [s for s in new if s.n] or new[:1], built)
         self._open()
         return self
 
@@ -292,16 +298,11 @@ def build_shards(
     n_jobs: int | None = None,
 ) -> list[Shard]:
     """Build a shard of every part, check that ids are distinct across them, and make them the index in ``folder``."""
-    root = check_root(folder)
-    old = read_shards(root)[1] if (root / "shards.smm").is_file() else []
-    try:
-        built = list(engine.each(_built_shard, list(parts), str(root), semimetric, n_jobs))
-        shards = [shard for shard, _ in built]
-        _check_distinct([part.name for part in parts], built)
-        switch(root, distance_digest(semimetric), shards)
-    except BaseException:
-        sweep(root, old)
-        raise
+    with new_root(folder) as root, building(root) as built:
+        saved = list(engine.each(_built_shard, list(parts), str(built), semimetric, n_jobs))
+        shards = [shard for shard, _ in saved]
+        _check_distinct([part.name for part in parts], saved)
+        switch(root, distance_digest(semimetric), shards, built)
     return shards
 
 
