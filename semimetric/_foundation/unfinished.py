@@ -10,6 +10,8 @@ such locks, leftovers stay; they are never read.
 import os
 import re
 import shutil
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,7 +25,7 @@ try:
 except ImportError:  # not on this system
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["discard", "replacing", "unfinished_folder"]
+__all__ = ["discard", "replacing", "unfinished_folder", "uninterrupted"]
 
 
 @contextmanager
@@ -70,8 +72,26 @@ def unfinished_folder(target: Path, *, mode: int = 0o777) -> Iterator[Path]:
             raise StorageError(f"no folder can be made in {target.parent} ({reason}); make room, or give another") from error
         yield begun
     finally:
-        discard(begun)
-        _unlock(lock)
+        with uninterrupted():
+            discard(begun)
+            _unlock(lock)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the end of this, which is to be short: what was begun is whole then, and nothing is left over."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is None:  # Ctrl-C does not come here as an error
+        yield
+        return
+    pressed: list[tuple[Any, ...]] = []
+    signal.signal(signal.SIGINT, lambda *given: pressed.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed and callable(before):
+            before(*pressed[0])
 
 
 def discard(path: Path) -> None:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import StorageError
 from .._foundation.storage import State, file_digest, read_state, read_whole, write_beside, write_state
-from .._foundation.unfinished import discard
+from .._foundation.unfinished import discard, uninterrupted
 from .._kernels.simplex import Located
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.base import Items
@@ -89,19 +89,26 @@ def write_segments(
         raise StorageError(f"{root} is there and is no index; give another folder")
     if not root.parent.is_dir():
         raise StorageError(f"cannot save to {root}: the folder {root.parent} does not exist; create it first")
-    is_new, used = not root.exists(), None
+    is_new = not root.exists()
     try:
         root.mkdir(exist_ok=True)
         (root / "arrays").mkdir(exist_ok=True)
-        used = _write_files(root, semimetric, segments, values)
-    except OSError as error:
-        raise StorageError(f"{root} could not be written ({error.strerror or error}); save elsewhere, or make room") from error
-    finally:
-        _sweep(root, used, is_new=is_new)
+        state, used = _with_arrays_written(root, semimetric, segments, values)
+        with uninterrupted():
+            write_state(root / FILE, state)
+            _keep_only(root, used)
+    except BaseException as error:
+        _undo(root, is_new=is_new)
+        if isinstance(error, OSError):
+            reason = error.strerror or error
+            raise StorageError(f"{root} could not be written ({reason}); save elsewhere, or make room") from error
+        raise
 
 
-def _write_files(root: Path, semimetric: Semimetric, segments: Sequence[Segment], values: dict[str, Any]) -> set[str]:
-    """Write the arrays, and then the file that says which are used; the names of their files."""
+def _with_arrays_written(
+    root: Path, semimetric: Semimetric, segments: Sequence[Segment], values: dict[str, Any]
+) -> tuple[State, set[str]]:
+    """Write the large arrays of an index; its state, which says which these are, and the names of their files."""
     model, layout = semimetric.to_state(), segments[0].cells.layout
     small = {f"model_{name}": array for name, array in model.arrays.items()} | _layout_arrays(layout)
     large = []
@@ -112,8 +119,7 @@ def _write_files(root: Path, semimetric: Semimetric, segments: Sequence[Segment]
         large.append({name: _write_array(root / "arrays", array) for name, array in _large_arrays(segment).items()})
     groups = [{"group": list(b.group), "cuts": len(b.cuts)} for b in layout.boxes]
     stored = values | {"model": dict(model.values), "boxes": groups, "segments": large}
-    write_state(root / FILE, State("NeighborIndex", stored, small))
-    return _array_files(large)
+    return State("NeighborIndex", stored, small), _array_files(large)
 
 
 def _array_files(segments: Sequence[Mapping[str, str]]) -> set[str]:
@@ -121,19 +127,21 @@ def _array_files(segments: Sequence[Mapping[str, str]]) -> set[str]:
     return {f"{digest}.npy" for digests in segments for digest in digests.values()}
 
 
-def _sweep(root: Path, used: set[str] | None, *, is_new: bool) -> None:
-    """Delete arrays that the index does not name: of an older one, or of a save that failed, after which ``used`` is None."""
-    if used is None:
-        try:
-            used = _array_files(read_state(root / FILE).values["segments"]) if (root / FILE).is_file() else set()
-        except StorageError:  # nobody knows what it names
-            return
-    with suppress(FileNotFoundError):  # another process has deleted it, or the folder was never made
+def _keep_only(root: Path, used: set[str]) -> None:
+    """Delete all arrays but those that are used."""
+    with suppress(FileNotFoundError):  # the folder was never made
         for path in (root / "arrays").iterdir():
             if path.name not in used:
                 path.unlink(missing_ok=True)
-    if is_new and not used:
+
+
+def _undo(root: Path, *, is_new: bool) -> None:
+    """Delete what a save that failed has left: all that the old index does not name, or the folder if it is new."""
+    if is_new and not (root / FILE).is_file():
         discard(root)
+        return
+    with suppress(StorageError):  # nobody knows what the old index names
+        _keep_only(root, _array_files(read_state(root / FILE).values["segments"]) if (root / FILE).is_file() else set())
 
 
 def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:

@@ -11,7 +11,7 @@ from cases import assert_refused
 
 from semimetric import StorageError
 from semimetric._foundation import unfinished
-from semimetric._foundation.unfinished import discard, replacing, unfinished_folder
+from semimetric._foundation.unfinished import discard, replacing, unfinished_folder, uninterrupted
 
 HOLDS = """
 import os, signal, sys
@@ -113,6 +113,25 @@ def test_systems_without_locks_keep_leftovers(tmp_path, monkeypatch, locks):
         file.write(b"new")
         folder.rename(tmp_path / "b")
     assert sorted(os.listdir(tmp_path)) == [*([".a.0123abcd.part"] if locks is None else []), "a", "b"]
+
+
+def test_ctrl_c_waits_until_what_must_be_whole_is():
+    done = []
+
+    def work():
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            done.append("cleaned")
+        done.append("went on")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["cleaned"]
+    other = threading.Thread(target=lambda: [uninterrupted().__enter__(), done.append("thread")])
+    other.start()
+    other.join()
+    assert done == ["cleaned", "thread"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):

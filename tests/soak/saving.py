@@ -14,11 +14,15 @@ from semimetric import Grid, NeighborIndex, ShardedIndex, load, out_of_core
 __all__ = ["SAVERS", "inventory", "problem"]
 
 
+_PAGE = 4096
+
+
 class Known(NamedTuple):
-    """Answers and inventories of both states, and how many seconds it takes to come from the old to the new."""
+    """Answers and inventories of both states, bytes of the new on a disk of pages, and seconds to come to it from the old."""
 
     answers: tuple
     inventories: tuple
+    size: int
     seconds: float
 
 
@@ -47,10 +51,16 @@ class Saver:
         """Write the new state where the old one is, the way a user would come to it."""
         self.save(path, 1)
 
-    def answers(self, path):
-        """What users get from what is there, as bytes; FileNotFoundError where there is nothing."""
-        distances, ids = load(path).kneighbors(problem()[3], 5)
-        return distances.tobytes() + ids.tobytes()
+    def answers(self, path, way="load"):
+        """What users get from what is there, as bytes; FileNotFoundError where there is nothing.
+
+        It is loaded, or mapped, or asked where it is.
+        """
+        queries = problem()[3]
+        found = (
+            out_of_core.kneighbors(path, queries, 5) if way == "ask" else load(path, mmap=way == "map").kneighbors(queries, 5)
+        )
+        return b"".join(array.tobytes() for array in found)
 
     def state(self, path):
         """Which state is there; anything else is an error."""
@@ -66,16 +76,17 @@ class Saver:
                 self.save(path, 0) if k == 0 else self.change(path)
                 seconds = perf_counter() - start
                 found.append((self.answers(path), inventory(path.parent)))
+            size = sum(-(-file.stat().st_size // _PAGE) * _PAGE for file in Path(folder).rglob("*") if file.is_file())
         (old, few), (new, many) = found
         assert old != new
-        return Known((old, new), (few, many), seconds)
+        return Known((old, new), (few, many), size, seconds)
 
 
 class Model(Saver):
     def save(self, path, state):
         problem()[state].save(path)
 
-    def answers(self, path):
+    def answers(self, path, way="load"):
         items = problem()[2]
         return load(path).paired(items[:50], items[50:100]).tobytes()
 
@@ -120,8 +131,9 @@ class Rebalanced(ChangedShards):
     def change(self, path):
         ShardedIndex(path).rebalance(2)
 
-    def answers(self, path):
-        return bytes([len(load(path).shards)]) + super().answers(path)
+    def answers(self, path, way="load"):
+        index = load(path, mmap=way == "map")
+        return bytes([len(index.shards)]) + index.ids_.tobytes()
 
 
 class Pairwise(Saver):
@@ -133,7 +145,7 @@ class Pairwise(Saver):
         if state:
             out_of_core.pairwise(problem()[0], problem()[2], to=path, memory_limit="300 kB")
 
-    def answers(self, path):
+    def answers(self, path, way="load"):
         import pandas as pd  # it takes seconds
 
         return pd.read_parquet(path).to_numpy().tobytes() if path.exists() else b""

@@ -13,7 +13,7 @@ def fails(record):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", [pytest.param(name, marks=[pytest.mark.slow] * a.slow) for name, a in ATTACKS.items()])
 def test_a_short_attack_finds_nothing(attack):
     record = run(attack, (drawn(attack, seed) for seed in range(ATTACKS[attack].short)))
     assert not fails(record)

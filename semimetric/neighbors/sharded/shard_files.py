@@ -23,7 +23,7 @@ import numpy as np
 
 from ..._foundation.errors import InputError, SemimetricError, StorageError
 from ..._foundation.storage import State, file_digest, read_state, read_whole, write_state
-from ..._foundation.unfinished import discard, unfinished_folder
+from ..._foundation.unfinished import discard, unfinished_folder, uninterrupted
 from ...distances.semimetric import Semimetric
 from ..index import NeighborIndex
 from ..storage import FILE as INDEX
@@ -208,18 +208,21 @@ def save_shard(root: str | os.PathLike[str], index: NeighborIndex, old: Path | N
 
 def switch(root: Path, distance: str, shards: Sequence[Shard], built: Path) -> None:
     """Let ``shards``, some of them in the folder ``built``, be the index from now on, and delete the folders of all others."""
-    try:
-        for shard in shards:
-            if (built / shard.name).is_dir():
-                os.replace(built / shard.name, root / shard.name)
-        write_state(root / FILE, State(_KIND, {"distance": distance, "shards": [asdict(s) for s in shards]}))
-    except OSError as error:
-        raise StorageError(f"{root} could not be written ({error.strerror or error}) and has not changed; try again") from error
-    finally:
-        used = {s.name for s in read_shards(root)[1]} if (root / FILE).is_file() else set()
-        for path in root.glob(f"{_PREFIX}*"):
-            if path.name not in used:
-                discard(path)
+    with uninterrupted():
+        try:
+            for shard in shards:
+                if (built / shard.name).is_dir():
+                    os.replace(built / shard.name, root / shard.name)
+            write_state(root / FILE, State(_KIND, {"distance": distance, "shards": [asdict(s) for s in shards]}))
+        except OSError as error:
+            raise StorageError(
+                f"{root} could not be written ({error.strerror or error}) and has not changed; try again"
+            ) from error
+        finally:
+            used = {s.name for s in read_shards(root)[1]} if (root / FILE).is_file() else set()
+            for path in root.glob(f"{_PREFIX}*"):
+                if path.name not in used:
+                    discard(path)
 
 
 def read_shards(folder: str | os.PathLike[str]) -> tuple[str, list[Shard]]:
