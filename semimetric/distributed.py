@@ -87,6 +87,8 @@ def fit(
     ------
     NotSupportedError
         If the model cannot be learned from parts, or versions of client and workers differ.
+    ClusterError
+        If the scheduler, or all workers, are lost on the way, or one part has cost several workers.
     InputError
         If a part cannot be used, naming it; if no scheduler answers, or lengths of chunks are unknown.
     """

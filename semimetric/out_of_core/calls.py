@@ -69,6 +69,7 @@ def fit(
         Bytes, or text such as "2 GiB". Numbers for triplets are needed besides: some 2.5 kB a labelled item of 18 triplets.
     scratch : path-like or None
         Folder for the index of labelled items while they are learned from; the temporary folder of the system by default.
+        What a killed process has left there is deleted by the next such call.
 
     Raises
     ------

@@ -125,3 +125,31 @@ def test_objects_are_never_pickled(tmp_path):
     with pytest.raises(ValueError, match="Object arrays cannot be saved"):
         write_state(tmp_path / "x", State("Thing", {}, {"w": np.array([{}], dtype=object)}))
     assert os.listdir(tmp_path) == []
+
+
+def test_what_is_replaced_while_it_is_read_is_read_again(path):
+    """An index that is saved again deletes arrays that a reader has still to read."""
+    tries = []
+
+    def read(times):
+        tries.append(1)
+        if len(tries) <= times:
+            write_state(path, STATE)
+            raise StorageError("an array is missing")
+        return "whole"
+
+    assert storage.read_whole(path, lambda: read(3)) == "whole"
+    assert len(tries) == 4
+    assert_refused(
+        lambda: storage.read_whole(path, lambda: read(1000)), "replaced 100 times", "nobody saves", error=StorageError
+    )
+    for error in (StorageError("damaged"), FileNotFoundError("gone")):
+        tries.clear()
+
+        def fail(error=error):
+            tries.append(1)
+            raise error
+
+        with pytest.raises(type(error), match=str(error)):
+            storage.read_whole(path, fail)
+        assert len(tries) == 1
