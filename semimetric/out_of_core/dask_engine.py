@@ -12,13 +12,14 @@ from .._foundation.errors import ClusterError
 from .._foundation.optional_imports import optional
 from .._foundation.threads import one_blas_thread
 from ..data.parts.engine import Engine
-from .dask_workers import PATIENCE, check_cluster, check_here, required_versions, telling
+from .dask_workers import PATIENCE, ask, check_cluster, check_here, required_versions, telling
 
 __all__ = ["Cluster"]
 
 T = TypeVar("T")
 
 _WATCHED = 1.0  # seconds between two looks at whether any worker is there
+_CALLED = 10.0  # seconds in which workers must have called what is called everywhere
 _ANCHOR_BYTES = 1 << 26
 
 
@@ -84,7 +85,7 @@ class Cluster(Engine):
     def everywhere(self, function: Callable[..., Any], *args: Any) -> None:
         """Call the function on every worker at once, beside what it computes; workers that are lost are left out."""
         with suppress(OSError, RuntimeError, ValueError):  # the connection is lost
-            self.client.run(function, *args, on_error="ignore")
+            self.client.sync(ask, self.client, _CALLED, function, *args)
 
     def _calls(self, function: Callable[..., Any], parts: Sequence[Any], share: tuple[Any, ...]) -> list[Any]:
         """Delayed calls, one for each part."""

@@ -4,8 +4,9 @@ Workers come and go, so a worker that does not answer is none, and only answers 
 itself while it works ends in one sentence.
 """
 
+import asyncio
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from time import monotonic, sleep
@@ -17,13 +18,14 @@ from .._foundation.errors import ClusterError, InputError, NotSupportedError, Se
 from .._foundation.optional_imports import optional
 from .._foundation.storage import package_version
 
-__all__ = ["PATIENCE", "check_cluster", "check_here", "connect", "required_versions", "telling"]
+__all__ = ["PATIENCE", "ask", "check_cluster", "check_here", "connect", "required_versions", "telling"]
 
-PATIENCE = 30.0  # seconds in which a first worker must come, or another one after all were lost
+PATIENCE = 60.0  # seconds in which a first worker must come, or another one after all were lost
 _LOST = (
     "the scheduler was lost or restarted, or let go of the work, before all of it was done, and nothing is kept; connect a "
     "client to a scheduler that runs, and call again"
 )
+_SILENCE = 2.0  # seconds for which others are waited for when one worker has answered
 _CONNECTING, _AGAIN = 10.0, 0.1  # seconds in which a scheduler must answer, and between two questions
 
 
@@ -73,7 +75,7 @@ def check_cluster(client: Any) -> None:
         raise InputError(f"client={client!r} is no Dask client; give distributed.Client(...), or use semimetric.out_of_core")
     end, answers, silent = monotonic() + PATIENCE, dict[str, Any](), dict[str, OSError]()
     while client.status in ("running", "connecting"):
-        answers, silent = _asked(client)
+        answers, silent = _asked(client, end - monotonic())
         if answers or monotonic() > end:
             break
         sleep(_AGAIN)
@@ -85,14 +87,39 @@ def check_cluster(client: Any) -> None:
     _check_versions(answers)
 
 
-def _asked(client: Any) -> tuple[dict[str, Any], dict[str, OSError]]:
+def _asked(client: Any, patience: float) -> tuple[dict[str, Any], dict[str, OSError]]:
     """What workers answer when they are asked for their versions, and the errors of those that were lost before they could."""
     try:
-        found = client.run(required_versions, on_error="return")
+        found = client.sync(ask, client, patience, required_versions)
     except (optional("distributed").CancelledError, OSError):
         return {}, {}
     silent = {address: given for address, given in found.items() if isinstance(given, OSError)}
     return {address: given for address, given in found.items() if address not in silent}, silent
+
+
+async def ask(client: Any, patience: float, function: Callable[..., Any], *args: Any) -> dict[str, Any]:
+    """What ``function(*args)`` gives on each worker, or its error; those silent long after the first are left out.
+
+    Each is asked by itself, since Dask waits for long for one that dies while it is asked.
+    """
+    asked = {asyncio.ensure_future(_ask_one(client, address, function, *args)) for address in await client.nthreads()}
+    end, waiting, found = monotonic() + patience, asked, dict[str, Any]()
+    while waiting and monotonic() < end:
+        done, waiting = await asyncio.wait(waiting, timeout=end - monotonic(), return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            found |= task.result()
+        if any(not isinstance(given, OSError) for given in found.values()):
+            end = min(end, monotonic() + _SILENCE)
+    for task in waiting:
+        task.cancel()
+    return found
+
+
+async def _ask_one(client: Any, address: str, function: Callable[..., Any], *args: Any) -> dict[str, Any]:
+    try:
+        return dict(await client.run(function, *args, workers=[address], on_error="return"))
+    except OSError as error:
+        return {address: error}
 
 
 def _check_versions(answers: Mapping[str, Any]) -> None:
@@ -141,5 +168,5 @@ def telling(client: Any) -> Iterator[None]:
     except Exception as error:
         if client.status != "running":
             raise ClusterError(_LOST) from error
-        _check_versions(_asked(client)[0])
+        _check_versions(_asked(client, _SILENCE)[0])
         raise

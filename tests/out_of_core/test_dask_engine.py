@@ -1,5 +1,6 @@
 """A Dask cluster as an engine: what is no cluster is told, and what it adds up are the bits of the serial engine."""
 
+import asyncio
 from operator import add
 from pathlib import Path
 from threading import Thread
@@ -39,7 +40,7 @@ def test_what_is_no_cluster_is_told(client, monkeypatch):
     monkeypatch.setattr(dask_workers, "_CONNECTING", 0.2)
     assert_refused(lambda: distributed.connect("tcp://127.0.0.1:9"), "no Dask scheduler answers", "127.0.0.1:9", "start one")
     other = {"tcp://w:1": {**dask_workers.required_versions(), "numpy": "0.1"}}
-    monkeypatch.setattr(type(client), "run", lambda *_, **__: other)
+    monkeypatch.setattr(dask_workers, "_asked", lambda *_: (other, {}))
     call = lambda: distributed.fit(client, model, POINTS, Y)  # noqa: E731
     assert_refused(call, "worker tcp://w:1 has other versions (numpy 0.1", "the same on both sides", error=NotSupportedError)
     other["tcp://w:1"] = ModuleNotFoundError("No module named 'semimetric'")
@@ -48,14 +49,36 @@ def test_what_is_no_cluster_is_told(client, monkeypatch):
 
 def test_a_worker_that_dies_while_it_is_asked_is_none(client, monkeypatch):
     """What Dask answers for a worker that was killed a moment ago says nothing of the versions there."""
-    run, dead = type(client).run, {"tcp://w:1": CommClosedError("in <TCP (closed)>")}
-    answers = [lambda *given, **how: dead, lambda *given, **how: dead | run(*given, **how)]
-    monkeypatch.setattr(type(client), "run", lambda *given, **how: answers.pop(0)(*given, **how))
+    lost, asked = ({}, {"tcp://w:1": CommClosedError("in <TCP (closed)>")}), dask_workers._asked
+    answers = [lambda *_: lost, asked]
+    monkeypatch.setattr(dask_workers, "_asked", lambda *given: answers.pop(0)(*given))
     Cluster(client)
     assert not answers
-    monkeypatch.setattr(type(client), "run", lambda *given, **how: dead)
+    monkeypatch.setattr(dask_workers, "_asked", lambda *_: lost)
     monkeypatch.setattr(dask_workers, "PATIENCE", 0.2)
     assert_refused(lambda: Cluster(client), "no workers after 0.2 s", "w:1 did not answer (in <TCP (closed)>)", "dask worker")
+
+
+class Asked:
+    """A client of one worker that lives, one that is dead, and one that dies while it is asked, which Dask does not notice."""
+
+    async def nthreads(self):
+        return {"lives": 1, "dead": 1, "dies": 1}
+
+    async def run(self, function, *, workers, on_error):
+        if workers == ["dead"]:
+            raise CommClosedError
+        if workers == ["dies"]:
+            await asyncio.sleep(1e6)
+        return {"lives": function()}
+
+
+def test_one_silent_worker_holds_up_nobody(monkeypatch):
+    monkeypatch.setattr(dask_workers, "_SILENCE", 0.1)
+    found = asyncio.run(dask_workers.ask(Asked(), 60.0, dask_workers.required_versions))
+    assert found.keys() == {"lives", "dead"}
+    assert found["lives"] == dask_workers.required_versions()
+    assert isinstance(found["dead"], OSError)
 
 
 def test_a_worker_of_other_versions_that_comes_later_is_told(client, monkeypatch):
@@ -64,7 +87,8 @@ def test_a_worker_of_other_versions_that_comes_later_is_told(client, monkeypatch
     for call in (lambda: engine.each(shifted, PARTS, 1.0), lambda: engine.each_near(joined, [("place", 1.0)], [0], "!")):
         assert_refused(call, "worker inproc://", "0.1 here", "the same on both sides", error=NotSupportedError)
     monkeypatch.undo()
-    monkeypatch.setattr(type(client), "run", lambda *_, **__: {"tcp://w:1": ModuleNotFoundError("No module named 'numba'")})
+    lacking = {"tcp://w:1": ModuleNotFoundError("No module named 'numba'")}
+    monkeypatch.setattr(dask_workers, "_asked", lambda *_: (lacking, {}))
     call = lambda: engine.each(failing, PARTS)  # noqa: E731
     assert_refused(call, "worker tcp://w:1 cannot run semimetric (No module named 'numba')", "install", error=NotSupportedError)
 
