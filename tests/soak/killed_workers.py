@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
@@ -33,6 +34,7 @@ _NUMBERS = {"n_knots": 3, "alpha": 1e-2, "directions": None}
 @cache
 def cluster():
     """Three processes, which are started again when they are killed; they live as long as this process."""
+    dask.config.set({"distributed.comm.timeouts.connect": "3s"})  # Dask waits 30 s for a worker that is dead
     return LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL)
 
 
@@ -156,4 +158,4 @@ def attempt(case, folder):
     return "one sentence"
 
 
-KILLS = Attack(draw, attempt, seconds=300, mebibytes=1024, short=6, slow=True)
+KILLS = Attack(draw, attempt, seconds=600, mebibytes=1024, short=6, slow=True)
