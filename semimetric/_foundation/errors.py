@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 
 __all__ = [
+    "ClusterError",
     "ConvergenceWarning",
     "DistanceCallError",
     "InputError",
@@ -45,6 +46,10 @@ class StorageError(SemimetricError, ValueError):
 
 class MissingExtraError(SemimetricError, ImportError):
     """An optional package is needed; the message names the pip extra."""
+
+
+class ClusterError(SemimetricError, RuntimeError):
+    """Workers of a cluster, or its scheduler, were lost in the middle of the work."""
 
 
 class DistanceCallError(SemimetricError, RuntimeError):

@@ -16,20 +16,20 @@ import os
 import re
 import stat
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .array_bytes import array_in, header_of
 from .errors import InputError, StorageError
+from .unfinished import replacing
 
 __all__ = [
     "FORMAT_VERSION",
@@ -38,12 +38,16 @@ __all__ = [
     "file_digest",
     "package_version",
     "read_state",
+    "read_whole",
     "write_beside",
     "write_state",
 ]
 
+T = TypeVar("T")
+
 FORMAT_VERSION = 1
 _FORMAT = "semimetric"
+_TRIES = 100
 # the errors that zipfile raises for a damaged archive
 _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, KeyError, RuntimeError, OverflowError)
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the time stamp of every member, so that the same object always gives the same bytes
@@ -103,7 +107,7 @@ def write_state(path: str | os.PathLike[str], state: State, *, key: bytes | None
     Raises
     ------
     StorageError
-        If the folder does not exist, or the path is a folder.
+        If the folder does not exist, the path is a folder, or the system lets the file not be written.
     InputError
         If the key is no bytes, or too short.
     """
@@ -130,32 +134,20 @@ def write_state(path: str | os.PathLike[str], state: State, *, key: bytes | None
 
 def write_beside(target: Path, write: Callable[[Any], None]) -> None:
     """Let ``write`` fill a new file beside ``target``, then replace ``target`` by it; if it fails, ``target`` is unchanged."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with replacing(target) as file:
             write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, _mode(target))
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(
+            f"{target} could not be written ({reason}) and has not changed; make room, or save elsewhere"
+        ) from error
 
 
 def file_digest(path: Path) -> str:
     """SHA-256 of the contents of a file, which may be larger than memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _mode(target: Path) -> int:
-    """The permissions of ``target`` if it exists, else those of any new file."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def _write_archive(file: Any, members: Mapping[str, bytes]) -> None:
@@ -182,6 +174,33 @@ def check_regular(path: Path) -> None:
     """Refuse what is there but is no file that can be read to its end, such as a pipe or a device."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise StorageError(f"{path} is no file; give the path of a saved object")
+
+
+def read_whole(naming: Path, read: Callable[[], T]) -> T:
+    """What ``read`` reads from the files that the file ``naming`` names; again where another process replaced them meanwhile.
+
+    Raises
+    ------
+    StorageError
+        If they were replaced every time, or what ``read`` raises where nothing was replaced.
+    """
+    for _ in range(_TRIES):
+        before = _stamp(naming)
+        try:
+            return read()
+        except (StorageError, FileNotFoundError):
+            if _stamp(naming) == before:
+                raise
+    raise StorageError(f"{naming} was replaced {_TRIES} times while it was read; read it while nobody saves to it")
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    """What differs between a file and the one that takes its place; None if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def read_state(path: str | os.PathLike[str], *, key: bytes | None = None) -> State:

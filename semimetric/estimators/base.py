@@ -59,6 +59,10 @@ class LearnedDistance(BaseEstimator):
     semimetric_: Semimetric
     solution_: Solution
     preprocessor: ArrayLike | None
+    n_knots: Any
+    knots: Any
+    penalty: Any
+    alpha: Any
 
     def part_task(self) -> TupleTask | ItemTask:
         """The task of learning from data in parts: `semimetric.out_of_core` reads the parts as it says.
@@ -163,6 +167,12 @@ class LearnedDistance(BaseEstimator):
         """Keep what was learned; an interrupted solution is kept too, and then KeyboardInterrupt is raised."""
         self.semimetric_, self.solution_ = semimetric, solution
         solution.raise_if_interrupted()
+
+    @property
+    def chooses_numbers(self) -> bool:
+        """Whether ``n_knots`` or ``alpha`` is "auto" where it is used: terms of ``penalty=`` have strengths of their own."""
+        knots = isinstance(self.n_knots, str) and isinstance(self.knots, str)
+        return knots or (isinstance(self.alpha, str) and isinstance(self.penalty, str))
 
     def _numbers(self) -> dict[str, Any]:
         """The values of n_knots and alpha, where they are not "auto"."""

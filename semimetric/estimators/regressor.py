@@ -238,7 +238,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
             If the block cannot be used, other parameters changed, or the pairs need more than 8,000 weights.
         """
         recipe = self._recipe()
-        if isinstance(self.alpha, str) or (isinstance(self.n_knots, str) and isinstance(self.knots, str)):
+        if self.chooses_numbers:
             raise NotSupportedError('partial_fit cannot hold pairs out; give numbers for n_knots= and alpha=, not "auto"')
         check_streams(recipe)
         if hasattr(self, "semimetric_") and not hasattr(self, "_sums"):

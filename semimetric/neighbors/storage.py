@@ -10,7 +10,8 @@ the codes.
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.array_files import ARRAY_FILE, write_array
 from .._foundation.errors import StorageError
 from .._foundation.members import Members, located, refused_as_stored
-from .._foundation.storage import State, write_state
+from .._foundation.storage import State, read_state, read_whole, write_state
+from .._foundation.unfinished import discard, uninterrupted
 from .._kernels.simplex import Located
 from ..distances.semimetric import Semimetric
 from .cells import CellLayout
@@ -63,7 +65,9 @@ class StoredIndex:
     def _load(
         cls, path: str | os.PathLike[str], *, mmap: bool, base_distances: Sequence[object], key: bytes | None = None
     ) -> Any:
-        semimetric, segments, values = read_segments(path, mmap=mmap, base_distances=base_distances, key=key)
+        semimetric, segments, values = read_whole(
+            Path(path) / FILE, lambda: read_segments(path, mmap=mmap, base_distances=base_distances, key=key)
+        )
         view, whole = segments[0].view, (int, type(None))
         with located(path), refused_as_stored("the index"):
             index: Any = cls(
@@ -105,7 +109,26 @@ def write_segments(
         raise StorageError(f"cannot save to {root}: the folder {root.parent} does not exist; create it first")
     if (root / "arrays").is_symlink():
         raise StorageError(f"cannot save to {root}: its folder of arrays is a link to somewhere else; give another folder")
-    (root / "arrays").mkdir(parents=True, exist_ok=True)
+    is_new = not root.exists()
+    try:
+        root.mkdir(exist_ok=True)
+        (root / "arrays").mkdir(exist_ok=True)
+        state, used = _with_arrays_written(root, semimetric, segments, values)
+        with uninterrupted():
+            write_state(root / FILE, state, key=key)
+            _keep_only(root, used)
+    except BaseException as error:
+        _undo(root, key, is_new=is_new)
+        if isinstance(error, OSError):
+            reason = error.strerror or error
+            raise StorageError(f"{root} could not be written ({reason}); save elsewhere, or make room") from error
+        raise
+
+
+def _with_arrays_written(
+    root: Path, semimetric: Semimetric, segments: Sequence[Segment], values: dict[str, Any]
+) -> tuple[State, set[str]]:
+    """Write the large arrays of an index; its state, which says which these are, and the names of their files."""
     model, layout = semimetric.to_state(), segments[0].cells.layout
     small = {f"model_{name}": array for name, array in model.arrays.items()} | _layout_arrays(layout)
     large = []
@@ -116,11 +139,30 @@ def write_segments(
         large.append({name: write_array(root / "arrays", array) for name, array in _large_arrays(segment).items()})
     groups = [{"group": list(b.group), "cuts": len(b.cuts)} for b in layout.boxes]
     stored = values | {"model": dict(model.values), "boxes": groups, "segments": large}
-    write_state(root / FILE, State("NeighborIndex", stored, small), key=key)
-    used_files = {f"{digest}.npy" for digests in large for digest in digests.values()}
-    for path in (root / "arrays").iterdir():
-        if path.name not in used_files and (ARRAY_FILE.fullmatch(path.name) or _UNFINISHED_FILE.fullmatch(path.name)):
-            path.unlink()
+    return State("NeighborIndex", stored, small), _array_files(large)
+
+
+def _array_files(segments: Sequence[Mapping[str, str]]) -> set[str]:
+    """The names of the files that hold the large arrays of segments, which are given by their digests."""
+    return {f"{digest}.npy" for digests in segments for digest in digests.values()}
+
+
+def _keep_only(root: Path, used: set[str]) -> None:
+    """Delete all arrays of indexes but those that are used; what else lies in the folder is none of ours."""
+    with suppress(FileNotFoundError):  # the folder was never made
+        for path in (root / "arrays").iterdir():
+            if path.name not in used and (ARRAY_FILE.fullmatch(path.name) or _UNFINISHED_FILE.fullmatch(path.name)):
+                path.unlink(missing_ok=True)
+
+
+def _undo(root: Path, key: bytes | None, *, is_new: bool) -> None:
+    """Delete what a save that failed has left: all that the old index does not name, or the folder if it is new."""
+    if is_new and not (root / FILE).is_file():
+        discard(root)
+        return
+    with suppress(StorageError):  # nobody knows what an index names that is damaged, or signed with another key
+        old = read_state(root / FILE, key=key).values["segments"] if (root / FILE).is_file() else []
+        _keep_only(root, _array_files(old))
 
 
 def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:

@@ -81,6 +81,32 @@ def test_a_first_save_that_dies_can_be_repeated(tmp_path, monkeypatch):
         assert_same(index, semimetric.load(tmp_path / f"index{n}"), queries)
 
 
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_save_that_fails_leaves_nothing_new(tmp_path, monkeypatch, there, error):
+    d, items, queries = search_problem(60)
+    folder, old = tmp_path / "index", NeighborIndex(d).fit(items)
+    if there:
+        old.save(folder)
+        (folder / "arrays" / f"{'0' * 64}.npy").touch()  # of a save that was killed
+    real, count = os.replace, 0
+
+    def full(*arguments):
+        nonlocal count
+        count += 1
+        if count > 3:
+            raise error
+        return real(*arguments)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(semimetric.StorageError if isinstance(error, OSError) else KeyboardInterrupt):
+        NeighborIndex(d).fit(queries).save(folder)
+    assert folder.exists() is there
+    if there:
+        assert not (folder / "arrays" / f"{'0' * 64}.npy").exists()
+        assert_same(old, semimetric.load(folder), queries)
+
+
 def test_the_distance_of_the_fit_is_what_is_saved(tmp_path):
     d, items, queries = search_problem(60)
     other = rough_distance(Grid.fit(items, n_knots=5), seed=9)

@@ -49,10 +49,11 @@ def test_the_same_parts_give_the_same_bits(name, client, small):
     assert there.solution_.objective == pytest.approx(whole.solution_.objective, rel=1e-9)
 
 
-def test_dask_arrays_and_frames(client):
+def test_dask_arrays_and_frames(client, tmp_path):
+    np.save(tmp_path / "y.npy", Y)
     whole = DistanceRegressor(**cases.FAST).fit(POINTS, Y).predict(POINTS)
     series = dd.from_pandas(frame(), npartitions=3)
-    for pairs, y in (arrays(), (arrays()[0], Y), (series, "d"), (series, series["d"])):
+    for pairs, y in (arrays(), (arrays()[0], Y), (arrays()[0], str(tmp_path / "y.npy")), (series, "d"), (series, series["d"])):
         model = distributed.fit(client, DistanceRegressor(**cases.FAST), pairs, y)
         np.testing.assert_allclose(model.predict(POINTS), whole, rtol=1e-9)
     assert model.semimetric_.feature_names == ("u", "v", "w")
@@ -71,7 +72,7 @@ def test_other_losses_go_the_same_way_as_here(client):
     assert there.solution_.objective == pytest.approx(here.solution_.objective, rel=1e-9)
 
 
-def test_bad_parts_are_named(client):
+def test_bad_parts_are_named(client, tmp_path):
     def refused(pairs, y, *parts):
         assert_refused(lambda: distributed.fit(client, DistanceRegressor(**cases.FAST), pairs, y), *parts)
 
@@ -83,6 +84,8 @@ def test_bad_parts_are_named(client):
     refused(pairs[pairs[:, 0, 0] > 0.5], y, "chunk 0 of pairs has an unknown size", "compute_chunk_sizes()")
     kept = (np.arange(150) < 40) | (np.arange(150) >= 80)
     refused(pairs[da.from_array(kept, chunks=(CHUNKS,))].compute_chunk_sizes(), y, "partition 1 of pairs is empty", "rechunk")
+    np.save(tmp_path / "y.npy", Y)
+    refused(dd.from_pandas(frame(), npartitions=2), str(tmp_path / "y.npy"), "y is an array beside a frame", "a column")
     refused(pairs, y[:-1], "y has shape (149,)", "one entry a pair")
     refused(pairs[:, :1], y, "(150, 1, 3)", "(n_pairs, 2, n_features)")
     refused(dd.from_pandas(frame().drop(columns="right.v"), npartitions=2), "d", "right.v is missing", "left.NAME")

@@ -4,12 +4,17 @@ from soak import (
     certificates,
     command_lines,
     exact_search,
+    full_disk,
     growth,
     hostile_input,
+    interrupted,
     interrupted_search,
     interrupts,
+    killed_savers,
+    killed_workers,
     models,
     promises,
+    readers,
 )
 
 ATTACKS = {
@@ -25,4 +30,9 @@ ATTACKS = {
     "interrupted-search": interrupted_search.INTERRUPTED,
     "index-folders": models.INDEXES,
     "shard-folders": models.SHARDS,
+    "full-disk": full_disk.SAVES,
+    "interrupted": interrupted.CALLED,
+    "killed-savers": killed_savers.SAVES,
+    "killed-workers": killed_workers.KILLS,
+    "readers-beside-writer": readers.READS,
 }

@@ -8,7 +8,8 @@ pages that stay mapped count as resident memory.
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,17 +122,16 @@ class MappedRows(LazyRows):
     def read(self) -> NDArray:
         """A copy of the rows in memory; the file is closed again."""
         count = self.n * int(np.prod(self.shape, dtype=np.int64))
-        try:
+        with _naming(self.name, self.path):
             values = np.fromfile(self.path, self.dtype, count, offset=self.offset)
-        except FileNotFoundError as error:
-            raise InputError(f"{self.name}: there is no file {self.path} here; every machine must see it") from error
         if len(values) < count:
             raise InputError(f"{self.name}: {self.path} is shorter than it was; write it again, or open it again")
         return values.reshape(self.n, *self.shape)
 
     def view(self) -> NDArray:
         """The rows as a mapped array, whose file stays open as long as the array is used."""
-        return np.memmap(self.path, self.dtype, "r", self.offset, (self.n, *self.shape))
+        with _naming(self.name, self.path):
+            return np.memmap(self.path, self.dtype, "r", self.offset, (self.n, *self.shape))
 
 
 @dataclass(frozen=True)
@@ -149,11 +149,21 @@ class ParquetRows(LazyRows):
 
     def read(self) -> Any:
         """The rows as a frame of pandas; the file is closed again."""
-        try:
-            with optional("pyarrow.parquet").ParquetFile(self.path) as file:
-                return file.read_row_groups(list(self.groups), columns=list(self.columns)).to_pandas()
-        except FileNotFoundError as error:
-            raise InputError(f"{self.name}: there is no file {self.path} here; every machine must see it") from error
+        with _naming(self.name, self.path), optional("pyarrow.parquet").ParquetFile(self.path) as file:
+            return file.read_row_groups(list(self.groups), columns=list(self.columns)).to_pandas()
+
+
+@contextmanager
+def _naming(name: str, path: str) -> Iterator[None]:
+    """Errors of reading a file name the rows and the file, which was there, and could be read, when the call began."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(f"{name}: there is no file {path} here; every machine must see it") from error
+    except (OSError, ValueError, IndexError) as error:
+        raise InputError(
+            f"{name}: {path} can no longer be read ({error}); was it written again meanwhile? Call again"
+        ) from error
 
 
 def slices(n: int, size: int) -> list[slice]:

@@ -3,28 +3,29 @@
     shards.smm     digests of the distance and of every shard's index.smm, which names the shard's arrays by their digests
     shard-TOKEN/   a saved `NeighborIndex`
 
-A shard is never changed: what takes its place is written beside it under another name, then ``shards.smm`` is renamed over the
-old one, then folders that it does not name are deleted. A process killed at any moment leaves the last consistent whole.
+A shard is never changed: what takes its place is written into a folder of its own and moved beside it, then ``shards.smm`` is
+renamed over the old one, then folders that it does not name are deleted. A process killed at any moment leaves the last
+consistent whole; what else it leaves is deleted by the next change.
 """
 
 import hashlib
 import json
 import os
 import re
-import shutil
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..._foundation.errors import InputError, SemimetricError, StorageError
 from ..._foundation.members import Members, located
-from ..._foundation.storage import State, check_regular, file_digest, read_state, write_state
+from ..._foundation.storage import State, check_regular, file_digest, read_state, read_whole, write_state
+from ..._foundation.unfinished import discard, unfinished_folder, uninterrupted
 from ...distances.semimetric import Semimetric
 from ..index import NeighborIndex
 from ..query_tables import SIDES
@@ -34,20 +35,22 @@ __all__ = [
     "FILE",
     "Place",
     "Shard",
-    "check_root",
+    "building",
     "close",
     "distance_digest",
+    "new_root",
     "places_of",
+    "read_places",
     "read_shards",
     "save_shard",
     "shard_size",
-    "sweep",
     "switch",
-    "unfinished_swept",
 ]
 
+T = TypeVar("T")
+
 FILE = "shards.smm"
-_KIND, _PREFIX = "ShardedIndex", "shard-"
+_KIND, _PREFIX, _BUILT = "ShardedIndex", "shard-", "shards"
 _NAME, _DIGEST = re.compile(_PREFIX + "[0-9a-f]{32}"), re.compile("[0-9a-f]{64}")
 _OPENED = 1024  # A process keeps at most so many shards open; their items are mapped.
 
@@ -121,6 +124,12 @@ def places_of(
     return [Place(str(root), replace(alone, n=index.n_samples_fit_), "", *options, key)]
 
 
+def read_places(folder: str | os.PathLike[str], read: Callable[[list[Place]], T], **options: Any) -> T:
+    """What ``read`` makes of the places of a folder, see `places_of`; again where the index was changed meanwhile."""
+    root = Path(folder).resolve()
+    return read_whole(root / (FILE if (root / FILE).is_file() else INDEX), lambda: read(places_of(root, **options)))
+
+
 _OPEN: dict[Place, NeighborIndex] = {}
 _LOCK = Lock()
 
@@ -170,8 +179,9 @@ def distance_digest(semimetric: Semimetric) -> str:
     return digest.hexdigest()
 
 
-def check_root(folder: str | os.PathLike[str]) -> Path:
-    """The folder, made if it is not there.
+@contextmanager
+def new_root(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """The folder of an index; if it was not there, it is made, and deleted if it is empty in the end.
 
     Raises
     ------
@@ -179,28 +189,43 @@ def check_root(folder: str | os.PathLike[str]) -> Path:
         If something else is there, or there is no folder to make it in.
     """
     root = Path(folder).resolve()
-    unfinished = root.is_dir() and all(p.name == FILE or p.name.startswith((_PREFIX, f".{FILE}.")) for p in root.iterdir())
+    unfinished = root.is_dir() and all(p.name.startswith((_PREFIX, f".{_BUILT}.", f".{FILE}.")) for p in root.iterdir())
     if root.exists() and not (root / FILE).is_file() and not unfinished:
         raise StorageError(f"{root} is there and is no sharded index; give another folder")
     if not root.parent.is_dir():
         raise StorageError(f"cannot write {root}: the folder {root.parent} does not exist; create it first")
+    is_new = not root.exists()
     root.mkdir(exist_ok=True)
-    return root
+    try:
+        yield root
+    finally:
+        with suppress(OSError):  # it is not empty
+            if is_new:
+                root.rmdir()
 
 
-def save_shard(root: str | os.PathLike[str], index: NeighborIndex, old: str | None = None) -> Shard:
-    """Save an index as a new shard; arrays of the shard ``old`` that it keeps are linked, not copied."""
+def building(root: Path) -> AbstractContextManager[Path]:
+    """A folder to save new shards in, from which `switch` takes them; what it does not take is deleted.
+
+    Workers may still save shards when the call that asked for them has failed; then they find no folder.
+    """
+    return unfinished_folder(root / _BUILT)
+
+
+def save_shard(root: str | os.PathLike[str], index: NeighborIndex, old: Path | None = None) -> Shard:
+    """Save an index as a new shard in ``root``; arrays of the saved index ``old`` that it keeps are linked, not copied."""
     if not Path(root).is_dir():
-        raise InputError(f"there is no folder {root} here; a sharded index needs storage that every machine sees")
+        raise InputError(
+            f"there is no folder {root} here; a sharded index needs storage that every machine sees, and that nobody deletes"
+        )
     name = _PREFIX + uuid.uuid4().hex
     folder = Path(root) / name
     if old is not None:
-        (folder / "arrays").mkdir(parents=True)
-        for path in (Path(root) / old / "arrays").iterdir():
-            try:
+        with suppress(OSError):  # where the storage has no links, saving writes every array
+            folder.mkdir()
+            (folder / "arrays").mkdir()
+            for path in (old / "arrays").iterdir():
                 os.link(path, folder / "arrays" / path.name)
-            except OSError:  # Where the storage has no links, saving writes every array.
-                break
     index.save(folder)
     return Shard(name, file_digest(folder / INDEX), index.n_samples_fit_, index.segments_[0].ids.dtype.kind)
 
@@ -210,28 +235,28 @@ def shard_size(n_features: int, limit: int) -> int:
     return max(limit // (40 * n_features + 200), 1)
 
 
-def switch(root: Path, distance: str, shards: Sequence[Shard], *, key: bytes | None = None) -> None:
-    """Let ``shards`` be the index from now on, signed if there is a key, and delete the folders of all others."""
-    write_state(root / FILE, State(_KIND, {"distance": distance, "shards": [asdict(s) for s in shards]}), key=key)
-    sweep(root, shards)
+def switch(root: Path, distance: str, shards: Sequence[Shard], built: Path, *, key: bytes | None = None) -> None:
+    """Let ``shards``, some of them in the folder ``built``, be the index from now on, and delete the folders of all others.
 
-
-def sweep(root: Path, shards: Sequence[Shard]) -> None:
-    """Delete folders of shards that are not among these."""
-    kept = {s.name for s in shards}
-    for path in root.glob(f"{_PREFIX}*"):
-        if path.name not in kept:
-            shutil.rmtree(path, ignore_errors=True)
-
-
-@contextmanager
-def unfinished_swept(root: Path, key: bytes | None) -> Iterator[None]:
-    """Delete the folders of shards that the index does not name, if what writes them fails or is interrupted."""
-    try:
-        yield
-    except BaseException:
-        sweep(root, read_shards(root, key=key)[1] if (root / FILE).is_file() else [])
-        raise
+    The file that names them is signed if there is a key.
+    """
+    state = State(_KIND, {"distance": distance, "shards": [asdict(s) for s in shards]})
+    with uninterrupted():
+        try:
+            for shard in shards:
+                if (built / shard.name).is_dir():
+                    os.replace(built / shard.name, root / shard.name)
+            write_state(root / FILE, state, key=key)
+        except OSError as error:
+            raise StorageError(
+                f"{root} could not be written ({error.strerror or error}) and has not changed; try again"
+            ) from error
+        finally:
+            with suppress(StorageError):  # nobody knows what an index of another key names
+                used = {s.name for s in read_shards(root, key=key)[1]} if (root / FILE).is_file() else set()
+                for path in root.glob(f"{_PREFIX}*"):
+                    if path.name not in used:
+                        discard(path)
 
 
 def read_shards(folder: str | os.PathLike[str], *, key: bytes | None = None) -> tuple[str, list[Shard]]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError, SemimetricError
+from ..._foundation.storage import read_whole
 from ..._foundation.types import ArrayLike
 from ..._foundation.validation import check_count
 from ...data.parts.engine import Engine, SerialEngine
@@ -23,15 +24,16 @@ from ..ids import check_ids, ids_to_remove, new_ids
 from ..index import NeighborIndex
 from ..proofs import check_distinct_ids
 from .shard_files import (
+    FILE,
     Place,
     Shard,
-    check_root,
+    building,
     distance_digest,
+    new_root,
     read_shards,
     save_shard,
     shard_size,
     switch,
-    unfinished_swept,
 )
 
 __all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined"]
@@ -136,6 +138,9 @@ class ShardedIndex:
 
     def _open(self) -> None:
         """Open the shards that the folder names now."""
+        read_whole(self.folder / FILE, self._read)
+
+    def _read(self) -> None:
         self._distance, shards = read_shards(self.folder, key=self._key)
         self.shards = tuple(shards)
         self._joined: NeighborIndex = joined(self.places).set_params(n_jobs=self.n_jobs)
@@ -252,7 +257,7 @@ class ShardedIndex:
         for s in slices(int(starts[-1]), -(-int(starts[-1]) // n)):
             lows, highs = np.maximum(s.start - starts[:-1], 0), np.minimum(s.stop - starts[:-1], counts)
             tasks.append([(p, int(a), int(b)) for p, a, b in zip(places, lows, highs, strict=True) if a < b])
-        return self._switched(lambda: list((engine or SerialEngine()).each(_divided_shard, tasks, str(self.folder))))
+        return self._switched(lambda built: list((engine or SerialEngine()).each(_divided_shard, tasks, str(built))))
 
     def _copy(self, k: int) -> NeighborIndex:
         """A copy of shard k that can be changed: the opened one stays as it is saved."""
@@ -264,21 +269,21 @@ class ShardedIndex:
     def _changed(self, indexes: dict[int, NeighborIndex]) -> Self:
         """Save what was changed beside the old shards, and switch; a shard without items is left out, if another has some."""
 
-        def saved() -> list[Shard]:
-            new = [save_shard(self.folder, indexes[k], s.name) if k in indexes else s for k, s in enumerate(self.shards)]
+        def saved(built: Path) -> list[Shard]:
+            new = list(self.shards)
+            for k, index in indexes.items():
+                new[k] = save_shard(built, index, self.folder / self.shards[k].name)
             return [s for s in new if s.n] or new[:1]
 
         return self._switched(saved)
 
-    def _switched(self, save: Callable[[], list[Shard]]) -> Self:
-        """Let the shards that ``save`` writes be the index; whatever happens, the object is what the folder names."""
+    def _switched(self, save: Callable[[Path], list[Shard]]) -> Self:
+        """Let the shards that ``save`` makes, new ones in a folder, be the index; the object is then what the folder names."""
         try:
-            with unfinished_swept(self.folder, self._key):
-                switch(self.folder, self._distance, save(), key=self._key)
+            with building(self.folder) as built:
+                switch(self.folder, self._distance, save(built), built, key=self._key)
+        finally:
             self._open()
-        except BaseException:
-            self._open()
-            raise
         return self
 
 
@@ -315,12 +320,11 @@ def build_shards(
     key: bytes | None = None,
 ) -> list[Shard]:
     """Build a shard of every part, check that ids are distinct across them, and make them the index in ``folder``."""
-    root = check_root(folder)
-    with unfinished_swept(root, key):
-        built = list(engine.each(_built_shard, list(parts), str(root), semimetric, n_jobs))
-        shards = [shard for shard, _ in built]
-        _check_distinct([part.name for part in parts], built)
-        switch(root, distance_digest(semimetric), shards, key=key)
+    with new_root(folder) as root, building(root) as built:
+        saved = list(engine.each(_built_shard, list(parts), str(built), semimetric, n_jobs))
+        shards = [shard for shard, _ in saved]
+        _check_distinct([part.name for part in parts], saved)
+        switch(root, distance_digest(semimetric), shards, built, key=key)
     return shards
 
 

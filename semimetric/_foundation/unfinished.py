@@ -1,0 +1,165 @@
+"""Files and folders that take their place once they are complete, and of which nothing is left if they never are.
+
+    .NAME.TOKEN.part    what is to become NAME
+
+The process that fills it holds a lock on it, which the system takes back when the process ends, however it ends. So what nobody
+holds was left by a process that was killed, and whoever writes NAME next deletes it. Where the system or the storage knows no
+such locks, leftovers stay; they are never read.
+"""
+
+import os
+import re
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from .errors import StorageError
+
+try:
+    import fcntl
+except ImportError:  # not on this system
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["discard", "replacing", "unfinished_folder", "uninterrupted"]
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Any]:
+    """A new file, open for writing, that takes the place of ``target`` at the end, with its permissions.
+
+    If the end is not reached, ``target`` is what it was, and the new file is deleted.
+    """
+    _sweep(target)
+    mode = target.stat().st_mode & 0o777 if target.exists() else None
+    begun, lock = _beside(target), None
+    try:
+        lock = _made(begun, lambda: begun.touch(0o666 if mode is None else 0o600, exist_ok=False))
+        with begun.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            begun.chmod(mode)
+        os.replace(begun, target)
+    except BaseException:
+        begun.unlink(missing_ok=True)
+        raise
+    finally:
+        _unlock(lock)
+
+
+@contextmanager
+def unfinished_folder(target: Path, *, mode: int = 0o777) -> Iterator[Path]:
+    """A new folder beside ``target``, to be filled, and then renamed or deleted: what is there of it at the end is deleted.
+
+    Raises
+    ------
+    StorageError
+        If it cannot be made.
+    """
+    begun, lock = _beside(target), None
+    try:
+        try:
+            _sweep(target)
+            lock = _made(begun, lambda: begun.mkdir(mode))
+        except OSError as error:
+            reason = error.strerror or error
+            raise StorageError(f"no folder can be made in {target.parent} ({reason}); make room, or give another") from error
+        yield begun
+    finally:
+        with uninterrupted():
+            discard(begun)
+            _unlock(lock)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the end of this, which is to be short: what was begun is whole then, and nothing is left over."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is None:  # Ctrl-C does not come here as an error
+        yield
+        return
+    pressed: list[tuple[Any, ...]] = []
+    signal.signal(signal.SIGINT, lambda *given: pressed.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed and callable(before):
+            before(*pressed[0])
+
+
+def discard(path: Path) -> None:
+    """Delete a file, or a folder with all that is in it, if it is there.
+
+    A folder gets another name first, so that a process that still writes into it can make no new file there.
+    """
+    if not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    gone = path.with_name(f"{path.name.removesuffix('.part')}_.part")
+    with suppress(OSError):  # some systems rename no folder of open files
+        path = path.rename(gone)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _beside(target: Path) -> Path:
+    """A name for what is to become ``target``."""
+    return target.parent / f".{target.name}.{uuid4().hex}.part"
+
+
+def _sweep(target: Path) -> None:
+    """Delete what killed processes have left beside ``target``."""
+    left = re.compile(rf"\.{re.escape(target.name)}\.\w+\.part")
+    with os.scandir(target.parent) as entries:
+        found = [Path(entry.path) for entry in entries if left.fullmatch(entry.name)]
+    for path in found:
+        with suppress(OSError):  # somebody holds it, or it was deleted meanwhile
+            lock = _lock(path, wait=False)
+            if lock is not None:
+                discard(path)
+                _unlock(lock)
+
+
+def _made(path: Path, make: Callable[[], object]) -> int | None:
+    """The lock on what ``make`` makes; it is made again where it was taken for a leftover before it was locked."""
+    make()
+    lock = _lock(path, wait=True)
+    while not path.exists():
+        _unlock(lock)
+        make()
+        lock = _lock(path, wait=True)
+    return lock
+
+
+def _lock(path: Path, *, wait: bool) -> int | None:
+    """A descriptor that holds the lock on a file or a folder; None where there are no locks, or there is no such file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened, or somebody else holds the lock and ``wait`` is false.
+    """
+    if fcntl is None or not path.exists():
+        return None
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            raise
+        return None
+    return descriptor
+
+
+def _unlock(lock: int | None) -> None:
+    """Let go of a lock, also in processes that were forked meanwhile and have the descriptor too."""
+    if lock is not None:
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        os.close(lock)
