@@ -89,7 +89,7 @@ def expected_failures(estimator):
     return dict.fromkeys(names, "knots, order and tolerance; or a score that is not a probability")
 
 
-@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
+@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning", "ignore:The least populated class")
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
