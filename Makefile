@@ -33,7 +33,7 @@ test-oldest test-newest test-random: test-%:
 	$(PYTHON) -m venv --clear .venv-$*
 	.venv-$*/bin/python -m pip install --quiet --upgrade pip uv packaging
 	.venv-$*/bin/python tools/environments.py $* $(SEED:%=--seed %) > .venv-$*/releases.txt
-	.venv-$*/bin/uv pip install --quiet --python .venv-$*/bin/python -e . -r .venv-$*/releases.txt
+	.venv-$*/bin/uv pip install --quiet --compile-bytecode --python .venv-$*/bin/python -e . -r .venv-$*/releases.txt
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-$*/kernels .venv-$*/bin/python -m pytest -n $(PYTEST_JOBS) -m "not slow"
 
 soak: $(STAMP)-dev

@@ -64,7 +64,7 @@ def test_a_dtype_lists_categories_in_its_order():
         assert not is_categorical(column)
 
 
-@pytest.mark.parametrize("cell", [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT")], ids=repr)
+@pytest.mark.parametrize("cell", [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s")], ids=repr)
 def test_cells_that_are_missing(cell):
     assert is_missing(cell)
 

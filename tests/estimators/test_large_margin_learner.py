@@ -123,6 +123,7 @@ def test_weights_and_items_of_weight_zero():
     assert_allclose(a.weights, b.weights, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:ties in the data")
 def test_identical_points_few_members_and_binary_features_are_learned_from():
     binary = RNG.integers(0, 2, (150, 7)).astype(float)  # most distances are 0
     labels = binary[:, 0].astype(int)

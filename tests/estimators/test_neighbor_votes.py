@@ -73,6 +73,7 @@ def test_what_cannot_be_is_refused(model, y, message):
         model.fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_a_series_is_read_by_the_names_of_its_entries():
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = SemimetricClassifier(QUICK).fit(frame, Y)

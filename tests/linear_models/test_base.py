@@ -93,7 +93,7 @@ def expected_failures(estimator):
     }
 
 
-@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
+@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning", "ignore:The least populated class")
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -39,6 +39,7 @@ def test_the_optimum_of_the_stored_route(y, loss, multi_class, weight):
     assert (model.predict(X) == stored.predict(F)).mean() > 0.99
 
 
+@pytest.mark.filterwarnings("ignore:Liblinear failed")
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
 @pytest.mark.parametrize("class_weight", [{0: 3.0, 1: 0.5}, "balanced"])
 def test_class_weights_are_those_of_linear_svc(class_weight, multi_class):
@@ -58,6 +59,7 @@ def test_balanced_classes_count_rows_by_their_weights(rng):
     np.testing.assert_allclose(model.coef_, stored.coef_, atol=2e-4)
 
 
+@pytest.mark.filterwarnings("ignore:Liblinear failed")
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("setting", LOSSES, ids=str)
 def test_ladders_give_the_optimum_of_the_dense_rows(order, setting):
