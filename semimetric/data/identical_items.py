@@ -45,12 +45,18 @@ class Identities(NamedTuple):
 
 def identities(rows: Floats | sparse.csr_array) -> Identities:
     """The identities of the rows of a matrix, dense or sparse, shape (n_rows, n_features); missing values are NaN."""
+    return _identities(rows, _hashes(rows))
+
+
+def _identities(rows: Floats | sparse.csr_array, hashes: NDArray[np.uint64]) -> Identities:
+    """`identities` from hashes of the rows, shape (n_rows,)."""
     n = rows.shape[0]
-    for seed in count():
-        _, first, number = np.unique(_hashes(rows, seed), return_index=True, return_inverse=True)
+    for seed in count(1):
+        _, first, number = np.unique(hashes, return_index=True, return_inverse=True)
         copies = np.flatnonzero(first[number] != np.arange(n))
-        if _same(rows[copies], rows[first[number[copies]]]):  # else two different items have one hash: take another hash
+        if _same(rows[copies], rows[first[number[copies]]]):
             break
+        hashes = _hashes(rows, seed)  # two different items had one hash: take another
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -76,7 +82,9 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _bits(values: Floats) -> NDArray[np.uint64]:
     """The bits of a copy of the values, the same for 0 and -0, and for every NaN."""
     values = np.asarray(values, dtype=np.float64) + 0.0
-    values[np.isnan(values)] = np.nan
+    missing = np.isnan(values)
+    if missing.any():
+        values[missing] = np.nan
     return values.view(np.uint64)
 
 
@@ -127,9 +135,14 @@ class DistinctItems:
 
     def _reduced(self) -> "DistinctItems":
         """The same, each item once, and no more than fit into the sample."""
-        first = identities(self.items).first
-        order = first[np.argsort(_hashes(self.items[first]), kind="stable")]
-        return DistinctItems(self.items[order[:_MOST]], self.ends, self.is_sample or len(order) > _MOST)
+        hashes = _hashes(self.items)
+        ordered = np.sort(hashes)
+        different = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+        least = np.flatnonzero(hashes <= different[:_MOST][-1])  # the others are not in the sample
+        first = least[_identities(self.items[least], hashes[least]).first]
+        order = first[np.argsort(hashes[first], kind="stable")]
+        is_sample = self.is_sample or max(len(order), len(different)) > _MOST
+        return DistinctItems(self.items[order[:_MOST]], self.ends, is_sample)
 
     @property
     def knot_items(self) -> Floats:
