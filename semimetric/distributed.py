@@ -26,9 +26,10 @@ from .estimators.base import LearnedDistance
 from .estimators.part_tasks import ItemTask
 from .neighbors.ids import check_ids
 from .neighbors.results import Neighbors
+from .neighbors.sharded.shard_building import ItemPart, build_shards
 from .neighbors.sharded.shard_files import Place, Shard, read_places
 from .neighbors.sharded.shard_search import graph, nearest, within
-from .neighbors.sharded.sharded_index import ItemPart, ShardedIndex, build_shards
+from .neighbors.sharded.sharded_index import ShardedIndex
 from .out_of_core.dask_engine import Cluster
 from .out_of_core.dask_parts import computed, dask_items, dask_tuples, is_dask, item_parts
 from .out_of_core.dask_workers import connect

@@ -16,8 +16,9 @@ from ..data.parts.readers import item_rows
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
+from ..neighbors.sharded.shard_building import build_shards, parts_of
 from ..neighbors.sharded.shard_files import FILE as SHARDS
-from ..neighbors.sharded.sharded_index import ShardedIndex, build_shards, parts_of
+from ..neighbors.sharded.sharded_index import ShardedIndex
 from ..neighbors.stored_segments import FILE
 from ..out_of_core.dask_engine import Cluster
 from ..persistence import load

@@ -34,9 +34,9 @@ from .columns import (
     check_categories,
     codes_of,
     column_of,
-    is_categorical,
     numbers_of,
 )
+from .feature_parameters import check_period, chosen_columns, column_number
 
 __all__ = ["Feature", "Names", "Schema", "feature_names"]
 
@@ -69,7 +69,7 @@ class Feature:
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)
         if self.kind == "periodic":
-            _period(self.name, self.period)
+            check_period(self.name, self.period)
         if self.kind == "categorical":
             check_categories(self.categories, f"{self.name!r}")
 
@@ -169,8 +169,8 @@ class Schema:
         X = as_table(X, name)
         n = X.shape[1] if len(X.shape) == 2 else 0
         names = feature_names(X, n)
-        periods = {_number(f, names, "periodic"): _period(f, p) for f, p in (periodic or {}).items()}
-        chosen = _chosen(X, categorical_features, names)
+        periods = {column_number(f, names, "periodic"): check_period(f, p) for f, p in (periodic or {}).items()}
+        chosen = chosen_columns(X, categorical_features, names)
         if both := chosen & set(periods):
             raise InputError(f"{names[min(both)]!r} is in categorical_features= and in periodic=; a feature is one of the two")
         features = []
@@ -324,34 +324,3 @@ def feature_names(X: Any, n_features: int) -> tuple[str, ...]:
     if columns is not None and all(isinstance(c, str) for c in columns) and len(columns) == n_features:
         return tuple(columns)
     return tuple(f"x{k}" for k in range(n_features))
-
-
-def _chosen(X: Any, given: Any, names: Sequence[str]) -> set[int]:
-    """The numbers of the categorical columns of X, given as the parameter ``categorical_features``."""
-    if given is None:
-        return set()
-    if isinstance(given, str):
-        if not hasattr(X, "columns"):
-            return set()
-        return {k for k in range(len(names)) if is_categorical(column_of(X, k))}
-    return {_number(f, names, "categorical_features") for f in given}
-
-
-def _number(feature: object, names: Sequence[str], parameter: str) -> int:
-    """The number of a column that is given by number or by name."""
-    if isinstance(feature, str) and feature in names:
-        return list(names).index(feature)
-    if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool) and 0 <= feature < len(names):
-        return int(feature)
-    known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-    raise InputError(
-        f"{parameter}= names the feature {feature!r}; a name ({known}) or a number below {len(names)} is required: correct it"
-    )
-
-
-def _period(feature: object, period: Any) -> float:
-    """The valid period of a feature."""
-    number = isinstance(period, (int, float, np.number)) and not isinstance(period, bool)
-    if not number or not 0 < period < np.inf:
-        raise InputError(f"periodic= gives {feature!r} the period {period!r}; a finite number > 0 is required")
-    return float(period)

@@ -10,7 +10,7 @@ from ..data.parts.labeled_parts import LabeledPart, LabeledTable, features_of, l
 from ..data.parts.readers import column_named, columns_needed, item_rows, named_in, names_of, rows_of
 from ..data.parts.row_parts import parse_memory
 from ..data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable, tuple_columns
-from ..neighbors.sharded.sharded_index import ItemPart
+from ..neighbors.sharded.shard_building import ItemPart
 
 __all__ = ["computed", "dask_items", "dask_tuples", "is_dask", "item_parts"]
 

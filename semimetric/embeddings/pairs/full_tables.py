@@ -135,8 +135,7 @@ class PairEmbedding(PairMap):
         for g, v in enumerate(self.vertices):
             if v.held:
                 table = padded[self._columns_of_vertices[g]].reshape(*v.sizes, *v.sizes)
-                kinds = [self.grid.kinds[f] for f in v.group]
-                counts = [len(self.grid.knots[f]) for f in v.group]
+                kinds, counts = zip(*((self.grid.kinds[f], len(self.grid.knots[f])) for f in v.group), strict=True)
                 filled = fill_unseen(table, kinds, counts, over_all=over_all)
                 out[self._first_column[g] : self._first_column[g + 1]] = filled.ravel()[v.keys]
         return out

@@ -8,7 +8,7 @@ from searches import search_problem
 
 from semimetric import NeighborIndex, Semimetric, ShardedIndex
 from semimetric.data.parts.engine import SerialEngine
-from semimetric.neighbors.sharded import shard_search, sharded_index
+from semimetric.neighbors.sharded import shard_building, shard_search, sharded_index
 from semimetric.neighbors.sharded.shard_files import places_of
 from semimetric.neighbors.sharded.shard_search import graph, nearest, within
 
@@ -77,7 +77,8 @@ def test_what_is_interrupted_leaves_the_old_index_and_no_folder_beside_it(tmp_pa
         saved(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sharded_index, "save_shard", interrupted)
+    for module in (sharded_index, shard_building):
+        monkeypatch.setattr(module, "save_shard", interrupted)
     for call in (lambda: index.add(ITEMS), lambda: index.rebalance(3), lambda: ShardedIndex.build(index.folder, D, ITEMS[:9])):
         with pytest.raises(KeyboardInterrupt):
             call()
@@ -90,8 +91,8 @@ def test_an_interruption_after_the_switch_leaves_the_new_index(tmp_path, monkeyp
     index = ShardedIndex.build(tmp_path / "index", D, ITEMS, n_shards=2)
     switch = sharded_index.switch
 
-    def interrupted(*arguments):
-        switch(*arguments)
+    def interrupted(*arguments, **options):
+        switch(*arguments, **options)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sharded_index, "switch", interrupted)
