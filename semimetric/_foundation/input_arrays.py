@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from .errors import InputError, InputTypeError, SemimetricError
 from .tables import read_table
@@ -162,7 +162,7 @@ def _row_and_column(place: Sequence[Any], name: str, names: Sequence[object] = (
 def n_axes(values: Any) -> int:
     """The number of axes of what a user gives; rows of different lengths are refused."""
     with input_errors():
-        return np.ndim(values)
+        return np.asarray(values).ndim
 
 
 def as_cells(values: Any, name: str) -> NDArray[Any]:
@@ -199,8 +199,15 @@ def as_targets(y: Any, X: Any) -> Floats:
     array = as_array(y, "y")
     with input_errors():
         values = as_vector(column_or_1d(array, warn=True), "y")
-        check_consistent_length(X, values)
+    _check_length(values, X, "values")
     return values
+
+
+def _check_length(y: NDArray[Any], X: Any, called: str) -> None:
+    """Refuse values or classes that are more or fewer than the rows of X."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if len(y) != n:
+        raise InputError(f"y has {len(y)} {called} for {n} items; one for each item is required: give as many")
 
 
 def as_classes(y: Any, X: Any) -> NDArray[Any]:
@@ -218,8 +225,8 @@ def as_classes(y: Any, X: Any) -> NDArray[Any]:
         raise InputError(f"y[{row}] is masked; a class is required for every item: fill it in, or drop the item")
     with input_errors():
         labels = column_or_1d(y, warn=True)
-        check_consistent_length(X, labels)
-        missing = [k for k, label in enumerate(labels.tolist()) if label is None or label != label]
+        _check_length(labels, X, "classes")
+        missing = [k for k, label in enumerate(labels.tolist()) if _is_missing(label)]
         if missing:
             raise InputError(
                 f"y[{missing[0]}] is missing ({labels[missing[0]]}: NaN or None, {len(missing)} such in all); a class is "
@@ -231,6 +238,12 @@ def as_classes(y: Any, X: Any) -> NDArray[Any]:
         with np.errstate(invalid="ignore"):  # of numbers that are too large for integers
             check_classification_targets(labels)
     return labels
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, or differs from itself, as NaN does, or does not say so, as `pandas.NA`."""
+    same = label == label
+    return label is None or not isinstance(same, bool | np.bool_) or not same
 
 
 def check_one_type(labels: NDArray[Any]) -> None:

@@ -11,7 +11,7 @@ from semimetric._foundation.input_arrays import check_one_type
 
 
 @pytest.mark.parametrize("y", [["a", None], [1, "a"], [1.5, "a"], [None, None]], ids=str)
-def test_labels_of_several_types_are_refused(y):
+def test_labels_of_several_types_or_missing_are_refused(y):
     """By whatever learns from classes, in one sentence, and not by a TypeError of NumPy."""
     labels = np.array(y * 4, dtype=object)
     X = np.random.default_rng(0).random((8, 2))
@@ -27,6 +27,7 @@ def test_labels_of_several_types_are_refused(y):
         semimetric.PL2Embedding(pairs="best", n_pairs=1),
     )
     for model in models:
-        assert_refused(partial(model.fit, X, labels), "y has classes of several types", "give all of one type")
+        said = ("is missing", "fill it in") if None in y else ("y has classes of several types", "give all of one type")
+        assert_refused(partial(model.fit, X, labels), *said)
     check_one_type(np.array(list("ab"), dtype=object))
     check_one_type(np.array([1.0, np.nan]))

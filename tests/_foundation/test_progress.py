@@ -76,6 +76,7 @@ def fits():
     LargeMarginLearner(n_passes=1, n_knots=3, directions=None, tables="warped").fit(X, (X[:, 0] > 0.5).astype(int))
 
 
+@pytest.mark.filterwarnings("ignore:Solution.Splitting")  # 60 pairs leave most of the 2,016 weights to the penalty
 def test_fits_say_beforehand_what_may_take_minutes_and_are_silent_elsewhere(monkeypatch, shown):
     monkeypatch.setattr("semimetric.learning.large_margin.selection._LARGE", 100)
     pipe = shown(io.StringIO())

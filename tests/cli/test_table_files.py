@@ -9,6 +9,7 @@ import pytest
 from cases import assert_refused
 from command_line import call, paths
 
+from semimetric import StorageError
 from semimetric.cli import table_files
 from semimetric.cli.table_files import check_memory, read_table, write_table
 
@@ -90,7 +91,7 @@ def test_a_table_that_cannot_be_written_leaves_the_old_one(name, tmp_path, monke
     write_table(frame, str(tmp_path / name))
     before = (tmp_path / name).read_bytes()
     monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(StorageError, match="No space left"):
         write_table(pd.DataFrame({"a": np.arange(9)}), str(tmp_path / name))
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_bytes() == before

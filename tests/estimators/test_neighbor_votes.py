@@ -88,4 +88,6 @@ def test_a_series_is_read_by_the_names_of_its_entries():
 
 def test_classes_of_several_types_are_refused():
     with pytest.raises(ValueError, match="several types"):
+        QUICK.fit(X, np.array(["a", 1] * 75, dtype=object))
+    with pytest.raises(ValueError, match=r"y\[1\] is missing"):
         QUICK.fit(X, np.array(["a", None] * 75, dtype=object))

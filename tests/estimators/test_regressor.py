@@ -118,7 +118,7 @@ def test_values_that_are_no_numbers_are_refused(where, value):
     items, y, points = ITEMS.copy(), Y.copy(), POINTS.copy()
     items[3, 1] = y[5] = points[2, 1, 0] = value
     calls = {"items": lambda: fit(preprocessor=items), "y": lambda: fit(y=y), "points": lambda: fit(points, preprocessor=None)}
-    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+    with pytest.raises(ValueError, match=r"NaN or infinity"):
         calls[where]()
 
 

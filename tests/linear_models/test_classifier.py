@@ -217,4 +217,4 @@ def test_the_classes_of_a_stream_are_those_of_its_first_block():
     model = C(PL1Embedding(3).fit(X)).partial_fit(X, Y, classes=[0, 1, 2])
     assert_refused(lambda: model.partial_fit(X, Y, classes=[0, 1]), "[0, 1] differ from", "[0, 1, 2]", "give the same or none")
     assert_refused(lambda: C().partial_fit(X, Y, classes=[0]), "classes=[0]", "at least two are required", "name those")
-    assert_refused(lambda: C().fit(X, None), "y is None", "requires y", "give one class a row")
+    assert_refused(lambda: C().fit(X, None), "y is None", "requires y", "give a class")

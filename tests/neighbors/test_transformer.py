@@ -117,7 +117,7 @@ def test_clusterings_and_maps_take_the_graph():
     labels = DBSCAN(eps=float(np.median(graph.data)), min_samples=3, metric="precomputed").fit_predict(graph)
     assert len(labels) == 60
     every = SemimetricNeighborsTransformer(d, n_neighbors=59).fit_transform(items)  # HDBSCAN wants a connected graph
-    both = HDBSCAN(min_cluster_size=10, metric="precomputed").fit_predict(every.maximum(every.T))
+    both = HDBSCAN(min_cluster_size=10, metric="precomputed", copy=True).fit_predict(every.maximum(every.T))
     assert set(both[:30]).isdisjoint(set(both[30:]) - {-1})
     flat = TSNE(init="random", metric="precomputed", perplexity=5, max_iter=250, random_state=0).fit_transform(graph)
     assert np.isfinite(flat).all()

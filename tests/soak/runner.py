@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Queue
@@ -54,7 +55,8 @@ class Child:
         )  # fmt: skip
         self.answers = Queue()
         self.fresh = True
-        threading.Thread(target=self._read, daemon=True).start()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
 
     def _read(self):
         for line in self.process.stdout:
@@ -70,7 +72,7 @@ class Child:
         except BrokenPipeError:
             answer = None
         except Empty:
-            self.close()
+            self.process.kill()
             return {"finding": f"no answer within {seconds} seconds\n{self._said()}"}
         self.fresh = False
         return answer or {"finding": f"the process died with {self.process.wait()}\n{self._said()}"}
@@ -86,6 +88,10 @@ class Child:
     def close(self):
         self.process.kill()
         self.process.wait()
+        self.reader.join()
+        for file in (self.process.stdin, self.process.stdout, self.errors):
+            with suppress(BrokenPipeError):  # a case that was never read
+                file.close()
 
 
 def drawn(attack, seed):
@@ -99,6 +105,8 @@ def run(attack, cases, *, until=lambda record: False):
     try:
         for case in cases:
             if child is None or not child.alive:
+                if child is not None:
+                    child.close()
                 child = Child(attack)
             record.add(case, child.ask(case, ATTACKS[attack].seconds))
             if until(record):

@@ -121,7 +121,7 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
     --------
     >>> from semimetric.datasets import make_horseshoe
     >>> X, y = make_horseshoe()
-    >>> model = DPLMClassifier(alpha=1.0, n_sweeps=2000, random_state=0).fit(X, y)
+    >>> model = DPLMClassifier(alpha=1.0, n_sweeps=4000, random_state=0).fit(X, y)
     >>> model.n_components_, bool(model.score(X, y) > 0.97)
     (6, True)
     """

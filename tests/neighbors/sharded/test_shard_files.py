@@ -67,7 +67,7 @@ def test_a_switch_deletes_what_it_does_not_name(root, monkeypatch):
     assert read_shards(root) == (digest, shards[1:])
 
 
-def interrupted(*_):
+def interrupted(*_, **__):
     raise KeyboardInterrupt
 
 
@@ -76,7 +76,7 @@ def test_an_interrupt_after_the_switch_leaves_the_new(root, monkeypatch):
     digest, shards = read_shards(root)
     with monkeypatch.context() as patch, building(root) as built:
         new = save_shard(built, places_of(root)[0].open())
-        patch.setattr(shard_files, "write_state", lambda *given: interrupted(write_state(*given)))
+        patch.setattr(shard_files, "write_state", lambda *given, **key: interrupted(write_state(*given, **key)))
         with pytest.raises(KeyboardInterrupt):
             switch(root, digest, [new, shards[1]], built)
     assert sorted(p.name for p in root.iterdir()) == sorted([FILE, new.name, shards[1].name])
