@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from .errors import InputError, InputTypeError, SemimetricError
 from .tables import read_table
@@ -68,7 +68,7 @@ def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
     name : str
         What messages call the values.
     ndim : int or None
-        The number of axes that is required.
+        The number of axes that an array must have.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def as_targets(y: Any, X: Any) -> Floats:
 
 def _check_length(y: NDArray[Any], X: Any, called: str) -> None:
     """Refuse values or classes that are more or fewer than the rows of X."""
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    n = _num_samples(read_table(X))
     if len(y) != n:
         raise InputError(f"y has {len(y)} {called} for {n} items; one for each item is required: give as many")
 
@@ -300,7 +300,7 @@ def validated(estimator: Any, X: Any, *, may_miss: bool = False, **options: Any)
     InputError
         If they are no finite numbers in rows and columns, or have other features than those of the fit.
     """
-    array = X if sparse.issparse(X) else as_array(X, "X", ndim=None if hasattr(X, "columns") else 2)
+    array = X if sparse.issparse(X) else as_array(X, "X", ndim=2)
     with input_errors():
         items = validate_data(estimator, X if hasattr(X, "columns") else array, ensure_all_finite=False, **options)
     check_finite(items, "X", names=getattr(array, "columns", ()), may_miss=may_miss)

@@ -39,16 +39,16 @@ def check_items(
 
     If ``names`` are given, a frame must have these columns in this order; an array has no names to compare.
     """
-    array = as_array(X, name, ndim=None if hasattr(X, "columns") else 2)
+    array = as_array(X, name, ndim=2)
     try:
         with input_errors():
             options: Any = {"order": "C", "ensure_min_samples": min_items, "ensure_all_finite": False, "input_name": name}
             items = check_array(array, dtype=np.float64, **options)
     except InputError:
-        _check_numbers(X, name)
+        _check_numbers(array, name)
         raise
     check_finite(items, name, names=names or getattr(array, "columns", ()))
-    check_shape(items, X, name=name, n_features=n_features, names=names)
+    check_shape(items, array, name=name, n_features=n_features, names=names)
     return items
 
 

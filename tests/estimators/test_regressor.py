@@ -160,6 +160,7 @@ def test_fit_forgets_what_partial_fit_gathered_and_says_so():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* lie outside the range of the fit")
 def test_how_people_see_colours(real_data):
     """Random folds of measured colour differences: better than the CIELAB distance."""
     data = np.load(real_data("combvd_colour.npz"), allow_pickle=False)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -52,6 +53,7 @@ class Child:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "soak.child", attack],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=environment,
+            start_new_session=True,
         )  # fmt: skip
         self.answers = Queue()
         self.fresh = True
@@ -86,7 +88,8 @@ class Child:
         return self.process.poll() is None
 
     def close(self):
-        self.process.kill()
+        with suppress(ProcessLookupError):  # it is dead, and so are those that it started
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.reader.join()
         for file in (self.process.stdin, self.process.stdout, self.errors):
