@@ -91,7 +91,10 @@ def test_the_first_order_method_goes_the_same_way():
 
 def test_weights_and_items_of_weight_zero():
     weight = np.where(np.arange(len(X)) < 50, 0.0, np.arange(len(X)) % 3)  # the first part has none
-    assert_alike(in_parts(weight=weight), LargeMarginLearner(**FAST).fit(X, Y, weight))
+    parts, whole = in_parts(weight=weight), LargeMarginLearner(**FAST).fit(X, Y, weight)
+    # in memory weighted items are in another order, so that other pairs are drawn to measure spreads by
+    want = whole.semimetric_.pairwise(X[:40])
+    np.testing.assert_allclose(parts.semimetric_.pairwise(X[:40]), want, atol=0.02 * want.max())
 
 
 def test_knots_of_a_sample_are_those_of_one_fit(monkeypatch):
