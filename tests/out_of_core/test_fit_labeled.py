@@ -56,7 +56,7 @@ def assert_alike(parts, whole, rtol=1e-5):
     assert (repr(parts.choices_), repr(parts.group_choices_)) == (repr(whole.choices_), repr(whole.group_choices_))
 
 
-@pytest.mark.filterwarnings("ignore:of .* items some lie beyond the knots")
+@pytest.mark.filterwarnings("ignore:of .* some lie beyond the knots")
 @pytest.mark.parametrize(
     "options",
     [{}, {"tables": "full"}, {"tables": "full", "groups": [(0, 1), (2,), (3,), (4,)], "n_knots": 3}, {"mu": 0.5},
