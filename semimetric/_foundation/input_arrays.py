@@ -29,6 +29,7 @@ __all__ = [
     "check_finite",
     "check_one_type",
     "input_errors",
+    "is_ready",
     "n_axes",
     "record_features",
     "validated",
@@ -76,6 +77,8 @@ def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
         If there are no numbers, such as text, times, complex numbers or rows of different lengths, if it is sparse, or the
         shape is another.
     """
+    if is_ready(values) and ndim in (None, values.ndim):
+        return values
     _refuse_sparse(values, name)
     values = read_table(values, name=name)
     if hasattr(values, "columns"):
@@ -99,6 +102,11 @@ def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
     if np.ma.is_masked(array):
         return np.ma.filled(array.astype(np.float64), np.nan)
     return np.ma.getdata(array) if isinstance(array, np.ma.MaskedArray) else array
+
+
+def is_ready(values: Any) -> bool:
+    """Whether values are such an array as everything here works with: C-contiguous, of float64. Most callers give one."""
+    return type(values) is np.ndarray and values.dtype == np.float64 and values.flags.c_contiguous
 
 
 def _refuse_sparse(values: Any, name: str) -> None:
@@ -178,6 +186,8 @@ def as_cells(values: Any, name: str) -> NDArray[Any]:
 def as_floats(values: ArrayLike, name: str, *, ndim: int | None = None) -> Floats:
     """What stands for numbers as a C-contiguous float64 array, not a copy if it is one; not a frame, and not sparse."""
     array = as_array(values, name, ndim=ndim)
+    if is_ready(array):
+        return array
     with input_errors():
         return check_array(
             array, dtype=np.float64, order="C", ensure_2d=False, allow_nd=True, ensure_all_finite=False, ensure_min_samples=0,
@@ -261,6 +271,10 @@ def check_finite(values: Any, name: str, *, names: Sequence[object] = (), may_mi
 
     ``values`` are float64, or sparse.
     """
+    if isinstance(values, np.ndarray):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(values.sum()):  # which is infinite or NaN where a value is
+                return
     allowed = np.asarray(may_miss)
     try:
         assert_all_finite(values.data if sparse.issparse(values) else values, allow_nan=bool(allowed.all()))

@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import has_fit_parameter
 
 from .errors import InputError
-from .input_arrays import as_array, as_cells, as_floats, check_finite, input_errors
+from .input_arrays import as_array, as_cells, as_floats, check_finite, input_errors, is_ready
 from .types import ArrayLike, Floats, Integers, Tuples
 
 __all__ = [
@@ -40,16 +40,21 @@ def check_items(
     If ``names`` are given, a frame must have these columns in this order; an array has no names to compare.
     """
     array = as_array(X, name, ndim=2)
-    try:
-        with input_errors():
-            options: Any = {"order": "C", "ensure_min_samples": min_items, "ensure_all_finite": False, "input_name": name}
-            items = check_array(array, dtype=np.float64, **options)
-    except InputError:
-        _check_numbers(array, name)
-        raise
+    items = array if is_ready(array) and len(array) >= min_items and array.shape[1] else _as_matrix(array, name, min_items)
     check_finite(items, name, names=names or getattr(array, "columns", ()))
     check_shape(items, array, name=name, n_features=n_features, names=names)
     return items
+
+
+def _as_matrix(array: Any, name: str, min_items: int) -> Floats:
+    """What scikit-learn makes of an array or a frame: C-contiguous and of float64, finite or not."""
+    options: Any = {"order": "C", "ensure_min_samples": min_items, "ensure_all_finite": False, "input_name": name}
+    try:
+        with input_errors():
+            return check_array(array, dtype=np.float64, **options)
+    except InputError:
+        _check_numbers(array, name)
+        raise
 
 
 def check_shape(

@@ -16,11 +16,11 @@ from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding
 from .base_distances import BaseDistance
+from .reach import MOST
 
 __all__ = ["LINKS", "check_directions", "check_numbers", "check_probe", "check_schema"]
 
 LINKS = ("identity", "sqrt")
-_LARGEST = 2.0**1020  # what weights may add up to in absolute value, so that no sum of a few of them is infinite
 
 
 def check_numbers(
@@ -38,8 +38,8 @@ def check_numbers(
         raise InputError(f"epsilon has {epsilon.min():g}; slopes outside the range must be >= 0 and finite")
     with np.errstate(over="ignore", invalid="ignore"):
         total = np.abs(weights).sum()
-    if not total < _LARGEST:
-        raise InputError(f"the weights add up to {total:g} in absolute value; finite sums are required: rescale the targets")
+    if not total <= MOST:
+        raise InputError(f"the weights add up to {total:g}; at most {MOST:.2g} is required: fit to smaller distances")
     scales = embedding.scales if isinstance(embedding, MixedEmbedding) else embedding
     if isinstance(scales, WarpedEmbedding) and (weights[: scales.n_columns] < 0).any():
         raise InputError("a scale falls, as a weight of it is < 0; scales rise, so their weights must be >= 0")

@@ -13,7 +13,7 @@ from .._foundation.types import Floats
 from ..data.grid import Grid
 from ..embeddings.pairs.base import Items
 
-__all__ = ["MOST", "GridPoints", "Reach", "check_weights"]
+__all__ = ["MOST", "GridPoints", "Reach"]
 
 MOST = 2.0**1020  # 1.1e307; a few such numbers add up to a finite one.
 
@@ -77,17 +77,3 @@ class Reach:
             f"{self.names[f]!r} is {features[row, f]:g} in row {row}, so far outside its range, {self.grid.low[f]:g} to "
             f"{self.grid.high[f]:g}, that distances overflow: correct the value, or leave the row out"
         )
-
-
-def check_weights(weights: Floats) -> None:
-    """Refuse weights whose sum may overflow, or that are not finite.
-
-    Raises
-    ------
-    InputError
-        If their absolute values add up to more than 2^1020.
-    """
-    with np.errstate(over="ignore"):
-        total = np.abs(weights).sum()
-    if not total <= MOST:
-        raise InputError(f"the weights add up to {total:g}; at most {MOST:.2g} is required: fit to smaller distances")

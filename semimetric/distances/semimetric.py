@@ -37,7 +37,7 @@ from .axiom_report import AxiomReport, certify
 from .axioms import Axioms
 from .base_distances import BaseDistance
 from .feature_tables import compiled_metric
-from .reach import GridPoints, Reach, check_weights
+from .reach import GridPoints, Reach
 from .state import base_distances_state, directions_state, map_state, read_parts
 
 __all__ = ["Semimetric"]
@@ -98,7 +98,6 @@ class Semimetric(FrozenValue):
         freeze(self, "weights", "epsilon")
         grid, n = self.embedding.grid, len(self.columns)
         check_numbers(self.embedding, self.weights, self.epsilon, n, self.link, self.base_distances)
-        check_weights(self.weights)
         object.__setattr__(self, "schema", schema_of(grid, self.feature_names, self.schema))
         check_schema(grid, self.schema)
         check_directions(self.directions, grid, self.schema)

@@ -31,7 +31,8 @@ _KINDS: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "mis
 def has_coordinates(learner: LearnedDistance) -> bool:
     """Whether a learner has `transform`: by its parameters alone, and by the kinds of the features once it is fitted.
 
-    What "auto" has chosen from the data plays no part. An AttributeError says what is missing.
+    What "auto" has chosen from the data plays no part. The AttributeError of a learner without `transform` has as its cause the
+    error that says what is missing.
     """
     same = all(getattr(learner, name, value) == value for name, value in (("link", "identity"), ("missing", "error")))
     if not same or not learner._has_scales or len(getattr(learner, "base_distances", ())):

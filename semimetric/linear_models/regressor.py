@@ -132,7 +132,6 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         self._fit_embedding(X, values)
         self._fit_weights(X, self._problem(values, weight), 1)
         self._raise_if_interrupted()
-        self._raise_if_interrupted()
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

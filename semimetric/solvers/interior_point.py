@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_solve
 
 from .._foundation.progress import progress_bar
 from .._foundation.types import Floats
@@ -24,6 +24,7 @@ from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
 from .box_quadratic import longest_step
 from .certified import certified
+from .factorization import factorize
 
 __all__ = ["InteriorPoint"]
 
@@ -209,7 +210,7 @@ class _NewtonSystem:
         inverse = 1.0 / (self.curvature + point.of_high / slacks[1] + point.of_low / slacks[2])
         H = self.hessian(inverse)
         H[np.diag_indices_from(H)] += point.of_w / slacks[0]
-        factor = cho_factor(H, overwrite_a=True, check_finite=False)
+        factor = factorize(H)
         products = (point.of_w * slacks[0], point.of_high * slacks[1], point.of_low * slacks[2])
         mu = sum(float(v.sum()) for v in products) / self._n_bounds
         affine = self._direction(point, state, slacks, inverse, factor, tuple(-v for v in products))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_solve
 from scipy.sparse.csgraph import connected_components
 
 from .._foundation.progress import progress_bar
@@ -29,6 +29,7 @@ from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
 from .certified import certified
+from .factorization import factorize
 
 __all__ = ["Splitting"]
 
@@ -147,7 +148,7 @@ class _DenseSystem(_System):
         """The Cholesky factor of H with ``more`` added to its diagonal."""
         H = self.H.copy()
         H[np.diag_indices_from(H)] += more
-        return cho_factor(H, overwrite_a=True, check_finite=False)
+        return factorize(H)
 
     def product(self, w: Floats) -> Floats:
         return self.H @ w
@@ -185,8 +186,8 @@ class _IterativeSystem(_System):
         grams = [(A[:, b].T @ A[:, b]).toarray() + self.P[b][:, b].toarray() for b in blocks]
         self.diagonal = np.asarray(A.multiply(A).sum(axis=0)).ravel() + self.P.diagonal()
         D = self.D
-        self.shifted_factors = [(b, cho_factor(H + np.diag(D[b]))) for b, H in zip(blocks, grams, strict=True)]
-        self.factors = [(b, cho_factor(H + np.diag(_DAMPED * np.diag(H)))) for b, H in zip(blocks, grams, strict=True)]
+        self.shifted_factors = [(b, factorize(H + np.diag(D[b]))) for b, H in zip(blocks, grams, strict=True)]
+        self.factors = [(b, factorize(H + np.diag(_DAMPED * np.diag(H)))) for b, H in zip(blocks, grams, strict=True)]
         self.ridge = _ridges(program)
 
     def product(self, w: Floats) -> Floats:
