@@ -209,7 +209,7 @@ def as_targets(y: Any, X: Any) -> Floats:
     array = as_array(y, "y")
     with input_errors():
         values = as_vector(column_or_1d(array, warn=True), "y")
-    _check_length(values, X, "values")
+        _check_length(values, X, "values")
     return values
 
 
