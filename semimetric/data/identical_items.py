@@ -65,9 +65,10 @@ def _identities(rows: Floats | sparse.csr_array, hashes: NDArray[np.uint64]) -> 
 
 def _same(a: Floats | sparse.csr_array, b: Floats | sparse.csr_array) -> bool:
     """Whether all values of two matrices are equal, missing ones being equal to one another."""
-    if sparse.issparse(a):
-        return (a != b).nnz == 0
-    return np.array_equal(a, b, equal_nan=True)
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b, equal_nan=True)
+    left, right = (sparse.csr_array((_bits(x.data), x.indices, x.indptr), shape=x.shape) for x in (a, b))
+    return (left != right).nnz == 0
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
