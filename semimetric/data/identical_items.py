@@ -21,10 +21,10 @@ from scipy import sparse
 from .._foundation.threads import blocks
 from .._foundation.types import Floats, Integers
 
-__all__ = ["DistinctItems", "Identities", "distinct_items", "identities"]
+__all__ = ["DistinctItems", "Identities", "distinct_items", "identities", "surely_differ"]
 
 _MOST = 100_000  # distinct items are kept of more of them, beside a row of minima and one of maxima
-_BLOCK = 4_096  # rows that are hashed at a time
+_BLOCK = 1 << 16  # numbers that are hashed at a time, which stay in the cache
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64: 2^64 divided by the golden ratio
 
 
@@ -37,10 +37,13 @@ class Identities(NamedTuple):
         The row where each distinct item occurs first, increasing.
     number : ndarray of shape (n_rows,)
         The number of the item in each row: row r is the same item as row ``first[number[r]]``.
+    hashes : ndarray of shape (n_items,), uint64
+        The hash of each distinct item, all different: an order of the items that does not depend on the order of the rows.
     """
 
     first: Integers
     number: Integers
+    hashes: NDArray[np.uint64]
 
 
 def identities(rows: Floats | sparse.csr_array) -> Identities:
@@ -52,7 +55,7 @@ def _identities(rows: Floats | sparse.csr_array, hashes: NDArray[np.uint64]) -> 
     """`identities` from hashes of the rows, shape (n_rows,)."""
     n = rows.shape[0]
     for seed in count(1):
-        _, first, number = np.unique(hashes, return_index=True, return_inverse=True)
+        distinct, first, number = np.unique(hashes, return_index=True, return_inverse=True)
         copies = np.flatnonzero(first[number] != np.arange(n))
         if _same(rows[copies], rows[first[number[copies]]]):
             break
@@ -60,14 +63,21 @@ def _identities(rows: Floats | sparse.csr_array, hashes: NDArray[np.uint64]) -> 
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    return Identities(first[order], rank[number])
+    return Identities(first[order], rank[number], distinct[order])
+
+
+def surely_differ(rows: Floats) -> bool:
+    """Whether all rows of a dense matrix have different hashes, so that none is the item of another."""
+    ordered = np.sort(_hashes(rows))
+    return bool((ordered[1:] != ordered[:-1]).all())
 
 
 def _same(a: Floats | sparse.csr_array, b: Floats | sparse.csr_array) -> bool:
     """Whether all values of two matrices are equal, missing ones being equal to one another."""
-    if sparse.issparse(a):
-        return (a != b).nnz == 0
-    return np.array_equal(a, b, equal_nan=True)
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b, equal_nan=True)
+    left, right = (sparse.csr_array((_bits(x.data), x.indices, x.indptr), shape=x.shape) for x in (a, b))
+    return (left != right).nnz == 0
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -97,7 +107,7 @@ def _hashes(rows: Floats | sparse.csr_array, seed: int = 0) -> NDArray[np.uint64
         mixed = sparse.csr_array((_mixed(_bits(rows.data)), rows.indices, rows.indptr), shape=rows.shape)
         return mixed @ factors
     out = np.empty(n, np.uint64)
-    for block in blocks(n, _BLOCK):
+    for block in blocks(n, max(_BLOCK // max(n_features, 1), 1)):
         out[block] = _mixed(_bits(rows[block])) @ factors
     return out
 

@@ -24,14 +24,13 @@ _FEW_COMPONENTS = 30  # with fewer components, items are held out instead of com
 def tuple_identities(tuples: Tuples) -> NDArray[np.int64]:
     """The number of the item of every member of every tuple, shape (n_tuples, size).
 
-    Items are numbered in the order of their values, so that tuples given as points, or as row numbers in any order, have the
+    Items are numbered in the order of their hashes, so that tuples given as points, or as row numbers in any order, have the
     same numbers.
     """
     used, place = np.unique(tuples.index, return_inverse=True)
-    first, number = identities(items := tuples.items[used])
-    order = np.lexsort(np.nan_to_num(items[first], nan=np.inf).T[::-1])
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
+    _, number, hashes = identities(tuples.items[used])
+    rank = np.empty(len(hashes), np.int64)
+    rank[np.argsort(hashes)] = np.arange(len(hashes))
     return rank[number][place.reshape(tuples.index.shape)]
 
 
@@ -112,7 +111,7 @@ class ItemClasses:
     """
 
     def __init__(self, rows: Floats | sparse.csr_array, labels: NDArray) -> None:
-        first, self.number = identities(rows)
+        first, self.number, _ = identities(rows)
         self.labels = labels[first]
         if len(first) < len(labels):
             classes, codes = np.unique(labels, return_inverse=True)

@@ -43,7 +43,7 @@ class NeighborVotes(BaseEstimator):
 
     def _index(self, X: ArrayLike, targets: Any, sample_weight: ArrayLike | None) -> None:
         """Index the items under the learned distance, and record their classes or values, and their weights."""
-        self._weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        self._weight = None if sample_weight is None else _neighbors_each(np.asarray(sample_weight, dtype=np.float64))
         d = self.learner_.semimetric_
         self.index_ = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
         self._targets, self._items = targets, d.schema.encode(X)
@@ -116,6 +116,11 @@ class NeighborVotes(BaseEstimator):
         distances, indices = self.kneighbors(row, n_neighbors)
         parts = d.contributions(row, d.schema.decode(self._items[indices[0]]))
         return Explanation(indices[0], self._targets[indices[0]], distances[0], d.terms, parts)
+
+
+def _neighbors_each(weight: Floats) -> Floats:
+    """How many neighbours every item is; weights that are all below 1, such as those that sum to 1, have no scale, and get one."""
+    return weight / min(1.0, weight.max())
 
 
 def _in_order(x: Any, d: Semimetric) -> Any:
@@ -193,7 +198,8 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         y : array-like of shape (n_items,)
         sample_weight : array-like of shape (n_items,) or None
             An item of weight 3 learns and votes like the item three times, and is three of the ``n_neighbors``; one of weight
-            0 neither learns nor votes. Weights far below 1 let many neighbours vote.
+            0 neither learns nor votes. Votes are counted with the weights divided by ``min(1, max(sample_weight))``, so that
+            weights that sum to 1 leave the number of neighbours what it is.
 
         Raises
         ------
@@ -285,7 +291,8 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         y : array-like of shape (n_items,)
         sample_weight : array-like of shape (n_items,) or None
             An item of weight 3 learns and votes like the item three times, and is three of the ``n_neighbors``; one of weight
-            0 neither learns nor votes. A pair has the product of the weights of its items.
+            0 neither learns nor votes. A pair has the product of the weights of its items. Votes are counted with the weights
+            divided by ``min(1, max(sample_weight))``.
 
         Raises
         ------

@@ -87,10 +87,14 @@ class EmbeddedLinear(BaseEstimator):
     def _without_repeats(
         self, X: ArrayLike, targets: np.ndarray, weight: Floats | None
     ) -> tuple[Any, Integers | slice, Floats | None]:
-        """Rows of X, their numbers and weights, where a row that is given several times is one with the sum of the weights."""
+        """Rows of X, their numbers and weights, where a row that is given several times is one with the sum of the weights.
+
+        With ``warm_start`` rows are in one order whatever their weights are, to which the dual variables that are kept belong.
+        """
         embedding = self._chosen_embedding()
         items = embedding.encode(X, reset=not hasattr(embedding, "n_columns_"))
-        found = distinct_rows(items, targets, np.ones(len(targets)) if weight is None else weight)
+        counts = np.ones(len(targets)) if weight is None else weight
+        found = distinct_rows(items, targets, counts, always=self.warm_start)
         return (X, slice(None), weight) if found is None else (take_rows(X, found.rows), *found)
 
     def _embedded_rows(self, X: ArrayLike) -> EmbeddedRows:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from semimetric.data import distinct_rows as module
+from semimetric.data import identical_items
 from semimetric.data.distinct_rows import distinct_rows
 
 RNG = np.random.default_rng(0)
@@ -51,18 +51,20 @@ def test_repeated_rows_in_any_order_are_weighted_ones(form):
     np.testing.assert_array_equal(many.weight, one.weight)
 
 
-def test_rows_of_one_hash_are_not_taken_for_one_row(monkeypatch):
-    items, seeds = np.array([[0.0], [1.0], [1.0]]), []
-    hashes = module._hashes
-
-    def colliding(items, targets, seed):
-        seeds.append(seed)
-        return np.zeros(len(items), np.uint64) if len(seeds) <= 2 else hashes(items, targets, seed)
-
-    monkeypatch.setattr(module, "_hashes", colliding)
+def test_items_of_one_hash_are_not_taken_for_one_row(monkeypatch):
+    items, hashes = np.array([[0.0], [1.0], [1.0]]), identical_items._hashes
+    monkeypatch.setattr(identical_items, "_hashes", lambda rows, seed=0: hashes(rows, seed) * np.uint64(seed > 0))
     found = distinct_rows(items, np.zeros(3), np.ones(3))
-    assert seeds == [0, 0, 1]
     assert table(items, np.zeros(3), found) == {(0.0, 0.0): 1.0, (1.0, 0.0): 2.0}
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_the_order_that_is_asked_for_is_that_of_any_weights(form):
+    items, targets = form(RNG.normal(size=(40, 3))), RNG.integers(0, 2, 40)
+    assert distinct_rows(items, targets, np.ones(40)) is None
+    alike = distinct_rows(items, targets, np.ones(40), always=True)
+    np.testing.assert_array_equal(alike.rows, distinct_rows(items, targets, 1 + RNG.random(40)).rows)
+    np.testing.assert_array_equal(alike.weight, np.ones(40))
 
 
 def test_zeros_of_both_signs_are_one_and_differing_rows_are_left_alone():

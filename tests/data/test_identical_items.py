@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from semimetric.data import identical_items
-from semimetric.data.identical_items import DistinctItems, distinct_items, identities
+from semimetric.data.identical_items import DistinctItems, distinct_items, identities, surely_differ
 
 VALUES = st.sampled_from([0.0, -0.0, 1.0, 2.0, 1e300, 5e-324, np.nan, np.inf])
 ROWS = st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=30).map(np.array)
@@ -22,16 +22,27 @@ def keys(rows):
 def test_identities_are_those_of_a_dictionary(rows):
     seen = {}
     numbers = [seen.setdefault(key, len(seen)) for key in keys(rows)]
-    first, number = identities(rows)
+    first, number, hashes = identities(rows)
     assert number.tolist() == numbers
     assert first.tolist() == [numbers.index(k) for k in range(len(seen))]
+    assert len(set(hashes.tolist())) == len(seen)
+    again = identities(rows[::-1])
+    np.testing.assert_array_equal(again.hashes[again.number][::-1], hashes[number])
+    assert surely_differ(rows) == (len(seen) == len(rows))
 
 
 @given(ROWS)
 def test_sparse_rows_have_the_identities_of_dense_ones(rows):
-    rows = np.nan_to_num(rows)
-    for a, b in zip(identities(rows), identities(sparse.csr_array(rows)), strict=True):
-        assert (a == b).all()
+    hashes = identical_items._hashes
+
+    def first_hashes(rows, seed=0):
+        assert seed == 0, "items of one hash that are identical are told apart"
+        return hashes(rows, seed)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(identical_items, "_hashes", first_hashes)
+        for a, b in zip(identities(rows), identities(sparse.csr_array(rows)), strict=True):
+            assert (a == b).all()
 
 
 def test_items_of_one_hash_are_told_apart_by_another(monkeypatch, rng):

@@ -74,8 +74,24 @@ def test_votes_count_weights_until_there_are_enough():
     shares = {0: (1.5 + 0.25, 1.25), 5: (3, 0)}  # a 1, a 1/2, b 1, b 1/4 and 1/4 of a 5; then a alone
     for query, (a, b) in shares.items():
         np.testing.assert_allclose(model.predict_proba([[float(query)]]), [[a / 3, b / 3]])
-    everyone = SemimetricClassifier(LEARNER, n_neighbors=3).fit(line, list("aabbab"), sample_weight=np.full(6, 0.1))
+    everyone = SemimetricClassifier(LEARNER, n_neighbors=9).fit(line, list("aabbab"), sample_weight=np.ones(6))
     np.testing.assert_allclose(everyone.predict_proba([[0.0]]), [[0.5, 0.5]])
+
+
+@pytest.mark.parametrize("model", [CLASSIFIER, REGRESSOR])
+def test_equal_weights_however_small_vote_like_none(model):
+    queries = RNG.random((50, 3))
+    want = clone(model).fit(X, Y).predict(queries)
+    assert np.ptp(want) > 0
+    for small in (1 / 40, 1e-300):
+        np.testing.assert_allclose(clone(model).fit(X, Y, sample_weight=np.full(40, small)).predict(queries), want, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
+def test_weights_below_one_vote_in_proportion_to_the_largest():
+    line = np.arange(4.0)[:, None]
+    model = SemimetricClassifier(LEARNER, n_neighbors=2).fit(line, list("abab"), sample_weight=[0.1, 0.05, 0.1, 0.1])
+    np.testing.assert_allclose(model.predict_proba([[0.0]]), [[0.75, 0.25]])  # a 1, b 1/2, and 1/2 of an a
 
 
 def test_an_item_without_weight_neither_votes_nor_makes_a_class():

@@ -116,6 +116,14 @@ def test_warm_starts_need_fewer_passes():
         model.fit(X[:100], Y[:100])
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_warm_start_goes_on_when_weights_are_given():
+    model = EmbeddedLinearClassifier(PL1, tol=1e-6, warm_start=True).fit(X, Y)
+    weight = 1 + np.random.default_rng(0).random(len(Y)) / 10
+    cold = clone(model).fit(X, Y, weight)
+    assert model.fit(X, Y, weight).n_iter_ < cold.n_iter_
+
+
 def test_a_warm_start_from_one_against_the_rest_reaches_the_joint_optimum():
     joint = {"loss": "hinge", "multi_class": "crammer_singer", "C": 0.01}
     x = np.random.default_rng(0).normal(size=(120, 4))

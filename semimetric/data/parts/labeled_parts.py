@@ -20,7 +20,7 @@ __all__ = [
     "LabeledPart",
     "LabeledTable",
     "LabelColumns",
-    "check_one_type",
+    "check_same_kind",
     "divided",
     "features_of",
     "labeled_parts",
@@ -193,7 +193,7 @@ def _label_column(part: LabeledPart, frame: Any, name: str) -> NDArray:
     return np.asarray(frame[name])
 
 
-def check_one_type(parts: Sequence[LabeledPart], columns: Sequence[LabelColumns]) -> None:
+def check_same_kind(parts: Sequence[LabeledPart], columns: Sequence[LabelColumns]) -> None:
     """Refuse classes that are numbers in some parts and not in others."""
     types = [None if c.y is None else c.y.dtype for c in columns]
     for part, dtype in zip(parts, types, strict=True):

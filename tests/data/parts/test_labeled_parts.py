@@ -12,7 +12,7 @@ from semimetric.data.parts.labeled_parts import (
     LabelColumns,
     LabeledPart,
     LabeledTable,
-    check_one_type,
+    check_same_kind,
     divided,
     features_of,
     labeled_parts,
@@ -122,10 +122,10 @@ def test_parts_whose_labels_cannot_be_used_are_named(name, frame):
 def test_classes_are_of_one_type_in_all_parts():
     parts = [LabeledPart(f"part {k}", None) for k in range(3)]
     numbers, truth = LabelColumns(2, np.array([0, 1])), LabelColumns(2, np.array([True, False]))
-    check_one_type(parts, [numbers, truth, numbers])
-    check_one_type(parts, [LabelColumns(2)] * 3)
+    check_same_kind(parts, [numbers, truth, numbers])
+    check_same_kind(parts, [LabelColumns(2)] * 3)
     text = LabelColumns(2, np.array(["a", "b"]))
-    call = lambda: check_one_type(parts, [numbers, numbers, text])  # noqa: E731
+    call = lambda: check_same_kind(parts, [numbers, numbers, text])  # noqa: E731
     assert_refused(call, "part 2: classes have dtype <U1, those of part 0 int64", "one type in all parts", "convert them")
 
 
