@@ -196,7 +196,14 @@ def rebalance(client: Any, folder: Any, n_shards: int | None = None) -> ShardedI
 
 
 def kneighbors(
-    client: Any, folder: Any, X: Any, n_neighbors: int = 5, *, algorithm: str | None = None, n_candidates: int | None = None
+    client: Any,
+    folder: Any,
+    X: Any,
+    n_neighbors: int = 5,
+    *,
+    algorithm: str | None = None,
+    n_candidates: int | None = None,
+    key: bytes | None = None,
 ) -> tuple[Floats, NDArray]:
     """Distances and ids (n, k) of the nearest items for every row of X: those of one index, to the bit.
 
@@ -205,39 +212,45 @@ def kneighbors(
     client, folder : distributed.Client, and the path of a `ShardedIndex` or a saved `NeighborIndex` that every worker sees
     X : array-like or Dask array of shape (n, n_features), or frame
     n_neighbors, algorithm, n_candidates : as in `NeighborIndex.kneighbors`
+    key : bytes or None
+        The key that the folder was signed with, if it was. It goes to the workers if the folder holds one index.
     """
     engine, queries = Cluster(client), computed(X)
 
     def search(places: list[Place]) -> Neighbors:
         return nearest(engine, places, queries, n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
 
-    found = read_places(folder, search)
+    found = read_places(folder, search, key=key)
     return found.distances, found.ids
 
 
-def radius_neighbors(client: Any, folder: Any, X: Any, radius: float = 1.0) -> list[tuple[Floats, NDArray]]:
+def radius_neighbors(
+    client: Any, folder: Any, X: Any, radius: float = 1.0, *, key: bytes | None = None
+) -> list[tuple[Floats, NDArray]]:
     """Distances and ids of all items within ``radius`` of every row of X, nearest first: a pair of arrays for each row.
 
     Parameters
     ----------
-    client, folder, X : as in `kneighbors`
+    client, folder, X, key : as in `kneighbors`
     radius : float, default 1.0
     """
     engine, queries = Cluster(client), computed(X)
-    return read_places(folder, lambda places: within(engine, places, queries, radius))
+    return read_places(folder, lambda places: within(engine, places, queries, radius), key=key)
 
 
-def kneighbors_graph(client: Any, folder: Any, X: Any, n_neighbors: int = 5, mode: str = "connectivity") -> sparse.csr_matrix:
+def kneighbors_graph(
+    client: Any, folder: Any, X: Any, n_neighbors: int = 5, mode: str = "connectivity", *, key: bytes | None = None
+) -> sparse.csr_matrix:
     """`kneighbors` as a sparse matrix of shape (n, n_items); columns are in the order of `ShardedIndex.ids_`.
 
     Parameters
     ----------
-    client, folder, X, n_neighbors : as in `kneighbors`
+    client, folder, X, n_neighbors, key : as in `kneighbors`
     mode : {"connectivity", "distance"}, default "connectivity"
         Entries are ones, or distances.
     """
     engine, queries = Cluster(client), computed(X)
-    return read_places(folder, lambda places: graph(engine, places, queries, n_neighbors, mode))
+    return read_places(folder, lambda places: graph(engine, places, queries, n_neighbors, mode), key=key)
 
 
 def _transformed(part: ItemPart, embedding: Any) -> Any:

@@ -17,6 +17,7 @@ __all__ = [
     "NotSupportedError",
     "SemimetricError",
     "SemimetricWarning",
+    "SignedFileError",
     "StorageError",
     "warn",
 ]
@@ -42,6 +43,10 @@ class NotSupportedError(SemimetricError, ValueError):
 
 class StorageError(SemimetricError, ValueError):
     """A file is truncated, altered, foreign or newer than this package."""
+
+
+class SignedFileError(StorageError):
+    """A signed file was opened without the key to check it."""
 
 
 class MissingExtraError(SemimetricError, ImportError):

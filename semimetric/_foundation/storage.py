@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .array_bytes import array_in, header_of
-from .errors import InputError, StorageError
+from .errors import InputError, SignedFileError, StorageError
 from .unfinished import replacing
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "read_state",
     "read_whole",
     "write_beside",
+    "write_file",
     "write_state",
 ]
 
@@ -130,6 +131,11 @@ def write_state(path: str | os.PathLike[str], state: State, *, key: bytes | None
         header["signature"] = _signature(key, digest)
     members = {"header.json": json.dumps(header, indent=1).encode()} | members
     write_beside(target, lambda file: _write_archive(file, members))
+
+
+def write_file(path: str | os.PathLike[str], write: Callable[[Any], None]) -> None:
+    """`write_beside`, at the path of one file that a user names: where there is a link, the file that it leads to is replaced."""
+    write_beside(Path(os.path.realpath(path)), write)
 
 
 def write_beside(target: Path, write: Callable[[Any], None]) -> None:
@@ -317,7 +323,7 @@ def _check_signature(source: Path, header: Mapping[str, Any], digest: str, key: 
     signature = header.get("signature")
     if key is None:
         if signature is not None:
-            raise StorageError(
+            raise SignedFileError(
                 f"{source} is signed, and no key was given to check it; give the key that it was saved with, key="
             )
         return

@@ -1,12 +1,16 @@
 """Files and folders that take their place once they are complete, and of which nothing is left if they never are.
 
-    .NAME.TOKEN.part    what is to become NAME
+    .NAME.TOKEN.part    what is to become NAME, of which a long one is cut
 
 The process that fills it holds a lock on it, which the system takes back when the process ends, however it ends. So what nobody
 holds was left by a process that was killed, and whoever writes NAME next deletes it. Where the system or the storage knows no
 such locks, leftovers stay; they are never read.
+
+A process that is to end at once, in the middle of compiled code, first undoes what it has begun (`undo_all`), at a moment at
+which nothing is done that is to be whole (`standstill`).
 """
 
+import hashlib
 import os
 import re
 import shutil
@@ -25,30 +29,35 @@ try:
 except ImportError:  # not on this system
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["discard", "replacing", "unfinished_folder", "uninterrupted"]
+__all__ = ["discard", "replacing", "standstill", "undo_all", "undoing", "unfinished_folder", "uninterrupted"]
+
+_LONGEST = 100  # bytes of a name that are kept in the name of what is to become it, since systems limit names to 255 or fewer
+_TOKEN = 8  # hexadecimal digits
+
+_UNDO: list[Callable[[], object]] = []
+_WHOLE = threading.RLock()  # held while something is `uninterrupted`, and while something is begun
 
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Any]:
     """A new file, open for writing, that takes the place of ``target`` at the end, with its permissions.
 
-    If the end is not reached, ``target`` is what it was, and the new file is deleted.
+    If the end is not reached, ``target`` is what it was, and the new file is deleted. A link is itself replaced: who wants to
+    write through it gives what it leads to.
     """
     _sweep(target)
     mode = target.stat().st_mode & 0o777 if target.exists() else None
     begun, lock = _beside(target), None
     try:
-        lock = _made(begun, lambda: begun.touch(0o666 if mode is None else 0o600, exist_ok=False))
-        with begun.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            begun.chmod(mode)
-        os.replace(begun, target)
-    except BaseException:
-        begun.unlink(missing_ok=True)
-        raise
+        with undoing(lambda: discard(begun)):
+            lock = _made(begun, lambda: begun.touch(0o666 if mode is None else 0o600, exist_ok=False))
+            with begun.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            if mode is not None:
+                begun.chmod(mode)
+            os.replace(begun, target)
     finally:
         _unlock(lock)
 
@@ -64,17 +73,49 @@ def unfinished_folder(target: Path, *, mode: int = 0o777) -> Iterator[Path]:
     """
     begun, lock = _beside(target), None
     try:
-        try:
-            _sweep(target)
-            lock = _made(begun, lambda: begun.mkdir(mode))
-        except OSError as error:
-            reason = error.strerror or error
-            raise StorageError(f"no folder can be made in {target.parent} ({reason}); make room, or give another") from error
-        yield begun
+        with undoing(lambda: discard(begun)):
+            try:
+                _sweep(target)
+                lock = _made(begun, lambda: begun.mkdir(mode))
+            except OSError as error:
+                reason = error.strerror or error
+                raise StorageError(
+                    f"no folder can be made in {target.parent} ({reason}); make room, or give another"
+                ) from error
+            yield begun
+            with uninterrupted():
+                discard(begun)
     finally:
+        _unlock(lock)
+
+
+@contextmanager
+def undoing(undo: Callable[[], object]) -> Iterator[None]:
+    """``undo`` deletes what this has begun: it is called if this fails, and by `undo_all` if the process ends meanwhile."""
+    with _WHOLE:
+        _UNDO.append(undo)
+    try:
+        yield
+    except BaseException:
         with uninterrupted():
-            discard(begun)
-            _unlock(lock)
+            undo()
+        raise
+    finally:
+        _UNDO.remove(undo)
+
+
+@contextmanager
+def standstill() -> Iterator[None]:
+    """Nothing is `uninterrupted` in the main thread during this, and nothing is begun: the process may end in it."""
+    with _WHOLE:
+        yield
+
+
+def undo_all() -> None:
+    """Delete what is begun in this process and not finished: what was begun last comes first."""
+    for undo in reversed(_UNDO):
+        with suppress(OSError):  # the next who writes there deletes it
+            undo()
 
 
 @contextmanager
@@ -87,7 +128,8 @@ def uninterrupted() -> Iterator[None]:
     pressed: list[tuple[Any, ...]] = []
     signal.signal(signal.SIGINT, lambda *given: pressed.append(given))
     try:
-        yield
+        with _WHOLE:
+            yield
     finally:
         signal.signal(signal.SIGINT, before)
         if pressed and callable(before):
@@ -110,12 +152,20 @@ def discard(path: Path) -> None:
 
 def _beside(target: Path) -> Path:
     """A name for what is to become ``target``."""
-    return target.parent / f".{target.name}.{uuid4().hex}.part"
+    return target.parent / f".{_short(target.name)}.{uuid4().hex[:_TOKEN]}.part"
+
+
+def _short(name: str) -> str:
+    """A name; of a long one its beginning, and digits by which it differs from others of the same beginning."""
+    written = os.fsencode(name)
+    if len(written) <= _LONGEST:
+        return name
+    return f"{written[:_LONGEST].decode(errors='ignore')}~{hashlib.sha256(written).hexdigest()[:_TOKEN]}"
 
 
 def _sweep(target: Path) -> None:
     """Delete what killed processes have left beside ``target``."""
-    left = re.compile(rf"\.{re.escape(target.name)}\.\w+\.part")
+    left = re.compile(rf"\.{re.escape(_short(target.name))}\.\w+\.part")
     with os.scandir(target.parent) as entries:
         found = [Path(entry.path) for entry in entries if left.fullmatch(entry.name)]
     for path in found:

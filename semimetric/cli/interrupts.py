@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from .._foundation.unfinished import standstill, undo_all
+
 __all__ = ["end_soon_on_ctrl_c"]
 
 _PATIENCE = 1.0  # seconds between Ctrl-C and the end, in which Python may end by itself
@@ -16,9 +18,9 @@ _PATIENCE = 1.0  # seconds between Ctrl-C and the end, in which Python may end b
 def end_soon_on_ctrl_c(say: Callable[[], None], code: int) -> Iterator[None]:
     """End the process with this exit code if Ctrl-C has not ended the block a second later; ``say`` is called before.
 
-    Python raises KeyboardInterrupt between two of its own instructions, so a loop of compiled code goes on as long as it takes.
-    No file is being written then, since Python writes them. The signal itself is noticed at once, by a thread that is told of
-    it through a socket.
+    Python raises KeyboardInterrupt between two of its own instructions, so compiled code goes on as long as it takes: a loop,
+    but also a large write, or waiting for the disk. What is to be whole is then waited for, since it is short, and what was
+    begun is deleted. The signal itself is noticed at once, by a thread that is told of it through a socket.
     """
     if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
         yield
@@ -30,8 +32,11 @@ def end_soon_on_ctrl_c(say: Callable[[], None], code: int) -> Iterator[None]:
     def watch() -> None:
         while number := told.recv(1):
             if number[0] == signal.SIGINT and not ended.wait(_PATIENCE):
-                say()
-                os._exit(code)
+                with standstill():
+                    if not ended.is_set():
+                        undo_all()
+                        say()
+                        os._exit(code)
 
     before = signal.set_wakeup_fd(tells.fileno(), warn_on_full_buffer=False)
     watcher = threading.Thread(target=watch, daemon=True)

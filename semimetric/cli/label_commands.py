@@ -21,10 +21,9 @@ from ..estimators.large_margin_learner import LargeMarginLearner
 from ..estimators.neighbor_votes import SemimetricClassifier
 from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.sharded_index import ShardedIndex
-from ..persistence import load
 from .index_columns import read_columns
 from .mixed_tables import MixedTable, read_features_of, read_mixed
-from .model_files import check_output
+from .model_files import check_output, load_unsigned
 from .output import CommandResult, is_terminal
 from .table_files import read_table
 
@@ -188,7 +187,7 @@ def _name_of_directions(directions: Any) -> str | None:
 
 def _open_items(arguments: Namespace) -> _SearchedItems:
     """The items to search: those of a table under a model, or those of an index; at least k."""
-    opened = load(arguments.model)
+    opened = load_unsigned(arguments.model)
     if isinstance(opened, Semimetric):
         if not arguments.items:
             raise InputError(f"{arguments.model} is a model, which holds no items; give the table to search with --items")

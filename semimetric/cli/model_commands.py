@@ -9,7 +9,7 @@ from typing import Any
 from .. import plotting
 from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
-from .._foundation.storage import write_beside
+from .._foundation.storage import write_file
 from ..distances.axiom_report import AxiomReport
 from ..distances.semimetric import Semimetric
 from .model_files import check_output, load_model, load_numeric_model
@@ -49,7 +49,7 @@ def run_plot(arguments: Namespace) -> CommandResult:
         plotting.plot_table(d, arguments.term, axes)
     else:
         _plot_items(d, arguments, axes)
-    write_beside(Path(arguments.output), lambda file: figure.savefig(file, format=kind, dpi=150))
+    write_file(arguments.output, lambda file: figure.savefig(file, format=kind, dpi=150))
     return CommandResult({"output": arguments.output}, f"saved as {arguments.output}")
 
 

@@ -3,11 +3,23 @@
 import os
 from pathlib import Path
 
-from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.errors import InputError, NotSupportedError, SignedFileError, StorageError
 from ..distances.semimetric import Semimetric
+from ..neighbors.index import NeighborIndex
+from ..neighbors.sharded.sharded_index import ShardedIndex
 from ..persistence import load
 
-__all__ = ["check_all_numeric", "check_folder", "check_output", "load_model", "load_numeric_model"]
+__all__ = ["check_all_numeric", "check_folder", "check_output", "load_model", "load_numeric_model", "load_unsigned"]
+
+
+def load_unsigned(path: str) -> Semimetric | NeighborIndex | ShardedIndex:
+    """What was saved at ``path``; the command line has no keys, so what is signed is refused."""
+    try:
+        return load(path)
+    except SignedFileError as error:
+        raise StorageError(
+            f"{path} is signed, and the command line opens no signed files; load it in Python, with semimetric.load(path, key=...)"
+        ) from error
 
 
 def load_model(path: str) -> Semimetric:
@@ -18,7 +30,7 @@ def load_model(path: str) -> Semimetric:
     InputError
         If an index was saved there.
     """
-    d = load(path)
+    d = load_unsigned(path)
     if not isinstance(d, Semimetric):
         raise InputError(f"{path} is an index, not a model; give the file that semimetric fit wrote")
     return d

@@ -21,10 +21,9 @@ from ..neighbors.sharded.shard_files import FILE as SHARDS
 from ..neighbors.sharded.sharded_index import ShardedIndex
 from ..neighbors.stored_segments import FILE
 from ..out_of_core.dask_engine import Cluster
-from ..persistence import load
 from .dask_client import dask_client
 from .index_columns import columns_of, read_columns, write_columns
-from .model_files import check_all_numeric, check_folder, check_output, load_numeric_model
+from .model_files import check_all_numeric, check_folder, check_output, load_numeric_model, load_unsigned
 from .numeric_tables import frame_of, read_items
 from .output import CommandResult, is_terminal
 from .table_files import check_table_name, write_table
@@ -148,7 +147,7 @@ def _load_index(path: str) -> NeighborIndex | ShardedIndex:
     root = Path(path)
     if root.is_dir() and not _holds_index(root):
         raise StorageError(f"{path} is a folder without {FILE}, so no index; give the folder that semimetric index wrote")
-    index = load(path)
+    index = load_unsigned(path)
     if not isinstance(index, (NeighborIndex, ShardedIndex)):
         raise InputError(f"{path} is a model, not an index; build one with semimetric index {path} items.csv -o FOLDER")
     return index

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
-from .._foundation.storage import write_beside
+from .._foundation.storage import write_file
 from ..data.parts.row_parts import format_memory
 from .output import first_line
 
@@ -133,9 +133,9 @@ def write_table(frame: Any, path: str) -> None:
     """Write a pandas frame as CSV or Parquet, as the extension says; a file that is there is replaced once that is done."""
     if check_table_name(path) in _PARQUET:
         optional("pyarrow")
-        write_beside(Path(path), lambda file: frame.to_parquet(file, index=False))
+        write_file(path, lambda file: frame.to_parquet(file, index=False))
     else:
-        write_beside(Path(path), lambda file: frame.to_csv(file, index=False, mode="wb"))
+        write_file(path, lambda file: frame.to_csv(file, index=False, mode="wb"))
 
 
 def check_table_name(path: str) -> str:

@@ -260,7 +260,7 @@ class Semimetric(FrozenValue):
 
     def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
         """Write the distance to one file, which `semimetric.load` reads; with ``key`` it is signed, see ``docs/files.md``."""
-        write_state(path, self.to_state(), key=key)
+        write_state(os.path.realpath(path), self.to_state(), key=key)
 
     def to_state(self) -> State:
         """The distance as JSON values and arrays.

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from .._foundation.array_files import ARRAY_FILE, write_array
 from .._foundation.errors import StorageError
 from .._foundation.members import Members, located, refused_as_stored
 from .._foundation.storage import State, read_state, read_whole, write_state
-from .._foundation.unfinished import discard, uninterrupted
+from .._foundation.unfinished import discard, undoing, uninterrupted
 from .._kernels.simplex import Located
 from ..distances.semimetric import Semimetric
 from .cells import CellLayout
@@ -109,20 +110,17 @@ def write_segments(
         raise StorageError(f"cannot save to {root}: the folder {root.parent} does not exist; create it first")
     if (root / "arrays").is_symlink():
         raise StorageError(f"cannot save to {root}: its folder of arrays is a link to somewhere else; give another folder")
-    is_new = not root.exists()
     try:
-        root.mkdir(exist_ok=True)
-        (root / "arrays").mkdir(exist_ok=True)
-        state, used = _with_arrays_written(root, semimetric, segments, values)
-        with uninterrupted():
-            write_state(root / FILE, state, key=key)
-            _keep_only(root, used)
-    except BaseException as error:
-        _undo(root, key, is_new=is_new)
-        if isinstance(error, OSError):
-            reason = error.strerror or error
-            raise StorageError(f"{root} could not be written ({reason}); save elsewhere, or make room") from error
-        raise
+        with undoing(partial(_undo, root, key, is_new=not root.exists())):
+            root.mkdir(exist_ok=True)
+            (root / "arrays").mkdir(exist_ok=True)
+            state, used = _with_arrays_written(root, semimetric, segments, values)
+            with uninterrupted():
+                write_state(root / FILE, state, key=key)
+                _keep_only(root, used)
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(f"{root} could not be written ({reason}); save elsewhere, or make room") from error
 
 
 def _with_arrays_written(

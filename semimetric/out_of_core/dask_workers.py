@@ -46,13 +46,19 @@ def connect(address: str | None = None, *, workers: int | None = None) -> Any:
     Raises
     ------
     InputError
-        If no scheduler answers there.
+        If no scheduler answers there, or no processes can be started here.
     """
     distributed = optional("distributed")
+    if address is None:
+        try:
+            return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise InputError(
+                f"workers={workers}, and no Dask cluster starts on this machine ({error}); ask for fewer workers, or give the "
+                "address of a scheduler that runs"
+            ) from error
     try:
-        if address is not None:
-            return distributed.Client(address, timeout=_CONNECTING)
-        return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+        return distributed.Client(address, timeout=_CONNECTING)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {address} ({error}); start one by: dask scheduler") from error
 

@@ -11,7 +11,15 @@ from cases import assert_refused
 
 from semimetric import StorageError
 from semimetric._foundation import unfinished
-from semimetric._foundation.unfinished import discard, replacing, unfinished_folder, uninterrupted
+from semimetric._foundation.unfinished import (
+    discard,
+    replacing,
+    standstill,
+    undo_all,
+    undoing,
+    unfinished_folder,
+    uninterrupted,
+)
 
 HOLDS = """
 import os, signal, sys
@@ -91,6 +99,49 @@ def test_savers_beside_one_another_all_end(tmp_path):
         thread.join()
     assert (tmp_path / "a").read_bytes() in [bytes([k]) * 1000 for k in range(4)]
     assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("maker", [replacing, unfinished_folder])
+def test_names_are_as_long_as_the_system_allows(tmp_path, maker):
+    first, second = tmp_path / ("é" * 125 + ".smm"), tmp_path / ("é" * 125 + ".smn")
+    with process(maker, first, KILLED) as killed:
+        assert killed.wait() == -signal.SIGKILL
+    (left,) = os.listdir(tmp_path)
+    for target, names in ((second, {left, second.name}), (first, {first.name, second.name})):
+        with maker(target) as begun:
+            assert len(os.listdir(tmp_path)) == len(names)
+            if maker is unfinished_folder:
+                begun.rename(target)
+        assert set(os.listdir(tmp_path)) == names
+
+
+def test_what_was_begun_last_is_undone_first():
+    done = []
+
+    def fail():
+        raise OSError
+
+    with undoing(lambda: done.append("first")), undoing(fail), undoing(lambda: done.append("last")), standstill():
+        undo_all()
+    undo_all()
+    assert done == ["last", "first"]
+
+
+def test_nothing_begins_at_a_standstill():
+    begun, entered = threading.Event(), threading.Event()
+
+    def begin():
+        begun.set()
+        with undoing(lambda: None):
+            entered.set()
+
+    other = threading.Thread(target=begin)
+    with standstill():
+        other.start()
+        assert begun.wait(60)
+        assert not entered.wait(0.2)
+    other.join()
+    assert entered.is_set()
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])

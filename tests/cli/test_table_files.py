@@ -141,3 +141,17 @@ def test_an_output_that_cannot_be_written_is_one_sentence(name, folder):
     assert done.returncode == 1
     assert done.stderr.startswith(message)
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_table_is_written_through_a_link(suffix, tmp_path):
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
+    (tmp_path / "far").mkdir()
+    target, link = tmp_path / "far" / f"out.{suffix}", tmp_path / f"out.{suffix}"
+    write_table(pd.DataFrame({"a": [1]}), str(target))
+    link.symlink_to(target)
+    write_table(pd.DataFrame({"a": [2]}), str(link))
+    assert link.is_symlink()
+    assert read_table(str(target)).a.tolist() == [2]
+    assert os.listdir(tmp_path / "far") == [f"out.{suffix}"]

@@ -39,6 +39,16 @@ def test_what_is_no_cluster_is_told(client, monkeypatch):
     assert_refused(lambda: distributed.fit("tcp://x", model, POINTS, Y), "no Dask client", "distributed.Client", "out_of_core")
     monkeypatch.setattr(dask_workers, "_CONNECTING", 0.2)
     assert_refused(lambda: distributed.connect("tcp://127.0.0.1:9"), "no Dask scheduler answers", "127.0.0.1:9", "start one")
+
+    def fails(**options):
+        raise RuntimeError("Cluster failed to start: no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("distributed.Client", fails)
+        assert_refused(
+            lambda: distributed.connect(workers=3), "no Dask cluster starts on this machine (Cluster failed to start: no room)",
+            "workers=3", "ask for fewer",
+        )  # fmt: skip
     other = {"tcp://w:1": {**dask_workers.required_versions(), "numpy": "0.1"}}
     monkeypatch.setattr(dask_workers, "_asked", lambda *_: (other, {}))
     call = lambda: distributed.fit(client, model, POINTS, Y)  # noqa: E731

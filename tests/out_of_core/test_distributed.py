@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, distributed, out_of_core
+from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, ShardedIndex, StorageError, distributed, out_of_core
 from semimetric.data.parts import readers
 
 dask = pytest.importorskip("dask", reason="Dask comes with the extra distributed")
@@ -125,6 +125,22 @@ def test_shards_are_built_and_searched_as_one_index(client, d, tmp_path):
     assert_refused(
         lambda: distributed.kneighbors(client, tmp_path / "index", queries, 701), "n_neighbors=701", "700 items", "fewer"
     )
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_signed_folders_are_searched_with_their_key(client, d, tmp_path, sharded):
+    X, key = np.random.default_rng(0).normal(size=(60, 3)), bytes(range(16))
+    if sharded:
+        ShardedIndex.build(tmp_path / "a", d, X, n_shards=2, key=key)
+    else:
+        NeighborIndex(d).fit(X).save(tmp_path / "a", key=key)
+    here = NeighborIndex(d).fit(X)
+    distances, ids = distributed.kneighbors(client, tmp_path / "a", X[:3], 2, key=key)
+    np.testing.assert_array_equal((distances, ids), here.kneighbors(X[:3], 2))
+    assert distributed.kneighbors_graph(client, tmp_path / "a", X[:3], 2, key=key).nnz == 6
+    assert [found[1][0] for found in distributed.radius_neighbors(client, tmp_path / "a", X[:3], 0.1, key=key)] == [0, 1, 2]
+    for search in (distributed.kneighbors, distributed.kneighbors_graph, distributed.radius_neighbors):
+        assert_refused(lambda: search(client, tmp_path / "a", X[:3], 2), "is signed", "key=", error=StorageError)  # noqa: B023
 
 
 def test_ids_of_frames_are_a_column(client, d, tmp_path):

@@ -25,7 +25,7 @@ import numpy as np
 from ..._foundation.errors import InputError, SemimetricError, StorageError
 from ..._foundation.members import Members, located
 from ..._foundation.storage import State, check_regular, file_digest, read_state, read_whole, write_state
-from ..._foundation.unfinished import discard, unfinished_folder, uninterrupted
+from ..._foundation.unfinished import discard, undoing, unfinished_folder, uninterrupted
 from ...distances.semimetric import Semimetric
 from ..index import NeighborIndex
 from ..query_tables import SIDES
@@ -195,13 +195,15 @@ def new_root(folder: str | os.PathLike[str]) -> Iterator[Path]:
     if not root.parent.is_dir():
         raise StorageError(f"cannot write {root}: the folder {root.parent} does not exist; create it first")
     is_new = not root.exists()
-    root.mkdir(exist_ok=True)
-    try:
-        yield root
-    finally:
+
+    def undo() -> None:
         with suppress(OSError):  # it is not empty
             if is_new:
                 root.rmdir()
+
+    with undoing(undo):
+        root.mkdir(exist_ok=True)
+        yield root
 
 
 def building(root: Path) -> AbstractContextManager[Path]:
