@@ -195,9 +195,12 @@ def _lock(path: Path, *, wait: bool) -> int | None:
     OSError
         If it cannot be opened, or somebody else holds the lock and ``wait`` is false.
     """
-    if fcntl is None or not path.exists():
+    if fcntl is None:
         return None
-    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:  # another process has just taken it for a leftover
+        return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError as error:
