@@ -6,7 +6,7 @@ also written as an independent CVXPY expression, against which the tests check t
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -342,4 +342,5 @@ class Linear(Penalty):
 def total(penalties: tuple[Penalty, ...], columns: Columns) -> Quadratic:
     """The sum of the penalties on these columns, as one quadratic."""
     zero = Quadratic(sparse.csr_array((columns.n, columns.n)), np.zeros(columns.n))
-    return sum((p.quadratic(columns) for p in penalties), zero)
+    parts = tuple(p.quadratic(columns) for p in penalties)
+    return replace(sum(parts, zero), parts=parts)  # without the zero, whose value would be computed each time

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._foundation.types import Floats
+from .._foundation.types import Floats, Integers
 from ..programs.certificate import certified_gap, slopes_of_rows
 from ..programs.design_matrix import Design
 from ..programs.gap_bound import GapBound
@@ -16,6 +16,7 @@ __all__ = ["certified", "judged"]
 _NEAR = 2.0  # times the tolerance: what solvers compute on their way and what they can certify differ by rounding
 _LIFT = 16.0  # slopes of weights that nothing bounds are lifted to so many times their rounding
 _SPARE = 1e4  # times its rounding: a larger slope stays positive when others are lifted
+_FEW = 8  # the Gram matrix of up to so many columns is made from products, that of more from a pass that sums all columns
 
 
 def certified(
@@ -47,7 +48,7 @@ def certified(
     found = judged(replace(solution, gap=certified_gap(bounds, design, w, theta, near, tol)), tol, p.exact)
     if found.status is solution.status:
         return found
-    gap = min(found.gap, certified_gap(bounds, design, w, _lifted(bounds, design, w, theta), near, tol))
+    gap = min(found.gap, certified_gap(bounds, design, w, _lifted(bounds, design, w, theta, solution.objective), near, tol))
     if gap > _NEAR * tol and not _all_bounded(bounds, solution.objective):
         return replace(solution, gap=gap)
     return judged(replace(solution, gap=gap), tol, p.exact)
@@ -66,7 +67,7 @@ def judged(solution: Solution, tol: float, exact: float) -> Solution:
     return solution
 
 
-def _lifted(bounds: GapBound, design: Design, w: Floats, theta: Floats) -> Floats:
+def _lifted(bounds: GapBound, design: Design, w: Floats, theta: Floats, objective: float) -> Floats:
     """Dual variables near ``theta`` that lift slopes above rounding: the least change, of those far from their bounds most."""
     p = bounds.program
     low, high = p.slopes
@@ -74,8 +75,19 @@ def _lifted(bounds: GapBound, design: Design, w: Floats, theta: Floats) -> Float
     room = np.maximum(np.where(np.isinf(room), np.abs(theta), room), 0.0)
     of_rows, of_penalty = slopes_of_rows(bounds, design, theta), p.penalty.enclosed_gradient(w)
     slopes, error = of_rows.value + of_penalty.value, of_rows.error + of_penalty.error
-    low_ones = np.flatnonzero(slopes < _SPARE * error)  # the others have slope to spare
-    lift, along = np.maximum(_LIFT * error - slopes, 0.0)[low_ones], np.zeros(len(w))
-    gram = design.moments(np.zeros(len(theta)), room * room).gram
-    along[low_ones] = solve_regular(gram[np.ix_(low_ones, low_ones)], lift)
+    low_ones = slopes < _SPARE * error  # the others have slope to spare
+    unbounded = low_ones & np.isinf(bounds.upper(objective))
+    lifted = np.flatnonzero(unbounded if unbounded.any() else low_ones)  # small slopes of bounded weights cost little
+    if not len(lifted):
+        return theta
+    lift, along = np.maximum(_LIFT * error - slopes, 0.0)[lifted], np.zeros(len(w))
+    along[lifted] = solve_regular(_gram(design, lifted, room * room), lift)
     return np.clip(theta + room * room * design.matvec(along), low, high)
+
+
+def _gram(design: Design, columns: Integers, weights: Floats) -> Floats:
+    """The Gram matrix of some ``columns`` of the design, whose rows have ``weights``: shape (k, k) for k columns."""
+    if len(columns) > _FEW:
+        return design.moments(np.zeros(len(weights)), weights).gram[np.ix_(columns, columns)]
+    A = np.column_stack([design.matvec(e) for e in np.eye(design.shape[1])[columns]])
+    return A.T @ (weights[:, None] * A)

@@ -5,9 +5,14 @@ from dataclasses import replace
 import cases
 import numpy as np
 import pytest
+from scipy import sparse
 
+from semimetric.programs.design_matrix import MatrixDesign
 from semimetric.programs.gap_bound import GapBound
-from semimetric.solvers import InteriorPoint, Solution, Status
+from semimetric.programs.losses import SquaredHinge
+from semimetric.programs.penalties import Columns, Ridge
+from semimetric.programs.program import ConvexProgram
+from semimetric.solvers import InteriorPoint, Newton, Solution, Status
 from semimetric.solvers.certified import certified, judged
 
 
@@ -32,3 +37,24 @@ def test_without_dual_variables_those_at_the_weights_are_taken():
     best = InteriorPoint().solve(program)
     found = certified(replace(best, gap=0.0), GapBound(program), program.design, None, 1e-6)
     assert best.gap / 100 <= found.gap <= 1e-5 * best.objective
+
+
+@pytest.mark.parametrize("n_free", [1, 12])
+def test_only_weights_that_nothing_bounds_are_lifted(n_free):
+    """A ridge bounds the columns of the tables but not those behind them, such as the threshold of pairs."""
+    rng = np.random.default_rng(n_free)
+    A = rng.normal(size=(60, 20))
+    unit = np.ones(20 - n_free)
+    columns = Columns(20, unit, unit, unit, unit / len(unit), unit, differences=lambda kind: sparse.csr_array((0, 20)))
+    program = ConvexProgram(
+        MatrixDesign(sparse.csr_array(A)),
+        -np.ones(60),
+        np.full(60, 1 / 60),
+        SquaredHinge(),
+        (Ridge(1e-3),),
+        columns,
+        np.zeros(20),
+    )
+    solution = Newton(tol=1e-6).solve(program)
+    assert solution.status is Status.SOLVED
+    assert solution.gap <= 2e-6 * solution.objective
