@@ -53,17 +53,25 @@ def identities(rows: Floats | sparse.csr_array) -> Identities:
 
 def _identities(rows: Floats | sparse.csr_array, hashes: NDArray[np.uint64]) -> Identities:
     """`identities` from hashes of the rows, shape (n_rows,)."""
-    n = rows.shape[0]
     for seed in count(1):
-        distinct, first, number = np.unique(hashes, return_index=True, return_inverse=True)
-        copies = np.flatnonzero(first[number] != np.arange(n))
-        if _same(rows[copies], rows[first[number[copies]]]):
+        first = _first_of_hash(hashes)
+        is_copy = first != np.arange(len(first))
+        if _same(rows[is_copy], rows[first[is_copy]]):
             break
         hashes = _hashes(rows, seed)  # two different items had one hash: take another
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return Identities(first[order], rank[number], distinct[order])
+    items = np.flatnonzero(~is_copy)
+    return Identities(items, (np.cumsum(~is_copy) - 1)[first], hashes[items])
+
+
+def _first_of_hash(hashes: NDArray[np.uint64]) -> Integers:
+    """The first row with the hash of every row, shape (n_rows,)."""
+    order = np.argsort(hashes)
+    ordered = hashes[order]
+    starts = np.ones(len(order), dtype=bool)
+    starts[1:] = ordered[1:] != ordered[:-1]
+    out = np.empty_like(order)
+    out[order] = np.minimum.reduceat(order, np.flatnonzero(starts))[np.cumsum(starts) - 1]
+    return out
 
 
 def surely_differ(rows: Floats) -> bool:
@@ -74,10 +82,14 @@ def surely_differ(rows: Floats) -> bool:
 
 def _same(a: Floats | sparse.csr_array, b: Floats | sparse.csr_array) -> bool:
     """Whether all values of two matrices are equal, missing ones being equal to one another."""
-    if isinstance(a, np.ndarray):
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.array_equal(a, b, equal_nan=True)
-    left, right = (sparse.csr_array((_bits(x.data), x.indices, x.indptr), shape=x.shape) for x in (a, b))
-    return (left != right).nnz == 0
+    return (_with_data(a, _bits(a.data)) != _with_data(b, _bits(b.data))).nnz == 0
+
+
+def _with_data(rows: sparse.csr_array, data: NDArray[np.uint64]) -> sparse.csr_array:
+    """Sparse rows with other numbers where these hold numbers."""
+    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -104,8 +116,7 @@ def _hashes(rows: Floats | sparse.csr_array, seed: int = 0) -> NDArray[np.uint64
     numbers = np.arange(1, n_features + 1, dtype=np.uint64) + np.uint64(seed * n_features)
     factors = _mixed(numbers * _STEP) | np.uint64(1)
     if not isinstance(rows, np.ndarray):
-        mixed = sparse.csr_array((_mixed(_bits(rows.data)), rows.indices, rows.indptr), shape=rows.shape)
-        return mixed @ factors
+        return _with_data(rows, _mixed(_bits(rows.data))) @ factors
     out = np.empty(n, np.uint64)
     for block in blocks(n, max(_BLOCK // max(n_features, 1), 1)):
         out[block] = _mixed(_bits(rows[block])) @ factors

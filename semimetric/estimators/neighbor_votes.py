@@ -119,7 +119,7 @@ class NeighborVotes(BaseEstimator):
 
 
 def _neighbors_each(weight: Floats) -> Floats:
-    """How many neighbours every item is; weights that are all below 1, such as those that sum to 1, have no scale, and get one."""
+    """How many neighbours every item is; where all weights are below 1, as if they sum to 1, the largest is one neighbour."""
     return weight / min(1.0, weight.max())
 
 

@@ -45,6 +45,11 @@ def test_sparse_rows_have_the_identities_of_dense_ones(rows):
             assert (a == b).all()
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_no_rows_are_no_items(form):
+    assert [len(part) for part in identities(form(np.empty((0, 3))))] == [0, 0, 0]
+
+
 def test_items_of_one_hash_are_told_apart_by_another(monkeypatch, rng):
     hashes = identical_items._hashes
     monkeypatch.setattr(identical_items, "_hashes", lambda rows, seed=0: hashes(rows, seed) % [2, 7, 2**63][min(seed, 2)])
