@@ -231,8 +231,9 @@ def radius_neighbors(
 
     Parameters
     ----------
-    client, folder, X, key : as in `kneighbors`
+    client, folder, X : as in `kneighbors`
     radius : float, default 1.0
+    key : as in `kneighbors`
     """
     engine, queries = Cluster(client), computed(X)
     return read_places(folder, lambda places: within(engine, places, queries, radius), key=key)
@@ -245,9 +246,10 @@ def kneighbors_graph(
 
     Parameters
     ----------
-    client, folder, X, n_neighbors, key : as in `kneighbors`
+    client, folder, X, n_neighbors : as in `kneighbors`
     mode : {"connectivity", "distance"}, default "connectivity"
         Entries are ones, or distances.
+    key : as in `kneighbors`
     """
     engine, queries = Cluster(client), computed(X)
     return read_places(folder, lambda places: graph(engine, places, queries, n_neighbors, mode), key=key)

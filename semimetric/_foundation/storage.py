@@ -134,7 +134,7 @@ def write_state(path: str | os.PathLike[str], state: State, *, key: bytes | None
 
 
 def write_file(path: str | os.PathLike[str], write: Callable[[Any], None]) -> None:
-    """`write_beside`, at the path of one file that a user names: where there is a link, the file that it leads to is replaced."""
+    """`write_beside` at a path that a user names: where there is a link, the file that it leads to is replaced."""
     write_beside(Path(os.path.realpath(path)), write)
 
 

@@ -10,6 +10,7 @@ A process that is to end at once, in the middle of compiled code, first undoes w
 which nothing is done that is to be whole (`standstill`).
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -179,28 +180,26 @@ def _sweep(target: Path) -> None:
 def _made(path: Path, make: Callable[[], object]) -> int | None:
     """The lock on what ``make`` makes; it is made again where it was taken for a leftover before it was locked."""
     make()
-    lock = _lock(path, wait=True)
-    while not path.exists():
-        _unlock(lock)
-        make()
-        lock = _lock(path, wait=True)
-    return lock
+    while True:
+        try:
+            return _lock(path, wait=True)
+        except FileNotFoundError:
+            make()
 
 
 def _lock(path: Path, *, wait: bool) -> int | None:
-    """A descriptor that holds the lock on a file or a folder; None where there are no locks, or there is no such file.
+    """A descriptor that holds the lock on a file or a folder; None where there are no locks.
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file, or no longer the one that was locked: another process has deleted it before.
     OSError
         If it cannot be opened, or somebody else holds the lock and ``wait`` is false.
     """
     if fcntl is None:
         return None
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:  # another process has just taken it for a leftover
-        return None
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError as error:
@@ -208,7 +207,13 @@ def _lock(path: Path, *, wait: bool) -> int | None:
         if isinstance(error, BlockingIOError):
             raise
         return None
-    return descriptor
+    try:
+        if os.path.samestat(os.fstat(descriptor), path.stat()):
+            return descriptor
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    except OSError:
+        _unlock(descriptor)
+        raise
 
 
 def _unlock(lock: int | None) -> None:

@@ -18,7 +18,7 @@ def load_unsigned(path: str) -> Semimetric | NeighborIndex | ShardedIndex:
         return load(path)
     except SignedFileError as error:
         raise StorageError(
-            f"{path} is signed, and the command line opens no signed files; load it in Python, with semimetric.load(path, key=...)"
+            f"{path} is signed, and the command line opens no signed files; load it in Python by semimetric.load(path, key=...)"
         ) from error
 
 

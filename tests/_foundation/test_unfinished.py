@@ -86,6 +86,23 @@ def test_one_that_is_taken_for_a_leftover_before_it_is_locked_is_made_again(tmp_
     assert os.listdir(tmp_path) == ["a"]
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_the_lock_on_what_was_deleted_meanwhile_is_none(tmp_path, monkeypatch, again):
+    real, path = unfinished.fcntl.flock, tmp_path / "a"
+
+    def late(descriptor, operation):
+        if operation != unfinished.fcntl.LOCK_UN:
+            path.rename(tmp_path / "old")
+            if again:
+                path.touch()
+        real(descriptor, operation)
+
+    path.touch()
+    monkeypatch.setattr(unfinished.fcntl, "flock", late)
+    with pytest.raises(FileNotFoundError):
+        unfinished._lock(path, wait=False)
+
+
 def test_savers_beside_one_another_all_end(tmp_path):
     def save(k):
         for _ in range(50):

@@ -33,7 +33,7 @@ def test_signed_files_are_for_python(folder, tmp_path, capsys):
     semimetric.ShardedIndex.build(tmp_path / "shards", d, X, n_shards=2, key=key)
     for command in (
         ["info", str(tmp_path / "signed.smm")],
-        ["neighbors", *paths(tmp_path, "signed.smm"), "--items", *paths(folder, "items.csv")],
+        ["neighbors", *paths(tmp_path, "signed.smm"), *paths(folder, "items.csv"), "--items", *paths(folder, "items.csv")],
         ["query", str(tmp_path / "one"), *paths(folder, "items.csv")],
         ["query", str(tmp_path / "shards"), *paths(folder, "items.csv")],
     ):
@@ -54,7 +54,7 @@ def test_models_and_pictures_are_written_through_links(folder, tmp_path, capsys)
     semimetric.load(folder / "model.smm").save(tmp_path / "a.smm")
     assert (tmp_path / "far" / "a.smm").read_bytes() == before
     picture = str(tmp_path / "b.png")
-    assert call(capsys, "plot", *paths(folder, "model.smm"), "--term", "width", "-o", picture)[0] == 0
+    assert call(capsys, "plot", *paths(folder, "model.smm"), "--term", "width", "--output", picture)[0] == 0
     assert (tmp_path / "far" / "b.png").read_bytes().startswith(b"\x89PNG")
     assert all((tmp_path / name).is_symlink() for name in ("a.smm", "b.png"))
     assert sorted(os.listdir(tmp_path / "far")) == ["a.smm", "b.png"]

@@ -204,6 +204,7 @@ def new_root(folder: str | os.PathLike[str]) -> Iterator[Path]:
     with undoing(undo):
         root.mkdir(exist_ok=True)
         yield root
+        undo()
 
 
 def building(root: Path) -> AbstractContextManager[Path]:
