@@ -7,10 +7,10 @@ import numpy as np
 from .jit import kernel
 from .locate import lower_knot
 
-__all__ = ["Places", "first_misplaced", "prove_cells"]
+__all__ = ["PositionFeatures", "first_misplaced", "prove_cells"]
 
 
-class Places(NamedTuple):
+class PositionFeatures(NamedTuple):
     """The features of positions: column, first knot among all knots, number of knots, and unit outside the range, each (E,)."""
 
     feature: np.ndarray

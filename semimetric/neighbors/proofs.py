@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._foundation.errors import StorageError
 from .._foundation.threads import map_blocks
 from .._foundation.types import Floats, Integers
-from .._kernels.proofs import Places, first_misplaced, prove_cells
+from .._kernels.proofs import PositionFeatures, first_misplaced, prove_cells
 from ..embeddings.directions.linear_directions import with_directions
 from ..embeddings.pairs.base import Items
 from .cells import CODES, CellLayout, Cells
@@ -94,7 +94,7 @@ def _slice(items: Items, rows: slice) -> Items:
 def _prover(view: QueryView) -> Callable[[ItemArrays, int], None]:
     """What refuses a block of items, the first of them in row ``start``, whose places are not those of their raw values."""
     grid, directions = view.semimetric.embedding.grid, view.semimetric.directions
-    places = Places(view.features, grid.starts[view.features], grid.counts[view.features], view.unit)
+    places = PositionFeatures(view.features, grid.starts[view.features], grid.counts[view.features], view.unit)
     others = np.setdiff1d(np.arange(view.semimetric.n_features), view.features)
 
     def by_cells(block: ItemArrays, start: int) -> None:

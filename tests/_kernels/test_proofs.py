@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from semimetric import Grid
-from semimetric._kernels.proofs import Places, first_misplaced, prove_cells
+from semimetric._kernels.proofs import PositionFeatures, first_misplaced, prove_cells
 
 KNOTS = [np.array([0.0, 1.0, 4.0]), np.array([2.0]), np.array([-1e9, 1e9])]
 FLAT = np.concatenate(KNOTS)
-PLACES = Places(np.arange(3), np.array([0, 3, 4]), np.array([3, 1, 2]), np.array([4.0, 1.0, 2e9]))
+PLACES = PositionFeatures(np.arange(3), np.array([0, 3, 4]), np.array([3, 1, 2]), np.array([4.0, 1.0, 2e9]))
 
 
 def position(x, f):
