@@ -61,9 +61,14 @@ def _all_bounded(bounds: GapBound, objective: float) -> bool:
 
 
 def judged(solution: Solution, tol: float, exact: float) -> Solution:
-    """The solution, which counts as solved only if its gap is near ``tol``, or below ``exact``, where a fit counts as exact."""
+    """The solution, which counts as solved only if its gap is near ``tol``, or below ``exact``, where a fit counts as exact.
+
+    A solver that stopped because it saw no progress has solved the program, too, if its gap is within ``tol``.
+    """
     if solution.status is Status.SOLVED and not solution.gap <= max(_NEAR * tol, exact):
         return replace(solution, status=Status.INACCURATE)
+    if solution.status is Status.INACCURATE and solution.gap <= tol:
+        return replace(solution, status=Status.SOLVED)
     return solution
 
 

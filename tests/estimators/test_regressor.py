@@ -68,7 +68,9 @@ def test_a_base_distance_takes_what_it_explains():
     assert model.semimetric_.base_distances[0].weight == pytest.approx(2.5, rel=0.01)
 
 
-@pytest.mark.parametrize("options", [{}, {"n_knots": "auto", "alpha": "auto"}, {"base_distances": (cases.cityblock,)}])
+@pytest.mark.parametrize(
+    "options", [{}, {"n_knots": "auto", "alpha": "auto", "random_state": 1}, {"base_distances": (cases.cityblock,)}]
+)
 def test_a_pair_of_weight_zero_is_as_good_as_absent(options):
     keep = np.arange(len(Y)) % 3 > 0
     weighted, absent = fit(sample_weight=keep.astype(float), **options), fit(INDEX[keep], Y[keep], **options)

@@ -170,4 +170,4 @@ def attempt(case, folder):
     return outcome
 
 
-CALLED = Attack(draw, attempt, seconds=120, short=30)
+CALLED = Attack(draw, attempt, seconds=120, short=30, slow=True)

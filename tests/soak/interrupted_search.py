@@ -101,12 +101,9 @@ def attempt(case, folder):
     start = time.perf_counter()
     call(subject)
     lasted, after = time.perf_counter() - start, answers(subject, queries)
-    if shards is not None:
-        subject = ShardedIndex.build(folder / "shards", d, items, n_shards=3)
     outcomes = {"ended": 0, "interrupted": 0}
     for _ in range(_INTERRUPTIONS):
-        subject = shards = subject if shards is not None else None
-        subject = subject or fresh()
+        subject = fresh() if shards is None else ShardedIndex.build(folder / "shards", d, items, n_shards=3)
         if case["call"] in ("save", "build"):
             shutil.rmtree(built, ignore_errors=True)
         before = answers(subject, queries)

@@ -241,8 +241,10 @@ class ShardedIndex:
         try:
             with building(self.folder) as built:
                 switch(self.folder, self._distance, save(built), built, key=self._key)
-        finally:
             self._open()
+        except BaseException:  # Ctrl-C, too, which may come while the new shards are opened
+            self._open()
+            raise
         return self
 
 
