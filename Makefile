@@ -4,10 +4,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PYTEST_JOBS ?= auto
 
+SEED ?=
+
 MINUTES ?= 1
 ATTACKS ?=
 
-.PHONY: demo test test-all soak coverage bench lint clean
+.PHONY: demo test test-all test-oldest test-newest test-random soak coverage bench lint clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("semimetric needs Python 3.11 or newer; call make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -27,6 +29,13 @@ test: $(STAMP)-dev
 test-all: $(STAMP)-dev
 	$(BIN)/python -m pytest -n $(PYTEST_JOBS)
 
+test-oldest test-newest test-random: test-%:
+	$(PYTHON) -m venv --clear .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --upgrade pip uv packaging
+	.venv-$*/bin/python tools/environments.py $* $(SEED:%=--seed %) > .venv-$*/releases.txt
+	.venv-$*/bin/uv pip install --quiet --compile-bytecode --python .venv-$*/bin/python -e . -r .venv-$*/releases.txt
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-$*/kernels .venv-$*/bin/python -m pytest -n $(PYTEST_JOBS) -m "not slow"
+
 soak: $(STAMP)-dev
 	PYTHONPATH=tests $(BIN)/python -m soak $(ATTACKS) --minutes $(MINUTES)
 
@@ -44,4 +53,4 @@ bench: $(STAMP)-bench
 	for file in $(filter-out benchmarks/report.py,$(wildcard benchmarks/[a-z]*.py)); do $(BIN)/python $$file || exit 1; done
 
 clean:
-	rm -rf $(VENV) .soak.json build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) $(VENV)-* .soak.json build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*

@@ -1,6 +1,7 @@
 """semimetric: learn any distance, with guarantees, by convex programs."""
 
 from ._foundation.errors import (
+    ClusterError,
     ConvergenceWarning,
     DistanceCallError,
     InputError,
@@ -72,6 +73,7 @@ __all__ = [
     "BSplineEmbedding",
     "BoundaryPoints",
     "Bounded",
+    "ClusterError",
     "Concave",
     "ConicEmbedding",
     "ConvergenceWarning",

@@ -25,11 +25,14 @@ from .distances.semimetric import Semimetric
 from .estimators.base import LearnedDistance
 from .estimators.part_tasks import ItemTask
 from .neighbors.ids import check_ids
-from .neighbors.sharded.shard_files import Shard, places_of
+from .neighbors.results import Neighbors
+from .neighbors.sharded.shard_building import ItemPart, build_shards
+from .neighbors.sharded.shard_files import Place, Shard, read_places
 from .neighbors.sharded.shard_search import graph, nearest, within
-from .neighbors.sharded.sharded_index import ItemPart, ShardedIndex, build_shards
-from .out_of_core.dask_engine import Cluster, connect
+from .neighbors.sharded.sharded_index import ShardedIndex
+from .out_of_core.dask_engine import Cluster
 from .out_of_core.dask_parts import computed, dask_items, dask_tuples, is_dask, item_parts
+from .out_of_core.dask_workers import connect
 from .out_of_core.fit_labeled import fit_labeled, labeled_parts_of
 from .out_of_core.fit_tuples import fit_tuples, task_of
 from .out_of_core.pairwise_files import write_pairwise
@@ -73,7 +76,7 @@ def fit(
         As in `semimetric.out_of_core.fit`; row numbers of its ``preprocessor`` need all items on every worker.
     pairs : Dask array of shape (n, size, n_features) or (n, size), Dask frame, or what `semimetric.out_of_core.fit` takes
         For LargeMarginLearner of shape (n, n_features).
-    y : Dask array of shape (n,), NumPy array, or name of a column of ``pairs``
+    y : Dask array of shape (n,), NumPy array, path of a .npy file, or name of a column of ``pairs``
         Classes of items come to the client, and go to every worker.
     sample_weight : as y, or None
     block_size : bytes of work of a part, where ``pairs`` are not in parts yet, default "256 MiB"
@@ -85,6 +88,8 @@ def fit(
     ------
     NotSupportedError
         If the model cannot be learned from parts, or versions of client and workers differ.
+    ClusterError
+        If the scheduler, or all workers, are lost on the way, or one part has cost several workers.
     InputError
         If a part cannot be used, naming it; if no scheduler answers, or lengths of chunks are unknown.
     """
@@ -191,7 +196,14 @@ def rebalance(client: Any, folder: Any, n_shards: int | None = None) -> ShardedI
 
 
 def kneighbors(
-    client: Any, folder: Any, X: Any, n_neighbors: int = 5, *, algorithm: str | None = None, n_candidates: int | None = None
+    client: Any,
+    folder: Any,
+    X: Any,
+    n_neighbors: int = 5,
+    *,
+    algorithm: str | None = None,
+    n_candidates: int | None = None,
+    key: bytes | None = None,
 ) -> tuple[Floats, NDArray]:
     """Distances and ids (n, k) of the nearest items for every row of X: those of one index, to the bit.
 
@@ -200,24 +212,36 @@ def kneighbors(
     client, folder : distributed.Client, and the path of a `ShardedIndex` or a saved `NeighborIndex` that every worker sees
     X : array-like or Dask array of shape (n, n_features), or frame
     n_neighbors, algorithm, n_candidates : as in `NeighborIndex.kneighbors`
+    key : bytes or None
+        The key that the folder was signed with, if it was. It goes to the workers if the folder holds one index.
     """
-    engine = Cluster(client)
-    found = nearest(engine, places_of(folder), computed(X), n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
+    engine, queries = Cluster(client), computed(X)
+
+    def search(places: list[Place]) -> Neighbors:
+        return nearest(engine, places, queries, n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
+
+    found = read_places(folder, search, key=key)
     return found.distances, found.ids
 
 
-def radius_neighbors(client: Any, folder: Any, X: Any, radius: float = 1.0) -> list[tuple[Floats, NDArray]]:
+def radius_neighbors(
+    client: Any, folder: Any, X: Any, radius: float = 1.0, *, key: bytes | None = None
+) -> list[tuple[Floats, NDArray]]:
     """Distances and ids of all items within ``radius`` of every row of X, nearest first: a pair of arrays for each row.
 
     Parameters
     ----------
     client, folder, X : as in `kneighbors`
     radius : float, default 1.0
+    key : as in `kneighbors`
     """
-    return within(Cluster(client), places_of(folder), computed(X), radius)
+    engine, queries = Cluster(client), computed(X)
+    return read_places(folder, lambda places: within(engine, places, queries, radius), key=key)
 
 
-def kneighbors_graph(client: Any, folder: Any, X: Any, n_neighbors: int = 5, mode: str = "connectivity") -> sparse.csr_matrix:
+def kneighbors_graph(
+    client: Any, folder: Any, X: Any, n_neighbors: int = 5, mode: str = "connectivity", *, key: bytes | None = None
+) -> sparse.csr_matrix:
     """`kneighbors` as a sparse matrix of shape (n, n_items); columns are in the order of `ShardedIndex.ids_`.
 
     Parameters
@@ -225,8 +249,10 @@ def kneighbors_graph(client: Any, folder: Any, X: Any, n_neighbors: int = 5, mod
     client, folder, X, n_neighbors : as in `kneighbors`
     mode : {"connectivity", "distance"}, default "connectivity"
         Entries are ones, or distances.
+    key : as in `kneighbors`
     """
-    return graph(Cluster(client), places_of(folder), computed(X), n_neighbors, mode)
+    engine, queries = Cluster(client), computed(X)
+    return read_places(folder, lambda places: graph(engine, places, queries, n_neighbors, mode), key=key)
 
 
 def _transformed(part: ItemPart, embedding: Any) -> Any:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from ._foundation.errors import StorageError
+from ._foundation.members import located
 from ._foundation.storage import read_state
 from .distances.semimetric import Semimetric
 from .neighbors.index import NeighborIndex
@@ -18,7 +19,7 @@ _CLASSES = {"Semimetric": Semimetric}
 
 
 def load(
-    path: str | os.PathLike[str], *, base_distances: Sequence[object] = (), mmap: bool = False
+    path: str | os.PathLike[str], *, base_distances: Sequence[object] = (), mmap: bool = False, key: bytes | None = None
 ) -> Semimetric | NeighborIndex | ShardedIndex:
     """Read a saved distance (a file), index or sharded index (folders); no code in the files is run.
 
@@ -29,20 +30,24 @@ def load(
         The known distances that the model was fitted with, in the same order; each is checked against stored values.
     mmap : bool
         Map the items of an index into memory instead of reading them: the codes are read, the rest as it is needed. Every
-        file is verified against its digest first, which reads it once.
+        file is verified against its digest first, and every item proved to be where it is said to be, block by block.
+    key : bytes or None
+        The key that ``save`` was given, at least 16 bytes: what was not signed with it is refused. None refuses what is signed.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     StorageError
-        If a file is foreign, truncated, altered or newer, or the base distances are not those of the model.
+        If a file is foreign, truncated, altered, newer or not signed with the key, if what it holds is no distance or index, or
+        if the base distances are not those of the model.
     """
     if os.path.isfile(os.path.join(path, SHARDS)):
-        return ShardedIndex(path, mmap=mmap, base_distances=base_distances)
+        return ShardedIndex(path, mmap=mmap, base_distances=base_distances, key=key)
     if os.path.isdir(path):
-        return NeighborIndex._load(path, mmap=mmap, base_distances=base_distances)
-    state = read_state(path)
+        return NeighborIndex._load(path, mmap=mmap, base_distances=base_distances, key=key)
+    state = read_state(path, key=key)
     if state.kind not in _CLASSES:
         raise StorageError(f"{path} holds a {state.kind}, which this version cannot read; upgrade semimetric")
-    return _CLASSES[state.kind].from_state(state, base_distances)
+    with located(path):
+        return _CLASSES[state.kind].from_state(state, base_distances)

@@ -205,3 +205,12 @@ def assert_refused(call, given, required, remedy="", error=InputError):
     for part in (given, required, remedy):
         assert part in str(caught.value), f"{part!r} is not in {caught.value!s}"
     return caught.value
+
+
+def assert_absent(model, name, *parts):
+    """A method that the model has not, as scikit-learn asks for it; the cause of the AttributeError says why."""
+    assert not hasattr(model, name)
+    with pytest.raises(AttributeError) as caught:
+        getattr(model, name)
+    for part in parts:
+        assert part in str(caught.value.__cause__), f"{part!r} is not in {caught.value.__cause__!s}"

@@ -1,5 +1,6 @@
 """Slow, obvious twins of the package in plain Python and NumPy: what the fast code must agree with."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -266,3 +267,40 @@ def worst_triple(table):
     n = len(table)
     excess = [table[a, c] - table[a, b] - table[b, c] for a, b, c in product(range(n), repeat=3) if len({a, b, c}) == 3]
     return max(excess, default=0.0)
+
+
+def exact_objective(program, w):
+    """The loss plus the penalties as a fraction, from their formulas; the floats that go in count as exact."""
+    F, w = Fraction, [Fraction(v) for v in w.tolist()]
+    low, high = program.loss.interval
+    curvature = F(program.loss.curvature)
+    total = F(0)
+    rows = program.design.csr().toarray().tolist()
+    for row, y, s in zip(rows, program.y.tolist(), program.sample_weight.tolist(), strict=True):
+        r = sum((F(a) * v for a, v in zip(row, w, strict=True) if a), -F(y))
+        if curvature:
+            slope = r / curvature
+            slope = max(slope, F(low)) if np.isfinite(low) else slope
+            slope = min(slope, F(high)) if np.isfinite(high) else slope
+        else:
+            slope = F(high) if r > 0 else F(low)
+        total += F(s) * (slope * r - curvature * slope * slope / 2)
+    return total + sum(_exact_penalty(p, program.columns, w) for p in program.penalties)
+
+
+def _exact_penalty(penalty, columns, w):
+    """A penalty at weights that are fractions, from the formula of its docstring."""
+    F = Fraction
+    unit, share, step = ([F(v) for v in a.tolist()] for a in (columns.unit, columns.share, columns.step))
+    name = type(penalty).__name__
+    if name == "Linear":
+        return sum(F(c) * v for c, v in zip(penalty.cost.tolist(), w, strict=True))
+    alpha = F(penalty.alpha)
+    if name == "Lasso":
+        return alpha * sum(s * abs(v) / u for s, v, u in zip(share, w, unit, strict=False))
+    if name == "Ridge":
+        center = columns.prior.tolist() if penalty.towards == "prior" else [0.0] * len(unit)
+        return alpha / 2 * sum(s * ((v - F(c)) / u) ** 2 for s, v, c, u in zip(share, w, center, unit, strict=False))
+    D = columns.differences("tables" if penalty.order == 1 else "curves").toarray().tolist()
+    # sqrt(share) is the same for all columns here, so that it can stand before the sum
+    return alpha / 2 * share[0] * sum(sum(F(d) * v / t for d, v, t in zip(row, w, step, strict=False)) ** 2 for row in D)

@@ -8,13 +8,16 @@ import warnings
 from pathlib import Path
 
 __all__ = [
+    "ClusterError",
     "ConvergenceWarning",
     "DistanceCallError",
     "InputError",
+    "InputTypeError",
     "MissingExtraError",
     "NotSupportedError",
     "SemimetricError",
     "SemimetricWarning",
+    "SignedFileError",
     "StorageError",
     "warn",
 ]
@@ -30,6 +33,10 @@ class InputError(SemimetricError, ValueError):
     """The data or a parameter cannot be used as given."""
 
 
+class InputTypeError(InputError, TypeError):
+    """The data hold something of which no number can be made, such as a dict; scikit-learn's checks ask for a TypeError."""
+
+
 class NotSupportedError(SemimetricError, ValueError):
     """Data and parameters that are valid one by one, but cannot be combined."""
 
@@ -38,8 +45,16 @@ class StorageError(SemimetricError, ValueError):
     """A file is truncated, altered, foreign or newer than this package."""
 
 
+class SignedFileError(StorageError):
+    """A signed file was opened without the key to check it."""
+
+
 class MissingExtraError(SemimetricError, ImportError):
     """An optional package is needed; the message names the pip extra."""
+
+
+class ClusterError(SemimetricError, RuntimeError):
+    """Workers of a cluster, or its scheduler, were lost in the middle of the work."""
 
 
 class DistanceCallError(SemimetricError, RuntimeError):

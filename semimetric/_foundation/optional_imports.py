@@ -14,6 +14,7 @@ _EXTRAS = {
     "dask": "distributed",
     "dask.array": "distributed",
     "distributed": "distributed",
+    "distributed.comm": "distributed",
     "distributed.diagnostics.progressbar": "distributed",
     "matplotlib": "plots",
     "matplotlib.figure": "plots",

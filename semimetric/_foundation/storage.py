@@ -3,34 +3,59 @@
 The file is a zip archive with ``header.json`` (format, versions, class, digest), ``state.json`` and ``arrays/NAME.npy``. There
 is no pickle in it, so reading a file never runs code. A new file is written beside the old one and then renamed, and a file is
 read only if its digest shows that every byte is as it was written.
+
+A digest protects against accidents. Who makes a file on purpose makes its digest too, so what is read is bounded by the size of
+the file, and every class proves what it reads (`Members`). With a key, a file has a signature besides, which nobody else makes.
 """
 
 import hashlib
+import hmac
 import io
 import json
 import os
+import re
+import stat
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import StorageError
+from .array_bytes import array_in, header_of
+from .errors import InputError, SignedFileError, StorageError
+from .unfinished import replacing
 
-__all__ = ["FORMAT_VERSION", "State", "file_digest", "package_version", "read_state", "write_beside", "write_state"]
+__all__ = [
+    "FORMAT_VERSION",
+    "State",
+    "check_regular",
+    "file_digest",
+    "package_version",
+    "read_state",
+    "read_whole",
+    "write_beside",
+    "write_file",
+    "write_state",
+]
+
+T = TypeVar("T")
 
 FORMAT_VERSION = 1
 _FORMAT = "semimetric"
+_TRIES = 100
 # the errors that zipfile raises for a damaged archive
-_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, KeyError, RuntimeError)
+_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, KeyError, RuntimeError, OverflowError)
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the time stamp of every member, so that the same object always gives the same bytes
+_MEMBER = re.compile(r"header\.json|state\.json|arrays/([A-Za-z0-9_]{1,64})\.npy")
+# Members unfold to so many bytes, or to so many times the file; those of JSON, which take most memory, to the file at most.
+_UNFOLDED, _FOLDS, _JSON, _HEADER = 1 << 26, 16, 1 << 23, 1 << 16
+_KEY = 16  # the least number of bytes of a key
 
 
 @dataclass(frozen=True)
@@ -51,9 +76,10 @@ def package_version() -> str:
 
 
 def _array_bytes(array: NDArray[Any]) -> bytes:
-    buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
-    return buffer.getvalue()
+    array = np.ascontiguousarray(array)
+    if array.dtype.hasobject:
+        raise ValueError("Object arrays cannot be saved")
+    return header_of(array) + array.tobytes()
 
 
 def _digest(members: Mapping[str, bytes]) -> str:
@@ -66,13 +92,25 @@ def _digest(members: Mapping[str, bytes]) -> str:
     return total.hexdigest()
 
 
-def write_state(path: str | os.PathLike[str], state: State) -> None:
+def _signature(key: bytes, digest: str) -> str:
+    """The HMAC of a digest, by a key that must be bytes, and not too few."""
+    if not isinstance(key, bytes) or len(key) < _KEY:
+        given = f"{len(key)} bytes" if isinstance(key, bytes) else f"of type {type(key).__name__}"
+        raise InputError(f"key= is {given}; at least {_KEY} bytes are required, such as secrets.token_bytes(32)")
+    return hmac.new(key, f"{_FORMAT} {digest}".encode(), hashlib.sha256).hexdigest()
+
+
+def write_state(path: str | os.PathLike[str], state: State, *, key: bytes | None = None) -> None:
     """Write ``state`` to ``path``; a file that is there already is replaced only when the new one is complete.
+
+    With ``key`` the file is signed: `read_state` then needs the same key.
 
     Raises
     ------
     StorageError
-        If the folder does not exist, or the path is a folder.
+        If the folder does not exist, the path is a folder, or the system lets the file not be written.
+    InputError
+        If the key is no bytes, or too short.
     """
     target = Path(path)
     if target.is_dir():
@@ -81,30 +119,35 @@ def write_state(path: str | os.PathLike[str], state: State) -> None:
         raise StorageError(f"cannot save to {target}: the folder {target.parent} does not exist; create it first")
     members = {"state.json": json.dumps(state.values, indent=1, allow_nan=False).encode()}
     members |= {f"arrays/{name}.npy": _array_bytes(array) for name, array in state.arrays.items()}
+    digest = _digest(members | {"class": state.kind.encode()})
     header = {
         "format": _FORMAT,
         "format_version": FORMAT_VERSION,
         "package_version": package_version(),
         "class": state.kind,
-        "digest": _digest(members | {"class": state.kind.encode()}),
+        "digest": digest,
     }
+    if key is not None:
+        header["signature"] = _signature(key, digest)
     members = {"header.json": json.dumps(header, indent=1).encode()} | members
     write_beside(target, lambda file: _write_archive(file, members))
 
 
+def write_file(path: str | os.PathLike[str], write: Callable[[Any], None]) -> None:
+    """`write_beside` at a path that a user names: where there is a link, the file that it leads to is replaced."""
+    write_beside(Path(os.path.realpath(path)), write)
+
+
 def write_beside(target: Path, write: Callable[[Any], None]) -> None:
     """Let ``write`` fill a new file beside ``target``, then replace ``target`` by it; if it fails, ``target`` is unchanged."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with replacing(target) as file:
             write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, _mode(target))
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(
+            f"{target} could not be written ({reason}) and has not changed; make room, or save elsewhere"
+        ) from error
 
 
 def file_digest(path: Path) -> str:
@@ -113,22 +156,60 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _mode(target: Path) -> int:
-    """The permissions of ``target`` if it exists, else those of any new file."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
 def _write_archive(file: Any, members: Mapping[str, bytes]) -> None:
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(zipfile.ZipInfo(name, _EPOCH), content, zipfile.ZIP_DEFLATED)
+    """Write the members compressed, or as they are where they would unfold to more than is read."""
+    for compression in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+        file.seek(0)
+        file.truncate()
+        with zipfile.ZipFile(file, "w", compression) as archive:
+            for name, content in members.items():
+                archive.writestr(zipfile.ZipInfo(name, _EPOCH), content, compression)
+        if _too_large({name: len(content) for name, content in members.items()}, file.tell()) is None:
+            return
 
 
-def read_state(path: str | os.PathLike[str]) -> State:
+def _too_large(sizes: Mapping[str, int], file_size: int) -> str | None:
+    """What unfolds to more than is read from a file of this size; None if nothing does."""
+    for name, size in sizes.items():
+        if name.endswith(".json") and size > (_HEADER if name == "header.json" else max(_JSON, file_size)):
+            return name
+    return "the file" if sum(sizes.values()) > max(_UNFOLDED, _FOLDS * file_size) else None
+
+
+def check_regular(path: Path) -> None:
+    """Refuse what is there but is no file that can be read to its end, such as a pipe or a device."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise StorageError(f"{path} is no file; give the path of a saved object")
+
+
+def read_whole(naming: Path, read: Callable[[], T]) -> T:
+    """What ``read`` reads from the files that the file ``naming`` names; again where another process replaced them meanwhile.
+
+    Raises
+    ------
+    StorageError
+        If they were replaced every time, or what ``read`` raises where nothing was replaced.
+    """
+    for _ in range(_TRIES):
+        before = _stamp(naming)
+        try:
+            return read()
+        except (StorageError, FileNotFoundError):
+            if _stamp(naming) == before:
+                raise
+    raise StorageError(f"{naming} was replaced {_TRIES} times while it was read; read it while nobody saves to it")
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    """What differs between a file and the one that takes its place; None if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def read_state(path: str | os.PathLike[str], *, key: bytes | None = None) -> State:
     """The state that `write_state` has written to ``path``.
 
     Raises
@@ -136,47 +217,118 @@ def read_state(path: str | os.PathLike[str]) -> State:
     FileNotFoundError
         If there is no such file.
     StorageError
-        If the file was not written by semimetric, is truncated or altered, or has a newer format.
+        If the file was not written by semimetric, is truncated or altered, has a newer format, or was not signed with ``key``.
     """
     source = Path(path)
-    content = source.read_bytes()
+    check_regular(source)
+    members = _members(source, source.read_bytes())
+    header = _header(source, members)
+    digest = _digest(members | {"class": header["class"].encode()})
+    if digest != header["digest"]:
+        raise StorageError(f"{source} was altered after it was saved: its digest differs; restore it or save the model again")
+    _check_signature(source, header, digest, key)
+    values = _json(source, "state.json", members)
+    arrays = {_MEMBER.fullmatch(name)[1]: array_in(content, f"{name} in {source}") for name, content in members.items()}  # type: ignore[index]  # _members has matched every name
+    return State(header["class"], values, arrays)
+
+
+def _members(source: Path, content: bytes) -> dict[str, bytes]:
+    """The members of an archive by name; no more is unfolded than the size of the archive allows."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
+            entries = archive.infolist()
+            sizes = {entry.filename: entry.file_size for entry in entries}
+            foreign = [name for name in sizes if not _MEMBER.fullmatch(name)]
+            if "header.json" not in sizes:
+                _not_written(source)
+            if foreign or len(sizes) < len(entries):
+                raise StorageError(
+                    f"{source} was altered after it was saved: it holds "
+                    f"{repr(foreign[0][:80]) if foreign else 'a member twice'}; restore it or save the model again"
+                )
+            if large := _too_large(sizes, len(content)):
+                raise StorageError(
+                    f"{source} of {len(content)} bytes was altered, or made to fill memory: {large} unfolds to "
+                    f"{sizes.get(large, sum(sizes.values()))} bytes; restore it or save the model again"
+                )
+            return {entry.filename: _unfolded(archive, entry) for entry in entries}
     except _DAMAGE as error:
+        if isinstance(error, StorageError):
+            raise
         raise StorageError(
             f"{source} is no semimetric file, or it is truncated or damaged ({error}); restore it or save the model again"
         ) from error
-    header = _header(source, members)
-    return _verified(source, header, members)
+
+
+def _unfolded(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """The content of a member, of which no more is unfolded than the archive declares."""
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise zipfile.BadZipFile(f"{entry.filename} is compressed in another way")
+    with archive.open(entry) as member:
+        content = member.read(entry.file_size)
+    if len(content) != entry.file_size:
+        raise zipfile.BadZipFile(f"{entry.filename} ends early")
+    return content
+
+
+def _not_written(source: Path, cause: Exception | None = None) -> NoReturn:
+    raise StorageError(f"{source} was not written by semimetric: it has no readable header.json; check the path") from cause
+
+
+def _json(source: Path, name: str, members: dict[str, bytes]) -> dict[str, Any]:
+    """The JSON object of a member, which is removed from ``members``."""
+    try:
+        values = json.loads(members.pop(name), parse_constant=_no_number, object_pairs_hook=_distinct)
+    except (KeyError, ValueError, RecursionError) as error:
+        raise StorageError(
+            f"{name} in {source} cannot be read ({error}); restore the file, or save the object again"
+        ) from error
+    if not isinstance(values, dict):
+        raise StorageError(f"{name} in {source} is no JSON object; restore the file, or save the object again")
+    return values
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no finite number")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return values
 
 
 def _header(source: Path, members: dict[str, bytes]) -> dict[str, Any]:
     """The valid header of a file that this version can read; it is removed from ``members``."""
     try:
-        header = json.loads(members.pop("header.json"))
-        format_name = header["format"]
-        format_version = int(header["format_version"])
-        kind = header["class"]
-    except (KeyError, ValueError, TypeError) as error:
-        raise StorageError(f"{source} was not written by semimetric: it has no readable header.json; check the path") from error
-    if format_name != _FORMAT or not isinstance(kind, str):
+        header = _json(source, "header.json", members)
+        format_name, format_version, kind = header["format"], header["format_version"], header["class"]
+    except (KeyError, StorageError) as error:
+        _not_written(source, error)
+    if format_name != _FORMAT or not isinstance(kind, str) or not kind.isascii():
         raise StorageError(f"{source} has format {format_name!r}, not {_FORMAT!r}; check the path")
+    if not isinstance(format_version, int) or format_version < 1:
+        raise StorageError(f"{source} has format version {format_version!r}; an integer >= 1 is required: restore the file")
     if format_version > FORMAT_VERSION:
         raise StorageError(
             f"{source} has format version {format_version}, written by semimetric {header.get('package_version')}; this "
             f"is semimetric {package_version()}, which reads up to version {FORMAT_VERSION}: upgrade semimetric"
         )
-    return header
+    return header | {"digest": header.get("digest")}
 
 
-def _verified(source: Path, header: dict[str, Any], members: dict[str, bytes]) -> State:
-    """The state in ``members``, whose digest must be that of the header."""
-    if _digest(members | {"class": header["class"].encode()}) != header.get("digest"):
-        raise StorageError(f"{source} was altered after it was saved: its digest differs; restore it or save the model again")
-    values = json.loads(members.pop("state.json"))
-    arrays = {
-        name.removeprefix("arrays/").removesuffix(".npy"): np.load(io.BytesIO(content), allow_pickle=False)
-        for name, content in members.items()
-    }
-    return State(header["class"], values, arrays)
+def _check_signature(source: Path, header: Mapping[str, Any], digest: str, key: bytes | None) -> None:
+    """Refuse a file that was not signed with ``key``, and a signed one where no key is given to check it."""
+    signature = header.get("signature")
+    if key is None:
+        if signature is not None:
+            raise SignedFileError(
+                f"{source} is signed, and no key was given to check it; give the key that it was saved with, key="
+            )
+        return
+    expected = _signature(key, digest)
+    if signature is None:
+        raise StorageError(f"{source} is not signed, so its origin cannot be checked; save it with key=, or load it without")
+    if not isinstance(signature, str) or not hmac.compare_digest(signature.encode(errors="replace"), expected.encode()):
+        raise StorageError(f"{source} was not signed with this key; give the key that it was saved with, or do not trust it")

@@ -1,15 +1,18 @@
 """Blocks of rows shared out among threads, which can share arrays because compiled loops, BLAS and SciPy release the GIL."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from threading import Event, local
 from typing import TypeVar
 
 from joblib import effective_n_jobs
 from threadpoolctl import threadpool_limits
 
-__all__ = ["blocks", "map_blocks", "one_blas_thread"]
+__all__ = ["blocks", "end_if_interrupted", "map_blocks", "one_blas_thread", "short_blocks"]
 
 T = TypeVar("T")
+
+_POOL = local()  # In a thread of `map_blocks`, ``_POOL.ended`` is the event that its call has failed or was interrupted.
 
 
 def one_blas_thread() -> threadpool_limits:
@@ -26,18 +29,37 @@ def blocks(n: int, size: int) -> Iterator[slice]:
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
+def short_blocks(n: int, size: int) -> Iterator[slice]:
+    """`blocks` for compiled loops that may take long: Ctrl-C is seen between two of them, which take some 0.1 s each.
+
+    Python sees it in the main thread by itself; a thread of `map_blocks` ends here once its call was interrupted.
+    """
+    for block in blocks(n, size):
+        end_if_interrupted()
+        yield block
+
+
+def end_if_interrupted() -> None:
+    """Leave a thread of `map_blocks` whose call has failed or was interrupted: nobody waits for what it computes."""
+    if hasattr(_POOL, "ended") and _POOL.ended.is_set():
+        raise CancelledError
+
+
 def map_blocks(function: Callable[[slice], T], n: int, *, size: int, n_jobs: int | None) -> list[T]:
     """``[function(block) for block in blocks(n, size)]``, computed by ``n_jobs`` threads.
 
-    An error or Ctrl-C cancels the blocks that have not begun.
+    An error or Ctrl-C cancels the blocks that have not begun, and ends the others at their next `short_blocks`.
     """
     jobs = effective_n_jobs(n_jobs)
     if jobs == 1 or n <= size:
         return [function(block) for block in blocks(n, size)]
-    with one_blas_thread(), ThreadPoolExecutor(jobs) as pool:  # else BLAS would start threads of its own in every thread
+    ended = Event()
+    # Without the limit, BLAS would start threads of its own in every thread.
+    with one_blas_thread(), ThreadPoolExecutor(jobs, initializer=setattr, initargs=(_POOL, "ended", ended)) as pool:
         futures = [pool.submit(function, block) for block in blocks(n, size)]
         try:
             return [future.result() for future in futures]
         except BaseException:
+            ended.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise

@@ -76,6 +76,11 @@ class Tuples:
         rows = np.unique(self.index)
         return self.items if len(rows) == len(self.items) else self.items[rows]
 
+    @property
+    def occurrences(self) -> Integers:
+        """How often each of the items `used` occurs as a member of a tuple, shape (n_used,)."""
+        return np.unique(self.index, return_counts=True)[1]
+
     def take(self, rows: NDArray | slice) -> Self:
         """Some of the tuples, over the same items; ``rows`` are their numbers, a slice or a mask."""
         return type(self)(self.items, self.index[rows])
@@ -134,11 +139,13 @@ class Quadruplets(Comparisons):
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
     """The names, with (2), (3), ... appended to those that an earlier name has taken."""
     taken: dict[str, None] = {}
+    last: dict[str, int] = {}  # the last number that was tried for each name, so that many equal names take no longer
     for name in names:
-        k = 1
-        free = name
+        k = last.get(name, 1)
+        free = name if k == 1 else f"{name} ({k})"
         while free in taken:
             k += 1
             free = f"{name} ({k})"
+        last[name] = k
         taken[free] = None
     return tuple(taken)

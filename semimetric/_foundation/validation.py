@@ -5,8 +5,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils import check_array
+from sklearn.utils.validation import has_fit_parameter
 
 from .errors import InputError
+from .input_arrays import as_array, as_cells, as_floats, check_finite, input_errors, is_ready
 from .types import ArrayLike, Floats, Integers, Tuples
 
 __all__ = [
@@ -21,10 +23,12 @@ __all__ = [
     "check_shape",
     "check_tuples",
     "check_weights",
+    "weight_option",
 ]
 
 T = TypeVar("T", bound=Tuples)
 
+_MOST_THREADS = 1024
 _NEW = "for new points, use model.semimetric_.paired(X, Y) of the fitted model"
 
 
@@ -35,13 +39,22 @@ def check_items(
 
     If ``names`` are given, a frame must have these columns in this order; an array has no names to compare.
     """
-    try:
-        items = check_array(X, dtype=np.float64, order="C", ensure_min_samples=min_items, input_name=name)
-    except (TypeError, ValueError):
-        _check_numbers(X, name)
-        raise
-    check_shape(items, X, name=name, n_features=n_features, names=names)
+    array = as_array(X, name, ndim=2)
+    items = array if is_ready(array) and len(array) >= min_items and array.shape[1] else _as_matrix(array, name, min_items)
+    check_finite(items, name, names=names or getattr(array, "columns", ()))
+    check_shape(items, array, name=name, n_features=n_features, names=names)
     return items
+
+
+def _as_matrix(array: Any, name: str, min_items: int) -> Floats:
+    """What scikit-learn makes of an array or a frame: C-contiguous and of float64, finite or not."""
+    options: Any = {"order": "C", "ensure_min_samples": min_items, "ensure_all_finite": False, "input_name": name}
+    try:
+        with input_errors():
+            return check_array(array, dtype=np.float64, **options)
+    except InputError:
+        _check_numbers(array, name)
+        raise
 
 
 def check_shape(
@@ -100,20 +113,28 @@ def check_same_length(x: Floats, y: Floats, *, repeat: bool = False) -> tuple[Fl
 
 def _check_index(index: ArrayLike, n_items: int, name: str) -> Integers:
     """The index as int64, of which every entry must be a row number of the items."""
-    array = np.asarray(index)
+    array = _row_numbers(index, name)
     if array.dtype.kind not in "iu":
         raise InputError(
             f"{name}s by index must be integers, but have dtype {array.dtype}; "
             f"give row numbers of the items, or drop preprocessor= and give the points themselves; {_NEW}"
         )
-    array = array.astype(np.int64, copy=False)
     if array.size and (array.min() < 0 or array.max() >= n_items):
         bad = np.flatnonzero((array < 0) | (array >= n_items))[0] // array.shape[1]
         raise InputError(
             f"{name} {bad} is {tuple(array[bad].tolist())}, but there are {n_items} items; "
             f"row numbers must lie between 0 and {n_items - 1}"
         )
-    return np.ascontiguousarray(array)
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _row_numbers(index: ArrayLike, name: str) -> Any:
+    """The index as an array as NumPy reads it; masked entries are refused."""
+    with input_errors():
+        array = np.asanyarray(index)
+    if np.ma.is_masked(array):
+        raise InputError(f"{name}s by index have masked entries; a row number is required everywhere: drop these {name}s")
+    return np.asarray(array)
 
 
 def check_tuples(
@@ -133,7 +154,7 @@ def check_tuples(
     """
     name, size = kind.__name__.lower()[:-1], kind.size
     if preprocessor is not None:
-        index = np.asarray(tuples)
+        index = _row_numbers(tuples, name)
         if index.ndim != 2 or index.shape[1] != size:
             raise InputError(
                 f"{name}s have shape {index.shape}; with preprocessor= they must be row numbers (n_{name}s, {size}); {_NEW}"
@@ -146,20 +167,21 @@ def check_tuples(
             items = check_items(preprocessor, name="preprocessor", n_features=n_features, names=names)
         return kind(items, _check_index(index, len(items), name))
     try:
-        plain = np.float64 if encode is None else None if hasattr(tuples, "__array__") else object
-        points = np.asarray(tuples, dtype=plain)
-    except (TypeError, ValueError) as error:
+        points = as_floats(tuples, f"{name}s") if encode is None else as_cells(tuples, f"{name}s")
+    except InputError as error:
         raise InputError(
             f"{name}s cannot be read as numbers of shape (n_{name}s, {size}, n_features): give all {size} items of every "
             f"{name} the same number of features, all numeric ({error})"
         ) from error
-    if points.ndim != 3 or points.shape[1] != size:
+    if points.ndim != 3 or points.shape[1] != size or not points.shape[2]:
         raise InputError(
             f"{name}s have shape {points.shape}, but (n_{name}s, {size}, n_features) is required; "
             f"to give {name}s as row numbers, pass the items as preprocessor=X"
         )
     if not len(points):
         raise InputError(f"there are 0 {name}s; at least one is required")
+    if encode is None:
+        check_finite(points, f"{name}s", names=names)
     flat = points.reshape(-1, points.shape[2])
     items = check_items(flat, name=f"{name}s", n_features=n_features) if encode is None else encode(flat, name=f"{name}s")
     return kind(items, np.arange(len(items), dtype=np.int64).reshape(-1, size))
@@ -167,27 +189,28 @@ def check_tuples(
 
 def check_judgements(y: ArrayLike, n_pairs: int, *, both: bool = True) -> Floats:
     """y as float64, +1 (similar) or -1 (dissimilar) for each pair; with ``both``, each of the two must occur."""
-    labels = np.asarray(y)
+    labels = as_floats(y, "y")
     if labels.shape != (n_pairs,):
         raise InputError(f"y has shape {labels.shape} for {n_pairs} pairs; one label a pair is required: +1 or -1")
     found = np.unique(labels)
     if not np.isin(found, (-1, 1)).all():
         raise InputError(
-            f"y has the values {_listed(found.tolist())}; only +1 (similar) and -1 (dissimilar) are known: recode them; for "
-            "measured distances use DistanceRegressor"
+            f"y has the values {_listed([f'{value:g}' for value in found])}; only +1 (similar) and -1 (dissimilar) are known: "
+            "recode them; for measured distances use DistanceRegressor"
         )
     if both and len(found) < 2:
         raise InputError(
             f"y has one class only, {int(found[0]):+d}; similar (+1) and dissimilar (-1) pairs are required: add some"
         )
-    return labels.astype(np.float64)
+    return labels
 
 
 def check_distances(y: ArrayLike, n_pairs: int, *, minimum: float = 0.0) -> Floats:
     """y as float64, a finite distance >= ``minimum`` for each pair, of which not all may be 0."""
-    distances = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y", ensure_min_samples=0)
+    distances = as_floats(y, "y")
     if distances.shape != (n_pairs,):
         raise InputError(f"y has shape {distances.shape} for {n_pairs} pairs; one distance a pair is required")
+    check_finite(distances, "y")
     if (distances < minimum).any():
         bad = int(np.flatnonzero(distances < minimum)[0])
         raise InputError(
@@ -203,7 +226,7 @@ def check_weights(sample_weight: ArrayLike | None, n: int) -> Floats:
     """The sample weights, >= 0, divided by their sum; uniform weights for None."""
     if sample_weight is None:
         return np.full(n, 1.0 / n)
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = as_floats(sample_weight, "sample_weight")
     if weights.shape != (n,):
         raise InputError(f"sample_weight has shape {weights.shape}; one weight for each of the {n} pairs is required")
     if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
@@ -225,9 +248,11 @@ def check_count(name: str, value: object, *, minimum: int = 1) -> int:
 
 
 def check_n_jobs(n_jobs: int | None) -> None:
-    """Refuse a number of threads that is neither None nor an integer other than 0."""
+    """Refuse a number of threads that is neither None nor an integer other than 0, or more than any machine runs."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
         raise InputError(f"n_jobs={n_jobs!r}: a number of threads is required; give 1 or more, -1 for all cores, or None")
+    if n_jobs is not None and abs(n_jobs) > _MOST_THREADS:
+        raise InputError(f"n_jobs={n_jobs}: at most {_MOST_THREADS} threads are started; give fewer, or -1 for all cores")
 
 
 def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
@@ -237,3 +262,14 @@ def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
     if value < 0 or (strict and value == 0):
         raise InputError(f"{name}={value!r} must be {'> 0' if strict else '>= 0'}")
     return float(value)
+
+
+def weight_option(learner: Any, sample_weight: ArrayLike | None) -> dict[str, Any]:
+    """The weights, if there are any, as an argument for ``fit`` of a learner, which must take them."""
+    if sample_weight is None:
+        return {}
+    if not has_fit_parameter(learner, "sample_weight"):
+        raise InputError(
+            f"sample_weight is given, but {type(learner).__name__}.fit takes none; drop it, or give another learner"
+        )
+    return {"sample_weight": sample_weight}

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kernel
-from .locate import lower_knot
+from .locate import clipped, lower_knot
 
 __all__ = ["Splines", "spline_rows"]
 
@@ -119,7 +119,7 @@ def spline_rows(x, splines, degree, linear, out):
                 continue
             if equal:
                 place = (value - splines.low[f]) / splines.width[f] * bins
-                inside = min(max(place, 0.0), float(bins))
+                inside = clipped(place, float(bins))
                 cell = min(int(inside), bins - 1)
                 a, b, c, d = _on_equal_cells(inside - cell, degree)
                 if linear and place != inside:
@@ -128,9 +128,9 @@ def spline_rows(x, splines, degree, linear, out):
             else:
                 knots = splines.knots[splines.offset[f] : splines.offset[f + 1]]
                 last = knots.shape[0] - 1 - degree
-                clipped = min(max(value, knots[degree]), knots[last])
-                j = lower_knot(clipped, knots, degree, last)
-                _values_on_knots(value if linear else clipped, clipped, j, knots, degree, work)
+                inside = min(max(value, knots[degree]), knots[last])
+                j = lower_knot(inside, knots, degree, last)
+                _values_on_knots(value if linear else inside, inside, j, knots, degree, work)
                 cell = j - degree
                 a, b, c, d = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
             _put(k, first + cell, factor * a, out)

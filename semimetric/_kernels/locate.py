@@ -1,8 +1,20 @@
-"""Which cell of the grid holds a value (paper 2, Alg. 1, lines 5-8)."""
+"""Which cell of the grid holds a value or a position (paper 2, Alg. 1, lines 5-8)."""
 
 from .jit import kernel
 
-__all__ = ["lower_knot", "locate_cells"]
+__all__ = ["clipped", "lower_knot", "locate_cells"]
+
+
+@kernel
+def clipped(position, last):
+    """A position taken to the range [0, last] of the vertices; NaN goes to 0.
+
+    What is turned into an integer goes through here: a conversion of what no integer holds has no defined result, and a loop up
+    to such a result may not end.
+    """
+    if not position > 0.0:
+        return 0.0
+    return min(position, last)
 
 
 @kernel

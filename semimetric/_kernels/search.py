@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kernel
+from .locate import clipped
 
 __all__ = [
     "BestItems",
@@ -91,7 +92,7 @@ class BestItems(NamedTuple):
 @kernel
 def cell_of(position, size):
     """The cell of a position, the fraction in it, and how far the position lies outside the range."""
-    inside = min(max(position, 0.0), size - 1.0)
+    inside = clipped(position, size - 1.0)
     k = min(np.int64(inside), max(size - 2, 0))
     return k, inside - k, position - inside
 
@@ -163,8 +164,8 @@ def values(scales, profiles, b, positions, rows, least, out):
 def _least_in(low, high, e, scales, profiles, b):
     """The smallest value over low <= position <= high: at an end, or at a breakpoint between."""
     least = min(_value(low, e, scales, profiles, b), _value(high, e, scales, profiles, b))
-    size, s, own = scales.size[e], profiles.fraction[b, e], profiles.position[b, e]
-    for k in range(np.int64(max(low, 0.0)), min(np.int64(max(high, 0.0)), size - 1) + 1):
+    last, s, own = scales.size[e] - 1.0, profiles.fraction[b, e], profiles.position[b, e]
+    for k in range(np.int64(clipped(low, last)), np.int64(clipped(high, last)) + 1):
         if low < k < high:
             least = min(least, _value(k, e, scales, profiles, b))
         if low < k + s < high:
@@ -243,7 +244,12 @@ def nearest(scales, profiles, b, items, candidates, slack, best):
 
 @kernel
 def _comes_first(row, other, rank):
-    """Whether a row is answered before another one with the same sum; an empty rank is the order of the rows."""
+    """Whether a row is answered before another one with the same sum; an empty rank is the order of the rows.
+
+    A row of -1, which stands for no item, comes last.
+    """
+    if other < 0:
+        return True
     return row < other if rank.shape[0] == 0 else rank[row] < rank[other]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..out_of_core.dask_engine import connect
+from ..out_of_core.dask_workers import connect
 
 __all__ = ["dask_client"]
 

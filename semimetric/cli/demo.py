@@ -10,13 +10,13 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._foundation.errors import SemimetricWarning
 from .._foundation.optional_imports import optional
+from .._foundation.storage import write_file
 from .._foundation.types import Floats, Integers, Pairs
 from ..data.pair_sampling import sample_pairs
 from ..datasets.digits import DigitHistograms, exact_emd, load_digit_histograms
@@ -225,14 +225,15 @@ def draw(result: DemoResult, path: str) -> None:
     plot_predicted(result.true, result.predicted, above.subplots())
     above.suptitle("Pairs of images that it never saw", color=_INK)
     _draw_pair(result, below)
-    figure.savefig(path, dpi=130)
+    write_file(path, lambda file: figure.savefig(file, format="png", dpi=130))
 
 
 def write_digits(result: DemoResult, path: str) -> None:
     """Write the first twenty queries as a CSV table of items: a column ``name``, and x0 to x63, the features of the model."""
     rows = [[_name(result.digits, k), *map(repr, result.digits.histograms[k].tolist())] for k in result.queries[:20]]
     header = ["name", *result.semimetric.feature_names]
-    Path(path).write_text("".join(",".join(row) + "\n" for row in [header, *rows]), encoding="utf-8")
+    text = "".join(",".join(row) + "\n" for row in [header, *rows])
+    write_file(path, lambda file: file.write(text.encode()))
 
 
 def _name(digits: DigitHistograms, item: int) -> str:

@@ -4,17 +4,21 @@ Exit codes are 0 for success, 1 if the data or the model cannot be used (with on
 usage and 130 for Ctrl-C.
 """
 
-import os
-import sys
+import errno
+from argparse import Namespace
 from collections.abc import Sequence
+from functools import partial
 
 from threadpoolctl import threadpool_limits
 
 from .._foundation.errors import SemimetricError
-from .output import CommandResult, first_line, print_message, print_result, warnings_as_messages
+from .interrupts import end_soon_on_ctrl_c
+from .output import CommandResult, first_line, flush_output, print_message, print_result, warnings_as_messages
 from .parser import make_parser
 
 __all__ = ["main"]
+
+_INTERRUPTED = "interrupted"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,27 +29,47 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : sequence of str or None
         Arguments; those of the process by default.
     """
-    arguments = make_parser().parse_args(argv)
-    if hasattr(arguments, "check"):
-        arguments.check(arguments)
+    arguments = Namespace()
     try:
-        with warnings_as_messages(), threadpool_limits(1, user_api="blas"):  # threads are for --n-jobs
-            result: CommandResult = arguments.command(arguments)
-        print_result(result, as_json=arguments.json)
+        arguments = _parsed(argv)
+        with end_soon_on_ctrl_c(partial(print_message, _INTERRUPTED), 130):
+            with warnings_as_messages(), threadpool_limits(1, user_api="blas"):  # threads are for --n-jobs
+                result: CommandResult = arguments.command(arguments)
+            print_result(result, as_json=arguments.json)
     except BrokenPipeError:  # the program that reads the output, such as head, has ended
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (SemimetricError, OSError, ValueError, MemoryError) as error:
-        print_message(_sentence(error))
+        print_message(_sentence(error, getattr(arguments, "output", None)))
         return 1
     except KeyboardInterrupt:
-        print_message("interrupted")
+        print_message(_INTERRUPTED)
         return 130
     return 0
 
 
-def _sentence(error: BaseException) -> str:
-    """The first line of an error's message; of an error of the system, the file and what is wrong with it."""
+def _parsed(argv: Sequence[str] | None) -> Namespace:
+    """The arguments, which go together; wrong ones, and ``--help``, leave by SystemExit."""
+    try:
+        arguments = make_parser().parse_args(argv)
+        if hasattr(arguments, "check"):
+            arguments.check(arguments)
+    except SystemExit:
+        flush_output()  # the help
+        raise
+    return arguments
+
+
+def _sentence(error: BaseException, output: str | None) -> str:
+    """The first line of an error's message; of an error of the system, the file and what is wrong with it.
+
+    Errors of writing, as on a full disk, name no file: it is ``output``.
+    """
+    if isinstance(error, MemoryError):
+        detail = f" ({first_line(error)})" if str(error) else ""
+        return f"memory ran out{detail}; take fewer rows, or work part by part in Python, by semimetric.out_of_core"
     if isinstance(error, OSError) and error.strerror:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            place = error.filename or output or "a temporary file"
+            return f"{place} cannot be written ({error.strerror}); make room, or give another place"
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return first_line(error)

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from .._foundation.errors import StorageError
 from .._foundation.optional_imports import optional
 from .._foundation.storage import file_digest, write_beside
-from ..neighbors.storage import FILE
-from .numeric_tables import ItemTable, read_table
+from ..neighbors.stored_segments import FILE
+from .numeric_tables import ItemTable
+from .table_files import read_table
 
 __all__ = ["columns_of", "read_columns", "write_columns"]
 
@@ -66,14 +67,17 @@ def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray]:
     try:
         facts = json.loads((root / _FACTS).read_bytes())
         table, index, kinds = facts[_TABLE], facts[FILE], dict(facts["kinds"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise StorageError(f"{root / _FACTS} is damaged ({error}); restore it or run semimetric index again") from error
     if file_digest(root / _TABLE) != table:
         raise StorageError(f"{root / _TABLE} was altered after it was saved; restore it or run semimetric index again")
     if file_digest(root / FILE) != index:
         raise StorageError(f"the index {root} was saved again after its {_TABLE}; run semimetric index again to use --where")
-    frame = optional("pandas").read_csv(root / _TABLE, dtype=str, na_filter=False, skip_blank_lines=False)
-    return {name: _cells(frame[name], kind) for name, kind in kinds.items()}
+    try:
+        frame = optional("pandas").read_csv(root / _TABLE, dtype=str, na_filter=False, skip_blank_lines=False)
+        return {name: _cells(frame[name], kind) for name, kind in kinds.items()}
+    except (KeyError, ValueError) as error:
+        raise StorageError(f"{root / _TABLE} is not as {_FACTS} says ({error}); run semimetric index again") from error
 
 
 def _cells(column: Any, kind: str) -> NDArray:

@@ -14,18 +14,18 @@ from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers
 from ..data.schema import Schema
+from ..data.splits import ItemClasses
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
 from ..estimators.large_margin_learner import LargeMarginLearner
 from ..estimators.neighbor_votes import SemimetricClassifier
 from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.sharded_index import ShardedIndex
-from ..persistence import load
 from .index_columns import read_columns
 from .mixed_tables import MixedTable, read_features_of, read_mixed
-from .model_files import check_folder
-from .numeric_tables import read_table
+from .model_files import check_output, load_unsigned
 from .output import CommandResult, is_terminal
+from .table_files import read_table
 
 __all__ = ["LABEL_SETTINGS", "run_fit_labels", "run_neighbors"]
 
@@ -41,7 +41,7 @@ _MOST_TERMS = 5  # of a distance that --explain prints, and of the shares of the
 def run_fit_labels(arguments: Namespace) -> CommandResult:
     """Learn from the classes in one table, check the model, and save it."""
     output = arguments.output or "model.smm"
-    check_folder(output)
+    check_output(output, arguments.items)
     table = read_mixed(arguments.items, arguments.label, arguments.id, missing=arguments.missing == "level")
     model = _make_learner(arguments, table)
     check = _check(model, table, arguments) if arguments.held_out else None
@@ -159,15 +159,13 @@ def _check(model: LargeMarginLearner, table: MixedTable, arguments: Namespace) -
 
 
 def _hold_out(table: MixedTable, share: float, random_state: int) -> tuple[Integers, Integers]:
-    """The sorted numbers of the rows to learn from, and of the rows to check on, a share of every class."""
-    rng = np.random.default_rng(random_state)
-    labels = table.labels
-    members = [np.flatnonzero(labels == name) for name in np.unique(labels)]
-    test = np.sort(np.concatenate([rng.permutation(rows)[: int(share * len(rows) + 0.5)] for rows in members]))
-    train = np.setdiff1d(np.arange(len(table.features)), test)
-    if not len(test) or len(np.unique(labels[train])) < min(len(members), 2):
+    """The sorted numbers of the rows to learn from, and of the rows to check on, a share of every class; no item is in both."""
+    labels, n_classes = table.labels, len(np.unique(table.labels))
+    schema = Schema.fit(table.features, categorical_features=list(table.categories), missing="level")
+    train, test = ItemClasses(schema.encode(table.features), labels).shares(share, random_state)
+    if not len(test) or len(np.unique(labels[train])) < min(n_classes, 2):
         raise InputError(
-            f"{table.path} has {len(table.features)} rows in {len(members)} classes, too few to hold out a share of "
+            f"{table.path} has {len(table.features)} rows in {n_classes} classes, too few to hold out a share of "
             f"{share:g}; give more rows, or --held-out 0 for no check"
         )
     return train, test
@@ -189,7 +187,7 @@ def _name_of_directions(directions: Any) -> str | None:
 
 def _open_items(arguments: Namespace) -> _SearchedItems:
     """The items to search: those of a table under a model, or those of an index; at least k."""
-    opened = load(arguments.model)
+    opened = load_unsigned(arguments.model)
     if isinstance(opened, Semimetric):
         if not arguments.items:
             raise InputError(f"{arguments.model} is a model, which holds no items; give the table to search with --items")

@@ -14,7 +14,8 @@ from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from ..data.schema import Feature
 from ..distances.semimetric import Semimetric
-from .numeric_tables import as_key, column_in, ids_in, looks_like_ids, numbers_in, read_table, warn_of_likely_id
+from .numeric_tables import as_key, column_in, ids_in, looks_like_ids, numbers_in, warn_of_likely_id
+from .table_files import read_table
 
 __all__ = ["MixedTable", "labels_of", "read_features_of", "read_mixed"]
 

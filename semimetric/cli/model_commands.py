@@ -3,14 +3,16 @@
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from .. import plotting
 from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
+from .._foundation.storage import write_file
 from ..distances.axiom_report import AxiomReport
 from ..distances.semimetric import Semimetric
-from .model_files import check_folder, load_model, load_numeric_model
+from .model_files import check_output, load_model, load_numeric_model
 from .numeric_tables import read_items
 from .output import CommandResult
 
@@ -38,19 +40,25 @@ def run_info(arguments: Namespace) -> CommandResult:
 
 def run_plot(arguments: Namespace) -> CommandResult:
     """Save a picture of a term, of the distances from an item, or of the distance of a pair of items."""
-    check_folder(arguments.output)
+    check_output(arguments.output, arguments.model, arguments.items)
     figure = optional("matplotlib.figure").Figure(figsize=(6.4, 5.2), layout="constrained")
+    kind = _kind_of_picture(arguments.output, figure)
     d = load_numeric_model(arguments.model)
     axes = figure.subplots()
     if arguments.term is not None:
         plotting.plot_table(d, arguments.term, axes)
     else:
         _plot_items(d, arguments, axes)
-    try:
-        figure.savefig(arguments.output, dpi=150)
-    except ValueError as error:
-        raise InputError(f"{arguments.output} cannot be drawn ({error}); give a name ending in .png") from error
+    write_file(arguments.output, lambda file: figure.savefig(file, format=kind, dpi=150))
     return CommandResult({"output": arguments.output}, f"saved as {arguments.output}")
+
+
+def _kind_of_picture(path: str, figure: Any) -> str:
+    """The extension of a picture's name without its dot, such as png; one that matplotlib cannot draw is refused."""
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in figure.canvas.get_supported_filetypes():
+        raise InputError(f"{path} ends in {kind or 'no extension'}, which cannot be drawn; give a name ending in .png")
+    return kind
 
 
 def _plot_items(d: Semimetric, arguments: Namespace, axes: Any) -> None:

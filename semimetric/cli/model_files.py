@@ -1,12 +1,25 @@
 """Saved distances that a command reads, and the folders of the files that it writes."""
 
+import os
 from pathlib import Path
 
-from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.errors import InputError, NotSupportedError, SignedFileError, StorageError
 from ..distances.semimetric import Semimetric
+from ..neighbors.index import NeighborIndex
+from ..neighbors.sharded.sharded_index import ShardedIndex
 from ..persistence import load
 
-__all__ = ["check_all_numeric", "check_folder", "load_model", "load_numeric_model"]
+__all__ = ["check_all_numeric", "check_folder", "check_output", "load_model", "load_numeric_model", "load_unsigned"]
+
+
+def load_unsigned(path: str) -> Semimetric | NeighborIndex | ShardedIndex:
+    """What was saved at ``path``; the command line has no keys, so what is signed is refused."""
+    try:
+        return load(path)
+    except SignedFileError as error:
+        raise StorageError(
+            f"{path} is signed, and the command line opens no signed files; load it in Python by semimetric.load(path, key=...)"
+        ) from error
 
 
 def load_model(path: str) -> Semimetric:
@@ -17,7 +30,7 @@ def load_model(path: str) -> Semimetric:
     InputError
         If an index was saved there.
     """
-    d = load(path)
+    d = load_unsigned(path)
     if not isinstance(d, Semimetric):
         raise InputError(f"{path} is an index, not a model; give the file that semimetric fit wrote")
     return d
@@ -41,7 +54,19 @@ def check_all_numeric(d: Semimetric, path: str) -> None:
 
 
 def check_folder(path: str) -> None:
-    """Refuse, before the work, a file name whose folder does not exist."""
+    """Refuse, before the work, a file name whose folder does not exist, or cannot be written to."""
     folder = Path(path).resolve().parent
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder} for {path}; make it first")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"the folder {folder} for {path} cannot be written to; allow it, or give another folder")
+
+
+def check_output(path: str, *inputs: str | None) -> None:
+    """Refuse, before the work, a file that cannot be written, and one of the ``inputs``, which would be lost."""
+    check_folder(path)
+    if Path(path).is_dir():
+        raise InputError(f"{path or '.'} is a folder; give the name of a file to write")
+    for source in inputs:
+        if source is not None and Path(path).exists() and Path(source).exists() and Path(path).samefile(source):
+            raise InputError(f"{path} is what the command reads, and would be lost; give another file to write")

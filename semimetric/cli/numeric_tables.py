@@ -1,11 +1,9 @@
-"""Tables of items and of pairs in CSV or Parquet files, as the extension says; pandas comes with the extra ``cli``."""
+"""Tables of items and of pairs: ids, columns of numbers, and measured distances."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +11,11 @@ import numpy as np
 from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers
-from .output import first_line
+from .table_files import read_table
 
 __all__ = [
     "ItemTable",
     "as_key",
-    "check_table_name",
     "column_in",
     "frame_of",
     "ids_in",
@@ -26,13 +23,9 @@ __all__ = [
     "numbers_in",
     "read_items",
     "read_pairs",
-    "read_table",
     "read_target",
     "warn_of_likely_id",
-    "write_table",
 ]
-
-_PARQUET = (".parquet", ".pq")
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,60 +96,6 @@ class ItemTable:
             f"{self.path} has no numeric column {missing[0]!r} (of {len(names)} that the model needs, {len(missing)} are "
             "missing); give a table with the features that the model was fitted on"
         )
-
-
-def read_table(path: str, text: Sequence[str] = ()) -> Any:
-    """The table at ``path`` as a pandas frame; the columns ``text`` of a CSV file hold the cells as they are written.
-
-    Raises
-    ------
-    InputError
-        If the extension is unknown, or the file cannot be read as what its extension says.
-    """
-    optional("pandas")
-    suffix = check_table_name(path)
-    if suffix in _PARQUET:
-        optional("pyarrow")
-    if not Path(path).is_file():
-        raise InputError(f"there is no file {path}; check the path")
-    try:
-        frame = _read_parquet(path) if suffix in _PARQUET else _read_csv(path, text)
-    except InputError:
-        raise
-    except Exception as error:  # pandas and pyarrow raise errors of many classes, most of which do not name the file
-        kind = "Parquet" if suffix in _PARQUET else "CSV"
-        raise InputError(f"{path} cannot be read as {kind} ({first_line(error)}); check its content and extension") from error
-    frame.columns = [str(column) for column in frame.columns]
-    _check_columns(list(frame.columns), path)
-    return frame
-
-
-def _check_columns(names: list[str], path: str) -> None:
-    """Refuse columns of the same name, and a single column that looks like several with another separator."""
-    if len(names) == 1 and (mark := next((m for m in ";\t|" if m in names[0]), None)):
-        raise InputError(f"{path} has one column, {names[0]!r}: it seems to be separated by {mark!r}; separate it by commas")
-    repeated = next((name for name, count in Counter(names).items() if count > 1), None)
-    if repeated is not None:
-        raise InputError(f"{path} has more than one column {repeated!r}; every column needs its own name: rename them")
-
-
-def _read_parquet(path: str) -> Any:
-    """The frame of a Parquet file; if its index has a name, it becomes a column."""
-    frame = optional("pandas").read_parquet(path)
-    return frame.reset_index() if any(name is not None for name in frame.index.names) else frame
-
-
-def _read_csv(path: str, text: Sequence[str]) -> Any:
-    """The frame of a CSV file; the columns ``text`` keep leading zeros, and words such as NA."""
-    pandas = optional("pandas")
-    header = pandas.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
-    _check_columns([name for name in header.iloc[0] if name], path)
-    frame = pandas.read_csv(path)
-    if wanted := [name for name in dict.fromkeys(text) if name in frame.columns]:
-        written = pandas.read_csv(path, usecols=wanted, dtype=str, keep_default_na=False)
-        for name in wanted:
-            frame[name] = written[name].to_numpy(dtype=object)
-    return frame
 
 
 def read_items(path: str, id_column: str | None = None) -> ItemTable:
@@ -230,23 +169,6 @@ def read_target(frame: Any, column: str, path: str) -> Floats:
 def frame_of(values: Floats, names: Sequence[str]) -> Any:
     """A pandas frame of an array (n_rows, n_columns) and the names of its columns."""
     return optional("pandas").DataFrame(values, columns=list(names))
-
-
-def write_table(frame: Any, path: str) -> None:
-    """Write a pandas frame as CSV or Parquet, as the extension says."""
-    if check_table_name(path) in _PARQUET:
-        optional("pyarrow")
-        frame.to_parquet(path, index=False)
-    else:
-        frame.to_csv(path, index=False)
-
-
-def check_table_name(path: str) -> str:
-    """The extension of a table's name in lower case; one that is neither CSV's nor Parquet's is refused."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", *_PARQUET):
-        raise InputError(f"{path} ends in {suffix or 'no extension'}; tables end in .csv, .parquet or .pq")
-    return suffix
 
 
 def column_in(frame: Any, name: str, path: str) -> Any:

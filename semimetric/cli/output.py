@@ -3,17 +3,29 @@
 Nothing else in the command line prints.
 """
 
+import errno
 import json
+import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 import numpy as np
 
-__all__ = ["CommandResult", "first_line", "is_terminal", "print_message", "print_result", "warnings_as_messages"]
+from .._foundation.errors import SemimetricWarning
+
+__all__ = [
+    "CommandResult",
+    "first_line",
+    "flush_output",
+    "is_terminal",
+    "print_message",
+    "print_result",
+    "warnings_as_messages",
+]
 
 
 @dataclass(frozen=True)
@@ -33,18 +45,38 @@ class CommandResult:
 
 
 def print_result(result: CommandResult, *, as_json: bool) -> None:
-    """Print the result of a command on standard output, as text or as one line of JSON."""
-    _print(json.dumps(_json_values(result.values), allow_nan=False) if as_json else result.text, sys.stdout)
+    """Print the result of a command on standard output, as text or as one line of JSON.
+
+    Raises
+    ------
+    OSError
+        If standard output is closed, full or broken.
+    """
+    flush_output(f"{json.dumps(_json_values(result.values), allow_nan=False) if as_json else result.text}\n")
+
+
+def flush_output(text: str = "") -> None:
+    """Write ``text`` and what is buffered on standard output.
+
+    If that fails, what is left is dropped, as Python would try again when it ends.
+    """
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "standard output is closed, so there is nowhere to print the result")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        error.filename = "standard output"
+        raise
 
 
 def print_message(message: str) -> None:
-    """Print a warning or an error on standard error, behind the name of the program."""
-    _print(f"semimetric: {message}", sys.stderr)
-
-
-def _print(text: str, stream: TextIO) -> None:
-    stream.write(f"{text}\n")
-    stream.flush()
+    """Print a warning or an error on standard error, behind the name of the program; nowhere, if nobody reads it."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(f"semimetric: {' '.join(message.splitlines())}\n")
+            sys.stderr.flush()
 
 
 @contextmanager
@@ -62,6 +94,7 @@ def warnings_as_messages() -> Iterator[None]:
         printed.add(text)
 
     with warnings.catch_warnings():
+        warnings.simplefilter("always", SemimetricWarning)  # also where -W or PYTHONWARNINGS makes errors of warnings
         warnings.showwarning = show
         yield
 

@@ -11,32 +11,26 @@ from .. import distributed
 from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers, Pairs
-from ..data.pair_sampling import item_disjoint_splits
+from ..data.splits import item_disjoint_splits
 from ..distances.out_of_range import warn_outside
 from ..embeddings.directions.histograms import HistogramFeatures
 from ..embeddings.directions.linear_directions import EvenDirections
 from ..estimators.regressor import DistanceRegressor
 from .dask_client import dask_client
-from .model_files import check_folder, load_numeric_model
-from .numeric_tables import (
-    ItemTable,
-    frame_of,
-    read_items,
-    read_pairs,
-    read_target,
-    warn_of_likely_id,
-    write_table,
-)
+from .model_files import check_output, load_numeric_model
+from .numeric_tables import ItemTable, frame_of, read_items, read_pairs, read_target, warn_of_likely_id
 from .output import CommandResult, is_terminal
+from .table_files import check_memory, check_table_name, write_table
 
 __all__ = ["run_distance", "run_fit"]
 
+_BYTES_OF_DISTANCE = 64  # in a table of all: as a number, twice, and as text
 _SETTINGS = ("tables", "n_knots", "loss", "penalty", "alpha", "outside", "link", "relative", "n_jobs", "random_state")
 
 
 def run_fit(arguments: Namespace) -> CommandResult:
     """Learn from a table of items and a table of pairs with their distances, check the model, and save it."""
-    check_folder(arguments.output)
+    check_output(arguments.output, arguments.items, arguments.pairs)
     items = _read_features(arguments.items, arguments.id)
     pairs, frame = read_pairs(arguments.pairs, (arguments.left, arguments.right), items, items)
     target = read_target(frame, arguments.target, arguments.pairs)
@@ -57,6 +51,9 @@ def run_fit(arguments: Namespace) -> CommandResult:
 
 def run_distance(arguments: Namespace) -> CommandResult:
     """The distances of the pairs in a table, or of all pairs, with a warning of items outside the range of the fit."""
+    if arguments.output is not None:
+        check_output(arguments.output, arguments.model, arguments.items, arguments.other, arguments.pairs)
+        check_table_name(arguments.output)
     d = load_numeric_model(arguments.model)
     left = read_items(arguments.items, arguments.id)
     right = read_items(arguments.other, arguments.id) if arguments.other else left
@@ -76,11 +73,14 @@ def run_distance(arguments: Namespace) -> CommandResult:
         }
         frame = optional("pandas").DataFrame(values)
     else:
+        n = len(x) * len(x if y is None else y)
+        remedy = "name those of interest by --pairs, or use semimetric.out_of_core.pairwise in Python, which writes parts"
+        check_memory(_BYTES_OF_DISTANCE * n, f"a table of {n} distances", remedy)
         distances = d.pairwise(x, y, n_jobs=arguments.n_jobs)
         values = {"left": left.ids, "right": right.ids, "distance": distances}
         frame = frame_of(distances, [str(name) for name in right.ids])
         frame.insert(0, "item" if "item" not in frame else "item_id", left.ids)
-    if not arguments.output:
+    if arguments.output is None:
         return CommandResult(values, frame.to_csv(index=False).rstrip("\n"))
     write_table(frame, arguments.output)
     written = {"output": arguments.output, "n": distances.size}

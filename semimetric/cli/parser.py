@@ -5,6 +5,7 @@ options that do not go together.
 """
 
 import argparse
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,6 +20,30 @@ from .pair_commands import run_distance, run_fit
 from .search_commands import run_index, run_query
 
 __all__ = ["make_parser"]
+
+
+def _number(kind: type, *, least: float = -math.inf, below: float = math.inf, auto: bool = False) -> Callable[[str], Any]:
+    """The type of an option whose value is a finite number, at least ``least`` and less than ``below``, or the word auto."""
+    required = "an integer" if kind is int else "a number"
+    limits = [f"{word} {limit:g}" for word, limit in (("at least", least), ("less than", below)) if math.isfinite(limit)]
+    required += f" of {' and '.join(limits)}" if limits else ""
+
+    def number(text: str) -> Any:
+        if auto and text == "auto":
+            return text
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value < below:
+            raise argparse.ArgumentTypeError(f"{text!r} must be {required}{', or auto' if auto else ''}")
+        return value
+
+    return number
+
+
+_positive = _number(int, least=1)
+_share = _number(float, least=0, below=1)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -57,7 +82,9 @@ def _add_demo(commands: Any) -> None:
         ("queries", "searches among the other images"),
     ):
         flag = f"--{name.replace('_', '-')}"
-        command.add_argument(flag, type=_count, default=getattr(sizes, name), metavar="N", help=f"{about} (%(default)s)")
+        command.add_argument(
+            flag, type=_number(int, least=2), default=getattr(sizes, name), metavar="N", help=f"{about} (%(default)s)"
+        )
     _add_n_jobs(command, default=2)
     _add_random_state(command)
 
@@ -129,22 +156,22 @@ def _check_fit_labels(command: argparse.ArgumentParser, arguments: argparse.Name
 def _add_model_options(group: Any) -> None:
     add = partial(group.add_argument, action=_StoreGiven)
     add("--tables", choices=("full", "warped"), default="full", help="warped: a metric, with fewer weights")
-    add("--n-knots", type=_auto(int), default="auto", metavar="N", help="knots a feature, or auto (auto)")
+    add("--n-knots", type=_number(int, auto=True), default="auto", metavar="N", help="knots a feature, or auto (auto)")
     groups = "singles, pairs, auto, or groups of columns joined by commas: --groups lat,lon depth (singles)"
     add("--groups", nargs="+", default=["singles"], metavar="GROUP", help=groups)
     directions = "none, pca, even, even:COLUMN,COLUMN, or histogram:FILE with a row of coordinates a bin (none); with --label "
-    directions += "none, pca, lda, nca, discriminant or auto (auto)"
+    directions += "none, pca, lda, nca, discriminant, combined or auto (auto)"
     add("--directions", default="none", metavar="KIND", help=directions)
     add("--axioms", choices=("semimetric", "metric", "quasimetric", "premetric", "none"), default="semimetric")
     add("--loss", choices=("squared", "absolute", "huber"), default="squared")
     penalties = ("auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso")
     add("--penalty", choices=penalties, default="auto")
-    add("--alpha", type=_auto(float), default="auto", metavar="A", help="strength of the penalty, or auto (auto)")
+    add("--alpha", type=_number(float, auto=True), default="auto", metavar="A", help="strength of the penalty, or auto (auto)")
     outside = "beyond the range of the items, go on at the mean slope, or clip"
     add("--outside", choices=("extend", "clip"), default="extend", help=outside)
     add("--link", choices=("identity", "sqrt"), default="identity", help="sqrt: learn the squared distance")
     relative = "divide errors by the distance, or by FLOOR mean distances where that is larger (0.1)"
-    add("--relative", nargs="?", type=float, const=True, default=False, metavar="FLOOR", help=relative)
+    add("--relative", nargs="?", type=_number(float, least=0), const=True, default=False, metavar="FLOOR", help=relative)
 
 
 def _add_distance(commands: Any) -> None:
@@ -239,45 +266,18 @@ def _add_pair_columns(command: argparse.ArgumentParser) -> None:
 
 
 def _add_n_jobs(command: argparse.ArgumentParser, default: int | None = None) -> None:
-    command.add_argument("--n-jobs", type=int, default=default, metavar="N", help=f"threads; -1 is all ({default or 1})")
+    command.add_argument(
+        "--n-jobs", type=_number(int), default=default, metavar="N", help=f"threads; -1 is all ({default or 1})"
+    )
 
 
 def _add_random_state(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--random-state", type=int, default=0, metavar="SEED", help="(%(default)s)")
+    command.add_argument(
+        "--random-state", type=_number(int, least=0, below=2**32), default=0, metavar="SEED", help="(%(default)s)"
+    )
 
 
 def _add_cluster(command: argparse.ArgumentParser) -> None:
     where = command.add_mutually_exclusive_group()
     where.add_argument("--scheduler", metavar="ADDRESS", help="work on the Dask cluster of this scheduler")
     where.add_argument("--workers", type=_positive, metavar="N", help="work in N processes of this machine, by Dask")
-
-
-def _auto(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """The type of an option whose value is a number of this kind, or the word auto."""
-
-    def number(text: str) -> Any:
-        return text if text == "auto" else kind(text)
-
-    number.__name__ = f"{kind.__name__} or auto"
-    return number
-
-
-def _count(text: str) -> int:
-    """The type of an option whose value is an integer of at least 2, so that there are pairs."""
-    if int(text) < 2:
-        raise argparse.ArgumentTypeError(f"{text} must be at least 2")
-    return int(text)
-
-
-def _positive(text: str) -> int:
-    """The type of an option whose value is an integer of at least 1."""
-    if int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} must be at least 1")
-    return int(text)
-
-
-def _share(text: str) -> float:
-    """The type of an option whose value is a share of the items, at least 0 and less than 1."""
-    if not 0 <= float(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} must be at least 0 and less than 1")
-    return float(text)

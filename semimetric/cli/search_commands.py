@@ -16,16 +16,17 @@ from ..data.parts.readers import item_rows
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
+from ..neighbors.sharded.shard_building import build_shards, parts_of
 from ..neighbors.sharded.shard_files import FILE as SHARDS
-from ..neighbors.sharded.sharded_index import ShardedIndex, build_shards, parts_of
-from ..neighbors.storage import FILE
+from ..neighbors.sharded.sharded_index import ShardedIndex
+from ..neighbors.stored_segments import FILE
 from ..out_of_core.dask_engine import Cluster
-from ..persistence import load
 from .dask_client import dask_client
 from .index_columns import columns_of, read_columns, write_columns
-from .model_files import check_all_numeric, check_folder, load_numeric_model
-from .numeric_tables import check_table_name, frame_of, read_items, write_table
+from .model_files import check_all_numeric, check_folder, check_output, load_numeric_model, load_unsigned
+from .numeric_tables import frame_of, read_items
 from .output import CommandResult, is_terminal
+from .table_files import check_table_name, write_table
 from .where_conditions import read_conditions, rows_where
 
 __all__ = ["run_index", "run_query"]
@@ -103,7 +104,7 @@ def run_query(arguments: Namespace) -> CommandResult:
         "distance": distances.ravel(),
     }
     frame = optional("pandas").DataFrame(values)
-    if not arguments.output:
+    if arguments.output is None:
         return CommandResult(values, frame.to_csv(index=False).rstrip("\n"))
     write_table(frame, arguments.output)
     text = f"{len(frame)} neighbours of {len(X)} queries saved as {arguments.output}"
@@ -112,8 +113,8 @@ def run_query(arguments: Namespace) -> CommandResult:
 
 def _check_query(arguments: Namespace) -> None:
     """Refuse, before the work, a file that cannot be written, and a condition that cannot be read."""
-    if arguments.output:
-        check_folder(arguments.output)
+    if arguments.output is not None:
+        check_output(arguments.output, arguments.queries)
         check_table_name(arguments.output)
     if arguments.where is not None:
         read_conditions(arguments.where)
@@ -146,7 +147,7 @@ def _load_index(path: str) -> NeighborIndex | ShardedIndex:
     root = Path(path)
     if root.is_dir() and not _holds_index(root):
         raise StorageError(f"{path} is a folder without {FILE}, so no index; give the folder that semimetric index wrote")
-    index = load(path)
+    index = load_unsigned(path)
     if not isinstance(index, (NeighborIndex, ShardedIndex)):
         raise InputError(f"{path} is a model, not an index; build one with semimetric index {path} items.csv -o FOLDER")
     return index

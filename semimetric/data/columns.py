@@ -1,6 +1,7 @@
 """Columns of tables as float64: as numbers, or as codes of categories.
 
-Tables are arrays, or frames of pandas or polars. These packages are not imported: frames are recognised by their attributes.
+Tables are arrays, frames of pandas or polars, which are recognised by their attributes and not imported, or frames of narwhals,
+which stand for those of any other library.
 """
 
 from __future__ import annotations
@@ -11,12 +12,24 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import as_cells
+from .._foundation.tables import read_table
 from .._foundation.types import Floats
 
-__all__ = ["Category", "as_table", "categories_of", "cells_of", "codes_of", "column_of", "is_categorical", "numbers_of"]
+__all__ = [
+    "Category",
+    "as_table",
+    "categories_of",
+    "cells_of",
+    "check_categories",
+    "codes_of",
+    "column_of",
+    "is_categorical",
+    "numbers_of",
+]
 
 Category: TypeAlias = str | bool | int | float
-_CATEGORICAL_DTYPES = ("category", "categorical", "enum")  # the first of pandas, the others of polars
+_CATEGORICAL_DTYPES = ("category", "categorical", "enum")  # the first of pandas, the others of polars and narwhals
 _TIMES = ("date", "time", "duration")  # how the names of dtypes of times begin
 
 
@@ -25,11 +38,10 @@ def is_categorical(column: Any) -> bool:
     return str(column.dtype).lower().split("(")[0] in _CATEGORICAL_DTYPES
 
 
-def as_table(X: Any) -> Any:
-    """A frame or an array unchanged; anything else as an array of objects, in which numbers and text keep their types."""
-    if hasattr(X, "columns") or isinstance(X, np.ndarray):
-        return X
-    return np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
+def as_table(X: Any, name: str = "X") -> Any:
+    """A frame, as `read_table` returns it, or an array; anything else as an array of objects, which keep their types."""
+    X = read_table(X, name=name)
+    return X if hasattr(X, "columns") else as_cells(X, name)
 
 
 def column_of(X: Any, k: int) -> Any:
@@ -62,13 +74,16 @@ def numbers_of(column: Any, title: str, source: str) -> Floats:
             f"column {title!r} of {source} holds times ({column.dtype}); numbers are required: turn them into such, as days, "
             "or the hour with periodic={...: 24}"
         )
-    try:
-        return np.array(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        cells = [np.nan if is_missing(cell) else cell for cell in cells_of(column)]
+    if np.iscomplexobj(column):
+        raise InputError(f"column {title!r} of {source} is complex. Complex data not supported: give real and imaginary parts")
+    with np.errstate(over="ignore"):  # what float64 cannot hold becomes infinite, and is refused as such
+        try:
+            return np.array(column, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            cells = [np.nan if is_missing(cell) else cell for cell in cells_of(column)]
     try:
         return np.array(cells, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"column {title!r} of {source} is not of numbers ({error}); if it holds categories, name it in "
             "categorical_features= of the learner, or make its dtype category; else drop it, or encode it in numbers"
@@ -107,7 +122,13 @@ def categories_of(column: Any, source: str) -> tuple[Category, ...]:
         except TypeError as error:
             raise InputError(f"column {source} holds values that are no categories ({error}); give text or numbers") from error
     values = [c.item() if isinstance(c, np.generic) else c for c in found]
-    wrong = [c for c in values if not isinstance(c, str) and not (isinstance(c, (bool, int, float)) and np.isfinite(c))]
+    check_categories(values, source)
+    return tuple(values if ordered else sorted(values, key=lambda c: (isinstance(c, str), c)))
+
+
+def check_categories(values: Sequence[Any], source: str) -> None:
+    """Refuse categories that are neither text nor truth values nor finite numbers, that repeat, or of which there are none."""
+    wrong = [c for c in values if not isinstance(c, (str, bool, int)) and not (isinstance(c, float) and np.isfinite(c))]
     if wrong:
         raise InputError(
             f"column {source} has the category {wrong[0]!r} of type {type(wrong[0]).__name__}; text, truth values or finite "
@@ -115,4 +136,5 @@ def categories_of(column: Any, source: str) -> tuple[Category, ...]:
         )
     if not values:
         raise InputError(f"column {source} holds nothing but missing values, so it has no categories; drop it")
-    return tuple(values if ordered else sorted(values, key=lambda c: (isinstance(c, str), c)))
+    if len(set(values)) < len(values):
+        raise InputError(f"column {source} has {len(values)} categories, of which {len(set(values))} differ; give each once")

@@ -56,7 +56,8 @@ class JointGroups:
     Parameters
     ----------
     groups : tuple of tuples of int or str
-        The features of each group, by number or by name.
+        The features of each group, by number or by name. A group of one feature is its own table, to which ``share`` then
+        applies too.
     n_knots : int or None, default None
         The number of knots of a feature in such a group; None is as many as it has by itself.
     share : float, default 1.0
@@ -82,6 +83,10 @@ class JointGroups:
         if self.n_knots is not None:
             check_count("n_knots", self.n_knots, minimum=2)
         check_alpha("share", self.share, strict=True)
+
+    def shares(self, names: Sequence[str] = ()) -> dict[tuple[int, ...], float]:
+        """The factor of the penalties on each of the groups, by the numbers of their features."""
+        return {_group(group, names, "groups"): self.share for group in self.groups}
 
 
 Groups: TypeAlias = str | AutoGroups | JointGroups | Sequence[Sequence[int | str]]
@@ -117,7 +122,7 @@ def resolve_groups(
         size = 1 if groups == "singles" or n_features == 1 else 2
         return tuple(combinations(range(n_features), size))
     if isinstance(groups, JointGroups):
-        groups = (*((f,) for f in range(n_features)), *groups.groups)
+        groups = (*((f,) for f in range(n_features)), *(group for group in groups.groups if len(group) > 1))
     if isinstance(groups, AutoGroups) or not isinstance(groups, Iterable):
         raise InputError(f"groups={groups!r} is no list of groups; tuples of features are required, or 'singles' or 'pairs'")
     resolved = tuple(_group(group, names, parameter) for group in groups)

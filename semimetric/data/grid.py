@@ -277,25 +277,25 @@ class Grid:
         """The values with angles taken to the turn of their knots and missing values at the first knot; codes are checked."""
         x = np.where(np.isnan(x), self.low, x)
         for f in np.flatnonzero(self.seams):
-            x[:, f] = self.low[f] + np.mod(x[:, f] - self.low[f], self.high[f] - self.low[f])
+            turn = np.mod(x[:, f] / 2 - self.low[f] / 2, (self.high[f] - self.low[f]) / 2)  # halves do not overflow
+            x[:, f] = self.low[f] + 2 * turn
         for f in np.flatnonzero(np.array(self.kinds) == "categorical"):
             if not np.isin(x[:, f], self.knots[f]).all():
                 raise InputError(f"feature {f} is categorical; codes from 0 to {len(self.knots[f]) - 1} are required: encode X")
         return x
 
     def excess(self, X: ArrayLike) -> Floats:
-        """x - clip(x), the signed distance of every number from its range: 0 inside, on circles and for missing values."""
+        """x - clip(x), the signed distance of each number from its range, inf on overflow: 0 inside, on circles, if missing."""
         x = self._checked(X)
-        out = x - np.clip(x, self.low, self.high)
+        with np.errstate(over="ignore"):
+            out = x - np.clip(x, self.low, self.high)
         return out if self.plain else np.where(self.extends & ~np.isnan(x), out, 0.0)
 
     def _checked(self, X: ArrayLike) -> Floats:
         """X as a C-contiguous float64 matrix with one column for each feature, as the kernels need it."""
         x = np.ascontiguousarray(X, dtype=np.float64)
         if x.shape != (len(x), self.n_features):
-            raise InputError(
-                f"X has shape {x.shape}; (n_items, {self.n_features}) is required, one column a feature of the grid"
-            )
+            raise InputError(f"X has shape {x.shape}; (n_items, {self.n_features}) is required, one column a feature")
         return x
 
 

@@ -1,72 +1,15 @@
-"""Drawing the pairs to learn from, and splitting pairs into those to train on and those to validate on; always seeded."""
+"""Drawing the pairs to learn from, always seeded."""
 
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
 
 from .._foundation.errors import InputError
-from .._foundation.types import Floats, Integers, Tuples
+from .._foundation.magnitudes import spread
+from .._foundation.types import Floats, Integers
 
-__all__ = ["item_disjoint_splits", "sample_pairs"]
-
-_FEW_COMPONENTS = 30  # with fewer components, items are held out instead of components
-
-
-def _identities(pairs: Tuples) -> NDArray[np.int64]:
-    """A number for every member of every tuple, the same for equal items: tuples given as points may repeat an item."""
-    used, inverse = np.unique(pairs.index, return_inverse=True)
-    items = np.nan_to_num(pairs.items[used], nan=np.inf)  # missing values are equal to one another
-    _, same = np.unique(items, axis=0, return_inverse=True)
-    return same.ravel()[inverse.reshape(pairs.index.shape)]
-
-
-def item_disjoint_splits(
-    pairs: Tuples, *, n_splits: int, random_state: int | None, held_out: float = 0.3
-) -> Iterator[tuple[Integers, Integers]]:
-    """Splits of the rows of ``pairs`` into those to train on and those to validate on, which share no item.
-
-    Where the pairs fall into many components that share no item, components are held out and no pair is lost. Otherwise a
-    share of the items is held out, and pairs with items of both sides are left out.
-
-    Parameters
-    ----------
-    pairs : Tuples
-        Pairs, or longer tuples.
-    n_splits : int
-    random_state : int or None
-    held_out : float
-        The share of the components, or of the items, that is held out for validation.
-
-    Raises
-    ------
-    InputError
-        If a split leaves fewer than two pairs on one side.
-    """
-    identity = _identities(pairs)
-    n_items = int(identity.max()) + 1
-    edges = np.concatenate([identity[:, [0, k]] for k in range(1, identity.shape[1])])
-    graph = sparse.coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(n_items, n_items))
-    n_components, component = connected_components(graph, directed=False)
-    unit = component if n_components >= _FEW_COMPONENTS else np.arange(n_items)
-    n_units = int(unit.max()) + 1
-    rng = np.random.default_rng(random_state)
-    for _ in range(n_splits):
-        is_held_out = np.zeros(n_units, dtype=bool)
-        is_held_out[rng.permutation(n_units)[: max(1, round(held_out * n_units))]] = True
-        n_held_out = is_held_out[unit][identity].sum(axis=1)  # members of each tuple
-        train = np.flatnonzero(n_held_out == 0)
-        test = np.flatnonzero(n_held_out == identity.shape[1])
-        if min(len(train), len(test)) < 2:
-            raise InputError(
-                f"{len(pairs)} pairs over {n_items} different items are too few to hold some out (a split left "
-                f'{len(train)} and {len(test)}); give more pairs, or set n_knots= and alpha= instead of "auto"'
-            )
-        yield train, test
+__all__ = ["sample_pairs"]
 
 
 def sample_pairs(
@@ -114,8 +57,8 @@ def _near_pairs(items: Floats, n: int, n_neighbors: int, rng: np.random.Generato
     """``n`` pairs of a random item and one of its nearest neighbours, shape (n, 2); none if all items are equal."""
     if not n:
         return np.empty((0, 2), np.int64)
-    spread = items.std(axis=0)
-    scaled = items[:, spread > 0] / spread[spread > 0]
+    width = spread(items)
+    scaled = items[:, width > 0] / width[width > 0]
     if not scaled.shape[1]:
         return np.empty((0, 2), np.int64)
     k = min(n_neighbors, len(items) - 1)

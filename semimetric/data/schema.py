@@ -1,6 +1,7 @@
 """The schema of a table: which columns are numbers, angles or categories, and whether values may be missing.
 
-A schema encodes a table, which is an array or a frame of pandas or polars, as the float64 matrix that everything else uses:
+A schema encodes a table, which is an array, or a frame of any library that narwhals reads, as the float64 matrix that
+everything else uses:
 
     numeric      the number
     periodic     the number modulo its period, in [0, period)
@@ -20,9 +21,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import as_cells, as_floats, check_finite, n_axes
+from .._foundation.members import Members
+from .._foundation.tables import read_table
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_choice, check_items, check_shape
-from .columns import Category, as_table, categories_of, cells_of, codes_of, column_of, is_categorical, numbers_of
+from .columns import (
+    Category,
+    as_table,
+    categories_of,
+    cells_of,
+    check_categories,
+    codes_of,
+    column_of,
+    numbers_of,
+)
+from .feature_parameters import check_period, chosen_columns, column_number
 
 __all__ = ["Feature", "Names", "Schema", "feature_names"]
 
@@ -54,6 +68,10 @@ class Feature:
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)
+        if self.kind == "periodic":
+            check_period(self.name, self.period)
+        if self.kind == "categorical":
+            check_categories(self.categories, f"{self.name!r}")
 
     def encode(self, column: Any, source: str) -> Floats:
         """The encoded column, float64 of shape (n_items,), NaN where a value is missing; ``source`` names the table."""
@@ -61,7 +79,8 @@ class Feature:
             return codes_of(cells_of(column), self.categories, f"column {self.name!r} of {source}")
         numbers = numbers_of(column, self.name, source)
         if self.kind == "periodic":
-            numbers = np.mod(numbers, self.period)
+            finite = np.isfinite(numbers)
+            numbers[finite] = np.mod(numbers[finite], self.period)  # infinity stays, and is refused later
             numbers[numbers == self.period] = 0.0  # np.mod rounds a tiny negative number up to the period
         return numbers
 
@@ -125,7 +144,7 @@ class Schema:
 
         Parameters
         ----------
-        X : frame of pandas or polars, or array-like of shape (n_items, n_features)
+        X : frame of pandas, polars or pyarrow, or of what else narwhals reads, or array-like of shape (n_items, n_features)
         categorical_features : "auto" (default), None, or sequence of int or str
             The columns that hold categories, by number or name. "auto" takes the columns of a frame whose dtype is
             ``category`` of pandas, or ``Categorical`` or ``Enum`` of polars, and none of an array. Text is as often an
@@ -147,11 +166,11 @@ class Schema:
         """
         check_choice("missing", missing, ("error", "level"))
         check_choice("categorical_features", categorical_features, ("auto",)) if isinstance(categorical_features, str) else None
-        X = as_table(X)
+        X = as_table(X, name)
         n = X.shape[1] if len(X.shape) == 2 else 0
         names = feature_names(X, n)
-        periods = {_number(f, names, "periodic"): _period(f, p) for f, p in (periodic or {}).items()}
-        chosen = _chosen(X, categorical_features, names)
+        periods = {column_number(f, names, "periodic"): check_period(f, p) for f, p in (periodic or {}).items()}
+        chosen = chosen_columns(X, categorical_features, names)
         if both := chosen & set(periods):
             raise InputError(f"{names[min(both)]!r} is in categorical_features= and in periodic=; a feature is one of the two")
         features = []
@@ -223,10 +242,11 @@ class Schema:
         n = len(self.features)
         if self.plain:
             return check_items(X, name=name, n_features=n, names=self.names, min_items=min_items)
-        table = as_table(X)
+        table = as_table(X, name)
         if len(table.shape) != 2 or table.shape[0] < min_items:
-            raise InputError(f"{name} has shape {table.shape}; (n_items, {n}) with n_items >= {min_items} is required")
-        check_shape(table, X, name=name, n_features=n, names=self.names)
+            found = f", n_samples = {table.shape[0]}" if len(table.shape) == 2 else ""
+            raise InputError(f"{name} has shape {table.shape}{found}; (n_items, {n}) with n_items >= {min_items} is required")
+        check_shape(table, table, name=name, n_features=n, names=self.names)
         out = np.empty((table.shape[0], n))
         for k, feature in enumerate(self.features):
             out[:, k] = feature.encode(column_of(table, k), name)
@@ -261,11 +281,11 @@ class Schema:
 
     def row(self, x: Any) -> NDArray[Any]:
         """One vector as a table of one row."""
-        return np.asarray(x, dtype=np.float64 if self.plain else object)[None]
+        return as_floats(x, "x", ndim=1)[None] if self.plain else as_cells(x, "x")[None]
 
     def rows(self, x: Any) -> Any:
         """One vector as a table of one row; a table unchanged."""
-        return self.row(x) if not hasattr(x, "columns") and np.ndim(x) == 1 else x
+        return self.row(x) if not hasattr(x, "columns") and n_axes(x) == 1 else x
 
     def unseen(self, X: Floats) -> NDArray[np.bool_]:
         """Whether each value of an encoded matrix is a category that was not in the fit, shape (n_items, n_features)."""
@@ -277,22 +297,22 @@ class Schema:
         return [asdict(f) | {"categories": list(f.categories)} for f in self.features]
 
     @classmethod
-    def read(cls, state: Sequence[Mapping[str, Any]]) -> Schema:
+    def read(cls, state: Sequence[Members]) -> Schema:
         """The schema whose `state` is given."""
-        return cls(tuple(Feature(**{**f, "categories": tuple(f["categories"])}) for f in state))
+        kinds = (str, bool, int, float)
+        return cls(
+            tuple(
+                Feature(
+                    f.text("name"), f.text("kind"), tuple(f.list_of("categories", kinds)), f.number("period"), f.flag("missing")
+                )
+                for f in state
+            )
+        )
 
     def _check_values(self, items: Floats, name: str) -> None:
         """Refuse infinite values, and missing values without a level."""
-        bad = np.argwhere(np.isinf(items) | (np.isnan(items) & ~np.array(self.missing)))
-        if len(bad):
-            row, k = bad[0].tolist()
-            infinite = np.isinf(items[row, k])
-            given = "an infinite" if infinite else "a missing"
-            advice = "correct it" if infinite else 'fill them in, drop those rows, or use missing="level"'
-            raise InputError(
-                f"row {row} of {name} has {given} value (NaN or infinity) in {self.names[k]!r} ({len(bad)} such values in "
-                f"all); finite values are required: {advice}"
-            )
+        advice = 'fill them in, drop those rows, or use missing="level"'
+        check_finite(items, name, names=self.names, may_miss=self.missing, advice=advice)
 
 
 Names: TypeAlias = Schema | Sequence[str]
@@ -300,38 +320,7 @@ Names: TypeAlias = Schema | Sequence[str]
 
 def feature_names(X: Any, n_features: int) -> tuple[str, ...]:
     """The column names of a frame whose columns have names; else x0, x1, ..."""
-    columns = getattr(X, "columns", None)
+    columns = getattr(read_table(X), "columns", None)
     if columns is not None and all(isinstance(c, str) for c in columns) and len(columns) == n_features:
         return tuple(columns)
     return tuple(f"x{k}" for k in range(n_features))
-
-
-def _chosen(X: Any, given: Any, names: Sequence[str]) -> set[int]:
-    """The numbers of the categorical columns of X, given as the parameter ``categorical_features``."""
-    if given is None:
-        return set()
-    if isinstance(given, str):
-        if not hasattr(X, "columns"):
-            return set()
-        return {k for k in range(len(names)) if is_categorical(column_of(X, k))}
-    return {_number(f, names, "categorical_features") for f in given}
-
-
-def _number(feature: object, names: Sequence[str], parameter: str) -> int:
-    """The number of a column that is given by number or by name."""
-    if isinstance(feature, str) and feature in names:
-        return list(names).index(feature)
-    if isinstance(feature, (int, np.integer)) and not isinstance(feature, bool) and 0 <= feature < len(names):
-        return int(feature)
-    known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-    raise InputError(
-        f"{parameter}= names the feature {feature!r}; a name ({known}) or a number below {len(names)} is required: correct it"
-    )
-
-
-def _period(feature: object, period: Any) -> float:
-    """The valid period of a feature."""
-    number = isinstance(period, (int, float, np.number)) and not isinstance(period, bool)
-    if not number or not 0 < period < np.inf:
-        raise InputError(f"periodic= gives {feature!r} the period {period!r}; a finite number > 0 is required")
-    return float(period)

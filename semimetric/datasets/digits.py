@@ -7,8 +7,10 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import as_array
 from .._foundation.optional_imports import optional
 from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.validation import check_items
 
 __all__ = ["DigitHistograms", "exact_emd", "load_digit_histograms"]
 
@@ -65,12 +67,15 @@ def exact_emd(X: ArrayLike, Y: ArrayLike, bin_coordinates: ArrayLike) -> Floats:
         If POT is not installed.
     """
     ot = optional("ot")
-    coordinates = np.asarray(bin_coordinates, dtype=np.float64)
+    coordinates = check_items(bin_coordinates, name="bin_coordinates")
     ground = cdist(coordinates, coordinates)
-    x, y = (np.ascontiguousarray(np.atleast_2d(side), dtype=np.float64) for side in (X, Y))
+    x, y = (check_items(np.atleast_2d(as_array(side, name)), name=name) for side, name in ((X, "X"), (Y, "Y")))
     if x.shape != y.shape or x.shape[1] != len(ground):
         raise InputError(
             f"X has shape {x.shape}, Y {y.shape}, and there are {len(ground)} bins; two batches of histograms "
             "(n, n_bins) over the same bins are required"
         )
+    masses = x.sum(axis=1), y.sum(axis=1)
+    if min(x.min(), y.min()) < 0 or not np.allclose(*masses, rtol=1e-6, atol=0):
+        raise InputError("some histograms have negative masses, or other masses than their partners; divide each by its sum")
     return np.array([ot.emd2(a, b, ground) for a, b in zip(x, y, strict=True)])

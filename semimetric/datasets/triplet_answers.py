@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import as_floats
 from .._foundation.types import ArrayLike, Floats, Integers
 
 __all__ = ["TripletAnswers", "make_triplet_answers", "perceived"]
@@ -41,7 +42,9 @@ def perceived(stimulus: ArrayLike) -> Floats:
     -------
     ndarray of that shape
     """
-    t = np.asarray(stimulus, dtype=np.float64)
+    t = as_floats(stimulus, "stimulus")
+    if not ((t >= 0) & (t <= 1)).all():
+        raise InputError(f"stimulus lies between {t.min():g} and {t.max():g}; numbers in [0, 1] are required: scale it")
     step = 1.0 / (1.0 + np.exp(-40.0 * (t - 0.7)))
     return np.log1p(9.0 * t) / np.log(10.0) / 2.0 + step / 2.0
 

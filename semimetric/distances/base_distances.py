@@ -12,6 +12,7 @@ from .._foundation.threads import blocks
 from .._foundation.types import Floats, FrozenValue, freeze
 from ..data.schema import Schema
 from .callables import DistanceFunction
+from .reach import MOST
 
 __all__ = ["BaseDistance", "base_functions"]
 
@@ -46,6 +47,13 @@ class BaseDistance(FrozenValue):
 
     def __post_init__(self) -> None:
         freeze(self, "probe", "values")
+        if self.power not in (1, 2) or not np.isfinite(self.weight):
+            raise InputError(
+                f"base distance {self.name!r} has the weight {self.weight!r} and the power {self.power!r}; a finite "
+                "weight, and 1 or 2, are required"
+            )
+        if not (self.values >= 0).all():
+            raise InputError(f"base distance {self.name!r} has the value {self.values.min()}; distances >= 0 are required")
 
     @cached_property
     def symmetric(self) -> bool:
@@ -73,8 +81,8 @@ class BaseDistance(FrozenValue):
         Raises
         ------
         InputError
-            If the callable returns another number of values, or one that is no finite number >= 0; the message shows the
-            vectors.
+            If the callable returns another number of values, or one that is no finite number >= 0, or whose term would
+            overflow; the message shows the vectors.
         """
         values = self.function(x, y)
         if values.shape != (len(x),):
@@ -82,14 +90,16 @@ class BaseDistance(FrozenValue):
                 f"base distance {self.name!r} returned shape {values.shape} for {len(x)} pairs; one number a pair is "
                 "required: correct the function"
             )
-        bad = np.flatnonzero(~((values >= 0) & (values < np.inf)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = self.weight * values**self.power
+        bad = np.flatnonzero(~((values >= 0) & (values < np.inf) & (np.abs(terms) <= MOST)))
         if len(bad):
             left, right = (np.array2string(v[bad[0]], precision=6, threshold=8) for v in (x, y))
             raise InputError(
                 f"base distance {self.name!r} returned {values[bad[0]]} for {left} and {right}; a finite number >= 0 is "
-                "required: correct the function, or leave such items out"
+                f"required, whose term is below {MOST:.2g}: correct the function, or leave such items out"
             )
-        return self.weight * values**self.power
+        return terms
 
     def add_pairwise(self, x: Floats, y: Floats, out: Floats) -> None:
         """Add the term of the rows x_i and y_j to ``out[i, j]``, one block of rows at a time."""

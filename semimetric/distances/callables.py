@@ -10,9 +10,9 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from tqdm import tqdm
 
 from .._foundation.errors import DistanceCallError, InputError
+from .._foundation.progress import progress_bar
 from .._foundation.threads import blocks
 from .._foundation.types import Floats, Pairs
 from ..data.schema import Schema
@@ -139,7 +139,7 @@ class DistanceFunction:
         tasks = (delayed(self._checked)(pairs.take(part), nonnegative) for part in parts)
         results = Parallel(n_jobs=effective_n_jobs(n_jobs), prefer="threads", return_as="generator")(tasks)
         done: list[Floats] = []
-        with tqdm(total=len(pairs), desc="distances", unit="pair", disable=not verbose) as bar:
+        with progress_bar(len(pairs), "distances", verbose=verbose, unit="pair") as bar:
             for part, (values, failure) in zip(parts, results, strict=True):
                 done.append(values)
                 yield values

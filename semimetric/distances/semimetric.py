@@ -14,12 +14,14 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._foundation.errors import InputError, NotSupportedError, StorageError
+from .._foundation.errors import NotSupportedError
+from .._foundation.input_arrays import n_axes
+from .._foundation.members import refused_as_stored
 from .._foundation.storage import State, write_state
 from .._foundation.threads import map_blocks
 from .._foundation.types import ArrayLike, Floats, FrozenValue, Integers, distinct, freeze
@@ -27,33 +29,28 @@ from .._foundation.validation import check_same_length
 from ..data.grid import schema_of
 from ..data.schema import Schema
 from ..embeddings.directions.linear_directions import Directions, with_directions
-from ..embeddings.pairs.base import Items, PairMap, Table, mirror
+from ..embeddings.pairs.base import PairMap, Table, mirror
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding, l1_pairwise
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding
+from .agreement import check_directions, check_numbers, check_schema
 from .axiom_report import AxiomReport, certify
 from .axioms import Axioms
 from .base_distances import BaseDistance
 from .feature_tables import compiled_metric
-from .state import base_distances_state, directions_state, map_state, read_base_distances, read_directions, read_map
+from .reach import GridPoints, Reach
+from .state import base_distances_state, directions_state, map_state, read_parts
 
 __all__ = ["Semimetric"]
 
 _BLOCK = 4096  # pairs whose distances a thread computes at once
 
 
-class _Points(NamedTuple):
-    """Encoded vectors, the same on the grid, and the excess by which each embedded feature lies outside its range."""
-
-    raw: Floats
-    items: Items
-    excess: Floats
-
-
 @dataclass(frozen=True, eq=False)
 class Semimetric(FrozenValue):
     """A distance: an embedding, its weights, and all else that the formula needs. Made by a learner or `semimetric.load`.
 
-    Its arrays are read-only copies, so its `axioms` cannot change.
+    Its arrays are read-only copies, so its `axioms` cannot change. Distances are finite: a vector with a value so far outside
+    the range that they would overflow (from about 1e307 ranges on, or that much distance) is refused with an `InputError`.
 
     Parameters
     ----------
@@ -74,7 +71,8 @@ class Semimetric(FrozenValue):
     Raises
     ------
     InputError
-        If the numbers of weights, slopes, names and directions do not fit the embedding.
+        If weights, slopes, names, directions, link and schema do not fit the embedding, or one another, or weights add up to
+        more than 2^1020.
 
     Examples
     --------
@@ -98,16 +96,11 @@ class Semimetric(FrozenValue):
 
     def __post_init__(self) -> None:
         freeze(self, "weights", "epsilon")
-        object.__setattr__(self, "schema", schema_of(self.embedding.grid, self.feature_names, self.schema))
-        n = self.embedding.n_columns
-        embedded = self.embedding.grid.n_features
-        if (self.weights.shape, self.epsilon.shape, len(self.columns)) != ((n,), (embedded,), embedded):
-            raise InputError(
-                f"weights have shape {self.weights.shape}, epsilon {self.epsilon.shape}, and there are {len(self.columns)} "
-                f"features with directions; ({n},), ({embedded},) and {embedded} are required by the embedding"
-            )
-        if (self.epsilon < 0).any():
-            raise InputError(f"epsilon has {self.epsilon.min():g}; slopes outside the range must be >= 0")
+        grid, n = self.embedding.grid, len(self.columns)
+        check_numbers(self.embedding, self.weights, self.epsilon, n, self.link, self.base_distances)
+        object.__setattr__(self, "schema", schema_of(grid, self.feature_names, self.schema))
+        check_schema(grid, self.schema)
+        check_directions(self.directions, grid, self.schema)
 
     @property
     def n_features(self) -> int:
@@ -118,6 +111,11 @@ class Semimetric(FrozenValue):
     def columns(self) -> tuple[str, ...]:
         """The names of the embedded features: raw features, then directions; a repeated name gets a number."""
         return distinct((*self.feature_names, *(self.directions.names if self.directions else ())))
+
+    @cached_property
+    def reach(self) -> Reach:
+        """How far outside its range a value of each embedded feature may lie."""
+        return Reach.of(self.embedding.grid, self.epsilon, self.columns)
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
@@ -193,7 +191,7 @@ class Semimetric(FrozenValue):
         -------
         ndarray of shape (n_terms,) or (n, n_terms)
         """
-        one_pair = np.ndim(x) == 1 and np.ndim(y) == 1
+        one_pair = n_axes(x) == 1 and n_axes(y) == 1
         left, right = check_same_length(*self._both(*map(self.schema.rows, (x, y))), repeat=True)
         x, y = self._points(left), self._points(right)
         rows = np.arange(len(left))
@@ -260,9 +258,9 @@ class Semimetric(FrozenValue):
         out = (X < grid.low[:n]) | (X > grid.high[:n])
         return out if self.schema.plain else (out & grid.extends[:n]) | self.schema.unseen(X)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the distance to one file, which `semimetric.load` reads; see `to_state` for its contents."""
-        write_state(path, self.to_state())
+    def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
+        """Write the distance to one file, which `semimetric.load` reads; with ``key`` it is signed, see ``docs/files.md``."""
+        write_state(os.path.realpath(path), self.to_state(), key=key)
 
     def to_state(self) -> State:
         """The distance as JSON values and arrays.
@@ -286,22 +284,11 @@ class Semimetric(FrozenValue):
         Raises
         ------
         StorageError
-            If there are too few or too many base distances, or one does not give the stored values.
+            If a member is missing, foreign, or not what a distance consists of, if there are too few or too many base
+            distances, or if one does not give the stored values.
         """
-        values, arrays = dict(state.values), dict(state.arrays)
-        schema = Schema.read(values["schema"]) if "schema" in values else Schema.numeric(values["feature_names"])
-        bases = read_base_distances(values["base_distances"], arrays, base_distances, None if schema.plain else schema)
-        embedding = read_map(values["embedding"], arrays)
-        names = tuple(values["feature_names"])
-        directions = read_directions(values, arrays)
-        try:
-            return cls(
-                embedding, arrays["weights"], arrays["epsilon"], names, directions, bases, values["link"], schema
-            )  # fmt: skip
-        except InputError as error:
-            raise StorageError(
-                "the file's arrays do not fit together; it was not written by this version: save the model again"
-            ) from error
+        with refused_as_stored("the distance"):
+            return cls(**read_parts(state, base_distances))
 
     def __repr__(self) -> str:
         sizes = sorted({len(g) for g in self.embedding.groups})
@@ -322,15 +309,15 @@ class Semimetric(FrozenValue):
         x = self.schema.encode(X)
         return x, x if Y is X else self.schema.encode(Y, name="Y")
 
-    def _points(self, x: Floats) -> _Points:
+    def _points(self, x: Floats) -> GridPoints:
         features = with_directions(self.directions, x)
-        return _Points(x, self.embedding.locate(features), self.embedding.grid.excess(features))
+        return GridPoints(x, self.embedding.locate(features), self.reach.excess(features))
 
-    def _outside(self, x: _Points, y: _Points) -> Floats:
+    def _outside(self, x: GridPoints, y: GridPoints) -> Floats:
         """The last term of the sum, for what lies outside the range of the grid: shape (n,)."""
         return np.abs(x.excess - y.excess) @ self.epsilon
 
-    def _coordinates(self, embedding: WarpedEmbedding, x: _Points) -> Floats:
+    def _coordinates(self, embedding: WarpedEmbedding, x: GridPoints) -> Floats:
         """The coordinates of `transform`. Scales and what continues them both rise, so their L1 distances add up."""
         outside = self.epsilon * x.excess
         groups = [g[0] for g in embedding.groups]

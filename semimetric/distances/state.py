@@ -1,12 +1,16 @@
 """The parts of a distance as JSON values and arrays for a saved file, and back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import StorageError
+from .._foundation.members import Members
+from .._foundation.storage import State
+from .._foundation.validation import check_choice
+from ..data.feature_groups import resolve_groups
 from ..data.grid import Grid
 from ..data.schema import Schema
 from ..embeddings.directions.linear_directions import Directions
@@ -14,6 +18,8 @@ from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding, scales_of
+from ..embeddings.pairs.vertices import Vertices
+from .agreement import check_probe
 from .base_distances import BaseDistance
 
 __all__ = [
@@ -23,6 +29,7 @@ __all__ = [
     "read_base_distances",
     "read_directions",
     "read_map",
+    "read_parts",
 ]
 
 Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]
@@ -50,24 +57,49 @@ def map_state(embedding: PairMap) -> Parts:
     return values, arrays
 
 
-def read_map(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PairMap:
-    """The embedding of pairs whose `map_state` is given."""
-    knots = np.split(arrays["knots"], np.cumsum(arrays["knot_counts"])[:-1])
-    grid = Grid(knots, values.get("kinds", ()), values.get("missing", ()))
-    groups = [tuple(g) for g in values["groups"]]
-    if values["kind"] == "warped":
+def read_map(members: Members, values: Members, n_features: int, n_weights: int) -> PairMap:
+    """The embedding of pairs whose `map_state` is given: ``values`` are its JSON values, ``members`` hold its arrays.
+
+    It has ``n_features`` features with directions, and is refused before it takes memory that ``n_weights`` do not explain.
+    """
+    counts = members.array("knot_counts", np.int64, n_features)
+    flat = members.array("knots", np.float64, None)
+    if counts.min(initial=1) < 1 or counts.max(initial=0) > len(flat) or counts.sum() != len(flat):
+        raise StorageError(f"the array 'knot_counts' adds up to {counts.sum()} for {len(flat)} knots; restore the file")
+    kinds = values.list_of("kinds", str) if "kinds" in values else ()
+    missing = values.list_of("missing", bool) if "missing" in values else ()
+    grid = Grid(np.split(flat, np.cumsum(counts)[:-1]), kinds, missing)
+    groups = resolve_groups(values.lists_of("groups", int), n_features)
+    kind = values.text("kind")
+    check_choice("kind", kind, ("pairs", "warped", "mixed"))
+    if kind == "warped":
         return WarpedEmbedding(grid, groups)
-    if values["kind"] == "mixed":
+    if kind == "mixed":
+        _check_columns(
+            [Vertices.of(grid, g, tied=True, zero_diagonal=True) for g in groups if not grid.extends[g[0]]], n_weights
+        )
         return scales_of(grid, groups)
-    whole = PairEmbedding(grid, groups, symmetry=values["symmetry"], zero_diagonal=values["zero_diagonal"])
-    touched = {g: arrays[f"touched_{g}"] for g in range(len(groups)) if f"touched_{g}" in arrays}
+    whole = PairEmbedding(grid, groups, symmetry=values.text("symmetry"), zero_diagonal=values.flag("zero_diagonal"))
+    touched = {g: members.array(f"touched_{g}", np.int64, None) for g in range(len(groups)) if f"touched_{g}" in members}
+    _check_columns([v for g, v in enumerate(whole.vertices) if g not in touched], n_weights)
     if not touched:
         return whole
+    slopes = members.array("unseen_slopes", np.float64, n_features)
+    if (slopes < 0).any():
+        raise StorageError(f"the array 'unseen_slopes' has {slopes.min():g}; slopes >= 0 are required: restore the file")
     return PairEmbedding(
         grid, groups, symmetry=whole.symmetry, zero_diagonal=whole.zero_diagonal,
         vertices=[v.restricted(touched[g]) if g in touched else v for g, v in enumerate(whole.vertices)],
-        unseen_slopes=arrays["unseen_slopes"],
+        unseen_slopes=slopes,
     )  # fmt: skip
+
+
+def _check_columns(vertices: Sequence[Vertices], n_weights: int) -> None:
+    """Refuse groups whose whole tables are too large to be held, or have more columns than there are weights."""
+    if large := [v.group for v in vertices if not v.fits]:
+        raise StorageError(f"the table of group {large[0]} is too large to be whole; its touched vertices are missing")
+    if (n := sum(v.n_whole for v in vertices)) > n_weights:
+        raise StorageError(f"the array 'weights' has {n_weights} numbers for {n} columns; restore the file")
 
 
 def directions_state(directions: Directions | None) -> Parts:
@@ -80,12 +112,17 @@ def directions_state(directions: Directions | None) -> Parts:
     return {"directions": list(directions.names)}, arrays
 
 
-def read_directions(values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Directions | None:
-    """The directions whose `directions_state` is given."""
-    if values["directions"] is None:
+def read_directions(members: Members, names: list[str] | None, n_features: int) -> Directions | None:
+    """The directions called ``names`` whose `directions_state` is given."""
+    if names is None:
         return None
-    bends = np.split(arrays["bends"], np.cumsum(arrays["bend_counts"])[:-1]) if "bends" in arrays else ()
-    return Directions(arrays["directions"], tuple(values["directions"]), tuple(bends))
+    if "bends" not in members:
+        return Directions(members.array("directions", np.float64, len(names), n_features), tuple(names))
+    counts, flat = members.array("bend_counts", np.int64, n_features), members.array("bends", np.float64, None)
+    if counts.min(initial=1) < 1 or counts.max(initial=0) > len(flat) or counts.sum() != len(flat):
+        raise StorageError(f"the array 'bend_counts' adds up to {counts.sum()} for {len(flat)} knots; restore the file")
+    bends = np.split(flat, np.cumsum(counts)[:-1])
+    return Directions(members.array("directions", np.float64, len(names), None), tuple(names), tuple(bends))
 
 
 def base_distances_state(base_distances: Sequence[BaseDistance]) -> Parts:
@@ -96,12 +133,7 @@ def base_distances_state(base_distances: Sequence[BaseDistance]) -> Parts:
     return {"base_distances": [base.state() for base in base_distances]}, arrays
 
 
-def read_base_distances(
-    stored: Sequence[Mapping[str, Any]],
-    arrays: dict[str, NDArray[Any]],
-    functions: Sequence[object],
-    schema: Schema | None,
-) -> tuple[BaseDistance, ...]:
+def read_base_distances(members: Members, functions: Sequence[object], schema: Schema) -> tuple[BaseDistance, ...]:
     """The base distances whose `base_distances_state` is given, with their functions.
 
     Raises
@@ -109,13 +141,46 @@ def read_base_distances(
     StorageError
         If there are too few or too many functions, or one does not return the stored values.
     """
+    stored, bases = members.parts("base_distances"), []
+    names = [part.text("name") for part in stored]
     if len(stored) != len(functions):
         raise StorageError(
-            f"the model has {len(stored)} base distances ({', '.join(s['name'] for s in stored) or 'none'}), which are "
+            f"the model has {len(stored)} base distances ({', '.join(names) or 'none'}), which are "
             f"Python functions, but {len(functions)} were given; in Python, give the same callables, in the same "
             "order: semimetric.load(path, base_distances=[...])"
         )
-    return tuple(
-        BaseDistance.read(s, function, arrays[f"probe_{k}"], arrays[f"probe_values_{k}"], schema)
-        for k, (s, function) in enumerate(zip(stored, functions, strict=True))
-    )
+    n = len(schema.names)
+    for k, (part, name, function) in enumerate(zip(stored, names, functions, strict=True)):
+        state = {"name": name, "weight": part.number("weight"), "batch": part.flag("batch"), "power": part.whole("power")}
+        part.done()
+        probe = members.array(f"probe_{k}", np.float64, None, 2, n, missing=True)
+        values = members.array(f"probe_values_{k}", np.float64, len(probe))
+        check_probe(schema, probe.reshape(-1, n), f"the array 'probe_{k}'")
+        bases.append(BaseDistance.read(state, function, probe, values, None if schema.plain else schema))
+    return tuple(bases)
+
+
+def read_parts(state: State, functions: Sequence[object]) -> dict[str, Any]:
+    """The parts of a distance by the names of its parameters, from what `Semimetric.to_state` gives, and base distances."""
+    members = Members(state.values, state.arrays)
+    names = tuple(members.list_of("feature_names", str))
+    schema = Schema.read(members.parts("schema")) if "schema" in members else Schema.numeric(names)
+    directions = members.any("directions")
+    titles = None if directions is None else Members({"directions": directions}).list_of("directions", str)
+    weights, epsilon = members.array("weights", np.float64, None), members.array("epsilon", np.float64, None)
+    if len(schema.names) != len(names) or not names:
+        raise StorageError(f"the schema has {len(schema.names)} features for {len(names)} names; restore the file")
+    values = Members(members.any("embedding"))
+    parts = {
+        "embedding": read_map(members, values, len(names) + len(titles or ()), len(weights)),
+        "weights": weights,
+        "epsilon": epsilon,
+        "feature_names": names,
+        "directions": read_directions(members, titles, len(names)),
+        "base_distances": read_base_distances(members, functions, schema),
+        "link": members.text("link"),
+        "schema": schema,
+    }
+    values.done()
+    members.done()
+    return parts

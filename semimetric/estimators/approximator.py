@@ -13,6 +13,7 @@ from .._foundation.types import ArrayLike, Floats, Integers, Pairs
 from .._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_weights
 from ..data.pair_sampling import sample_pairs
 from ..data.schema import Schema
+from ..data.splits import hold_out
 from ..distances.callables import Distance, DistanceFunction
 from ..embeddings.directions.linear_directions import fit_directions, with_directions
 from ..embeddings.pairs.base import PairMap
@@ -174,7 +175,7 @@ class DistanceApproximator(DistanceRegressor):
         function = DistanceFunction.detect(self.distance, items, schema=schema)
         self._check_symmetry(recipe, function, items)
         self.__dict__.pop("vertices_", None)
-        learn, held = self._split(len(items))
+        learn, held = hold_out(items, self.validation_fraction, self.random_state)
         if structure is not None:
             self._set_vertices(recipe, items, structure, function)
         else:
@@ -185,13 +186,6 @@ class DistanceApproximator(DistanceRegressor):
     def partial_fit(self, *args: object, **kwargs: object) -> DistanceApproximator:
         """Not for approximators: use `DistanceRegressor.partial_fit` with distances that you evaluate."""
         raise NotSupportedError("an approximator draws its own pairs; use DistanceRegressor.partial_fit with your distances")
-
-    def _split(self, n: int) -> tuple[Integers, Integers]:
-        """Rows to learn from and rows set aside."""
-        order = np.random.default_rng(self.random_state).permutation(n)
-        n_held = int(self.validation_fraction * n)
-        n_held = n_held if n_held >= 2 and n - n_held >= 2 else 0
-        return np.sort(order[n_held:]), np.sort(order[:n_held])
 
     def _check_symmetry(self, recipe: Recipe, function: DistanceFunction, items: Floats) -> None:
         """Refuse a distance that is not symmetric, or warn of it, where the axioms ask for symmetry."""

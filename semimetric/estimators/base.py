@@ -7,24 +7,42 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._foundation.errors import InputError
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.input_arrays import as_cells
 from .._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from .._foundation.validation import check_items, check_tuples
 from ..data.schema import Schema, feature_names
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
+from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..solvers.base import Solution
 from .part_tasks import ItemTask, TupleTask, refuse_parts
 
-__all__ = [
-    "LearnedDistance",
-]
+__all__ = ["LearnedDistance", "has_coordinates"]
 
 T = TypeVar("T", bound=Tuples)
 
 _KINDS: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "missing": "error"}
+
+
+def has_coordinates(learner: LearnedDistance) -> bool:
+    """Whether a learner has `transform`: by its parameters alone, and by the kinds of the features once it is fitted.
+
+    What "auto" has chosen from the data plays no part. The AttributeError of a learner without `transform` has as its cause the
+    error that says what is missing.
+    """
+    same = all(getattr(learner, name, value) == value for name, value in (("link", "identity"), ("missing", "error")))
+    if not same or not learner._has_scales or len(getattr(learner, "base_distances", ())):
+        raise NotSupportedError(
+            'transform is for models whose parameters make one scale a feature: tables="warped", link="identity", '
+            'missing="error", no base distances; set these, or use semimetric_.pairwise(X) as a precomputed metric'
+        )
+    if hasattr(learner, "semimetric_") and not isinstance(learner.semimetric_.embedding, WarpedEmbedding):
+        raise NotSupportedError("categories and angles have tables, which have no coordinates; use pairwise(X)")
+    return True
 
 
 class LearnedDistance(BaseEstimator):
@@ -42,6 +60,10 @@ class LearnedDistance(BaseEstimator):
     semimetric_: Semimetric
     solution_: Solution
     preprocessor: ArrayLike | None
+    n_knots: Any
+    knots: Any
+    penalty: Any
+    alpha: Any
 
     def part_task(self) -> TupleTask | ItemTask:
         """The task of learning from data in parts: `semimetric.out_of_core` reads the parts as it says.
@@ -84,9 +106,10 @@ class LearnedDistance(BaseEstimator):
             return self._schema(self.preprocessor, name="preprocessor")
         if self.only_numbers:
             return None
-        points = np.asarray(tuples, dtype=None if hasattr(tuples, "__array__") else object)
         name = kind.__name__.lower()
-        return self._schema(points.reshape(-1, points.shape[2]), name=name) if points.ndim == 3 else None
+        points = as_cells(tuples, name)
+        is_table = points.ndim == 3 and points.shape[2] > 0
+        return self._schema(points.reshape(-1, points.shape[2]), name=name) if is_table else None
 
     def _encoded(self, X: Any, *, min_items: int) -> tuple[Floats, Schema]:
         """A table X as the matrix to learn from, and its schema, for learners whose `fit` takes items; names are recorded."""
@@ -130,14 +153,14 @@ class LearnedDistance(BaseEstimator):
         check_is_fitted(self, "semimetric_")
         return self.semimetric_.embedding.groups
 
-    def transform(self, X: ArrayLike) -> Floats:
-        """Coordinates whose L1 distance is the learned distance; only for ``tables="warped"``.
+    @property
+    def _has_scales(self) -> bool:
+        """Whether the parameters ask for one scale a feature, whatever the data are."""
+        return isinstance(getattr(self, "tables", None), str) and self.tables == "warped"  # type: ignore[attr-defined]
 
-        Raises
-        ------
-        NotSupportedError
-            For other models, saying what to use instead.
-        """
+    @available_if(has_coordinates)
+    def transform(self, X: ArrayLike) -> Floats:
+        """Coordinates whose L1 distance is the learned distance; only models with ``tables="warped"`` have it."""
         check_is_fitted(self, "semimetric_")
         return self.semimetric_.transform(X)
 
@@ -145,6 +168,12 @@ class LearnedDistance(BaseEstimator):
         """Keep what was learned; an interrupted solution is kept too, and then KeyboardInterrupt is raised."""
         self.semimetric_, self.solution_ = semimetric, solution
         solution.raise_if_interrupted()
+
+    @property
+    def chooses_numbers(self) -> bool:
+        """Whether ``n_knots`` or ``alpha`` is "auto" where it is used: terms of ``penalty=`` have strengths of their own."""
+        knots = isinstance(self.n_knots, str) and isinstance(self.knots, str)
+        return knots or (isinstance(self.alpha, str) and isinstance(self.penalty, str))
 
     def _numbers(self) -> dict[str, Any]:
         """The values of n_knots and alpha, where they are not "auto"."""

@@ -7,9 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.input_arrays import validated
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import ArrayLike, Floats, Pairs
@@ -24,14 +26,14 @@ from ..learning.large_margin.class_labels import ClassLabels, encode_class_label
 from ..learning.large_margin.fit import LargeMarginResult, fit_large_margin
 from ..learning.large_margin.in_memory_items import InMemoryItems
 from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
-from ..learning.large_margin.selection import HeldOutLabels, choose_stage
+from ..learning.large_margin.selection import HeldOutLabels, announce_learning, choose_stage
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
 from ..solvers.base import Solver
-from .base import LearnedDistance
+from .base import LearnedDistance, has_coordinates
 from .part_tasks import ItemTask, check_solved_by_sums, refuse_choices
 from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 
@@ -77,7 +79,8 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         What the even L1 distance counts: differences of values, or of places among the knots. With "places", a map of a
         feature that increases, and is linear between knots, leaves the distance if the knots follow and ``directions=None``.
     tables : {"auto", "warped", "full"}, default "auto"
-        One monotone scale a number (a metric, with an exact `transform` into L1), or full tables.
+        One monotone scale a number (a metric, with an exact `transform` into L1), or full tables. With "auto" held-out items
+        choose, so that there is no `transform`.
     {axioms}
         ``tables="auto"`` is "warped" with "metric" and "full" with "quasimetric".
     {delta}
@@ -193,7 +196,8 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         y : array-like of shape (n_items,)
             Classes: at least two. Identical items of different classes cannot be told apart, and are outvoted.
         sample_weight : array-like of shape (n_items,) or None
-            Weights of the triplets of each item; an item of weight 0 is as good as absent.
+            Weights of the triplets of each item. An item that is given three times is one of weight 3, and no target of itself;
+            an item of weight 0 is as good as absent.
 
         Raises
         ------
@@ -206,8 +210,9 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         items, schema = self._encoded(X, min_items=2)
         labels = encode_class_labels(y, len(items), sample_weight, self.n_targets)
         self.classes_ = labels.classes
-        dataset = LabeledDataset(np.ascontiguousarray(items[labels.used]), labels.codes, labels.weight[labels.used])
+        dataset = LabeledDataset.of_distinct(items[labels.used], labels.codes, labels.weight[labels.used])
         check_varied(dataset.items)
+        announce_learning(recipe, rule, dataset, auto)
         with one_blas_thread():
             singles, self.choices_ = choose_stage(without_joint(recipe), rule, dataset, schema, auto)
             held_out = HeldOutLabels(dataset, rule, schema, n_passes=1, n_folds=5)
@@ -273,10 +278,9 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
                 auto.add(name)
             else:
                 given[name] = value
-        if self.axioms != "semimetric" or not isinstance(self.groups, str) or self.groups != "singles":
+        if self.axioms != "semimetric" or not self._singles:
             auto.discard("tables")
-        scales = isinstance(self.groups, str) and self.groups == "singles" and self.axioms != "quasimetric"
-        given.setdefault("tables", "warped" if scales else "full")
+        given.setdefault("tables", "warped" if self._singles and self.axioms != "quasimetric" else "full")
         given.setdefault("directions", None)
         given.setdefault("alpha", 1e-2)
         given["penalty"] = self.penalty
@@ -284,17 +288,30 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
             check_choice("directions", self.directions, ("auto", *LABELLED, "pca", None))
         return Recipe(**given, loss=resolve_loss(self.loss, margins=True)).checked(), frozenset(auto)
 
-    def transform(self, X: ArrayLike) -> Floats:
-        """Coordinates whose L1 distance is the learned distance; only where the model is warped L1.
+    @property
+    def _singles(self) -> bool:
+        """Whether every feature is a group of its own by name."""
+        return isinstance(self.groups, str) and self.groups == "singles"
 
-        Raises
-        ------
-        NotSupportedError
-            For other models, saying what to use instead.
+    @property
+    def _has_scales(self) -> bool:
+        """Whether the parameters ask for one scale a feature; ``tables="auto"`` leaves no choice for a metric."""
+        return self.tables == "warped" or (self.tables == "auto" and self.axioms == "metric" and self._singles)
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Coordinates whose L1 distance is the learned distance.
+
+        Only models with ``tables="warped"``, or ``axioms="metric"`` with single features, have it: with ``tables="auto"`` the
+        data choose, and a pipeline should know before.
         """
         check_is_fitted(self, "semimetric_")
         d = self.semimetric_
-        return d.transform(validate_data(self, X, reset=False, dtype=np.float64) if d.schema.plain else X)
+        return d.transform(validated(self, X, reset=False, dtype=np.float64) if d.schema.plain else X)
+
+
+# The mixin wraps the transform that a class defines for `set_output`, and would wrap a condition inside, where nobody asks it.
+for _name in ("transform", "fit_transform"):
+    setattr(LargeMarginLearner, _name, available_if(has_coordinates)(getattr(LargeMarginLearner, _name)))
 
 
 def _fit(task: ItemTask, items: LabeledItems, schema: Schema) -> tuple[LargeMarginResult, Pairs]:

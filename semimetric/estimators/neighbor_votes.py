@@ -6,18 +6,22 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import as_classes, as_targets, n_axes
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.tables import take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
-from .._foundation.validation import check_count
+from .._foundation.validation import check_count, check_weights, weight_option
+from ..data.distinct_rows import distinct_rows
 from ..data.pair_sampling import sample_pairs
+from ..data.schema import Schema
 from ..distances.explanations import Explanation
 from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
-from ..neighbors.voting import nearness, shares
+from ..neighbors.voting import counted_weights, nearness, shares
 from .large_margin_learner import LargeMarginLearner
 from .regressor import DistanceRegressor
 from .shared_parameters import VOTE_PARAMETERS
@@ -33,11 +37,13 @@ class NeighborVotes(BaseEstimator):
     weights: str
     algorithm: str
     n_jobs: int | None
+    random_state: Any
     learner_: Any
     index_: NeighborIndex
 
-    def _index(self, X: ArrayLike, targets: Any) -> None:
-        """Index the items under the learned distance, and record their classes or values."""
+    def _index(self, X: ArrayLike, targets: Any, sample_weight: ArrayLike | None) -> None:
+        """Index the items under the learned distance, and record their classes or values, and their weights."""
+        self._weight = None if sample_weight is None else _neighbors_each(np.asarray(sample_weight, dtype=np.float64))
         d = self.learner_.semimetric_
         self.index_ = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
         self._targets, self._items = targets, d.schema.encode(X)
@@ -50,6 +56,18 @@ class NeighborVotes(BaseEstimator):
         """Refuse parameters of the votes that are unknown, before the distance is learned."""
         check_count("n_neighbors", self.n_neighbors)
         nearness(np.ones((1, 1)), self.weights)
+
+    def _voters(self, X: ArrayLike) -> tuple[Integers, Floats]:
+        """The rows of the neighbours that vote, and the weights of their votes, both of shape (n_queries, k)."""
+        distances, indices = self.kneighbors(X)
+        if self._weight is None:
+            return indices, nearness(distances, self.weights)
+        k = self.n_neighbors
+        while k < self.n_samples_fit_ and (self._weight[indices].sum(axis=1) < self.n_neighbors).any():
+            k *= 2
+            distances, indices = self.kneighbors(X, k)
+        counted = counted_weights(self._weight[indices], self.n_neighbors)
+        return indices, counted * nearness(np.where(counted > 0, distances, np.inf), self.weights)
 
     @property
     def semimetric_(self) -> Semimetric:
@@ -100,9 +118,14 @@ class NeighborVotes(BaseEstimator):
         return Explanation(indices[0], self._targets[indices[0]], distances[0], d.terms, parts)
 
 
+def _neighbors_each(weight: Floats) -> Floats:
+    """How many neighbours every item is; where all weights are below 1, as if they sum to 1, the largest is one neighbour."""
+    return weight / min(1.0, weight.max())
+
+
 def _in_order(x: Any, d: Semimetric) -> Any:
     """One vector; a series of pandas by the names of its entries."""
-    if np.ndim(x) == 0:
+    if n_axes(x) == 0:
         raise InputError(f"x={x!r} is no vector; one value for each of the {d.n_features} features is required")
     if not hasattr(x, "to_frame") or not all(isinstance(name, str) for name in getattr(x, "index", ())):
         return x
@@ -127,6 +150,8 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         Votes count alike, or by 1 / distance; neighbours at distance 0 then vote alone.
     {algorithm}
     {n_jobs}
+    random_state : int, RandomState or None, default None
+        Seed of what the learner draws, in place of its own; None leaves the learner as it is.
 
     Attributes
     ----------
@@ -155,35 +180,55 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         weights: str = "uniform",
         algorithm: str = "exact",
         n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
         self.learner = learner
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.algorithm = algorithm
         self.n_jobs = n_jobs
+        self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> SemimetricClassifier:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricClassifier:
         """Learn the distance from X (n_items, n_features) and the classes y, and index the items.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_items, n_features)
+        y : array-like of shape (n_items,)
+        sample_weight : array-like of shape (n_items,) or None
+            An item of weight 3 learns and votes like the item three times, and is three of the ``n_neighbors``; one of weight
+            0 neither learns nor votes. Votes are counted with the weights divided by ``min(1, max(sample_weight))``, so that
+            weights that sum to 1 leave the number of neighbours what it is.
 
         Raises
         ------
         InputError
-            If the data cannot be used; NotSupportedError if parameters of the learner do not go together.
+            If the data cannot be used, or there are weights and the learner takes none; NotSupportedError if parameters of the
+            learner do not go together.
         """
         self._check()
-        if y is None:
-            raise InputError("requires y to be passed, but the target y is None; give a class for every item")
-        self.learner_ = clone(LargeMarginLearner() if self.learner is None else self.learner).fit(X, y)
-        labels = column_or_1d(y)
-        check_classification_targets(labels)
-        self.classes_, self._codes = np.unique(labels, return_inverse=True)
-        self._index(X, labels)
+        labels = as_classes(y, X)
+        learner = self._seeded(clone(LargeMarginLearner() if self.learner is None else self.learner))
+        self.learner_ = learner.fit(X, y, **weight_option(learner, sample_weight))
+        used = check_weights(sample_weight, len(labels)) > 0
+        self.classes_ = np.unique(labels[used])
+        self._codes = np.searchsorted(self.classes_, np.where(used, labels, self.classes_[0]))  # unused ones have no vote
+        self._index(X, labels, sample_weight)
         return self
+
+    def _seeded(self, learner: Any) -> Any:
+        """The learner with seeds from ``random_state``, if there is one, wherever it draws."""
+        if self.random_state is not None:
+            random = check_random_state(self.random_state)
+            names = sorted(name for name in learner.get_params() if name.split("__")[-1] == "random_state")
+            learner.set_params(**{name: int(random.randint(2**31 - 1)) for name in names})
+        return learner
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Share of the votes that each class gets, shape (n_queries, n_classes)."""
-        distances, indices = self.kneighbors(X)
-        return shares(self._codes[indices], len(self.classes_), nearness(distances, self.weights))
+        indices, vote = self._voters(X)
+        return shares(self._codes[indices], len(self.classes_), vote)
 
     def predict(self, X: ArrayLike) -> Any:
         """The class with the most votes; of several, the first in ``classes_``."""
@@ -237,8 +282,17 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> SemimetricRegressor:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricRegressor:
         """Learn the distance from X (n_items, n_features) and the values y, and index the items.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_items, n_features)
+        y : array-like of shape (n_items,)
+        sample_weight : array-like of shape (n_items,) or None
+            An item of weight 3 learns and votes like the item three times, and is three of the ``n_neighbors``; one of weight
+            0 neither learns nor votes. A pair has the product of the weights of its items. Votes are counted with the weights
+            divided by ``min(1, max(sample_weight))``.
 
         Raises
         ------
@@ -247,24 +301,28 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         """
         self._check()
         check_count("n_pairs", self.n_pairs)
-        if y is None:
-            raise InputError("requires y to be passed, but the target y is None; give a value for every item")
         learner = clone(DistanceRegressor() if self.learner is None else self.learner)
         items, schema = learner._encoded(X, min_items=2)
-        features = items if schema.plain else schema.coordinates(items)
-        values = np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
-        if len(values) != len(features) or not np.isfinite(values).all():
-            raise InputError(f"y has {len(values)} values for {len(features)} items; one finite number for each is required")
+        values = as_targets(y, items)
+        self._learn(learner, X, items, schema, values, check_weights(sample_weight, len(items)))
+        self._index(X, values, sample_weight)
+        return self
+
+    def _learn(self, learner: Any, X: ArrayLike, items: Floats, schema: Schema, values: Floats, weight: Floats) -> None:
+        """Learn from pairs of the distinct items, which have the encoded form ``items``."""
+        found = distinct_rows(items, values, weight)
+        if found is not None:
+            X, items, values, weight = take_rows(X, found.rows), items[found.rows], values[found.rows], found.weight
         if np.ptp(values) == 0:
             raise InputError("all values in y are the same, so no distance follows from them; give values that differ")
+        features = items if schema.plain else schema.coordinates(items)
         pairs = sample_pairs(features, self.n_pairs, random_state=self.random_state)
+        left, right = pairs.T
+        option = {} if found is None else weight_option(learner, weight[left] * weight[right])
         learner.set_params(preprocessor=X)
-        self.learner_ = learner.fit(pairs, np.abs(values[pairs[:, 0]] - values[pairs[:, 1]]))
-        self._index(X, values)
-        return self
+        self.learner_ = learner.fit(pairs, np.abs(values[left] - values[right]), **option)
 
     def predict(self, X: ArrayLike) -> Floats:
         """Mean of the neighbours' values, each by its vote, shape (n_queries,)."""
-        distances, indices = self.kneighbors(X)
-        vote = nearness(distances, self.weights)
+        indices, vote = self._voters(X)
         return (vote * self._targets[indices]).sum(axis=1) / vote.sum(axis=1)

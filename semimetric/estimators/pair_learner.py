@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError
@@ -21,6 +22,16 @@ from .comparison_learner import TupleLearner
 from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 
 __all__ = ["PairLearner"]
+
+
+def _is_calibrated(learner: PairLearner) -> bool:
+    """Whether it has probabilities; an AttributeError says where they come from."""
+    if not hasattr(learner, "calibrator_"):
+        raise NotSupportedError(
+            "a distance alone gives no probabilities; call calibrate_probabilities(pairs_valid, y_valid) on held-out pairs "
+            "first"
+        )
+    return True
 
 
 @with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
@@ -122,12 +133,17 @@ class PairLearner(ClassifierMixin, TupleLearner):
         self.__dict__.pop("calibrator_", None)  # of an earlier fit
 
     def decision_function(self, pairs: ArrayLike) -> Floats:
-        """Minus the distance, shape (n_pairs,): larger is more similar; `predict` compares it with -``threshold_``."""
-        return -self.pair_distance(pairs)
+        """``threshold_`` minus the distance, shape (n_pairs,): > 0 where `predict` says +1, and larger is more similar.
+
+        The threshold is raised to the next floating-point number, so that a pair right at it comes out > 0. Minus the distance
+        itself is `pair_score`.
+        """
+        distances = self.pair_distance(pairs)
+        return np.nextafter(self.threshold_, np.inf) - distances
 
     def predict(self, pairs: ArrayLike) -> Floats:
         """+1 where the distance is at most ``threshold_``, else -1; shape (n_pairs,)."""
-        return np.where(self.pair_distance(pairs) <= self.threshold_, 1, -1)
+        return np.where(self.decision_function(pairs) > 0, 1, -1)
 
     def score(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Area under the ROC curve of minus the distance: the share of (similar, dissimilar) couples in the right order."""
@@ -195,14 +211,9 @@ class PairLearner(ClassifierMixin, TupleLearner):
         self.calibrator_ = model.fit(-distances[:, None], labels > 0)
         return self
 
+    @available_if(_is_calibrated)
     def predict_proba(self, pairs: ArrayLike) -> Floats:
-        """Probabilities of -1 and of +1, shape (n_pairs, 2), after `calibrate_probabilities`."""
-        check_is_fitted(self, "semimetric_")
-        if not hasattr(self, "calibrator_"):
-            raise NotSupportedError(
-                "a distance alone gives no probabilities; call calibrate_probabilities(pairs_valid, y_valid) on held-out pairs "
-                "first"
-            )
+        """Probabilities of -1 and of +1, shape (n_pairs, 2); it is there after `calibrate_probabilities`."""
         column = -self.pair_distance(pairs)[:, None]
         if isinstance(self.calibrator_, IsotonicRegression):
             similar = self.calibrator_.predict(column)

@@ -94,7 +94,7 @@ def refuse_choices(model: Any, by_comparing: tuple[str, ...]) -> None:
     ------
     NotSupportedError
     """
-    if isinstance(model.alpha, str) or (isinstance(model.n_knots, str) and isinstance(model.knots, str)):
+    if model.chooses_numbers:
         raise NotSupportedError(
             f'parts cannot be held out; give numbers for n_knots= and alpha=, not "auto": {_SAMPLE} the numbers of its recipe_'
         )

@@ -14,6 +14,7 @@ from .._foundation.threads import one_blas_thread
 from .._foundation.types import ArrayLike, Floats, Pairs
 from .._foundation.validation import check_distances, check_weights
 from ..data.feature_groups import Groups
+from ..data.identical_items import distinct_items
 from ..data.parts.tuple_parts import TargetSpec
 from ..data.schema import Names, Schema
 from ..distances.semimetric import Semimetric
@@ -237,7 +238,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
             If the block cannot be used, other parameters changed, or the pairs need more than 8,000 weights.
         """
         recipe = self._recipe()
-        if isinstance(self.alpha, str) or (isinstance(self.n_knots, str) and isinstance(self.knots, str)):
+        if self.chooses_numbers:
             raise NotSupportedError('partial_fit cannot hold pairs out; give numbers for n_knots= and alpha=, not "auto"')
         check_streams(recipe)
         if hasattr(self, "semimetric_") and not hasattr(self, "_sums"):
@@ -255,7 +256,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         with one_blas_thread():
             if before is None:
                 names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
-                structure = build_structure(recipe, checked.used, schema or names)
+                structure = build_structure(recipe, distinct_items(checked.used), schema or names)
                 sums = MomentSums.begin(recipe, structure, checked, target, weight)
             else:
                 sums = before.add(recipe, checked, target, weight)

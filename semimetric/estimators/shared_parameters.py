@@ -6,7 +6,9 @@ LEARNER_PARAMETERS = """
 n_knots : int, sequence of int or "auto", default "auto"
     Knots a feature: one number for all, or one for each. "auto" chooses on held-out data whose items are not learned from.
 knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quantile"
-    How knots are placed, or the knots themselves (of the raw features, then of the directions).
+    How knots are placed, or the knots themselves (of the raw features, then of the directions). Of pairs, triplets and
+    quadruplets they are placed among the distinct items, of which each counts once: whether items are given as points or by row
+    numbers, how often, in which order and in which parts makes no difference. Labelled items count a row each.
 groups : "singles" (default), "pairs", "auto", AutoGroups, JointGroups or sequence of tuples of int or str
     Features modelled jointly, by number or by column name of a frame; several in a group need ``tables="full"``. "auto" finds
     pairs worth a joint table beside the single features, within the budget that `AutoGroups` states: from the model of single
@@ -29,7 +31,9 @@ penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, 
     the weighted L1 distance by "auto", "ridge" and None. "lasso" and "ridge-zero" set them to their lower bound: a distance
     between regions that no pair joins is then close to 0.
 alpha : float or "auto", default "auto"
-    Strength of a penalty given by name. "auto" chooses on held-out data.
+    Strength of a penalty given by name. "auto" chooses on held-out data. Under ``penalty="auto"`` at 1e-2 little is left of
+    tables but the weighted L1 distance, at 1e-3 much of what is not monotone is smoothed away, and where data are many and
+    exact 1e-7 to 1e-5 are what they ask for.
 categorical_features : "auto" (default), None, or sequence of int or str
     Features that are categories: a table of every two. "auto" takes the columns of a frame whose dtype is categorical;
     columns of text must be named, else they are an error (see `Schema.fit`). A category that the fit did not have is at
@@ -46,7 +50,7 @@ n_jobs : int or None, default None
 random_state : int or None, default 0
     Seed of samples, splits and k-means.
 verbose : bool, default False
-    Progress bars.
+    Progress bars. At a terminal work of more than ten seconds shows one anyway, and fits that may take minutes say so first.
 """
 
 REGRESSION_PARAMETERS = """

@@ -22,12 +22,17 @@ _PROBES = 8
 _BLOCK = 1 << 16
 
 
-def count_out_of_range(structure: Structure, items: Floats) -> Integers:
-    """How many of the items lie outside the knots of each feature of the grid, shape (n_features,)."""
+def count_out_of_range(structure: Structure, items: Floats, times: Integers | None = None) -> Integers:
+    """How many of the items lie outside the knots of each feature of the grid, shape (n_features,).
+
+    Members of tuples count as often as they occur (``times``, shape (n_items,)): so counts of parts add up, and tuples given as
+    points have those of tuples given by row numbers.
+    """
     grid = structure.embedding.grid
+    times = np.ones(len(items), dtype=np.int64) if times is None else times
     allowed, counts = 1e-9 * (grid.high - grid.low), np.zeros(grid.n_features, dtype=np.int64)
     for block in blocks(len(items), _BLOCK):
-        counts += (np.abs(grid.excess(structure.features_of(items[block]))) > allowed).sum(axis=0)
+        counts += times[block] @ (np.abs(grid.excess(structure.features_of(items[block]))) > allowed)
     return counts
 
 
@@ -48,9 +53,10 @@ def warn_out_of_range(recipe: Recipe, structure: Structure, counts: Integers, n_
         shown = ", ".join(f"{names[f]}: {counts[f]}" for f in np.flatnonzero(counts)[:5])
         more = f" and {np.count_nonzero(counts) - 5} features more" if np.count_nonzero(counts) > 5 else ""
         warn(
-            f"of {n_items} items some lie beyond the knots ({shown}{more}) and are learned as if at the end; outside its "
-            "knots such a feature is clipped, not extended. Give knots that cover the items"
-        )  # fmt: skip
+            f"of {n_items} items, each counted as often as it occurs, some lie beyond the knots ({shown}{more}) and are "
+            "learned as if at the end; outside its knots such a feature is clipped, not extended. Give knots that cover the "
+            "items"
+        )
 
 
 def assemble(
@@ -85,9 +91,7 @@ def assemble(
     """
     n = structure.embedding.n_columns
     embedding, w = structure.embedding.expanded(weights[:n])
-    w = embedding.with_unseen(w)
-    if recipe.asks_triangle:
-        w = metric_weights(embedding, w)
+    w = metric_weights(embedding, w) if recipe.asks_triangle else embedding.with_unseen(w)
     epsilon = _outside_slopes(recipe, embedding, w, structure.n_raw, delta)
     if out_of_range is not None:
         epsilon = np.where(out_of_range > 0, _least_slopes(embedding, structure.n_raw, delta), epsilon)

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
 
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.types import Floats
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.triangle_inequality import Triangles
+from ..programs.feasible_weights import feasible_weights
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
 from ..programs.table_layout import TableLayout
@@ -26,7 +26,7 @@ __all__ = ["constrained", "inside", "metric_weights", "proved"]
 
 _SCALES = (1.0, 4.0, 0.25, 16.0, 1 / 16, 64.0, 1 / 64)
 _SHARED = ", the ceiling shared out among the groups as a weighted L1 distance has it"
-_FEASIBLE = 1e-9  # of the largest bound
+_ROUNDING = 1e-9  # a learned distance may miss a constraint by this share of the terms of a row: it is rounding
 
 
 def constrained(
@@ -48,8 +48,9 @@ def constrained(
     triangles = None if triangles is None or not triangles.tables else triangles
     shapes = [(type(shape).__name__, _widened(shape.rows(layout), n)) for shape in recipe.constraints]
     known = np.append(inside(embedding, unseen), np.ones(n - len(unseen)))
+    size = np.append(_largest(embedding, unseen), np.ones(n - len(unseen)))
     rows = sum((r for _, r in shapes[1:]), shapes[0][1]) if shapes else None
-    known = _point(np.maximum(known, program.lower), program.lower, triangles, shapes)
+    known = _point(np.maximum(known, program.lower), program.lower, size, triangles, shapes)
     return replace(program, triangles=triangles, inequalities=rows, inside=known)
 
 
@@ -59,18 +60,23 @@ def _widened(rows: Inequalities, n: int) -> Inequalities:
     return rows
 
 
-def _point(known: Floats, lower: Floats, triangles: Triangles | None, shapes: Sequence[tuple[str, Inequalities]]) -> Floats:
-    """Weights that fulfil all inequalities: ``known`` times a number if one of some numbers does, else by a linear program."""
+def _point(
+    known: Floats, lower: Floats, size: Floats, triangles: Triangles | None, shapes: Sequence[tuple[str, Inequalities]]
+) -> Floats:
+    """Weights that fulfil all inequalities: ``known`` times a number if one of some numbers does, else by a linear program.
+
+    ``size``, of shape (n,), is how large weights of each table are.
+    """
     for scale in _SCALES:
         w = np.maximum(scale * known, lower)
         if all((rows.slack(w) >= 0).all() for _, rows in shapes):
             return w
-    found = _by_linear_program(lower, triangles, shapes)
+    found = _kept_by_some(lower, size, triangles, shapes)
     if found is not None:
         return found
     names = [name for name, _ in shapes]
     rest = [[s for s in shapes if s is not dropped] for dropped in shapes]
-    blamed = [name for name, other in zip(names, rest, strict=True) if _by_linear_program(lower, triangles, other) is not None]
+    blamed = [name for name, other in zip(names, rest, strict=True) if _kept_by_some(lower, size, triangles, other) is not None]
     raise InputError(
         f"no weights keep {', '.join(names)}{' and the triangle inequality' if triangles else ''}"
         f"{' at once' if len(names) > 1 or triangles else ''}{_SHARED if 'Bounded' in blamed else ''}; loosen "
@@ -78,22 +84,16 @@ def _point(known: Floats, lower: Floats, triangles: Triangles | None, shapes: Se
     )
 
 
-def _by_linear_program(lower: Floats, triangles: Triangles | None, shapes: Sequence[tuple[str, Inequalities]]) -> Floats | None:
+def _kept_by_some(
+    lower: Floats, size: Floats, triangles: Triangles | None, shapes: Sequence[tuple[str, Inequalities]]
+) -> Floats | None:
     """Weights that fulfil all inequalities with the most room, shape (n,); None if there are none."""
     rows = Inequalities.homogeneous(sparse.csr_array((0, len(lower))))
     for _, more in shapes:
         rows = rows + more
     if triangles is not None:
         rows = rows + _widened(Inequalities.homogeneous(triangles.rows()), len(lower))
-    size = max(float(np.abs(rows.bound).max(initial=0.0)), 1e-300)
-    G = sparse.hstack([-rows.matrix, sparse.csr_array(np.ones((len(rows), 1)))], format="csr")
-    bounds = [(float(v) if np.isfinite(v) else None, None) for v in lower]
-    found = linprog(
-        np.append(np.zeros(len(lower)), -1.0), A_ub=G, b_ub=-rows.bound, bounds=[*bounds, (-size, size)], method="highs"
-    )  # fmt: skip
-    if found.x is None or found.x[-1] < -_FEASIBLE * size:
-        return None
-    return np.maximum(found.x[:-1], lower)
+    return feasible_weights(rows, lower, size)
 
 
 def inside(embedding: PairMap, prior: Floats) -> Floats:
@@ -102,21 +102,39 @@ def inside(embedding: PairMap, prior: Floats) -> Floats:
     A concave increasing function of a metric is a metric, a constant between different points widens every triangle, and the
     root is strictly concave where the prior is straight.
     """
+    mean = float(prior.mean()) if len(prior) else 0.0
+    return np.sqrt(prior * _largest(embedding, prior)) + mean
+
+
+def _largest(embedding: PairMap, w: Floats) -> Floats:
+    """The largest of the weights in the table of each column, shape (n_columns,)."""
     owner = embedding.group_of_column
     largest = np.zeros(len(embedding.groups))
-    np.maximum.at(largest, owner, prior)
-    mean = float(prior.mean()) if len(prior) else 0.0
-    return np.sqrt(prior * largest[owner]) + mean
+    np.maximum.at(largest, owner, w)
+    return largest[owner]
 
 
 def metric_weights(embedding: PairMap, w: Floats) -> Floats:
-    """The weights, with shortest paths wherever a triangle is violated by more than rounding."""
+    """The weights with those of new categories, under the triangle inequality.
+
+    Where means over the other categories would break it, they are over all categories, which keeps it. Shortest paths mend what
+    a solver left, where that is more than rounding.
+    """
     triangles = Triangles.of(embedding)
-    return w if all(d.holds for d in triangles.worst(w)) else triangles.closed(w)
+
+    def holds(v: Floats) -> bool:
+        return all(d.holds for d in triangles.worst(v))
+
+    if holds(filled := embedding.with_unseen(w)):
+        return filled
+    w = embedding.with_unseen(w, over_all=True)
+    return w if holds(w) else embedding.with_unseen(triangles.closed(w), over_all=True)
 
 
 def proved(recipe: Recipe, d: Semimetric) -> Semimetric:
-    """The model, if its axioms hold by proof where the recipe asks for the triangle inequality.
+    """The model, if all that the recipe asks for holds by proof: its axioms, and every row of every constraint.
+
+    The rows are made anew from the tables as they are in the model, in the user's unit, whatever was done to them since.
 
     Raises
     ------
@@ -128,4 +146,21 @@ def proved(recipe: Recipe, d: Semimetric) -> Semimetric:
             f"axioms={recipe.axioms!r} was asked, but what was learned is proved to be a {d.axioms.name} only; use "
             'axioms="semimetric", or other groups'
         )
+    power = 2 if recipe.link == "sqrt" else 1
+    layout = TableLayout(d.embedding, d.feature_names, d.directions, d.weights, 1.0, power)
+    for constraint in recipe.constraints:
+        rows = constraint.proof(layout)
+        missed = rows.missed(d.weights)
+        if (missed > _ROUNDING).any():
+            table = _where(d, rows.take(missed == missed.max()))
+            raise NotSupportedError(
+                f"{type(constraint).__name__} was asked, but what was learned misses it in {np.count_nonzero(missed)} of "
+                f"{len(rows)} inequalities, by up to {missed.max():.3g} of the distances that they compare, worst in the table "
+                f"of {table}; loosen it, or rescale the distances"
+            )
     return d
+
+
+def _where(d: Semimetric, rows: Inequalities) -> str:
+    """The terms of the distance that rows are about."""
+    return ", ".join(dict.fromkeys(d.terms[g] for g in d.embedding.group_of_column[rows.matrix.indices]))

@@ -63,6 +63,11 @@ class Recipe:
         check_choice("outside", self.outside, ("extend", "clip"))
         check_choice("link", self.link, ("identity", "sqrt"))
         check_choice("missing", self.missing, ("error", "level"))
+        if self.joint.n_knots is not None and not isinstance(self.knots, str):
+            raise InputError(
+                f"JointGroups(n_knots={self.joint.n_knots}) places knots, and knots= gives them; leave out n_knots, or name "
+                'how knots are to be placed, such as knots="quantile"'
+            )
         check_n_jobs(self.n_jobs)
         check_alpha("delta", self.delta)
         check_alpha("alpha", self.alpha)

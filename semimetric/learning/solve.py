@@ -6,6 +6,7 @@ terms, program -> constraints of the recipe -> solver -> weights (of the prior w
 from collections.abc import Callable
 from dataclasses import replace
 
+from .._foundation.progress import announce
 from .._foundation.types import Floats
 from ..programs.moments import Moments
 from ..programs.penalties import total
@@ -19,6 +20,8 @@ from .structure import Structure
 from .terms import Terms
 
 __all__ = ["solve", "solve_second_moments"]
+
+_MANY_ROWS = 50_000  # triangle rows: rounds that add some of so many may take minutes
 
 
 def solve(
@@ -62,11 +65,24 @@ def solve(
     """
     program = constrained(recipe, structure, program, terms.unseen, unit)
     solver, reason = choose(recipe.solver, program)
+    _announce_rows(program, recipe.verbose)
     solution = solver.solve(program, start=start, verbose=recipe.verbose)
     weights = solution.weights
     if program.triangles is None and program.inequalities is None:  # rows decide of columns that no example touches too
         weights = terms.with_prior_where_undetermined(weights, program.penalty, norms)
     return replace(solution, weights=weights, solver=f"{solution.solver} ({reason}{note})")
+
+
+def _announce_rows(program: ConvexProgram, verbose: bool) -> None:
+    """Say how many triangle rows there are, where they are so many that they may take minutes."""
+    n_rows = 0 if program.triangles is None else program.triangles.n_rows
+    if n_rows > _MANY_ROWS:
+        announce(
+            f"the triangle inequality asks for {n_rows:,} rows on {len(program.lower):,} weights, which may take minutes; "
+            'fewer knots, smaller groups or no directions ask for fewer, tables="warped" for none, and '
+            "solver=CuttingPlane(max_rounds=) and the max_iter of the solver in it are limits",
+            verbose=verbose,
+        )
 
 
 def solve_second_moments(recipe: Recipe, structure: Structure, terms: Terms, moments: Moments) -> Solution:

@@ -31,6 +31,7 @@ from .recipe import Recipe
 
 __all__ = ["Structure", "build_structure", "check_varied", "l1_embedding"]
 
+_RANGES = (1e-305, 1e305)  # of features, over which slopes are numbers
 _MOST_KNOTS = np.iinfo(np.uint16).max
 
 
@@ -96,12 +97,23 @@ def build_structure(recipe: Recipe, items: Floats, names: Names) -> Structure:
     embedded = schema if directions is None else schema.extended(directions.names, directions.uses)
     groups = resolve_groups(recipe.groups, features.shape[1], embedded.names)
     grid = _grid(recipe, features, embedded, groups)
+    _check_ranges(grid, embedded.names)
     if not (recipe.base_distances or any(grid.varies[f] for group in groups for f in group)):
         raise InputError("every feature that groups= names is constant; at least one that differs is required: name others")
     bases = base_functions(recipe.base_distances, items, schema)
     return Structure(
         schema.names, directions, _tied(recipe, _embedding(recipe, grid, groups), schema.names, directions), bases, schema
     )
+
+
+def _check_ranges(grid: Grid, names: Sequence[str]) -> None:
+    """Refuse features whose range is so small or so large that slopes over it overflow."""
+    wrong = np.flatnonzero(grid.varies & ~((grid.widths > _RANGES[0]) & (grid.widths < _RANGES[1])))
+    if len(wrong):
+        raise InputError(
+            f"feature {names[wrong[0]]!r} has a range of {grid.widths[wrong[0]]:g}; between {_RANGES[0]:g} and {_RANGES[1]:g} "
+            "is required: rescale it"
+        )
 
 
 def _grid(recipe: Recipe, features: Floats, schema: Schema, groups: Sequence[tuple[int, ...]]) -> Grid:

@@ -1,6 +1,6 @@
 """Bounds of the columns of a structure, and the numbers by which penalties measure them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -71,18 +71,22 @@ def make_terms(recipe: Recipe, structure: Structure, prior: L1Prior) -> Terms:
     if recipe.axioms is None:
         lower = np.full(len(weights), -np.inf)
     unseen = np.maximum(embedding.prior(prior.unseen_slopes(len(embedding.groups))), lower)
-    columns = columns_of(
-        embedding, prior, n_base, nonnegative=recipe.axioms is not None, joint_share=recipe.joint.share
-    )  # fmt: skip
+    shares = recipe.joint.shares(structure.names)
+    columns = columns_of(embedding, prior, n_base, nonnegative=recipe.axioms is not None, shares=shares)
     return Terms(columns, np.append(lower, np.zeros(n_base)), delta, unseen)
 
 
 def columns_of(
-    embedding: PairMap, prior: L1Prior, n_base: int = 0, *, nonnegative: bool = True, joint_share: float = 1.0
+    embedding: PairMap,
+    prior: L1Prior,
+    n_base: int = 0,
+    *,
+    nonnegative: bool = True,
+    shares: Mapping[tuple[int, ...], float] | None = None,
 ) -> Columns:
     """What penalties may ask of the columns of an embedding, followed by ``n_base`` that are not penalised.
 
-    Columns of groups of several features count ``joint_share`` times as much as others.
+    Columns of the groups in ``shares`` count so many times as much as others.
     """
     weights = embedding.prior(prior.slopes)
     grid, owner, cells = embedding.grid, embedding.group_of_column, embedding.cells
@@ -91,7 +95,7 @@ def columns_of(
     unit = embedding.prior(even)
     floor = 1e-6 * float(unit[unit > 0].mean()) if (unit > 0).any() else 1.0
     rise = np.array([sum(float(grid.widths[f] * even[f]) * grid.varies[f] for f in g) for g in embedding.groups])
-    share = np.array([joint_share if len(g) > 1 else 1.0 for g in embedding.groups]) / (n_groups * cells)
+    share = np.array([(shares or {}).get(g, 1.0) for g in embedding.groups]) / (n_groups * cells)
     return Columns(
         n=len(weights) + n_base, prior=weights, unit=np.maximum(unit, floor), step=np.maximum((rise / cells)[owner], floor),
         share=share[owner], cells=cells[owner], differences=embedding.differences,

@@ -1,6 +1,6 @@
 """Classifiers and regressors that are linear on an embedding, or linear in pieces.
 
-It stands on `_foundation`, `_kernels`, `embeddings`, `distances` and `neighbors`.
+It stands on `_foundation`, `_kernels`, `data`, `embeddings`, `distances` and `neighbors`.
 """
 
 from .classifier import EmbeddedLinearClassifier

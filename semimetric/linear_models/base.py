@@ -9,19 +9,23 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._foundation.errors import InputError
-from .._foundation.types import ArrayLike, Floats
+from .._foundation.input_arrays import as_vector, input_errors, n_axes, record_features
+from .._foundation.magnitudes import check_squares
+from .._foundation.tables import take_rows
+from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
 from .._kernels.coordinate_descent import Machine, Problem
+from ..data.distinct_rows import distinct_rows
 from ..embeddings.vectors.base import FeatureMap
 from ..embeddings.vectors.identity import IdentityEmbedding
 from ..embeddings.vectors.piecewise import PL1Embedding
 from .training.coefficients import coefficients, decision_values, intercepts, zero_machine
 from .training.dual_descent import DualDescent
-from .training.embedded_rows import EmbeddedRows, take_rows
+from .training.embedded_rows import EmbeddedRows
 from .training.fit import MAX_ITER, TrainedState, fit_machine, partial_fit_machine
 from .training.pegasos import Pegasos
 
@@ -80,6 +84,19 @@ class EmbeddedLinear(BaseEstimator):
         embedding = self._chosen_embedding()
         self.embedding_ = embedding if hasattr(embedding, "n_columns_") else embedding.fit(X, y)
 
+    def _without_repeats(
+        self, X: ArrayLike, targets: np.ndarray, weight: Floats | None
+    ) -> tuple[Any, Integers | slice, Floats | None]:
+        """Rows of X, their numbers and weights, where a row that is given several times is one with the sum of the weights.
+
+        With ``warm_start`` rows are in one order whatever their weights are, to which the dual variables that are kept belong.
+        """
+        embedding = self._chosen_embedding()
+        items = embedding.encode(X, reset=not hasattr(embedding, "n_columns_"))
+        counts = np.ones(len(targets)) if weight is None else weight
+        found = distinct_rows(items, targets, counts, always=self.warm_start)
+        return (X, slice(None), weight) if found is None else (take_rows(X, found.rows), *found)
+
     def _embedded_rows(self, X: ArrayLike) -> EmbeddedRows:
         return EmbeddedRows(self.embedding_, self.embedding_.encode(X), self.block_size)
 
@@ -101,8 +118,10 @@ class EmbeddedLinear(BaseEstimator):
             self._state = self._state.warm_start(machine, problem, stochastic=self.solver != "dual")
         else:
             self._state = TrainedState(machine)
-        solver = self._solver()
-        report = fit_machine(solver, self._embedded_rows(X), problem, self._state, keep_dual=self.warm_start)
+        solver, rows = self._solver(), self._embedded_rows(X)
+        if isinstance(self.embedding_, IdentityEmbedding):
+            check_squares(np.asarray(rows.items.data), "X")
+        report = fit_machine(solver, rows, problem, self._state, keep_dual=self.warm_start)
         self.n_iter_, self.duality_gap_, self.status_ = report
 
     def _raise_if_interrupted(self) -> None:
@@ -126,7 +145,7 @@ class EmbeddedLinear(BaseEstimator):
         """W phi(x) + b, shape (n_items, n_classes)."""
         check_is_fitted(self, "_state")
         rows = self._embedded_rows(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        record_features(self, X, reset=False)
         return decision_values(self._state.machine, rows, self.n_jobs)
 
     def _coefficients(self) -> tuple[Floats, Floats]:
@@ -153,10 +172,11 @@ def drop_zero_weights(X: ArrayLike, y: np.ndarray, sample_weight: ArrayLike | No
     """
     if sample_weight is None:
         return X, y, None
-    if np.asarray(sample_weight).ndim == 0:
+    if n_axes(sample_weight) == 0:
         raise InputError(f"sample_weight={sample_weight!r} is one number; one for every row is required: give an array")
-    weight = column_or_1d(check_array(sample_weight, dtype=np.float64, ensure_2d=False, input_name="sample_weight"))
-    check_consistent_length(X, weight)
+    weight = as_vector(sample_weight, "sample_weight")
+    with input_errors():
+        check_consistent_length(X, weight)
     if (weight < 0).any() or not weight.any():
         raise InputError("sample_weight must be non-negative and not all zero; correct or drop it")
     keep = weight > 0

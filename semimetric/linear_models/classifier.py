@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError, warn
+from .._foundation.input_arrays import as_classes, record_features
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_choice
@@ -136,7 +136,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         y : array-like of shape (n_items,)
             Their classes, at least two.
         sample_weight : array-like of shape (n_items,) or None
-            Factors of C, one a row; rows of weight 0 are left out.
+            Factors of C, one a row. A row of weight 3 is the same as the row three times, and one of weight 0 as none.
 
         Raises
         ------
@@ -147,14 +147,17 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         """
         self._check()
         labels = self._labels(X, y)
-        validate_data(self, X, skip_check_array=True)
+        record_features(self, X, reset=True)
         X, labels, weight = drop_zero_weights(X, labels, sample_weight)
         classes, codes = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
             raise InputError(
                 f"y has one class only, {classes.tolist()[0]!r}; a classifier requires two: give rows of another class"
             )
-        problem = self._problem(codes, weight, self._class_weights(classes, labels, weight))
+        class_weights = self._class_weights(classes, codes, weight)
+        X, rows, weight = self._without_repeats(X, codes, weight)
+        labels = labels[rows]
+        problem = self._problem(codes[rows], weight, class_weights)
         del codes  # the problem has a smaller copy
         self._fit_embedding(X, labels)
         self.classes_ = classes
@@ -213,9 +216,10 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             raise InputError(
                 f"y has the class {unseen.tolist()[0]!r}, but the classes are {known.tolist()}; name all in the first call"
             )
-        validate_data(self, X, reset=is_first, skip_check_array=True)
+        record_features(self, X, reset=is_first)
         X, labels, weight = drop_zero_weights(X, labels, sample_weight)
-        problem = self._problem(np.searchsorted(known, labels), weight, self._class_weights(known, known, None))
+        codes = np.searchsorted(known, labels)
+        problem = self._problem(codes, weight, self._class_weights(known, codes, weight))
         if is_first:
             self._fit_embedding(X, labels)
         self.classes_ = known
@@ -296,19 +300,21 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
     def _labels(self, X: ArrayLike, y: ArrayLike) -> np.ndarray:
         """y as an array (n_items,) of class labels, checked against X."""
-        if y is None:
-            raise InputError("requires y to be passed, but the target y is None; give one class a row")
-        check_classification_targets(y)
-        labels = column_or_1d(y, warn=True)
-        check_consistent_length(X, labels)
+        labels = as_classes(y, X)
         if not len(labels):
             raise InputError("X has 0 rows; at least one of every class is required: give rows")
         return labels
 
-    def _class_weights(self, classes: np.ndarray, labels: np.ndarray, weight: Floats | None) -> Floats:
-        """C times the weight of every class, and C itself, shape (n_classes + 1,)."""
-        options = {} if weight is None else {"sample_weight": weight}
-        factors = compute_class_weight(self.class_weight, classes=classes, y=labels, **options)
+    def _class_weights(self, classes: np.ndarray, codes: Integers, weight: Floats | None) -> Floats:
+        """C times the weight of every class, and C itself, shape (n_classes + 1,).
+
+        "balanced" counts rows by their weights, which `compute_class_weight` of scikit-learn 1.6 cannot do.
+        """
+        if self.class_weight == "balanced":
+            totals = np.bincount(codes, weight)
+            factors = totals.sum() / (len(classes) * totals)
+        else:
+            factors = compute_class_weight(self.class_weight, classes=classes, y=classes)
         if not (np.isfinite(factors) & (factors >= 0)).all():
             raise InputError(f"class_weight={self.class_weight!r}: finite factors >= 0 are required; correct or drop them")
         return self.C * np.append(factors, 1.0)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from .._foundation.errors import InputError
+from .._foundation.input_arrays import as_targets, record_features
+from .._foundation.magnitudes import check_squares
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha
@@ -64,6 +62,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
 
     Examples
     --------
+    >>> import numpy as np
     >>> X = np.linspace(0, 1, 200)[:, None]
     >>> machine = EmbeddedLinearRegressor(C=10, loss="squared_epsilon_insensitive").fit(X, np.sin(6 * X[:, 0]))
     >>> bool(machine.score(X, np.sin(6 * X[:, 0])) > 0.99)
@@ -115,7 +114,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         y : array-like of shape (n_items,)
             Finite targets.
         sample_weight : array-like of shape (n_items,) or None
-            Factors of C, one a row; rows of weight 0 are left out.
+            Factors of C, one a row. A row of weight 3 is the same as the row three times, and one of weight 0 as none.
 
         Raises
         ------
@@ -126,11 +125,12 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         """
         self._check()
         values = self._targets(X, y)
-        validate_data(self, X, skip_check_array=True)
+        record_features(self, X, reset=True)
         X, values, weight = drop_zero_weights(X, values, sample_weight)
+        X, rows, weight = self._without_repeats(X, values, weight)
+        values = values[rows]
         self._fit_embedding(X, values)
         self._fit_weights(X, self._problem(values, weight), 1)
-        self._raise_if_interrupted()
         self._raise_if_interrupted()
         return self
 
@@ -139,7 +139,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         self._check()
         values = self._targets(X, y)
         is_first = not hasattr(self, "_state")
-        validate_data(self, X, reset=is_first, skip_check_array=True)
+        record_features(self, X, reset=is_first)
         X, values, weight = drop_zero_weights(X, values, sample_weight)
         if is_first:
             self._fit_embedding(X, values)
@@ -166,10 +166,8 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
 
     def _targets(self, X: ArrayLike, y: ArrayLike) -> Floats:
         """y as finite floats, shape (n_items,)."""
-        if y is None:
-            raise InputError("requires y to be passed, but the target y is None; give one value a row")
-        values = check_array(column_or_1d(y, warn=True), dtype=np.float64, ensure_2d=False, input_name="y")
-        check_consistent_length(X, values)
+        values = as_targets(y, X)
+        check_squares(values, "y")
         return values
 
     def _problem(self, values: Floats, weight: Floats | None) -> Problem:

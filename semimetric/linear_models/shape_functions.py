@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.input_arrays import as_floats, as_vector
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_items
 from ..embeddings.vectors.base import FeatureMap
@@ -48,7 +49,7 @@ def curve(embedding: FeatureMap, coef: ArrayLike, feature: int, at: ArrayLike, *
     -------
     ndarray of shape (n_points,)
     """
-    values = np.asarray(at, dtype=np.float64)
+    values = as_floats(at, "at")
     return _sum_of_terms(embedding, coef, (feature,), values[:, None], base)
 
 
@@ -75,7 +76,7 @@ def surface(
     ndarray of shape (n_first, n_second)
         0 where there is no term.
     """
-    first, second = (np.asarray(values, dtype=np.float64) for values in at)
+    first, second = (as_floats(values, "at") for values in at)
     points = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1).reshape(-1, 2)
     return _sum_of_terms(embedding, coef, tuple(pair), points, base).reshape(len(first), len(second))
 
@@ -86,7 +87,7 @@ def _sum_of_terms(embedding: FeatureMap, coef: ArrayLike, features: tuple[int, .
     n = embedding.n_features_in_
     if not all(0 <= f < n for f in features):
         raise InputError(f"features {features} are not among the {n} of the embedding; numbers from 0 to {n - 1} are required")
-    items = np.zeros((len(points), n)) if base is None else np.tile(np.asarray(base, dtype=np.float64), (len(points), 1))
+    items = np.zeros((len(points), n)) if base is None else np.tile(as_vector(base, "base"), (len(points), 1))
     items[:, list(features)] = points
     terms = [term for term in embedding.terms_ if sorted(term.features) == sorted(features)]
     columns = np.concatenate([np.empty(0, np.int64), *(np.arange(term.start, term.stop) for term in terms)])
@@ -97,7 +98,7 @@ def _sum_of_terms(embedding: FeatureMap, coef: ArrayLike, features: tuple[int, .
 def _checked_weights(embedding: FeatureMap, coef: ArrayLike) -> Floats:
     """``coef`` as finite floats, one for each column of the embedding."""
     check_is_fitted(embedding, "n_columns_")
-    w = np.asarray(coef, dtype=np.float64)
+    w = as_floats(coef, "coef")
     if not np.isfinite(w).all():
         raise InputError("coef holds NaN or infinity; finite weights are required: fit the machine on scaled features")
     if w.shape != (embedding.n_columns_,):

@@ -14,6 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._foundation.errors import InputError
+from .._foundation.magnitudes import spread
+from .._foundation.threads import short_blocks
 from .._foundation.types import Floats, Integers
 from .._kernels.search import cell_means, cell_minima, encode
 from .joint_cells import Boxes, barycentric
@@ -26,6 +29,7 @@ MOST_COLUMNS = 256  # The 8-bit entries of so many columns add up within 16 bits
 _SAMPLE = 20_000  # The number of items from which cells are measured.
 _PROBES = 64  # The number of queries over which the steepness of a table is averaged.
 _BINS = 256  # The number of bins of the histogram from which cells are cut.
+_ENCODED = 1 << 22  # So many cells are found in one compiled call.
 _TYPICAL = np.array([1 / 6, 1 / 2, 5 / 6])  # The quantiles of the items of a cell that stand for it.
 
 
@@ -58,6 +62,49 @@ class CellLayout:
     def entries(self) -> Integers:
         """Numbers of the scales that are parts: all of them, in order."""
         return np.arange(len(self.edges))
+
+    @cached_property
+    def n_codes(self) -> Integers:
+        """How many of the 16 codes of each column can occur: the product of the numbers of cells of its parts."""
+        out = np.ones(self.n_columns, np.int64)
+        np.multiply.at(out, self.column, self.count)
+        return out
+
+    def check(self, view: QueryView) -> None:
+        """Refuse a layout whose parts are not those of the distance, or whose codes do not tell the cells of every part."""
+        n_scales, n_parts = len(self.edges), len(self.edges) + len(self.boxes)
+        if (n_scales, len(self.boxes)) != (view.n_tables, len(view.held)):
+            raise InputError(
+                f"there are cells of {n_scales} features and {len(self.boxes)} groups; {view.n_tables} and {len(view.held)} "
+                "are required by the distance"
+            )
+        for boxes, vertices in zip(self.boxes, view.held, strict=True):
+            boxes.check(vertices)
+        if any(array.shape != (n_parts,) for array in (self.column, self.step, self.count)):
+            raise InputError(
+                f"there are {len(self.column)} columns, {len(self.step)} steps and {len(self.count)} counts of cells; "
+                f"{n_parts} of each are required"
+            )
+        used = np.unique(self.column)
+        if not np.array_equal(used, np.arange(len(used))) or len(used) > MOST_COLUMNS:
+            raise InputError(f"the columns of codes are {used[:8]}...; 0, 1, ... up to at most {MOST_COLUMNS - 1} are required")
+        if ((self.count < 1) | (self.count > CODES)).any() or (self.n_codes > CODES).any():
+            raise InputError(f"a column has more than {CODES} codes, or a part no cell; 1 to {CODES} are required")
+        order = np.lexsort((self.step, self.count > 1, self.column))
+        column, step, count = self.column[order], self.step[order], self.count[order]
+        first = np.append(True, column[1:] != column[:-1])[: len(column)]
+        needed = np.where(first, 1, np.append(1, step[:-1] * count[:-1])[: len(column)])
+        if ((step != needed) | ((count == 1) & (step != 1))).any():
+            raise InputError("the steps of parts in a column of codes overlap, or leave codes out; each goes on where one ends")
+        counts = np.arange(CODES - 1) >= self.count[:n_scales, None] - 1
+        if (
+            np.isnan(self.edges).any()
+            or (self.edges[:, 1:] < self.edges[:, :-1]).any()
+            or np.isfinite(self.edges[counts]).any()
+        ):
+            raise InputError("the edges of cells decrease, are NaN, or are more than there are cells")
+        if any(boxes.count > n for boxes, n in zip(self.boxes, self.count[n_scales:], strict=True)):
+            raise InputError("a group has more boxes than its part has cells")
 
     @cached_property
     def digits(self) -> Integers:
@@ -109,7 +156,7 @@ class Warp(NamedTuple):
     @property
     def spread(self) -> float:
         """How much the sample varies on the scale."""
-        return float(self.sample.std())
+        return float(spread(self.sample))
 
     @classmethod
     def of(cls, view: QueryView, positions: Floats, e: int, rng: np.random.Generator) -> "Warp":
@@ -132,7 +179,7 @@ class Warp(NamedTuple):
         """Upper edges of ``n_cells`` cells, as dense as the cube root of the items (Panter & Dite 1951) on the scale."""
         low, width = self.sample.min(), np.ptp(self.sample) or 1.0
         counts = np.bincount(np.minimum((self.sample - low) / width * _BINS, _BINS - 1).astype(np.int64), minlength=_BINS)
-        ends = low + width * np.arange(_BINS + 1) / _BINS
+        ends = low + width * (np.arange(_BINS + 1) / _BINS)
         mass = np.concatenate([[0.0], np.cumsum(np.cbrt(counts))])
         cuts = np.interp(np.arange(1, n_cells) / n_cells * mass[-1], mass, ends)
         out = np.full(CODES - 1, np.inf)
@@ -161,12 +208,28 @@ class Cells:
     typical: Floats
     shares: list[Floats]
 
+    def check(self, view: QueryView) -> None:
+        """Refuse ranges with infinite or missing ends where a cell has items, and shares that are no shares of the groups."""
+        filled = self.low <= self.high
+        if not (filled | (self.low > self.high)).all() or not np.isfinite([self.low[filled], self.high[filled]]).all():
+            raise InputError("the ranges of cells hold NaN or infinity; finite ends are required where a cell has items")
+        room = 1e-9 * (1.0 + np.abs(self.low[filled]) + np.abs(self.high[filled]))[:, None]
+        beyond = np.maximum(self.low[filled, None] - self.typical[filled], self.typical[filled] - self.high[filled, None])
+        if not (beyond <= room).all():
+            raise InputError("typical positions lie outside their cells; positions in the range of the cell are required")
+        shapes = [(v.n_points, boxes.count) for v, boxes in zip(view.held, self.layout.boxes, strict=True)]
+        if [share.shape for share in self.shares] != shapes or any((s < 0).any() or (s > 2).any() for s in self.shares):
+            raise InputError(
+                f"the shares of boxes have shapes {[s.shape for s in self.shares]}; shares of {shapes} are required"
+            )
+
     @classmethod
     def of(cls, layout: CellLayout, view: QueryView, items: ItemArrays) -> tuple["Cells", NDArray[np.uint8]]:
         """The cells of ``items``, and the codes of the items, packed two a byte, shape (n, n_bytes)."""
         empty = np.full((len(layout.edges), CODES), np.inf)
         low, high, parts = empty, -empty, np.zeros((len(items), len(layout.column)), np.uint8)
-        encode(items.positions, layout.entries, layout.edges, low, high, parts)
+        for rows in short_blocks(len(items), _ENCODED // max(layout.n_columns, 1)):
+            encode(items.positions[rows], layout.entries, layout.edges, low, high, parts[rows])
         shares = []
         if view.held and items.joint is not None:
             coordinates = barycentric(view.held, items.joint)

@@ -19,12 +19,15 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from .._foundation.threads import short_blocks
 from .._foundation.types import Floats, Integers
 from .cells import CODES
 
 __all__ = ["ScanCandidates", "Scan", "IntegerTables", "kmeans", "rounded_down"]
 
 _TOP = 255.0
+_ASSIGNED = 1 << 24  # FAISS compares so many pairs of a row and a centre in one call, so that Ctrl-C is seen.
+_SCANNED = 1 << 31  # FAISS adds up so many entries of tables in one call, in some 0.2 s.
 _ROUNDING = 1e-6  # What float64 may have lost in the table, in units of a step.
 
 
@@ -45,8 +48,13 @@ class IntegerTables(NamedTuple):
         return IntegerTables(self.tables[queries], self.step[queries], self.base[queries])
 
     def bounds(self, sums: NDArray) -> Floats:
-        """The bounds that integer sums (B, R) stand for, of the same shape."""
-        return sums / self.step[:, None] + self.base[:, None]
+        """The bounds that integer sums (B, R) stand for, of the same shape; infinite where the sums only fill up."""
+        with np.errstate(over="ignore"):
+            return sums / self.step[:, None] + self.base[:, None]
+
+    def limit(self, q: int, bound: float) -> float:
+        """The integer sum up to which items have bounds <= ``bound`` for query q; infinite where it overflows."""
+        return (float(bound) - float(self.base[q])) * float(self.step[q])  # Python's floats overflow without a warning.
 
 
 class ScanCandidates(NamedTuple):
@@ -65,7 +73,7 @@ def rounded_down(tables: Floats) -> IntegerTables:
     least = tables.min(axis=2, keepdims=True)
     rise = tables - least
     span = np.where(np.isinf(rise), 0.0, rise).max(axis=(1, 2))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         step = (_TOP + 2 * _ROUNDING) / span
         rounded = np.floor(rise * step[:, None, None] - _ROUNDING)
     np.clip(np.nan_to_num(rounded, nan=0.0, posinf=_TOP), 0.0, _TOP, out=rounded)
@@ -120,11 +128,11 @@ class Scan:
         faiss = _faiss()
         queries, visited = self._queries(rounded), self._visited(len(rounded.tables), lists)
         found, rows = np.empty((len(queries), count), np.float32), np.empty((len(queries), count), np.int64)
-        arrays = [faiss.swig_ptr(a) for a in (visited, np.zeros(visited.shape, np.float32), found, rows)]
+        unused, parameters = np.zeros(visited.shape, np.float32), self._parameters(visited.shape[1], keep)
         with _threads(1):  # The wrapper search_preassigned takes no parameters.
-            self._index.search_preassigned_c(
-                len(queries), faiss.swig_ptr(queries), count, *arrays, False, self._parameters(visited.shape[1], keep)
-            )
+            for part in short_blocks(len(queries), max(_SCANNED // max(self.n * self.n_columns, 1), 1)):
+                given, *arrays = (faiss.swig_ptr(a[part]) for a in (queries, visited, unused, found, rows))
+                self._index.search_preassigned_c(part.stop - part.start, given, count, *arrays, False, parameters)
         return -found, rows
 
     def within(
@@ -171,8 +179,8 @@ def kmeans(
     with _threads(effective_n_jobs(n_jobs)):
         model = faiss.Kmeans(X.shape[1], min(n, len(rows)), niter=8, seed=seed, min_points_per_centroid=1)
         model.train(X[rows])
-        nearest = model.index.search(X, 1)[1][:, 0]
-    used, member = np.unique(nearest, return_inverse=True)
+        parts = [model.index.search(X[part], 1)[1][:, 0] for part in short_blocks(len(X), _ASSIGNED // n)]
+    used, member = np.unique(np.concatenate(parts), return_inverse=True)
     return model.centroids[used], member.astype(np.int64)
 
 

@@ -4,17 +4,19 @@ The theory is in docs/mathematics.md, section 4 and in paper 2, section 3.
 """
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import record_features, validated
 from .._foundation.types import ArrayLike
-from .._foundation.validation import check_choice, check_count, check_shape
+from .._foundation.validation import check_choice, check_count, check_n_jobs, check_shape
 from ..distances.semimetric import Semimetric
 from .cells import CellLayout
 from .ids import check_ids, ids_to_remove, masks_of, new_ids
@@ -31,10 +33,11 @@ __all__ = ["NeighborIndex"]
 class NeighborIndex(StoredIndex, BaseEstimator):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
-    No axiom is needed, not even symmetry. Every item is reduced to 4-bit codes of cells; for a query, the least value of
-    each cell adds up to a lower bound of the distance, which FAISS sums over all items in SIMD. Items are refined by their
-    exact distance in the order of their bounds, until the next bound proves that no other item is among the nearest.
-    Distances are exact whatever the algorithm; ties go to the smallest id.
+    No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would
+    overflow are refused. Every item is reduced to 4-bit codes of cells; for a query, the least value of each cell adds up to a
+    lower bound of the distance, which FAISS sums over all items in SIMD. Items are refined by their exact distance in the order
+    of their bounds, until the next bound proves that no other item is among the nearest. Distances are exact whatever the
+    algorithm; ties go to the smallest id.
 
     Parameters
     ----------
@@ -107,7 +110,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> "NeighborIndex":
-        """Index the rows of X.
+        """Index the rows of X; what fails or is interrupted leaves the index as it was, here and in `add` and `remove`.
 
         Parameters
         ----------
@@ -122,16 +125,26 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         InputError
             If ids repeat, or X has another number of features than the distance.
         """
+        self._check_parameters()
+        fitted = copy(self)
+        items = fitted._items(X, reset=True)
+        given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
+        fitted._view = view = QueryView(self.semimetric, self.side)
+        fitted.layout_ = CellLayout.fit(view, items, self.random_state)
+        fitted.segments_ = [Segment.build(view, fitted.layout_, given, items, **self._build_options)]
+        self.__dict__ = fitted.__dict__  # in one step, so that no signal comes between
+        return self
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters with which queries could not be answered; an index that is loaded has to pass it too."""
+        _check_distance(self.semimetric)
         check_choice("algorithm", self.algorithm, ALGORITHMS)
         if self.n_lists != "auto":
             check_count("n_lists", self.n_lists)
-        _check_distance(self.semimetric)
-        items = self._items(X, reset=True)
-        given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
-        self._view = QueryView(self.semimetric, self.side)
-        self.layout_ = CellLayout.fit(self._view, items, self.random_state)
-        self.segments_ = [Segment.build(self._view, self.layout_, given, items, **self._build_options)]
-        return self
+        check_count("n_probe", self.n_probe)
+        if self.n_candidates is not None:
+            check_count("n_candidates", self.n_candidates)
+        check_n_jobs(self.n_jobs)
 
     @property
     def _build_options(self) -> dict[str, Any]:
@@ -263,21 +276,28 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         """How much the approximate search finds of the exact answer, on at most ``max_queries`` rows of X.
 
         A neighbour counts if its distance is at most that of the true k-th, so ties count.
+
+        Raises
+        ------
+        InputError
+            If there are no queries, or no item may be answered.
         """
         queries = self._queries(X)
         if len(queries) > check_count("max_queries", max_queries):
             rng = np.random.default_rng(self.random_state)
             queries = queries[np.sort(rng.choice(len(queries), max_queries, replace=False))]
         true = self._answer(queries, None, n_neighbors, algorithm="exact", where=where)
+        if not true.distances.size:
+            raise InputError(f"there are {len(queries)} queries and no neighbours to find; give items that where= may answer")
         got = self._answer(queries, None, n_neighbors, algorithm="approximate", n_candidates=n_candidates, where=where)
         return Recall.of(true.distances, got.distances)
 
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
         d = self.semimetric if reset else self._view.semimetric
         if not d.schema.plain:
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            record_features(self, X, reset=reset)
             return d.schema.encode(X)
-        items = validate_data(self, X, dtype=[np.float64, np.float32], order="C", copy=True, reset=reset)
+        items = validated(self, X, dtype=[np.float64, np.float32], order="C", copy=True, reset=reset)
         check_shape(items, X, n_features=d.n_features, names=d.feature_names)
         return items
 

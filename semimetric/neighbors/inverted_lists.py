@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._foundation.errors import InputError
 from .._foundation.types import Integers
 from .cells import CellLayout, Warp, packed_codes
 from .faiss_scan import kmeans
@@ -31,6 +32,19 @@ class Lists(NamedTuple):
 
     member: Integers
     codes: NDArray[np.uint8]
+
+    def check(self, layout: CellLayout) -> None:
+        """Refuse items in lists that are not there, lists without items, and codes of another layout."""
+        n, n_bytes = len(self.codes), (layout.n_columns + 1) // 2
+        if not n or not n_bytes or self.codes.shape[1:] != (n_bytes,):
+            raise InputError(f"the lists have codes of shape {self.codes.shape}; (n_lists, {n_bytes}) is required, both > 0")
+        if self.member.min(initial=0) < 0 or self.member.max(initial=-1) >= n:
+            raise InputError(
+                f"items are in the lists {self.member.min()} to {self.member.max()}, but there are {n}; 0 to "
+                f"{n - 1} are required"
+            )
+        if not np.bincount(self.member, minlength=n).all():
+            raise InputError("a list has no items; lists without items are left out")
 
     @classmethod
     def fit(

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._foundation.errors import InputError
 from .._foundation.types import Floats, Integers
 from .._kernels.simplex import Groups, Located, group_rows_of_vectors
 from ..embeddings.pairs.base import Items
@@ -63,6 +64,14 @@ class Boxes:
 
     group: tuple[int, ...]
     cuts: tuple[Integers, ...]
+
+    def check(self, vertices: Vertices) -> None:
+        """Refuse boxes of another group, or with cuts that are no increasing knots up to the last."""
+        if self.group != vertices.group or len(self.cuts) != len(vertices.sizes):
+            raise InputError(f"there are boxes of the group {self.group}; those of {vertices.group} are required")
+        for cut, size in zip(self.cuts, vertices.sizes, strict=True):
+            if not len(cut) or cut[0] < 0 or cut[-1] != size - 1 or (np.diff(cut) <= 0).any():
+                raise InputError(f"the group {self.group} is cut at {cut[:8]}; increasing knots up to {size - 1} are required")
 
     @classmethod
     def fit(cls, vertices: Vertices, located: Located, n_boxes: int) -> "Boxes":

@@ -98,6 +98,11 @@ class QueryView:
         return self._parts.n_tables
 
     @property
+    def unit(self) -> Floats:
+        """The length outside the range of each of `features` that counts as one position."""
+        return self._parts.unit
+
+    @property
     def scales(self) -> Scales:
         """The one-feature parts as arrays."""
         return self._parts.scales
@@ -149,6 +154,16 @@ class QueryView:
         """A number that no sum is below: 0 for weights >= 0, where rounding could say otherwise, and else -inf."""
         return 0.0 if self.semimetric.axioms.nonnegative else -np.inf
 
+    @cached_property
+    def size(self) -> float:
+        """The largest that the tables of all groups can add up to in absolute value: what rounding errors are relative to."""
+        singles = np.maximum.reduceat(np.abs(self.scales.tables), self.scales.start) if len(self.scales.start) else np.zeros(1)
+        largest = np.zeros(len(self.joint_groups))
+        if self.joint is not None:
+            embedding, w = self.joint
+            np.maximum.at(largest, embedding.group_of_column, np.abs(w))
+        return float(singles.sum() + largest.sum())
+
     @property
     def bounded(self) -> bool:
         """Whether the base distances, which cells do not see, are >= 0."""
@@ -188,15 +203,19 @@ class QueryView:
         """Positions (n, E) of raw vectors on the features of the scales, and the located features of the joint groups."""
         d = self.semimetric
         features = with_directions(d.directions, raw)
-        located, excess = d.embedding.grid.locate(features), d.embedding.grid.excess(features)
+        located, excess = d.embedding.grid.locate(features), d.reach.excess(features)
         joint = self.joint[0].locate(features[:, self.joint_features]) if self.joint else None
         return self._parts.positions(located, excess), joint
+
+    @property
+    def n_pieces(self) -> int:
+        """The number of linear pieces of which the one-feature parts of a query consist."""
+        return int(2 * np.maximum(self.scales.size - 1, 1).sum())
 
     def profiles(self, queries: ItemArrays) -> Profiles:
         """The one-feature parts as functions of the item, for each of the queries."""
         shape = queries.positions.shape
-        n_pieces = int(2 * np.maximum(self.scales.size - 1, 1).sum())
-        profiles = Profiles(np.empty((shape[0], n_pieces, 2)), queries.positions, np.empty(shape), np.empty(shape))
+        profiles = Profiles(np.empty((shape[0], self.n_pieces, 2)), queries.positions, np.empty(shape), np.empty(shape))
         tabulate(self.scales, profiles)
         return profiles
 
@@ -230,4 +249,5 @@ class QueryView:
 
     def unlinked(self, radius: float) -> float:
         """The sum whose distance is ``radius``: the inverse of `linked`."""
+        radius = float(radius)  # A Python float becomes infinite without a warning.
         return radius * radius if self.semimetric.link == "sqrt" else radius

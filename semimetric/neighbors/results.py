@@ -15,9 +15,10 @@ from ..distances.callables import DistanceFunction
 from .query_tables import QueryBlock, QueryView
 from .segment import SearchRequest, Segment
 
-__all__ = ["Collection", "Neighbors", "Recall", "as_graph", "merged", "no_neighbors", "without_own"]
+__all__ = ["Collection", "Neighbors", "Recall", "as_graph", "merged", "merged_within", "no_neighbors", "without_own"]
 
-_BLOCK = 128  # At most so many queries are tabulated together.
+_BLOCK = 128  # At most so many queries are tabulated together,
+_PIECES = 1 << 23  # and at most so many linear pieces, of 16 bytes.
 
 
 class Neighbors(NamedTuple):
@@ -84,7 +85,8 @@ class Collection(NamedTuple):
                 bar.update(len(queries))
                 return found
 
-            return map_blocks(answered, len(X), size=_block_size(len(X), n_jobs), n_jobs=n_jobs)
+            size = min(_block_size(len(X), n_jobs), max(_PIECES // max(self.view.n_pieces, 1), 1))
+            return map_blocks(answered, len(X), size=size, n_jobs=n_jobs)
 
     def _nearest(self, queries: QueryBlock, search: SearchRequest) -> Neighbors:
         answers = [s.nearest(queries, search, mask) for s, mask in zip(self.segments, self.masks, strict=True)]
@@ -96,19 +98,23 @@ class Collection(NamedTuple):
 
     def within(self, X: NDArray, radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray]]:
         """Distances and ids of all items within ``radius`` of every row of X, nearest first, ties of the sum by id."""
+        return [(self.view.linked(sums), ids) for sums, ids in self.sums_within(X, radius, n_jobs=n_jobs, verbose=verbose)]
+
+    def sums_within(self, X: NDArray, radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray]]:
+        """`within` with the sums before the link for distances: what answers of several collections are merged by."""
         blocks = self._answered(lambda queries: self._within(queries, radius), X, n_jobs, verbose)
         return [found for block in blocks for found in block]
 
     def _within(self, queries: QueryBlock, radius: float) -> list[tuple[Floats, NDArray]]:
-        limit, found = self.view.unlinked(radius) * (1 + 1e-12), []
+        limit, found = self.view.unlinked(radius), []
+        limit += 1e-12 * abs(limit)
         prepared = [(s, s.bounds(queries), mask) for s, mask in zip(self.segments, self.masks, strict=True)]
         for q in range(len(queries)):
             answers = [s.within(queries, q, limit, bounds, mask) for s, bounds, mask in prepared]
             sums = np.concatenate([sums for sums, _ in answers])
             ids = np.concatenate([s.ids[rows] for s, (_, rows) in zip(self.segments, answers, strict=True)])
-            order = np.lexsort((ids, sums))
-            distances = self.view.linked(sums[order])
-            found.append((distances[distances <= radius], ids[order][distances <= radius]))
+            near = self.view.linked(sums) <= radius
+            found.append(_increasing(sums[near], ids[near]))
         return found
 
     def vectors(self, ids: NDArray) -> NDArray:
@@ -141,6 +147,12 @@ class Collection(NamedTuple):
         )
 
 
+def _increasing(sums: Floats, ids: NDArray) -> tuple[Floats, NDArray]:
+    """Sums and their ids by increasing sum; ties go to the smallest id."""
+    order = np.lexsort((ids, sums))
+    return sums[order], ids[order]
+
+
 def _block_size(n: int, n_jobs: int | None) -> int:
     """The number of queries in a block, so that there are blocks for every thread."""
     return max(min(_BLOCK, -(-n // effective_n_jobs(n_jobs))), 1)
@@ -151,6 +163,12 @@ def merged(answers: Sequence[Neighbors], k: int) -> Neighbors:
     sums, ids = np.hstack([a.distances for a in answers]), np.hstack([a.ids for a in answers])
     refined, at_once = np.sum([a.refined for a in answers], axis=0), np.all([a.at_once for a in answers], axis=0)
     return _smallest(Neighbors(sums, ids, refined, at_once), k)
+
+
+def merged_within(answers: Sequence[tuple[Floats, NDArray]]) -> tuple[Floats, NDArray]:
+    """Several answers of sums and ids to the same query as one, increasing; ties go to the smallest id."""
+    sums, ids = (np.concatenate(arrays) for arrays in zip(*answers, strict=True))
+    return _increasing(sums, ids)
 
 
 def _smallest(found: Neighbors, k: int) -> Neighbors:

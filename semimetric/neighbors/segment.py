@@ -15,23 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.types import Floats, Integers
-from .._kernels.search import BestItems, Candidates, SearchedItems, nearest, nearest_of_all, nearest_of_each, values
+from .._kernels.search import Candidates, SearchedItems
 from .cells import CellLayout, Cells, Filter
 from .faiss_scan import IntegerTables, Scan, ScanCandidates, rounded_down
 from .inverted_lists import Lists, list_count
 from .query_tables import ItemArrays, QueryBlock, QueryView
+from .refinement import NO_VALUES, Refinement, SegmentResult
 
-__all__ = ["SegmentResult", "SearchRequest", "Segment"]
+__all__ = ["SearchRequest", "Segment"]
 
 _FEW = 2_048  # Up to this number of items, all of them are looked at one by one.
-_SLACK = 1e-10  # Relative to the largest bounds: what adding up in another order may change.
+_SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
 _WORTH = 8  # A scan does not pay where it would name more than this part of the items.
 _LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
 _PROBE = 8_192  # The size of the sample of items that suggests the range.
 _SAMPLE = 32  # The number of items that are taken as queries to measure how many survive the filter.
 Mask: TypeAlias = NDArray[np.bool_] | None  # Items that may be answered; None stands for all.
 
-_NO_VALUES = np.empty(0)
 _NO_RANK = np.empty(0, np.int64)
 
 
@@ -42,15 +42,6 @@ class SearchRequest(NamedTuple):
     algorithm: str = "exact"
     n_candidates: int = 100
     n_probe: int = 16
-
-
-class SegmentResult(NamedTuple):
-    """Sums and rows (B, k), inf and -1 where there are fewer; how many items were refined; whether the first scan sufficed."""
-
-    sums: Floats
-    rows: Integers
-    refined: Integers
-    at_once: NDArray[np.bool_]
 
 
 @dataclass(eq=False)
@@ -153,8 +144,8 @@ class Segment:
         return rank
 
     @cached_property
-    def _searched(self) -> SearchedItems:
-        return SearchedItems(self.points.positions, self.rank, self.view.least)
+    def _refinement(self) -> Refinement:
+        return Refinement(self.view, self.points, SearchedItems(self.points.positions, self.rank, self.view.least))
 
     @cached_property
     def survivors(self) -> int:
@@ -207,33 +198,28 @@ class Segment:
             tables, slack = bounds
             rows = self._surviving(tables, q, limit + slack[q], eligible)
         rows = self._rows(eligible) if rows is None else rows
-        sums = np.empty(len(rows))
-        values(self.view.scales, queries.profiles, q, self.points.positions, rows, -np.inf, sums)
-        if not self.view.simple:
-            sums = sums + self.view.rest(queries.items, q, self.points, rows)
-        return np.maximum(sums, self.view.least), rows
+        return self._refinement.sums(queries, q, rows), rows
 
     def _bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats]:
         """Tables of bounds as integers, and the slack of each query, shape (B,)."""
         tables = self.filter.minima(queries)
         size = np.where(np.isinf(tables), 0.0, np.abs(tables)).max(axis=2).sum(axis=1)
-        return rounded_down(tables), _SLACK * size
+        return rounded_down(tables), _SLACK * (size + self.view.size)
 
     def _surviving(self, tables: IntegerTables, q: int, limit: float, eligible: Mask) -> Integers | None:
         """Rows whose bound is <= limit for query q; None if that may be all."""
         if tables.flat[q]:
             return None
-        integer_limit = (limit - self.filter.floor - tables.base[q]) * tables.step[q]
-        found = self.scan.within(tables, q, integer_limit, eligible)
+        found = self.scan.within(tables, q, tables.limit(q, limit - self.filter.floor), eligible)
         return None if found is None else found[1]
 
     def _certified(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n_first: int) -> SegmentResult:
         """The exact answer: the first scan names ``n_first`` items, and a second one those that it may have missed."""
         tables, slack = self._bounds(queries)
-        answer = _empty(len(queries), search.k)
+        answer = SegmentResult.empty(len(queries), search.k)
         by_range = len(queries) <= _FEW_QUERIES and len(self) >= _LARGE
         named = (self._smallest_by_range if by_range else self._smallest)(tables, min(n_first, len(self)), eligible)
-        self._refine(queries, named.rows, tables.bounds(named.sums) + self.filter.floor, slack, answer)
+        self._refinement.each(queries, named.rows, tables.bounds(named.sums) + self.filter.floor, slack, answer)
         # No item that was not named has a smaller bound than this one.
         unnamed_bound = tables.bounds(named.next_sum[:, None])[:, 0] + self.filter.floor
         unnamed_bound[np.isnan(named.next_sum)] = -np.inf
@@ -252,17 +238,17 @@ class Segment:
             rows = self._rows(eligible)
         answer.sums[q], answer.rows[q] = np.inf, -1
         answer.refined[q] += len(rows)
-        self._refine_one(queries, q, Candidates(rows, _NO_VALUES, _NO_VALUES), 0.0, answer)
+        self._refinement.one(queries, q, Candidates(rows, NO_VALUES, NO_VALUES), 0.0, answer)
 
     def _approximate(self, queries: QueryBlock, search: SearchRequest, eligible: Mask) -> SegmentResult:
         tables = rounded_down(self.filter.means(queries))
-        answer = _empty(len(queries), search.k)
+        answer = SegmentResult.empty(len(queries), search.k)
         count = min(max(search.n_candidates, search.k), len(self))
         _, rows = self._scanned(tables, count, eligible, search.n_probe)
         too_few = rows[:, search.k - 1] < 0
         if self.lists is not None and too_few.any():  # The lists that were visited hold too few items, so all are visited.
             _, rows[too_few] = self._scanned(tables.of(too_few), count, eligible)
-        self._refine(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        self._refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
         for q in np.flatnonzero(answer.rows[:, -1] < 0):  # A constant table, or too few answers: all items are refined.
             self._complete(queries, int(q), tables, 0.0, eligible, answer)
         return answer
@@ -309,42 +295,9 @@ class Segment:
         order = np.argsort(found[0].astype(np.uint16), kind="stable")  # Sums are integers below 65,536.
         return found[0][order], found[1][order], np.floor(limit) + 1.0
 
-    def _refine(self, queries: QueryBlock, rows: Integers, bounds: Floats, slack: Floats, answer: SegmentResult) -> None:
-        """Refine the rows (B, R), in their order, until their bounds (B, R) exceed the k-th sum by more than the slack (B,)."""
-        if self.view.simple:
-            best = BestItems(answer.sums, answer.rows, answer.refined)
-            nearest_of_each(self.view.scales, queries.profiles, self._searched, rows, bounds, slack, best)
-            return
-        for q, (named, bound) in enumerate(zip(rows, bounds, strict=True)):
-            ended = named[: np.argmax(named < 0)] if (named < 0).any() else named
-            answer.refined[q] = self._refine_one(queries, q, Candidates(ended, _NO_VALUES, bound), slack[q], answer)
-
-    def _refine_one(self, queries: QueryBlock, q: int, candidates: Candidates, slack: float, answer: SegmentResult) -> int:
-        """Refine candidates of query q in growing slices, so that what is costly is computed for few; return how many were."""
-        rows, bounds = candidates.rows, candidates.bounds
-        best, start = BestItems(answer.sums[q], answer.rows[q], np.empty(1, np.int64)), 0
-        while start < len(rows):
-            stop = len(rows) if self.view.simple else min(len(rows), max(2 * start, 4 * answer.sums.shape[1], 64))
-            extra = self.view.rest(queries.items, q, self.points, rows[start:stop])
-            nearer = Candidates(rows[start:stop], extra, bounds[start:stop])
-            nearest(self.view.scales, queries.profiles, q, self._searched, nearer, slack, best)
-            start += int(best.refined[0])
-            if start < stop:
-                break
-        return start
-
     def _brute(self, queries: QueryBlock, k: int, rows: Integers) -> SegmentResult:
-        """Refine all ``rows``: what every other search must agree with, and the way for few items."""
-        answer = _empty(len(queries), k)
+        """Refine all ``rows``."""
+        answer = SegmentResult.empty(len(queries), k)
         answer.at_once[:] = True
-        if self.view.simple:
-            best = BestItems(answer.sums, answer.rows, answer.refined)
-            nearest_of_all(self.view.scales, queries.profiles, self._searched, rows, best)
-            return answer
-        for q in range(len(queries)):
-            answer.refined[q] = self._refine_one(queries, q, Candidates(rows, _NO_VALUES, _NO_VALUES), 0.0, answer)
+        self._refinement.all(queries, rows, answer)
         return answer
-
-
-def _empty(n: int, k: int) -> SegmentResult:
-    return SegmentResult(np.full((n, k), np.inf), np.full((n, k), -1), np.zeros(n, np.int64), np.zeros(n, dtype=bool))

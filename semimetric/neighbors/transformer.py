@@ -1,5 +1,7 @@
 """Neighbour graphs for scikit-learn's estimators that take precomputed distances."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -9,19 +11,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
 from .._foundation.types import ArrayLike
-from .._foundation.validation import check_choice
+from .._foundation.validation import check_choice, weight_option
 from ..distances.semimetric import Semimetric
 from .index import NeighborIndex
 
 __all__ = ["SemimetricNeighborsTransformer"]
 
 
-class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
+class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Items to the sparse graph of their nearest neighbours under a learned distance.
 
     It stands where `sklearn.neighbors.KNeighborsTransformer` does: before ``KNeighborsClassifier(metric="precomputed")``,
     ``DBSCAN(metric="precomputed")``, t-SNE; HDBSCAN and UMAP want a symmetric graph, ``graph.maximum(graph.T)``. Neighbours
-    are exact unless ``algorithm`` says otherwise.
+    are exact unless ``algorithm`` says otherwise. The graph stays sparse whatever `set_output` says: what it does not store is
+    no neighbour rather than 0, so that a table would be wrong.
 
     Parameters
     ----------
@@ -77,16 +80,27 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: Any = None) -> "SemimetricNeighborsTransformer":
-        """Learn the distance, if there is a learner, and index the rows of X."""
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> SemimetricNeighborsTransformer:
+        """Learn the distance, if there is a learner, and index the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_items, n_features)
+        y : array-like of shape (n_items,) or None
+            For the learner.
+        sample_weight : array-like of shape (n_items,) or None
+            For the learner; a distance that is given learns nothing, and takes none.
+        """
         check_choice("mode", self.mode, ("distance", "connectivity"))
         if (self.semimetric is None) == (self.learner is None):
             raise InputError("one of semimetric= and learner= is required: a distance, or what learns it from X and y")
+        if self.learner is None and sample_weight is not None:
+            raise InputError("sample_weight is for a learner, but semimetric= is a distance already; drop it, or give learner=")
         for name in ("learner_", "feature_names_in_"):  # An earlier fit may have left them.
             self.__dict__.pop(name, None)
         semimetric: Any = self.semimetric
         if self.learner is not None:
-            self.learner_ = clone(self.learner).fit(X, y)
+            self.learner_ = clone(self.learner).fit(X, y, **weight_option(self.learner, sample_weight))
             semimetric = self.learner_.semimetric_
         self.index_ = NeighborIndex(
             semimetric, side=self.side, algorithm=self.algorithm, n_candidates=self.n_candidates,
@@ -106,6 +120,10 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator):
         """Graph (n_queries, n_samples_fit_) of the rows of X, each row sorted by distance."""
         check_is_fitted(self)
         return self.index_.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
+
+    def set_output(self, *, transform: str | None = None) -> SemimetricNeighborsTransformer:
+        """Take what a pipeline passes on to all of its steps, and do nothing: the graph stays sparse."""
+        return self
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns of the graph, one for each item, shape (n_samples_fit_,)."""

@@ -5,7 +5,7 @@ import numpy as np
 from .._foundation.types import Floats, Integers
 from .._foundation.validation import check_choice
 
-__all__ = ["nearness", "shares"]
+__all__ = ["counted_weights", "nearness", "shares"]
 
 
 def nearness(distances: Floats, weights: str) -> Floats:
@@ -20,6 +20,15 @@ def nearness(distances: Floats, weights: str) -> Floats:
     with np.errstate(divide="ignore"):
         weight = np.where(coincides.any(axis=1, keepdims=True), coincides.astype(np.float64), 1.0 / distances)
     return np.where(weight.any(axis=1, keepdims=True), weight, 1.0)
+
+
+def counted_weights(weight: Floats, n_neighbors: int) -> Floats:
+    """What of the weights of neighbours, nearest first, belongs to the first ``n_neighbors``: shape (n, k).
+
+    An item of weight 2 is two neighbours, so weights are counted until they sum to that number.
+    """
+    before = np.cumsum(weight, axis=1) - weight
+    return np.clip(n_neighbors - before, 0.0, weight)
 
 
 def shares(labels: Integers, n_classes: int, weight: Floats | None = None) -> Floats:

@@ -8,13 +8,14 @@ machines, with a Dask client as first argument, are in `semimetric.distributed`;
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._foundation.errors import InputError
+from .._foundation.errors import InputError, StorageError
 from .._foundation.types import Floats
 from ..data.parts.engine import SerialEngine
 from ..data.parts.readers import item_rows, tuple_parts, width_of
@@ -23,7 +24,7 @@ from ..distances.semimetric import Semimetric
 from ..estimators.base import LearnedDistance
 from ..estimators.part_tasks import ItemTask
 from ..neighbors.results import Neighbors
-from ..neighbors.sharded.shard_files import places_of
+from ..neighbors.sharded.shard_files import Place, read_places
 from ..neighbors.sharded.shard_search import nearest
 from .fit_labeled import fit_labeled, labeled_parts_of
 from .fit_tuples import fit_tuples, task_of
@@ -68,6 +69,7 @@ def fit(
         Bytes, or text such as "2 GiB". Numbers for triplets are needed besides: some 2.5 kB a labelled item of 18 triplets.
     scratch : path-like or None
         Folder for the index of labelled items while they are learned from; the temporary folder of the system by default.
+        What a killed process has left there is deleted by the next such call.
 
     Raises
     ------
@@ -143,6 +145,7 @@ def kneighbors(
     algorithm: str | None = None,
     n_candidates: int | None = None,
     memory_limit: str | int = "1 GiB",
+    key: bytes | None = None,
 ) -> tuple[Floats, NDArray]:
     """Distances and ids (n, k) of the nearest items of a saved index, sharded or not, for many queries.
 
@@ -155,14 +158,16 @@ def kneighbors(
     algorithm, n_candidates : as in `NeighborIndex.kneighbors`
     memory_limit : str or int
         For the queries; the answers are held in memory besides.
+    key : bytes or None
+        The key that the folder was signed with, if it was.
     """
-    places = places_of(folder)
-
-    def search(queries: Any) -> Neighbors:
-        return nearest(SerialEngine(), places, queries, n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
-
     parts = item_rows(X, _item_size(width_of(X), parse_memory(memory_limit)))
-    found = [_call(search, rows) for rows in parts]
+
+    def search(places: list[Place]) -> list[Neighbors]:
+        ask = partial(nearest, SerialEngine(), places, k=n_neighbors, algorithm=algorithm, n_candidates=n_candidates)
+        return [_call(lambda queries: ask(X=queries), rows) for rows in parts]
+
+    found = read_places(folder, search, key=key)
     return np.concatenate([f.distances for f in found]), np.concatenate([f.ids for f in found])
 
 
@@ -170,6 +175,8 @@ def _call(function: Callable[[Any], T], rows: LazyRows) -> T:
     """The result of ``function`` for the rows of a part; an error names the part."""
     try:
         return function(rows.read())
+    except StorageError:
+        raise
     except ValueError as error:
         raise InputError(f"{rows.name}: {error}") from error
 

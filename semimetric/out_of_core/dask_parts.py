@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from .._foundation.errors import InputError
-from ..data.parts.labeled_parts import LabeledPart, LabeledTable, features_of
+from ..data.parts.labeled_parts import LabeledPart, LabeledTable, features_of, loaded
 from ..data.parts.readers import column_named, columns_needed, item_rows, named_in, names_of, rows_of
 from ..data.parts.row_parts import parse_memory
 from ..data.parts.tuple_parts import TargetSpec, TuplePart, TupleTable, tuple_columns
-from ..neighbors.sharded.sharded_index import ItemPart
+from ..neighbors.sharded.shard_building import ItemPart
 
 __all__ = ["computed", "dask_items", "dask_tuples", "is_dask", "item_parts"]
 
@@ -100,6 +100,7 @@ def _lengths(array: Any, name: str) -> tuple[int, ...]:
 
 def _divided_values(values: Any, counts: Sequence[int] | None, n: int, name: str, called: str) -> list[Any]:
     """The targets or weights of each of n parts: a chunk, a slice, or the name of a column; None where there are none."""
+    values = loaded(values)
     if values is None or isinstance(values, str):
         return [values] * n
     if is_dask(values) and not hasattr(values, "chunks"):  # a series; lengths are compared where it is read

@@ -21,7 +21,7 @@ from ..data.parts.labeled_parts import (
     LabelColumns,
     LabeledPart,
     LabeledTable,
-    check_one_type,
+    check_same_kind,
     labeled_parts,
     loaded,
     read_label_columns,
@@ -97,7 +97,7 @@ def _read_labels(
     if y is None:
         raise InputError("requires y to be passed, but the target y is None; give a class for every item")
     columns = _label_columns(engine, parts, table)
-    check_one_type(parts, columns)
+    check_same_kind(parts, columns)
     given_y, given_weight = (None if v is None or isinstance(v, str) else np.asarray(v) for v in (y, weight))
     classes = given_y if table.y is None else np.concatenate([c.y for c in columns if c.y is not None])
     weights = given_weight

@@ -38,7 +38,7 @@ def fit_tuples(engine: Engine, model: Any, task: TupleTask, parts: list[TuplePar
         raise InputError(f"there are 0 parts of {table.spec.called}; at least one is required")
     with one_blas_thread():
         parts, counts = count_tuples(engine, parts, table)
-        survey = survey_tuples(engine, parts, counts, table, task.recipe.random_state)
+        survey = survey_tuples(engine, parts, counts, table)
         survey.check_targets(table.spec)
         check_varied(survey.items)
         kind = PartitionedDistances if table.spec.measured else PartitionedComparisons

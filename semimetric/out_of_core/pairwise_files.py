@@ -5,17 +5,16 @@ bits are the same. The file has another name until it is complete, so that a fil
 """
 
 import os
-import shutil
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._foundation.errors import InputError, SemimetricError
+from .._foundation.errors import InputError, SemimetricError, StorageError
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats
+from .._foundation.unfinished import unfinished_folder
 from ..data.parts.engine import Engine
 from ..data.parts.row_parts import LazyRows
 from ..distances.semimetric import Semimetric
@@ -42,28 +41,26 @@ def _checked_target(to: str | os.PathLike[str]) -> Path:
 def write_pairwise(engine: Engine, d: Semimetric, left: Side, right: Side | None, to: str | os.PathLike[str]) -> Path:
     """Write the distances of all rows of ``left`` to all of ``right`` (of ``left`` if None) to a new file; its path."""
     target = _checked_target(to)
-    begun = target.parent / f".{target.name}.{uuid.uuid4().hex}.part"
     across = left if right is None else right
     counts, others = ([*engine.each(_count, list(side), d)] for side in (left, across))
     mirrored = right is None and d.embedding.symmetric and not d.base_distances
     tasks = [(k, *part, [rows for _, rows in across]) for k, part in enumerate(left)]
+    if target.suffix == ".zarr" and len({*counts[:-1]} | {max(counts)}) > 1:  # two workers must not write to one chunk
+        raise InputError(
+            f"parts of the rows have {min(counts)} to {max(counts)} rows, and Zarr needs one length; rechunk, or write .parquet"
+        )
     try:
-        if target.suffix == ".zarr":
-            if len({*counts[:-1]} | {max(counts)}) > 1:  # two workers must not write to one chunk
-                raise InputError(
-                    f"parts of the rows have {min(counts)} to {max(counts)} rows, and Zarr needs one length; rechunk, or write "
-                    ".parquet"
-                )
-            chunks = (counts[0], max(others))
-            optional("zarr").open_array(str(begun), mode="w", shape=(sum(counts), sum(others)), chunks=chunks, dtype="f8")
-        else:
-            begun.mkdir()
-        for _ in engine.each(_write_rows, tasks, d, str(begun), target.suffix, (counts, others), mirrored):
-            pass
-        os.replace(begun, target)
-    except BaseException:
-        shutil.rmtree(begun, ignore_errors=True)
-        raise
+        with unfinished_folder(target) as begun:
+            if target.suffix == ".zarr":
+                shape, chunks = (sum(counts), sum(others)), (counts[0], max(others))
+                optional("zarr").open_array(str(begun), mode="w", shape=shape, chunks=chunks, dtype="f8")
+            for _ in engine.each(_write_rows, tasks, d, str(begun), target.suffix, (counts, others), mirrored):
+                pass
+            os.replace(begun, target)
+    except OSError as error:
+        raise StorageError(
+            f"{target} could not be written ({error.strerror or error}); make room, or write elsewhere"
+        ) from error
     return target
 
 

@@ -65,9 +65,9 @@ def _norms(part: TuplePart, table: TupleTable, structure: Structure, n_jobs: int
 
 
 def _out_of_range(part: TuplePart, table: TupleTable, structure: Structure) -> Integers:
-    """How many items of one part lie outside the knots of each feature, then how many items it has; shape (n_features + 1,)."""
-    items = _comparisons(part, table).items
-    return np.append(count_out_of_range(structure, items), len(items))
+    """How many members of tuples lie outside the knots of each feature, then how many there are; shape (n_features + 1,)."""
+    tuples = _comparisons(part, table).tuples
+    return np.append(count_out_of_range(structure, tuples.used, tuples.occurrences), tuples.index.size)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,7 +49,7 @@ class _PartOutline:
     ----------
     l1_moments, vertices, out_of_range : as in `Outline`
     n_items : int
-        How many items were counted for ``out_of_range``.
+        How many members of pairs were counted for ``out_of_range``.
     examples : Pairs
         A few pairs of the first of the parts.
     """
@@ -77,12 +77,12 @@ class _PartOutline:
 def _outline(part: TuplePart, table: TupleTable, recipe: Recipe, structure: Structure, unit: float) -> _PartOutline:
     targets = _targets(part, table, recipe, structure, unit)
     vertices = None if keeps_all_vertices(structure) else vertices_of_pairs(structure, targets.tuples)
-    items = targets.tuples.used
+    pairs = targets.tuples
     return _PartOutline(
         targets.l1_moments(structure, recipe.n_jobs),
         vertices,
-        count_out_of_range(structure, items),
-        len(items),
+        count_out_of_range(structure, pairs.used, pairs.occurrences),
+        pairs.index.size,
         targets.examples,
     )
 

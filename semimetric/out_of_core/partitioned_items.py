@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.types import Floats, Integers, Pairs
+from .._foundation.unfinished import unfinished_folder
 from ..data.parts.engine import Engine
 from ..data.parts.labeled_parts import ItemSurvey, LabeledPart, LabeledTable, read_items
 from ..data.schema import Schema
@@ -43,14 +44,16 @@ from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.shard_files import (
     Place,
     Shard,
-    check_root,
+    building,
     close,
     distance_digest,
+    new_root,
     places_of,
     save_shard,
+    shard_size,
     switch,
 )
-from ..neighbors.sharded.sharded_index import joined, shard_size
+from ..neighbors.sharded.sharded_index import joined
 from ..programs.design_matrix import Design
 from .partitioned_design import PartDesign, PartRows
 
@@ -90,11 +93,11 @@ def build_places(
     counts: Sequence[int],
     size: int,
 ) -> list[Place]:
-    """Build shards in ``folder``, each from one part or from several that follow one another and have ``size`` items at most.
+    """Build shards in a new folder, each from one part or from several that follow one another and have ``size`` items at most.
 
     The ids number the items of all parts from 0 on. Parts are joined because small shards are searched item by item.
     """
-    root, start, room = check_root(folder), 0, 0  # the id of the next item, and how many items the last shard has room for
+    start, room = 0, 0  # the id of the next item, and how many items the last shard has room for
     tasks: list[tuple[list[LabeledPart], int]] = []
     for part, n in zip(parts, counts, strict=True):
         if tasks and n <= room:
@@ -103,8 +106,9 @@ def build_places(
             tasks.append(([part], start))
             room = size
         start, room = start + n, room - n
-    shards = list(engine.each(_build_shard, tasks, table, d, str(root)))
-    switch(root, distance_digest(d), shards)
+    with new_root(folder) as root, building(root) as built:
+        shards = list(engine.each(_build_shard, tasks, table, d, str(built)))
+        switch(root, distance_digest(d), shards, built)
     return places_of(root)
 
 
@@ -307,8 +311,9 @@ class PartitionedItems(LabeledItems):
         """The items in shards, which are closed by all workers before their folder is deleted."""
         d = distance_of_cells(recipe, rule, structure, self.survey.items)
         counts, size = list(map(len, self.weights)), shard_size(len(self.table.names), self.limit)
-        with tempfile.TemporaryDirectory(prefix="semimetric-", dir=self.scratch, ignore_cleanup_errors=True) as parent:
-            folder = Path(parent).resolve() / "items"
+        target = Path(tempfile.gettempdir() if self.scratch is None else self.scratch).resolve() / "semimetric"
+        with unfinished_folder(target, mode=0o700) as parent:
+            folder = parent / "items"
             try:
                 places = build_places(self.engine, folder, d, self.parts, self.table, counts, size)
                 yield PartitionedSearch(self, places)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.input_arrays import as_floats, check_finite, n_axes
 from .._foundation.optional_imports import optional
 from .._foundation.types import ArrayLike, Floats
 from ..distances.semimetric import Semimetric
@@ -112,12 +113,13 @@ def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: Axes | None = None
     true, predicted : array-like of shape (n_pairs,)
     ax : matplotlib Axes or None
     """
-    t = np.asarray(true, dtype=np.float64)
-    p = np.asarray(predicted, dtype=np.float64)
+    t, p = as_floats(true, "true"), as_floats(predicted, "predicted")
     if t.ndim != 1 or t.shape != p.shape or not len(t):
         raise InputError(
             f"true has shape {t.shape} and predicted {p.shape}; two arrays (n_pairs,) of the same length are required"
         )
+    check_finite(t, "true")
+    check_finite(p, "predicted")
     axes = axes_of(ax)
     low = min(0.0, float(min(t.min(), p.min())))
     top = 1.04 * float(max(t.max(), p.max()))
@@ -145,7 +147,7 @@ def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: Axes | None =
     d = _distance(d)
     if most < 1:
         raise InputError(f"most={most!r} must be at least 1")
-    if np.ndim(x) != 1 or np.ndim(y) != 1:
+    if n_axes(x) != 1 or n_axes(y) != 1:
         raise InputError(f"x has shape {np.shape(x)} and y {np.shape(y)}; one pair of vectors ({d.n_features},) is required")
     names, values = _largest_terms(d, d.contributions(x, y), most)
     total = float(values.sum())

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 from .._foundation.types import ArrayLike, Floats
-from ..embeddings.vectors.base import FeatureMap
+from ..embeddings.vectors.base import FeatureMap, dense_rows
 from .axes import axes_of, hide_frame
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def plot_basis(embedding: FeatureMap, X: ArrayLike, feature: str | int = 0, ax: 
         raise InputError(f"embedding={embedding!r} is no embedding of single vectors; give one such as BSplineEmbedding")
     check_is_fitted(embedding, "n_columns_")
     number = _feature_number(embedding, feature)
-    span, columns = _columns_along(embedding, np.asarray(X, dtype=np.float64), number)
+    span, columns = _columns_along(embedding, dense_rows(embedding.encode(X), slice(None)), number)
     axes = axes_of(ax)
     colours = optional("matplotlib").colormaps[_COLOUR_MAP](np.linspace(0.0, 0.9, columns.shape[1]))
     for column, colour in zip(columns.T, colours, strict=True):

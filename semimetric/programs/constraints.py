@@ -44,6 +44,10 @@ class Constraint(ABC):
     def rows(self, layout: TableLayout) -> Inequalities:
         """The inequalities G w >= h on the weights; there are none where the columns alone impose the constraint."""
 
+    def proof(self, layout: TableLayout) -> Inequalities:
+        """The inequalities that prove the statement of whole tables, in which no vertices are tied any more."""
+        return self.rows(layout)
+
     def ties(self, embedding: PairMap, names: Sequence[str], directions: Directions | None) -> set[int]:
         """The numbers of the features whose tables may depend on the difference x - y alone."""
         return set()
@@ -76,9 +80,14 @@ class Monotone(Constraint):
                     for a in range(len(table)):
                         pairs.append(_column_pairs(table[a, a + 1 :], table[a, a:-1]))
                         pairs.append(_column_pairs(table[:a, a], table[1 : a + 1, a]))
-        larger, smaller = np.unique(np.concatenate(pairs), axis=0).T
-        informative = (larger < n) & (smaller < n) & (larger != smaller)
-        return Inequalities.homogeneous(_matrix([(larger[informative], 1.0), (smaller[informative], -1.0)], n))
+        return _ordered(np.concatenate(pairs), n)
+
+
+def _ordered(pairs: Integers, n: int) -> Inequalities:
+    """The inequalities that the first column of each pair is not smaller than the second, each once."""
+    larger, smaller = np.unique(pairs, axis=0).T
+    informative = (larger < n) & (smaller < n) & (larger != smaller)
+    return Inequalities.homogeneous(_matrix([(larger[informative], 1.0), (smaller[informative], -1.0)], n))
 
 
 def _column_pairs(larger: NDArray[np.int64], smaller: NDArray[np.int64]) -> Integers:
@@ -126,7 +135,7 @@ class Bounded(Constraint):
         largest = np.zeros(len(layout.embedding.groups))
         np.maximum.at(largest, owner[~of_scale], layout.prior[~of_scale])
         np.add.at(largest, owner[of_scale], layout.prior[of_scale])  # a scale's largest value is the sum of its rises
-        bounds = layout.scaled(np.array(self.ceiling)) * largest / largest.sum()
+        bounds = layout.scaled(np.array(self.ceiling), "Bounded") * (largest / max(largest.sum(), 1e-300))
         # a row for every column of a table, then one for the sum of the columns of every scale
         of_tables = sparse.csr_array(-sparse.identity(n, format="csr"))[np.flatnonzero(~of_scale)]
         scales = np.unique(owner[of_scale])
@@ -162,6 +171,13 @@ class TranslationInvariant(Constraint):
     def rows(self, layout: TableLayout) -> Inequalities:
         return Inequalities.homogeneous(sparse.csr_array((0, layout.embedding.n_columns)))
 
+    def proof(self, layout: TableLayout) -> Inequalities:
+        pairs = [np.empty((0, 2), np.int64)]
+        for f in layout.numbers(self.features, "TranslationInvariant"):
+            for t, _ in layout.tables(f):
+                pairs.append(_column_pairs(t[1:, 1:], t[:-1, :-1]))
+        return _ordered(np.concatenate([*pairs, *(p[:, ::-1] for p in pairs)]), layout.embedding.n_columns)
+
     def ties(self, embedding: PairMap, names: Sequence[str], directions: Directions | None) -> set[int]:
         found = set(numeric(embedding, names, directions, self.features, "TranslationInvariant"))
         for f in found:
@@ -196,15 +212,19 @@ class Concave(Constraint):
     features: Features = None
 
     def rows(self, layout: TableLayout) -> Inequalities:
+        for f in layout.numbers(self.features, "Concave"):
+            if not all(_depends_on_difference(layout.embedding, owner) for _, owner in layout.tables(f)):
+                raise NotSupportedError(
+                    f"Concave at vertices guarantees nothing between them for feature {layout.names[f]!r}, whose table "
+                    'does not depend on the difference alone; add TranslationInvariant of the feature, with tables="full"'
+                )
+        return self.proof(layout)
+
+    def proof(self, layout: TableLayout) -> Inequalities:
         n = layout.embedding.n_columns
         triples = [np.empty((0, 3), np.int64)]
         for f in layout.numbers(self.features, "Concave"):
-            for t, owner in layout.tables(f):
-                if not _depends_on_difference(layout.embedding, owner):
-                    raise NotSupportedError(
-                        f"Concave at vertices guarantees nothing between them for feature {layout.names[f]!r}, whose table "
-                        'does not depend on the difference alone; add TranslationInvariant of the feature, with tables="full"'
-                    )
+            for t, _ in layout.tables(f):
                 for line in (t[0], t[:, 0]):
                     triples.append(np.column_stack([line[1:-1], line[2:], line[:-2]]))
         middle, after, before = np.unique(np.concatenate(triples), axis=0).T
@@ -282,4 +302,4 @@ def _rows_at_pairs(layout: TableLayout, pairs: ArrayLike, distances: ArrayLike, 
         )
     located = layout.embedding.locate(items)
     first = 2 * np.arange(len(values))
-    return Inequalities(layout.embedding.csr(located, first, located, first + 1), layout.scaled(values))
+    return Inequalities(layout.embedding.csr(located, first, located, first + 1), layout.scaled(values, kind))

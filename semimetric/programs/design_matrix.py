@@ -95,16 +95,25 @@ class MatrixDesign(Design):
     def csr(self) -> sparse.csr_array:
         return self.matrix
 
-    @property
+    @cached_property
     def nonnegative(self) -> bool:
         return bool((self.matrix.data >= 0).all())
 
-    @property
+    @cached_property
     def absolute(self) -> "Design":
-        return self if self.nonnegative else MatrixDesign(abs(self.matrix))
+        if self.nonnegative:
+            return self
+        new = MatrixDesign(_absolute(self.matrix))
+        new.__dict__["_transpose"] = _absolute(self._transpose)
+        return new
 
     def held(self) -> "Design":
         return self
+
+
+def _absolute(matrix: sparse.csr_array) -> sparse.csr_array:
+    """The absolute values of all entries; the positions are those of ``matrix`` itself, not a copy."""
+    return sparse.csr_array((np.abs(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 class RowsDesign(Design):

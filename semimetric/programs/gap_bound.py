@@ -18,10 +18,10 @@ import numpy as np
 from .._foundation.types import Floats
 from .program import ConvexProgram
 
-__all__ = ["GapBound"]
+__all__ = ["SHIFTS", "GapBound"]
 
 _ROUNDING = 1e-12  # the slope of an unbounded weight counts as 0 below this share of the terms that add up to it
-_SHIFTS = (0.0, 1e-3, 1e-2, 0.1, 0.3, 1.0)  # how far to move towards the anchor, as shares of what lifts every slope to 0
+SHIFTS = (0.0, 1e-3, 1e-2, 0.1, 0.3, 1.0)  # how far to move towards the anchor, as shares of what lifts every slope to 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class GapBound:
         largest = float((np.abs(theta[:m]) / p.sample_weight).max(initial=0.0))
         rounding = _ROUNDING * (largest * self.mass + np.abs(gradient))
         best = 0.0
-        for c in needed * np.array(_SHIFTS):
+        for c in needed * np.array(SHIFTS):
             slope = (product + c * self.anchor_product) / (1.0 + c) + gradient
             mixed = (theta + c * self.anchor) / (1.0 + c)
             slope = np.where(np.isinf(upper) & (np.abs(slope) <= rounding), 0.0, slope)

@@ -18,7 +18,8 @@ from .moments import Moments
 
 __all__ = ["Inequalities", "StackedDesign"]
 
-_ROUNDING = 1e-15  # a violation of at most this share of the largest weight is rounding
+_ROUNDING = 1e-15  # a violation of at most this share of the terms of a row is rounding
+_TIGHT = 1e-10  # the same where the weights that keep every row have no room in a row, as where two rows are one equation
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,17 @@ class Inequalities:
         """The largest violation h - G w of an inequality; 0 if all hold."""
         return 0.0 - float(self.slack(w).min(initial=0.0))
 
+    def terms(self, w: Floats) -> Floats:
+        """The sizes |G| |w| + |h| of what the rows add up, shape (k,): violations are measured against them."""
+        return abs(self.matrix) @ np.abs(w) + np.abs(self.bound)
+
+    def missed(self, w: Floats) -> Floats:
+        """The violation of every inequality as a share of its `terms`, shape (k,): 0 where it holds, at most 1."""
+        slack = self.slack(w)
+        broken = slack < 0
+        slack[broken] /= self.take(broken).terms(w)
+        return np.maximum(-slack, 0.0)
+
     def take(self, rows: np.ndarray) -> "Inequalities":
         """The inequalities of the given ``rows``, numbers or a mask."""
         return Inequalities(sparse.csr_array(self.matrix[rows]), self.bound[rows])
@@ -72,12 +84,17 @@ class Inequalities:
         if self.tables is not None:
             w = self.tables.closed(w)
         slack = self.slack(w)
-        violated = slack < -_ROUNDING * np.abs(w).max(initial=0.0)
+        negative = slack < 0
+        if not negative.any():
+            return w
+        rows, missing = self.take(negative), -slack[negative]
+        size, room = rows.terms(w), rows.slack(inside)
+        violated = missing > np.where(room > _ROUNDING * size, _ROUNDING, _TIGHT) * size
         if not violated.any():
             return w
-        gain = np.maximum(self.slack(inside)[violated] - slack[violated], 1e-300)
-        share = min(float((-slack[violated] / gain).max()) * (1 + 1e-12), 1.0)
-        return w + share * (inside - w)
+        gain = np.maximum(room[violated] + missing[violated], 1e-300)
+        share = min(float((missing[violated] / gain).max()) * (1 + 1e-12), 1.0)
+        return w + share * (inside - w) if share < 1.0 else inside
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,17 +6,19 @@ also written as an independent CVXPY expression, against which the tests check t
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.rounding import rounding_of
 from .._foundation.types import Floats
 from .._foundation.validation import check_alpha, check_choice
 
-__all__ = ["Columns", "Lasso", "Linear", "Penalty", "Quadratic", "Ridge", "Roughness", "Shift", "total"]
+__all__ = ["Columns", "EnclosedGradient", "Lasso", "Linear", "Penalty", "Quadratic", "Ridge", "Roughness", "Shift", "total"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,24 +59,88 @@ class Columns:
     nonnegative: bool = True
 
 
+class Square(NamedTuple):
+    """The term ‖R (w - c)‖² / 2: ``rows`` are R, a sparse matrix of shape (k, n), and ``center`` is c, of shape (n,)."""
+
+    rows: sparse.csr_array
+    center: Floats
+
+
+class EnclosedGradient(NamedTuple):
+    """A gradient of shape (n,) and by how much rounding may be off in each entry.
+
+    ``missed`` is how far the penalty may lie above the plane with this gradient that touches it from below.
+    """
+
+    value: Floats
+    error: Floats
+    missed: float
+
+
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """The quadratic wᵀ P w / 2 - qᵀ w + constant, with P sparse and positive semidefinite."""
+    """The quadratic wᵀ P w / 2 - qᵀ w + constant, with P sparse and positive semidefinite.
+
+    Where it is known as a ``square``, its value is computed from that: strong penalties would cancel. A sum keeps ``parts``.
+    """
 
     P: sparse.csr_array
     q: Floats
     constant: float = 0.0
+    square: Square | None = None
+    parts: tuple["Quadratic", ...] = ()
 
     def __add__(self, other: "Quadratic") -> "Quadratic":
-        return Quadratic(sparse.csr_array(self.P + other.P), self.q + other.q, self.constant + other.constant)
+        P = sparse.csr_array(self.P + other.P)
+        parts = (*(self.parts or (self,)), *(other.parts or (other,)))
+        return Quadratic(P, self.q + other.q, self.constant + other.constant, parts=parts)
 
     def value(self, w: Floats) -> float:
         """The value of the quadratic at ``w``, shape (n,)."""
+        if self.parts:
+            return sum(part.value(w) for part in self.parts)
+        if self.square is not None:
+            rise = self.square.rows @ (w - self.square.center)
+            return float(rise @ rise) / 2
         return float(w @ (self.P @ w)) / 2 - float(self.q @ w) + self.constant
 
     def gradient(self, w: Floats) -> Floats:
         """The gradient P w - q, shape (n,)."""
         return self.P @ w - self.q
+
+    def enclosed_gradient(self, v: Floats, w: Floats | None = None) -> EnclosedGradient:
+        """The gradient at ``v``; ``missed`` is how far the quadratic at ``w``, or at v, lies above its tangent."""
+        if self.parts:
+            values, errors, missed = zip(*(part.enclosed_gradient(v, w) for part in self.parts), strict=True)
+            error = np.sum(errors, axis=0) + rounding_of(len(values)) * np.abs(values).sum(axis=0)
+            return EnclosedGradient(np.sum(values, axis=0), error, sum(missed))
+        if self.square is None:
+            size, moved = abs(self.P) @ np.abs(v) + np.abs(self.q), np.zeros_like(v) if w is None else w - v
+            missed_of = float(np.abs(moved) @ (abs(self.P) @ np.abs(moved))) / 2
+            return EnclosedGradient(self.gradient(v), rounding_of(len(v)) * size, missed_of)
+        R, move = self.square.rows, v - self.square.center
+        rise, size = R @ move, abs(R)
+        off = rounding_of(len(v)) * (size @ np.abs(move))
+        error = rounding_of(R.shape[0]) * (size.T @ np.abs(rise))
+        if (
+            w is None and self.ridge.any()
+        ):  # its curvature is used beside its gradient, which must therefore be that at w itself
+            return EnclosedGradient(R.T @ rise, error + size.T @ off, 0.0)
+        if w is not None:
+            off += np.abs(R @ (w - v)) + rounding_of(len(v)) * (size @ np.abs(w - v))
+        return EnclosedGradient(R.T @ rise, error, float(off @ off) / 2)
+
+    @cached_property
+    def ridge(self) -> Floats:
+        """The curvature of squares of single weights, shape (n,): along each weight the quadratic curves so much."""
+        if self.parts:
+            return np.sum([part.ridge for part in self.parts], axis=0)
+        curvature = np.zeros(len(self.q))
+        if self.square is not None:
+            diagonal = self.square.rows.diagonal()
+            if np.count_nonzero(diagonal) == np.count_nonzero(self.square.rows.data):
+                curvature[: len(diagonal)] = diagonal**2 * (1.0 - rounding_of(0))
+        return curvature
 
 
 class Penalty(ABC):
@@ -124,13 +190,15 @@ class Ridge(Penalty):
     def quadratic(self, columns: Columns) -> Quadratic:
         center = self._center(columns)
         diagonal = self.alpha * columns.share / columns.unit**2
-        P = sparse.csr_array(sparse.diags_array(_padded(diagonal, columns)))
-        return Quadratic(P, _padded(diagonal * center, columns), float(diagonal @ (center * center)) / 2)
+        P, R = (sparse.csr_array(sparse.diags_array(_padded(v, columns))) for v in (diagonal, np.sqrt(diagonal)))
+        constant = float(diagonal @ (center * center)) / 2
+        return Quadratic(P, _padded(diagonal * center, columns), constant, Square(R, _padded(center, columns)))
 
     def reach(self, value: float, columns: Columns) -> Floats:
         if self.alpha == 0:
             return super().reach(value, columns)
-        radius = columns.unit * np.sqrt(2.0 * value / (self.alpha * columns.share))
+        with np.errstate(over="ignore"):
+            radius = columns.unit * np.sqrt(2.0 * value / (self.alpha * columns.share))
         return _padded(self._center(columns) + radius, columns, np.inf)
 
     def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
@@ -152,7 +220,9 @@ class _Differences(Penalty):
         D = self.matrix(columns)
         P = sparse.csr_array(self.alpha * (D.T @ D))
         P.resize((columns.n, columns.n))
-        return Quadratic(P, np.zeros(columns.n))
+        R = sparse.csr_array(np.sqrt(self.alpha) * D)
+        R.resize((D.shape[0], columns.n))
+        return Quadratic(P, np.zeros(columns.n), square=Square(R, np.zeros(columns.n)))
 
     def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
         D = self.matrix(columns)
@@ -233,7 +303,8 @@ class Lasso(Penalty):
     def reach(self, value: float, columns: Columns) -> Floats:
         if self.alpha == 0:
             return super().reach(value, columns)
-        return _padded(value * columns.unit / (self.alpha * columns.share), columns, np.inf)
+        with np.errstate(over="ignore"):
+            return _padded(value * columns.unit / (self.alpha * columns.share), columns, np.inf)
 
     def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
         return self.alpha * cp.norm1(cp.multiply(columns.share / columns.unit, w[: len(columns.prior)]))
@@ -271,4 +342,5 @@ class Linear(Penalty):
 def total(penalties: tuple[Penalty, ...], columns: Columns) -> Quadratic:
     """The sum of the penalties on these columns, as one quadratic."""
     zero = Quadratic(sparse.csr_array((columns.n, columns.n)), np.zeros(columns.n))
-    return sum((p.quadratic(columns) for p in penalties), zero)
+    parts = tuple(p.quadratic(columns) for p in penalties)
+    return replace(sum(parts, zero), parts=parts)  # without the zero, whose value would be computed each time

@@ -12,7 +12,9 @@ from .inequalities import Inequalities, StackedDesign
 from .losses import Loss
 from .penalties import Columns, Penalty, Quadratic, total
 
-__all__ = ["ConvexProgram"]
+__all__ = ["EXACT", "ConvexProgram"]
+
+EXACT = 1e-9  # of the loss at w = 0: a fit whose objective is smaller counts as exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,7 @@ class ConvexProgram:
     @cached_property
     def exact(self) -> float:
         """The objective below which a fit counts as exact: rounding would drown a gap relative to anything smaller."""
-        return 1e-9 * self.loss.value(-self.y, self.sample_weight)
+        return EXACT * self.loss.value(-self.y, self.sample_weight)
 
     def objective(self, w: Floats) -> float:
         """The loss plus the penalty at the weights ``w`` of shape (n,)."""

@@ -43,9 +43,22 @@ class TableLayout:
     unit: float
     power: int = 1
 
-    def scaled(self, distances: Floats) -> Floats:
-        """The distances in the unit of the program: those of the link "sqrt" are squared."""
-        return distances**self.power / self.unit
+    def scaled(self, distances: Floats, kind: str) -> Floats:
+        """The distances in the unit of the program: those of the link "sqrt" are squared.
+
+        Raises
+        ------
+        InputError
+            If one overflows; ``kind`` is the class name of the constraint that gave it.
+        """
+        with np.errstate(over="ignore"):
+            scaled = (distances / self.unit ** (1.0 / self.power)) ** self.power
+        if not np.isfinite(scaled).all():
+            raise InputError(
+                f"{kind} has the distance {np.max(distances):g}, beyond floating point beside targets of mean size "
+                f"{self.unit ** (1.0 / self.power):g}; give distances on the scale of the targets"
+            )
+        return scaled
 
     def numbers(self, features: Features, kind: str) -> list[int]:
         """The numbers of the given features, for each of which a constraint can be guaranteed: see `numeric`."""

@@ -19,11 +19,16 @@ __all__ = [
     "Solution",
     "Solver",
     "Status",
+    "refuse_extremes",
     "refuse_free_weights",
     "refuse_inequalities",
     "refuse_unknown_inside",
     "with_repair",
 ]
+
+
+_HUGE = 1e150  # numbers that solvers square
+_TINY = 1e-280  # a loss at w = 0 below this leaves no room for the digits of smaller ones
 
 
 class Status(Enum):
@@ -134,6 +139,22 @@ def refuse_inequalities(program: ConvexProgram) -> str | None:
     return None
 
 
+def refuse_extremes(program: ConvexProgram) -> str | None:
+    """Why no solver can take a program whose numbers leave floating point; None if its numbers can be added up and compared."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        start = np.where(np.isfinite(program.lower), program.lower, 0.0)
+        at_zero, at_start = program.loss.value(-program.y, program.sample_weight), program.penalty.value(start)
+        strength = float(np.abs(program.penalty.P.data).sum() + np.abs(program.penalty.q).sum())
+    if not np.max([at_start, at_zero, strength]) < _HUGE:  # NaN is not either
+        return (
+            f"its squares overflow: targets reach {np.abs(program.y).max():g}, and the coefficients of the penalty sum to "
+            f"{strength:g}; divide the targets by their mean, and lower alpha"
+        )
+    if 0.0 < np.abs(program.y).max() and at_zero < _TINY:
+        return f"its loss underflows, with targets up to {np.abs(program.y).max():g}; divide the targets by their mean"
+    return None
+
+
 def refuse_unknown_inside(program: ConvexProgram) -> str | None:
     """Why a solver that repairs its weights by moving them towards ``inside`` cannot take the program; None if it can."""
     if program.inequalities is not None and program.inside is None:
@@ -173,7 +194,7 @@ class Solver(ABC):
         KeyboardInterrupt
             If the user presses Ctrl-C before there are any weights.
         """
-        reason = self.refusal(program)
+        reason = refuse_extremes(program) or self.refusal(program)
         if program.triangles is not None and not self.separates:
             reason = f"it asks for the triangle inequality; use CuttingPlane({type(self).__name__}())"
         if reason is not None:

@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_solve
 
 from .._foundation.types import Floats
+from .factorization import factorize
 
 __all__ = ["BoxQuadratic", "BoxSolution", "interior", "longest_step", "pivot", "solve_regular"]
 
@@ -103,7 +104,7 @@ def solve_regular(H: Floats, g: Floats) -> Floats:
         try:
             shifted = H.copy()
             shifted[np.diag_indices_from(shifted)] += jitter
-            return _refined(H, g, cho_factor(shifted, overwrite_a=True, check_finite=False))
+            return _refined(H, g, factorize(shifted))
         except LinAlgError:
             jitter *= 100.0
     return g / max(float(np.trace(H)), 1e-300)  # steepest descent with a safe step
@@ -158,7 +159,7 @@ def _step(H: Floats, gradient: Floats, x: Floats, z: Floats) -> tuple[Floats, Fl
     """x = w - lower and the multipliers z after one predictor-corrector step."""
     shifted = H.copy()
     shifted[np.diag_indices_from(shifted)] += z / x
-    factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
+    factor = factorize(shifted)
 
     def direction(target: Floats) -> tuple[Floats, Floats]:
         dx = cho_solve(factor, z - gradient + target / x, check_finite=False)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
-from tqdm import tqdm
 
+from .._foundation.progress import progress_bar
 from .._foundation.types import Floats
 from .._foundation.validation import check_alpha, check_count
 from ..embeddings.pairs.triangle_inequality import Triangles
@@ -26,6 +26,7 @@ from .default_choice import choose_plain
 
 __all__ = ["CuttingPlane"]
 
+_ROUNDING = 1e-11  # this share of the objective is added to a gap for the rounding of the difference of two objectives
 _KEPT = 1e-3  # inequalities whose slack exceeds this share of the largest weight are dropped
 
 
@@ -82,22 +83,26 @@ class CuttingPlane(Solver):
         n_iter = 0
         bound = 0.0
         status = Status.LIMIT
-        for _ in tqdm(range(self.max_rounds), desc="cutting planes", disable=not verbose):
-            solution = self._solve_plain(_with_rows(program, rows, repairs=False), start, verbose)
-            start = w = solution.weights
-            n_iter += solution.n_iter
-            bound = max(bound, solution.objective - solution.gap)
-            largest = float(np.abs(w).max())
-            violated = triangles.separate(w, self.tol * largest)
-            if solution.status is not Status.SOLVED or not violated.shape[0]:
-                status = solution.status
-                break
-            rows = rows.take(rows.slack(w) <= _KEPT * largest) + _inequalities(violated, program)
+        with progress_bar(self.max_rounds, "cutting planes", verbose=verbose) as bar:
+            for _ in range(self.max_rounds):
+                solution = self._solve_plain(_with_rows(program, rows, repairs=False), start, verbose)
+                start = w = solution.weights
+                n_iter += solution.n_iter
+                bound = max(bound, solution.objective - solution.gap)
+                largest = float(np.abs(w).max())
+                violated = triangles.separate(w, self.tol * largest)
+                if solution.status is not Status.SOLVED or not violated.shape[0]:
+                    status = solution.status
+                    break
+                rows = rows.take(rows.slack(w) <= _KEPT * largest) + _inequalities(violated, program)
+                bar.set_postfix(rows=len(rows))
+                bar.update()
         remaining = _inequalities(triangles.separate(w, 0.0), program)
         every = replace(rows + remaining, tables=triangles if triangles.free else None)
         feasible = replace(program, triangles=None, inequalities=_joined(program.inequalities, every)).feasible(w)
         objective = program.objective(feasible)
-        solution = Solution(feasible, objective, max(objective - bound, 0.0), n_iter, status, solution.solver)
+        gap = max(objective - bound, 0.0) + _ROUNDING * max(objective, program.exact)
+        solution = Solution(feasible, objective, gap, n_iter, status, solution.solver)
         return _named(with_repair(program, w, triangles.excess(w), solution), len(rows))
 
 

@@ -11,12 +11,13 @@ primal weight as in PDLP (Applegate et al. 2021):
 from dataclasses import dataclass
 
 import numpy as np
-from tqdm import tqdm
 
+from .._foundation.progress import progress_bar
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
+from .certified import certified
 
 __all__ = ["FirstOrder"]
 
@@ -48,7 +49,7 @@ class FirstOrder(Solver):
         run = _PrimalDualRun(program, start)
         status = Status.LIMIT
         n_iter = 0
-        with tqdm(total=self.max_iter, desc="first order", disable=not verbose) as bar:
+        with progress_bar(self.max_iter, "first order", verbose=verbose) as bar:
             try:
                 for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
                     run.step()
@@ -65,6 +66,7 @@ class FirstOrder(Solver):
         if status is not Status.SOLVED:
             run.certify()  # the iterations after the last check count too
         solution = Solution(run.best, run.objective, run.gap, n_iter, status, "FirstOrder")
+        solution = certified(solution, run.gap_bound, run.A, run.dual[0], self.tol, run.dual[1])
         rows = program.inequalities
         return with_repair(program, run.raw, 0.0 if rows is None else rows.excess(run.raw), solution)
 
@@ -81,7 +83,7 @@ class _PrimalDualRun:
     best : ndarray of shape (n,)
         The feasible weights with the least objective so far; ``objective`` is theirs, and ``raw`` the iterate they came from.
     bound : float
-        The largest lower bound of the optimum so far.
+        The largest lower bound of the optimum so far; ``dual`` are the dual variables and the weights that gave it.
     origin : tuple of ndarray
         The primal and dual iterates at the last restart; ``sums`` sums the iterates since, ``steps`` counts them.
     gap_at_restart : float
@@ -109,6 +111,7 @@ class _PrimalDualRun:
         self.best = program.feasible(self.w)
         self.objective = self._objective(self.best)
         self.bound = -np.inf
+        self.dual = (self.theta, self.w)
         self._restart(np.inf)
 
     @property
@@ -170,7 +173,8 @@ class _PrimalDualRun:
             self.best = feasible.copy()
             self.raw = w.copy()
         bound = self.gap_bound.bound(theta, self.A.rmatvec(theta), w, objective)
-        self.bound = max(self.bound, bound)
+        if bound > self.bound:
+            self.bound, self.dual = bound, (theta, w)
         return objective - bound
 
     def _reweigh(self) -> None:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._foundation.types import Floats
+from ..programs.certificate_of_moments import QuadraticProgram, certified_gap_of_moments
 from ..programs.moments import Moments
 from ..programs.penalties import Quadratic
-from ..programs.program import ConvexProgram
+from ..programs.program import EXACT, ConvexProgram
 from .base import Solution, Solver, Status, refuse_inequalities
 from .box_quadratic import BoxQuadratic, BoxSolution, interior, solve_regular
 
@@ -21,6 +22,8 @@ __all__ = ["Gram", "minimise", "solve_moments"]
 _FIRST_STEPS = 40  # Newton steps before interior points are tried; they leave weights exactly at their bounds
 _LAST_STEPS = 12  # Newton steps after interior points
 _HALVINGS = 40  # of the length of a Newton step
+_NEAR = 2.0  # times the tolerance: what is computed on the way and what can be certified differ by rounding
+_BEYOND = 1 + 1e-6  # upper bounds are raised by so much, so that their rounding does not matter
 
 
 @dataclass(frozen=True)
@@ -48,30 +51,54 @@ class Gram(Solver):
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         moments = program.design.moments(program.y, program.sample_weight)
-        return solve_moments(self, moments, program.penalty, program.lower, start)
+        n_rows = len(program.y)
+        bounded = program.design.nonnegative
+        return solve_moments(self, moments, program.penalty, program.lower, start, n_rows=n_rows, bounded=bounded)
 
 
-def solve_moments(solver: Gram, moments: Moments, penalty: Quadratic, lower: Floats, start: Floats | None = None) -> Solution:
-    """The solution of least squares with the given penalty, from second moments whose total weight is 1."""
+def solve_moments(
+    solver: Gram, moments: Moments, penalty: Quadratic, lower: Floats, start: Floats | None = None, *,
+    n_rows: int = 1, bounded: bool = True,
+) -> Solution:  # fmt: skip
+    """The solution of least squares with the given penalty, from second moments whose total weight is 1.
+
+    Parameters
+    ----------
+    solver : Gram
+    moments : Moments
+    penalty : Quadratic
+    lower : ndarray of shape (n,)
+    start : ndarray of shape (n,) or None
+    n_rows : int, default 1
+        Of how many rows the moments are sums, whose rounding counts in the gap; 1 where the moments are all that is given.
+    bounded : bool, default True
+        Whether A is known to be >= 0, so that the data bound the weights.
+    """
     H = moments.gram + penalty.P.toarray()
     b = moments.cross + penalty.q
-    constant = moments.square / 2 + penalty.constant
-    scale = max(constant, 1e-300)
 
     def objective_at(w: Floats) -> float:
-        return max(float(w @ (H @ w)) / 2 - float(b @ w) + constant, 0.0)
+        return max(float(w @ (moments.gram @ w)) / 2 - float(moments.cross @ w) + moments.square / 2, 0.0) + penalty.value(w)
 
-    reached = objective_at(np.where(np.isfinite(lower), lower, 0.0))
-    box = BoxQuadratic(H, b, lower, _upper(moments, lower, reached))
-    tol = solver.tol * scale
-    found = minimise(box, start, tol=tol, max_iter=solver.max_iter)
-    return Solution(found.w, objective_at(found.w), found.gap, found.n_iter, _status(solver, found, tol), "Gram")
+    free = ~np.isfinite(lower)
+    bounded = bounded and not free.any()
+    upper = np.full(len(lower), np.inf)
+    if bounded:
+        upper = _upper(moments, lower, objective_at(lower))
+    box = BoxQuadratic(H, b, lower, upper)
+    scale = moments.square / 2 or penalty.constant or 1e-300
+    found = minimise(box, start, tol=solver.tol * scale, max_iter=solver.max_iter)
+    program = QuadraticProgram(moments, penalty, lower, upper, n_rows)
+    gap = certified_gap_of_moments(program, found.w, box.lift, solver.tol * scale)
+    status = _status(solver, found, gap, scale)
+    return Solution(found.w, objective_at(found.w), gap, found.n_iter, status, "Gram")
 
 
-def _status(solver: Gram, found: BoxSolution, tol: float) -> Status:
+def _status(solver: Gram, found: BoxSolution, gap: float, scale: float) -> Status:
     if found.interrupted:
         return Status.INTERRUPTED
-    if found.gap <= tol:
+    known = gap if np.isfinite(gap) else found.gap  # where free weights are not determined, nothing can be certified
+    if known <= max(_NEAR * solver.tol, EXACT) * scale:
         return Status.SOLVED
     return Status.LIMIT if found.n_iter >= solver.max_iter else Status.INACCURATE
 
@@ -82,7 +109,7 @@ def _upper(moments: Moments, lower: Floats, objective: float) -> Floats:
     They follow from w_j ‖A_j‖ <= ‖A w‖ <= ‖y‖ + sqrt(2 objective), with norms weighted by S. They are infinite for columns
     that are 0 in every row.
     """
-    reach = np.sqrt(moments.square) + np.sqrt(2.0 * objective)
+    reach = (np.sqrt(moments.square) + np.sqrt(2.0 * objective)) * _BEYOND
     norm = moments.norms()
     with np.errstate(divide="ignore"):
         return np.maximum(np.where(norm > 0, reach / norm, np.inf), lower)

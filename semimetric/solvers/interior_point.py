@@ -15,14 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from tqdm import tqdm
+from scipy.linalg import LinAlgError, cho_solve
 
+from .._foundation.progress import progress_bar
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
 from .box_quadratic import longest_step
+from .certified import certified
+from .factorization import factorize
 
 __all__ = ["InteriorPoint"]
 
@@ -68,10 +70,10 @@ class InteriorPoint(Solver):
         point = newton.first(start)
         status = Status.LIMIT
         n_iter = 0
-        bound = -np.inf
+        bound, dual = -np.inf, None
         best = (np.inf, program.lower if program.inside is None else program.inside)
         raw = best[1]
-        with tqdm(total=self.max_iter, desc="interior point", disable=not verbose) as bar:
+        with progress_bar(self.max_iter, "interior point", verbose=verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
                     state = newton.residuals(point)
@@ -79,7 +81,9 @@ class InteriorPoint(Solver):
                     if objective <= best[0]:
                         best = (objective, w)
                         raw = point.w
-                    bound = max(bound, gap_bound.bound(point.theta, state.product, point.w, objective))
+                    found = gap_bound.bound(point.theta, state.product, point.w, objective)
+                    if dual is None or found >= bound:
+                        bound, dual = found, point
                     gap = max(best[0] - bound, 0.0)
                     bar.set_postfix(objective=objective, gap=gap)
                     if gap <= self.tol * max(abs(best[0]), program.exact):
@@ -88,15 +92,17 @@ class InteriorPoint(Solver):
                     with np.errstate(divide="raise", invalid="raise"):  # at a bound exactly, no further progress is possible
                         point = newton.step(point, state)
                     bar.update()
-            except (LinAlgError, FloatingPointError):
+            except (LinAlgError, ArithmeticError):
                 status = Status.INACCURATE
             except KeyboardInterrupt:
                 if not np.isfinite(best[0]):
                     raise
                 status = Status.INTERRUPTED
         objective, w = best
-        gap = max(objective - bound, 0.0)
-        solution = Solution(np.maximum(w, program.lower), objective, gap, n_iter, status, "InteriorPoint")
+        solution = Solution(np.maximum(w, program.lower), objective, np.inf, n_iter, status, "InteriorPoint")
+        solution = certified(
+            solution, gap_bound, newton.A, None if dual is None else dual.theta, self.tol, None if dual is None else dual.w
+        )
         rows = program.inequalities
         return with_repair(program, raw, 0.0 if rows is None else rows.excess(raw), solution)
 
@@ -204,7 +210,7 @@ class _NewtonSystem:
         inverse = 1.0 / (self.curvature + point.of_high / slacks[1] + point.of_low / slacks[2])
         H = self.hessian(inverse)
         H[np.diag_indices_from(H)] += point.of_w / slacks[0]
-        factor = cho_factor(H, overwrite_a=True, check_finite=False)
+        factor = factorize(H)
         products = (point.of_w * slacks[0], point.of_high * slacks[1], point.of_low * slacks[2])
         mu = sum(float(v.sum()) for v in products) / self._n_bounds
         affine = self._direction(point, state, slacks, inverse, factor, tuple(-v for v in products))

@@ -11,17 +11,18 @@ part of the loss costs only its part of a product. Where a step has failed, beca
 are given the curvature l'(r) / r, as in iteratively reweighted least squares.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
+from .._foundation.progress import progress_bar
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_inequalities
 from .box_quadratic import BoxQuadratic, pivot, solve_regular
+from .certified import certified
 
 __all__ = ["Newton"]
 
@@ -45,10 +46,15 @@ class Newton(Solver):
         The relative certified gap at which the iteration stops.
     max_iter : int, default 100
         The limit of iterations.
+    certify : bool, default True
+        Whether the gap of the solution holds in floating point. Without it, a solution counts as solved by the gap that the
+        iteration computed, which rounding may have made too small, and says nothing of its own: its gap is infinite. That is
+        enough where many programs are solved for their weights alone.
     """
 
     tol: float = 1e-8
     max_iter: int = 100
+    certify: bool = True
 
     def refusal(self, program: ConvexProgram) -> str | None:
         if program.loss.curvature <= 0:
@@ -59,7 +65,7 @@ class Newton(Solver):
         run = _NewtonRun(program, program.lower if start is None else np.maximum(start, program.lower))
         status = Status.LIMIT
         n_iter = 0
-        with tqdm(total=self.max_iter, desc="newton", disable=not verbose) as bar:
+        with progress_bar(self.max_iter, "newton", verbose=verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
                     bar.set_postfix(objective=run.point.objective, gap=run.gap)
@@ -72,7 +78,11 @@ class Newton(Solver):
                     bar.update()
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
-        return Solution(run.point.w, run.point.objective, run.gap, n_iter, status, "Newton")
+        solution = Solution(run.point.w, run.point.objective, run.gap, n_iter, status, "Newton")
+        if status is Status.SOLVED and not self.certify:
+            return replace(solution, gap=np.inf)
+        at = run.dual or run.point
+        return certified(solution, run.gap_bound, run.A, at.theta, self.tol, at.w)
 
 
 class _EvaluatedPoint(NamedTuple):
@@ -93,7 +103,7 @@ class _NewtonRun:
     point : _EvaluatedPoint
         The best point so far.
     bound : float
-        The largest lower bound of the optimum so far.
+        The largest lower bound of the optimum so far; ``dual`` is the point that gave it.
     H : ndarray of shape (n, n)
         The curvature of the quadratic model of the last step.
     near : bool
@@ -111,6 +121,7 @@ class _NewtonRun:
         self.P = program.penalty.P.toarray()
         self.H = self.P
         self.bound = -np.inf
+        self.dual: _EvaluatedPoint | None = None
         self.near = False
         self.stuck = False
         self.careful = True
@@ -146,7 +157,9 @@ class _NewtonRun:
 
     def _raise_bound(self, at: _EvaluatedPoint) -> None:
         """Raise the lower bound to that of the dual variables of a point, if this is larger."""
-        self.bound = max(self.bound, self.gap_bound.bound(at.theta, at.product, at.w, self.point.objective))
+        bound = self.gap_bound.bound(at.theta, at.product, at.w, self.point.objective)
+        if bound > self.bound:
+            self.bound, self.dual = bound, at
 
     def _rescaled(self) -> tuple[Floats, Floats]:
         """H for the weights multiplied by ``scale``, with a little added to its diagonal, and ``scale`` of shape (n,).

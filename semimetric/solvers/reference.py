@@ -1,5 +1,6 @@
 """CVXPY as a solver: the default for programs that the other solvers refuse, and the reference of the tests."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,9 @@ import numpy as np
 
 from .._foundation.errors import NotSupportedError
 from .._foundation.types import Floats
+from ..programs.certificate import certified_gap
 from ..programs.gap_bound import GapBound
+from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status
 
@@ -51,7 +54,9 @@ class Reference(Solver):
         problem = cp.Problem(cp.Minimize(objective), self._rows(cp, w, program))
         options = {} if self.max_iter is None else {_LIMITS[self.engine]: self.max_iter}
         try:
-            problem.solve(solver=self.engine, verbose=verbose, **options)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Solution may be inaccurate")  # the status says so
+                problem.solve(solver=self.engine, verbose=verbose, **options)
         except cp.error.SolverError as error:
             raise NotSupportedError(f"{self._name} cannot solve this program ({error}); use another engine") from error
         return self._solution(program, w.value, problem)
@@ -71,16 +76,16 @@ class Reference(Solver):
         if value is None:
             missing = np.where(np.isfinite(program.lower), program.lower, 0.0)
             return Solution(missing, program.objective(missing), np.inf, n_iter, Status.INACCURATE, self._name)
-        w = np.maximum(value, program.lower)
+        w = _kept(program, np.maximum(value, program.lower))
         objective = program.objective(w)
         status = Status.SOLVED if problem.status == "optimal" else Status.INACCURATE
-        return Solution(w, objective, self._gap(program, w, objective), n_iter, status, self._name)
+        return Solution(w, objective, self._gap(program, w), n_iter, status, self._name)
 
     @property
     def _name(self) -> str:
         return f"Reference({self.engine})"
 
-    def _gap(self, program: ConvexProgram, w: Floats, objective: float) -> float:
+    def _gap(self, program: ConvexProgram, w: Floats) -> float:
         """The gap that the slopes of the loss at w certify; infinite where weights are free or there are inequalities.
 
         At a kink of the loss the slope is not unique, so for the absolute loss this bound is loose.
@@ -90,4 +95,16 @@ class Reference(Solver):
         s, loss = program.sample_weight, program.loss
         residual = program.design.matvec(w) - program.y
         theta = np.clip(s * residual / (loss.curvature or 1e-9), *loss.bounds(s))
-        return GapBound(program).gap(theta, program.design.rmatvec(theta), w, objective)
+        return certified_gap(GapBound(program), program.design, w, theta)
+
+
+def _kept(program: ConvexProgram, w: Floats) -> Floats:
+    """The weights, repaired where the engine violates inequalities and weights that keep all are known."""
+    rows = program.inequalities
+    if program.triangles is not None and program.triangles.tables:
+        matrix = program.triangles.rows()
+        matrix.resize((matrix.shape[0], len(w)))
+        tables = program.triangles if program.triangles.free else None
+        of_triangles = Inequalities(matrix, np.zeros(matrix.shape[0]), tables)
+        rows = of_triangles if rows is None else of_triangles + rows
+    return w if rows is None or program.inside is None else np.maximum(rows.mixed(w, program.inside), program.lower)

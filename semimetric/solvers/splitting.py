@@ -17,16 +17,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_solve
 from scipy.sparse.csgraph import connected_components
-from tqdm import tqdm
 
+from .._foundation.progress import progress_bar
 from .._foundation.types import Floats, Integers
 from .._kernels.triangles import Rows, project_rows
 from ..programs.design_matrix import MatrixDesign
+from ..programs.gap_bound import GapBound
 from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
+from .certified import certified
+from .factorization import factorize
 
 __all__ = ["Splitting"]
 
@@ -71,7 +74,7 @@ class Splitting(Solver):
         run = _AdmmRun(program, start)
         status = Status.LIMIT
         n_iter = 0
-        with tqdm(total=self.max_iter, desc="splitting", disable=not verbose) as bar:
+        with progress_bar(self.max_iter, "splitting", verbose=verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):
                     if n_iter % _CHECK == 0:
@@ -87,7 +90,8 @@ class Splitting(Solver):
                 status = Status.INTERRUPTED
         if status is not Status.SOLVED:
             run.check()
-        solution = Solution(run.best, run.objective, run.gap, n_iter, status, "Splitting")
+        solution = Solution(run.best, program.objective(run.best), run.gap, n_iter, status, "Splitting")
+        solution = certified(solution, GapBound(program), program.stacked, run.theta, self.tol, run.dual[0])
         return with_repair(program, run.raw, run.rows.excess(run.raw), solution)
 
 
@@ -144,7 +148,7 @@ class _DenseSystem(_System):
         """The Cholesky factor of H with ``more`` added to its diagonal."""
         H = self.H.copy()
         H[np.diag_indices_from(H)] += more
-        return cho_factor(H, overwrite_a=True, check_finite=False)
+        return factorize(H)
 
     def product(self, w: Floats) -> Floats:
         return self.H @ w
@@ -182,8 +186,8 @@ class _IterativeSystem(_System):
         grams = [(A[:, b].T @ A[:, b]).toarray() + self.P[b][:, b].toarray() for b in blocks]
         self.diagonal = np.asarray(A.multiply(A).sum(axis=0)).ravel() + self.P.diagonal()
         D = self.D
-        self.shifted_factors = [(b, cho_factor(H + np.diag(D[b]))) for b, H in zip(blocks, grams, strict=True)]
-        self.factors = [(b, cho_factor(H + np.diag(_DAMPED * np.diag(H)))) for b, H in zip(blocks, grams, strict=True)]
+        self.shifted_factors = [(b, factorize(H + np.diag(D[b]))) for b, H in zip(blocks, grams, strict=True)]
+        self.factors = [(b, factorize(H + np.diag(_DAMPED * np.diag(H)))) for b, H in zip(blocks, grams, strict=True)]
         self.ridge = _ridges(program)
 
     def product(self, w: Floats) -> Floats:
@@ -265,7 +269,7 @@ class _AdmmRun:
     best : ndarray of shape (n,)
         The feasible weights with the least objective so far; ``objective`` is theirs, and ``raw`` the iterate they came from.
     bound : float
-        The largest lower bound of the optimum so far.
+        The largest lower bound of the optimum so far; ``dual`` are the weights and the multipliers that gave it.
     """
 
     def __init__(self, program: ConvexProgram, start: Floats | None) -> None:
@@ -285,6 +289,7 @@ class _AdmmRun:
         # If the minimum without any bound or inequality satisfies all of them, nothing is left to do.
         free, bound = self.system.minimum(self.system.b, np.maximum(start_of_free, program.lower))
         self.bound = bound + self.system.constant
+        self.dual = (free, self.multipliers)
         self.z = np.maximum(free if start is None else start, program.lower)
         self.w = self.z
         self.u = np.zeros_like(self.z)
@@ -323,5 +328,14 @@ class _AdmmRun:
         of_rows = float(self.multipliers[:k] @ self.h)
         of_bounds = float(self.multipliers[k:] @ self.program.lower)
         constant = self.system.constant + of_rows + of_bounds
-        least = self.system.minimum(self.system.b + self._weighted_rows(), self.w)[1]
+        near, least = self.system.minimum(self.system.b + self._weighted_rows(), self.w)
+        if least + constant > self.bound:
+            self.dual = (near, self.multipliers.copy())
         self.bound = max(self.bound, least + constant, 0.0)
+
+    @property
+    def theta(self) -> Floats:
+        """The dual variables of the best bound, shape (m + k,): the slopes at its weights, and minus its multipliers."""
+        p, (near, multipliers) = self.program, self.dual
+        slope = p.sample_weight * (p.design.matvec(near) - p.y)
+        return np.append(slope, -multipliers[: len(p.targets) - len(p.y)])

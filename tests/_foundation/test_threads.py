@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from semimetric._foundation.threads import blocks, map_blocks
+from semimetric._foundation.threads import blocks, map_blocks, short_blocks
 
 
 @pytest.mark.parametrize(("n", "size"), [(0, 3), (1, 3), (3, 3), (7, 3), (7, 100)])
@@ -31,3 +31,20 @@ def test_an_error_stops_blocks_that_have_not_begun(n_jobs):
     with pytest.raises(ZeroDivisionError):
         map_blocks(work, 10_000, size=1, n_jobs=n_jobs)
     assert len(begun) < 10_000
+
+
+def test_a_thread_leaves_its_block_between_short_ones_once_the_call_has_failed():
+    steps, gate = [], threading.Event()
+
+    def work(block):
+        if block.start == 0:
+            gate.wait(5)
+            raise KeyboardInterrupt
+        for step in short_blocks(10**9, 1):
+            steps.append(step.start)
+            gate.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        map_blocks(work, 2, size=1, n_jobs=2)
+    assert len(steps) < 10**9
+    assert [b.start for b in short_blocks(5, 2)] == [0, 2, 4]  # Outside of such a call they are blocks.

@@ -5,6 +5,7 @@ import strategies as own
 from hypothesis import given
 from hypothesis import strategies as st
 
+from semimetric._kernels.locate import clipped
 from semimetric.data.grid import Grid
 
 
@@ -34,3 +35,10 @@ def test_a_constant_feature_has_no_cell():
 
 def test_no_rows_give_no_rows():
     assert Grid([[0.0, 1.0]]).locate(np.empty((0, 1))).fraction.shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("position", "want"), [(-1e300, 0.0), (-0.5, 0.0), (np.nan, 0.0), (2.5, 2.5), (4e19, 4.0), (np.inf, 4.0)]
+)
+def test_what_becomes_an_integer_lies_among_the_vertices(position, want):
+    assert clipped(position, 4.0) == want

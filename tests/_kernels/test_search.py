@@ -1,13 +1,16 @@
 """The kernels of the search against the distance itself."""
 
 import numpy as np
+import pytest
 import strategies as our
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from searches import rough_distance
 
+from semimetric import Semimetric
 from semimetric._kernels.search import BestItems, Candidates, SearchedItems, cell_minima, nearest, values
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
 from semimetric.neighbors.query_tables import QueryView
 
 NOTHING, NO_RANK = np.empty(0), np.empty(0, np.int64)
@@ -84,3 +87,30 @@ def test_bounds_that_exceed_the_kth_value_end_the_list():
     ended = Candidates(np.array([4, -1, 0]), NOTHING, NOTHING)
     nearest(view.scales, profiles, 0, searched, ended, 0.0, best)
     assert best.refined[0] == 1  # a row of -1 ends the list too
+
+
+@pytest.mark.parametrize("high", [3.0, 1e17, 9e18, 1e19, 4e19, 1e300])
+@pytest.mark.parametrize("low", [-1e300, -1e19, -1.0, 0.5])
+def test_no_breakpoint_is_left_out_however_far_a_cell_reaches(low, high):
+    """Positions beyond 9.2e18 are no 64-bit integers; the table has its only 0 at a knot inside."""
+    grid = our.Grid([np.array([0.0, 1.0, 2.0, 3.0])])
+    table = np.array([[5.0, 4.0, 0.0, 4.0]] * 4)
+    embedding = PairEmbedding(grid, symmetry="none", zero_diagonal=False)
+    weights = np.empty(embedding.n_columns)
+    weights[embedding.vertex_columns()[0]] = table
+    view = QueryView(Semimetric(embedding, weights, np.ones(1), ("x",)))
+    profiles, out = view.profiles(view.points(np.array([[0.3]]))), np.empty((1, 1, 1))
+    cell_minima(view.scales, profiles, np.array([0]), np.array([[low]]), np.array([[high]]), out)
+    assert out[0, 0, 0] == 0
+
+
+def test_items_that_are_infinitely_far_come_last_in_the_order_of_their_ranks():
+    sums, best = np.array([np.inf, 2.0, np.inf, np.inf]), no_items_yet(3)
+    view = QueryView(rough_distance(our.Grid([np.array([0.0, 1.0])])))
+    positions = np.array([[0.5]] * 4)
+    searched = SearchedItems(positions, np.array([3, 2, 1, 0]), 0.0)
+    nearest(
+        view.scales, view.profiles(view.points(positions[:1])), 0, searched, Candidates(np.arange(4), sums, NOTHING), 0.0, best
+    )
+    assert best.rows.tolist() == [1, 3, 2]
+    assert best.sums.tolist() == [2.0, np.inf, np.inf]

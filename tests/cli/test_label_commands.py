@@ -65,6 +65,19 @@ def test_fit_checks_itself_beside_euclid_and_saves(capsys, tmp_path):
     assert semimetric.load(tmp_path / "m.smm").schema.features[2].categories == ("NA", "blue", "red")  # NA as it is written
 
 
+def test_the_check_holds_no_copy_of_what_was_learned_from(capsys, tmp_path):
+    """Random labels of rows that each occur twice: copies on both sides would tell each other's labels."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.random(100), "y": rng.random(100), "colour": rng.choice(["red", "blue"], 100)})
+    table["kind"] = rng.choice(["u", "v"], 100)
+    pd.concat([table, table]).to_csv(tmp_path / "twice.csv", index=False)
+    options = ["--label", "kind", *QUICK, "--held-out", 0.4, "--output", tmp_path / "m.smm"]
+    check = answer(capsys, "fit", tmp_path / "twice.csv", *options)["held_out"]
+    assert check["n_items"] == 80
+    assert check["error"] > 0.35
+    assert check["error_euclid"] > 0.35
+
+
 def test_fit_says_it_in_words_and_has_a_name_for_the_model(capsys, tmp_path, monkeypatch, home):
     monkeypatch.chdir(tmp_path)
     code, out, _ = call(capsys, "fit", home / "numbers.csv", "--label", "species", "--id", "name", *QUICK)
@@ -193,7 +206,7 @@ def test_what_cannot_be_used_is_one_sentence_and_exit_code_1(command, message, c
         ("fit numbers.csv --label species --relative --link sqrt", "takes no --relative, --link"),
         ("fit numbers.csv --label species --axioms none", "--axioms none does not go with --label"),
         ("fit numbers.csv pairs.csv --output m.smm --missing level", "--missing goes with --label only"),
-        ("neighbors numbers.smm rows.csv -k 0", "must be at least 1"),
+        ("neighbors numbers.smm rows.csv -k 0", "must be an integer of at least 1"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(command, message, capsys):

@@ -6,7 +6,7 @@ from cases import assert_refused
 
 from semimetric import LargeMarginLearner, SemimetricWarning
 from semimetric.cli.mixed_tables import labels_of, read_features_of, read_mixed
-from semimetric.cli.numeric_tables import read_table
+from semimetric.cli.table_files import read_table
 
 pd = pytest.importorskip("pandas")
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from semimetric import InputError
-from semimetric.cli.numeric_tables import ItemTable, read_items, read_pairs, read_target, write_table
+from semimetric.cli.numeric_tables import ItemTable, read_items, read_pairs, read_target
+from semimetric.cli.table_files import write_table
 
 pd = pytest.importorskip("pandas")
 

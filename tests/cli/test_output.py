@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from semimetric._foundation.errors import warn
 from semimetric.cli import output
 from semimetric.cli.output import CommandResult, first_line, print_message, print_result, warnings_as_messages
 
@@ -55,6 +56,15 @@ def test_a_warning_is_one_line_and_the_same_one_is_printed_once(capsys):
     with pytest.warns(UserWarning, match="again"):  # warnings are as they were
         warnings.warn("again", stacklevel=1)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("action", ["error", "ignore"])
+def test_what_is_said_of_the_data_is_printed_whatever_is_done_with_warnings(action, capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter(action)
+        with warnings_as_messages():
+            warn("one row is odd")
+    assert capsys.readouterr().err == "semimetric: one row is odd\n"
 
 
 def test_the_first_line_of_an_error():

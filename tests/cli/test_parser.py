@@ -59,5 +59,5 @@ def test_the_share_that_is_held_out_leaves_some_items(share, capsys):
     with pytest.raises(SystemExit) as leave:
         make_parser().parse_args(["fit", "i.csv", "p.csv", f"--held-out={share}"])
     assert leave.value.code == 2
-    assert f"--held-out: {share} must be at least 0 and less than 1" in capsys.readouterr().err
+    assert f"--held-out: '{share}' must be a number of at least 0 and less than 1" in capsys.readouterr().err
     assert make_parser().parse_args(["fit", "i.csv", "p.csv", "--held-out=0"]).held_out == 0.0

@@ -9,7 +9,7 @@ from command_line import call
 
 import semimetric
 from semimetric.cli import main
-from semimetric.out_of_core import dask_engine
+from semimetric.out_of_core import dask_workers
 
 pd = pytest.importorskip("pandas")
 SHOWN = ["width", "height"]
@@ -228,7 +228,7 @@ def test_shards_answer_as_one_index(at_home, capsys, tmp_path):
 
 def test_a_scheduler_that_is_not_there(at_home, capsys, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(dask_engine, "_PATIENCE", "200ms")
+    monkeypatch.setattr(dask_workers, "_CONNECTING", 0.2)
     assert main(["query", "items.index", "queries.csv", "--id", "name", "--scheduler", "tcp://127.0.0.1:9"]) == 1
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err
 

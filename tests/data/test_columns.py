@@ -64,7 +64,7 @@ def test_a_dtype_lists_categories_in_its_order():
         assert not is_categorical(column)
 
 
-@pytest.mark.parametrize("cell", [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT")], ids=repr)
+@pytest.mark.parametrize("cell", [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s")], ids=repr)
 def test_cells_that_are_missing(cell):
     assert is_missing(cell)
 
@@ -115,3 +115,10 @@ def test_values_that_cannot_be_told_apart_are_no_categories():
     column[:] = [[1, 2], [3]]
     given = "column 'a' of X holds values that are no categories"
     assert_refused(lambda: categories_of(column, "'a' of X"), given, "list", "give text or numbers")
+
+
+def test_complex_numbers_are_refused():
+    column = np.array([1.0 + 2.0j, 0.0])
+    assert_refused(
+        lambda: numbers_of(column, "phase", "X"), "column 'phase' of X is complex", "not supported", "real and imaginary"
+    )

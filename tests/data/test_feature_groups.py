@@ -57,7 +57,10 @@ def test_every_list_of_different_sets_of_features_is_kept_as_it_is(n, data):
 
 def test_joint_groups_come_after_every_single_feature():
     assert resolve_groups(JointGroups(((2, 0), ("b", "c"))), 3, ("a", "b", "c")) == ((0,), (1,), (2,), (2, 0), (1, 2))
-    assert_refused(lambda: resolve_groups(JointGroups(((1,),)), 3), "groups repeats a set of features", "each group once")
+    assert resolve_groups(JointGroups(((1,), (0, 2))), 3) == ((0,), (1,), (2,), (0, 2))  # the share is for (1,) too
+    assert JointGroups(((1,), ("c", "a")), share=0.5).shares("abc") == {(1,): 0.5, (2, 0): 0.5}
+    twice = JointGroups(((0, 1), (1, 0)))
+    assert_refused(lambda: resolve_groups(twice, 3), "groups repeats a set of features", "each group once")
 
 
 def test_groups_that_are_to_be_found_have_a_budget():

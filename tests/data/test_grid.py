@@ -172,3 +172,9 @@ def test_a_grid_has_a_schema_of_codes():
     assert schema.kinds == MIXED.kinds
     assert (schema.features[1].period, schema.features[2].categories) == (24.0, (0, 1))
     assert schema_of(MIXED, ["u", "v", "w"], schema).names == ("u", "v", "w")
+
+
+def test_differences_of_values_at_both_ends_of_the_floats_give_no_warning():
+    grid = Grid([[-1.7e308, -1.6e308], [-1.7e308, -1.6e308]], ["numeric", "periodic"])
+    assert grid.excess([[1.7e308, 0.0]])[0].tolist() == [np.inf, 0.0]
+    assert grid.locate([[1.7e308, 1.7e308]]).lower.tolist() == [[0, 0]]

@@ -2,49 +2,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric._foundation.types import Pairs
-from semimetric.data.pair_sampling import item_disjoint_splits, sample_pairs
-
-
-def as_points(pairs):
-    """The same pairs given as points: every pair has items of its own, equal where the items were equal."""
-    points = pairs.items[pairs.index].reshape(-1, pairs.items.shape[1])
-    return Pairs(points, np.arange(len(points)).reshape(-1, 2))
-
-
-@pytest.mark.parametrize("given_as", ["rows", "points"])
-@pytest.mark.parametrize("shape", ["dense", "components"])
-def test_no_item_is_on_both_sides(rng, given_as, shape):
-    items = rng.random((120, 2))
-    index = rng.integers(0, 120, (400, 2)) if shape == "dense" else np.arange(120).reshape(-1, 2)
-    pairs = Pairs(items, index)
-    pairs = as_points(pairs) if given_as == "points" else pairs
-    splits = list(item_disjoint_splits(pairs, n_splits=3, random_state=0))
-    assert len(splits) == 3
-    for train, test in splits:
-        left, right = ({tuple(x) for x in pairs.items[pairs.index[rows]].reshape(-1, 2)} for rows in (train, test))
-        assert not left & right
-        assert shape == "dense" or len(train) + len(test) == len(pairs)  # no pair is lost between components
-        assert 0.02 < len(test) / len(pairs) < 0.5
-
-
-def test_splits_are_seeded(rng):
-    pairs = Pairs(rng.random((50, 2)), rng.integers(0, 50, (300, 2)))
-
-    def splits(seed):
-        return [np.concatenate(s).tolist() for s in item_disjoint_splits(pairs, n_splits=2, random_state=seed)]
-
-    assert splits(3) == splits(3) != splits(4)
-
-
-def test_too_few_pairs_to_hold_out_say_what_to_do():
-    pairs = Pairs(np.arange(3.0)[:, None], np.array([[0, 1], [1, 2]]))
-    assert_refused(
-        lambda: list(item_disjoint_splits(pairs, n_splits=1, random_state=0)),
-        "2 pairs over 3",
-        "too few",
-        "n_knots= and alpha=",
-    )
+from semimetric.data.pair_sampling import sample_pairs
 
 
 @pytest.mark.parametrize("near", [0.0, 0.25, 1.0])

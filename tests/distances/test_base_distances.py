@@ -113,3 +113,9 @@ def test_a_base_distance_without_weight_breaks_no_axiom_and_is_not_asked(rng):
         np.testing.assert_allclose(one_sided.paired(probe[:, 1], probe[:, 0]), weight * excess(probe[:, 1], probe[:, 0]))
     refusing = BaseDistance(DistanceFunction(refuses_itself, True), 0.0, "refuses", probe, values)
     assert refusing.zero_on_diagonal
+
+
+def test_a_term_that_overflows_is_refused(rng):
+    probe = rng.random((1, 2, 3))
+    base = BaseDistance(DistanceFunction(lambda X, Y: np.full(len(X), 1e200), True), 1.0, "far", probe, np.ones(1), 2)
+    assert_refused(lambda: base.paired(probe[:, 0], probe[:, 1]), "returned 1e+200 for [", "whose term is below", "correct")

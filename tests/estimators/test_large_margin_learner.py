@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from cases import assert_absent
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
@@ -71,8 +72,41 @@ def test_transform_is_the_distance_or_says_what_to_use():
     at = model.transform(X)
     assert_allclose(np.abs(at[:30, None] - at[None, :30]).sum(axis=2), model.semimetric_.pairwise(X[:30]), atol=1e-9)
     assert model.semimetric_.axioms.name == "metric"
-    with pytest.raises(NotSupportedError, match="pairwise"):
-        learned(tables="full").fit(X, Y).transform(X)
+
+
+@pytest.mark.parametrize(
+    ("changes", "has"),
+    [
+        ({}, True),
+        ({"tables": "full"}, False),
+        ({"missing": "level"}, False),
+        ({"tables": "auto"}, False),
+        ({"tables": "auto", "axioms": "metric"}, True),
+        ({"tables": "auto", "axioms": "metric", "groups": "pairs"}, False),
+    ],
+)
+def test_parameters_alone_say_whether_it_transforms(changes, has):
+    model = learned(n_passes=1, n_knots=2, **changes)
+    for fitted in (model, clone(model).fit(X[::3, :2], Y[::3])):
+        assert hasattr(fitted, "transform") == has
+        if not has:
+            assert_absent(fitted, "transform", 'tables="warped"', "pairwise(X)")
+            assert not hasattr(fitted, "fit_transform")
+
+
+def test_categories_have_no_coordinates():
+    frame = pd.DataFrame({"size": [0.0, 1.0, 2.0, 3.0], "kind": pd.Categorical(list("abab"))})
+    model = learned(n_knots=2, n_targets=1).fit(frame, [0, 0, 1, 1])
+    assert_absent(model, "transform", "categories", "pairwise(X)")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_set_output_reaches_what_is_there_by_condition(library):
+    given = pytest.importorskip(library).DataFrame({f"f{k}": X[:, k] for k in range(X.shape[1])})
+    model = learned().set_output(transform=library).fit(given, Y)
+    for table in (model.transform(given), model.fit_transform(given, Y)):
+        assert type(table) is type(given)
+        assert list(table.columns) == model.get_feature_names_out().tolist()
 
 
 def test_metric_learn_s_names():
@@ -89,6 +123,7 @@ def test_weights_and_items_of_weight_zero():
     assert_allclose(a.weights, b.weights, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:ties in the data")
 def test_identical_points_few_members_and_binary_features_are_learned_from():
     binary = RNG.integers(0, 2, (150, 7)).astype(float)  # most distances are 0
     labels = binary[:, 0].astype(int)
@@ -176,3 +211,22 @@ def test_importances_find_what_tells():
         found = learned(directions=directions).fit(noisy, kinds).feature_importances_
         assert found.sum() == pytest.approx(1)
         assert found[2:4].min() > found[4:].max()
+
+
+def test_repeated_items_are_weighted_ones():
+    """In any order, and with strings for classes."""
+    rng = np.random.default_rng(5)
+    items, y, times = rng.random((30, 2)), np.array(list("abc") * 10), rng.integers(0, 4, 30)
+    copies = rng.permutation(np.repeat(np.arange(30), times))
+    one = learned().fit(items, y, sample_weight=times)
+    many = learned().fit(items[copies], y[copies])
+    assert_array_equal(many.semimetric_.weights, one.semimetric_.weights)
+    again = learned().fit(items, y, sample_weight=0.25 * times)
+    assert_allclose(again.transform(items), one.transform(items), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:feature x1 is constant", "ignore:ties in the data leave fewer knots")
+def test_classes_of_one_place_each_are_told_apart():
+    items, y = np.repeat([[0.0, 0.0], [1.0, 0.0]], 3, axis=0), [0, 0, 0, 1, 1, 1]
+    model = learned(n_targets=1).fit(items, y)
+    assert model.pair_distance(items[None, [0, 3]])[0] > 0.9

@@ -6,7 +6,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from semimetric import DistanceRegressor, InputError, LargeMarginLearner, SemimetricClassifier, SemimetricRegressor
 
@@ -15,23 +14,6 @@ X, Y = load_iris(return_X_y=True)
 X = X + 1e-6 * RNG.normal(size=X.shape)  # no ties
 QUICK = LargeMarginLearner(n_knots=4, alpha=1e-2, directions=None, tables="warped")
 OF_VALUES = DistanceRegressor(n_knots=3, alpha=1e-2)
-
-
-@parametrize_with_checks(
-    [
-        QUICK,
-        SemimetricClassifier(QUICK),
-        SemimetricRegressor(OF_VALUES, n_pairs=300),
-    ],
-    expected_failed_checks=lambda estimator: (
-        {"check_sample_weight_equivalence_on_dense_data": "an item given twice is its own nearest target"}
-        if isinstance(estimator, LargeMarginLearner)
-        else {}
-    ),
-)
-@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning", "ignore::sklearn.exceptions.DataConversionWarning")
-def test_scikit_learns_own_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
@@ -91,6 +73,7 @@ def test_what_cannot_be_is_refused(model, y, message):
         model.fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_a_series_is_read_by_the_names_of_its_entries():
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = SemimetricClassifier(QUICK).fit(frame, Y)
@@ -105,4 +88,6 @@ def test_a_series_is_read_by_the_names_of_its_entries():
 
 def test_classes_of_several_types_are_refused():
     with pytest.raises(ValueError, match="several types"):
+        QUICK.fit(X, np.array(["a", 1] * 75, dtype=object))
+    with pytest.raises(ValueError, match=r"y\[1\] is missing"):
         QUICK.fit(X, np.array(["a", None] * 75, dtype=object))

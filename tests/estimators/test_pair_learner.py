@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
-from cases import assert_refused
+from cases import assert_absent, assert_refused
 from comparisons import FAST, ITEMS, PAIRS, D, Y, learned, true
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import accuracy_score, f1_score
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 
-from semimetric import NotSupportedError, PairLearner
+from semimetric import PairLearner
 
 
 def test_equal_points_judged_both_ways_are_borne():
@@ -42,10 +45,35 @@ def test_calibrated_thresholds_are_the_best_of_all(strategy, min_rate):
     assert merit(model.threshold_) == pytest.approx(max(merit(t) for t in np.append(d, d.min() - 1)))
 
 
+def test_similar_is_where_the_decision_function_is_positive():
+    """Also right at the threshold, where calibration puts it: on the distance of a pair."""
+    model, pairs, _ = learned("pairs")
+    model.calibrate_threshold(pairs, Y)
+    distances, score = model.pair_distance(pairs), model.decision_function(pairs)
+    assert (distances == model.threshold_).any()
+    np.testing.assert_array_equal(score > 0, distances <= model.threshold_)
+    np.testing.assert_array_equal(model.classes_[(score > 0).astype(int)], model.predict(pairs))
+    np.testing.assert_allclose(score, model.threshold_ - distances, atol=1e-12)
+    for threshold in (0.0, 1e-300, 1e300):
+        assert ((model.set_threshold(threshold).decision_function(pairs) > 0) == (distances <= threshold)).all()
+
+
+@pytest.mark.parametrize(
+    "tuner",
+    [TunedThresholdClassifierCV, FixedThresholdClassifier, CalibratedClassifierCV],
+    ids=["tuned threshold", "fixed threshold", "calibrated"],
+)
+@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
+def test_scikit_learns_tuners_of_thresholds_take_it(tuner):
+    model, pairs, _ = learned("pairs", n_knots=2, alpha=1.0)
+    tuned = tuner(clone(model)).fit(pairs, Y)
+    assert (tuned.predict(pairs) == Y).mean() > 0.8
+
+
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 def test_probabilities_rise_as_the_distance_falls(method):
     model, pairs, _ = learned("pairs")
-    assert_refused(lambda: model.predict_proba(pairs), "no probabilities", "calibrate_probabilities", error=NotSupportedError)
+    assert_absent(model, "predict_proba", "no probabilities", "calibrate_probabilities")
     held = np.random.default_rng(5).integers(0, 80, (500, 2))
     y = np.where(true(*held.T) + np.random.default_rng(6).normal(0, 0.2, 500) < np.median(D), 1, -1)
     p = model.calibrate_probabilities(held, y, method).predict_proba(pairs)

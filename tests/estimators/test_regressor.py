@@ -68,7 +68,9 @@ def test_a_base_distance_takes_what_it_explains():
     assert model.semimetric_.base_distances[0].weight == pytest.approx(2.5, rel=0.01)
 
 
-@pytest.mark.parametrize("options", [{}, {"n_knots": "auto", "alpha": "auto"}, {"base_distances": (cases.cityblock,)}])
+@pytest.mark.parametrize(
+    "options", [{}, {"n_knots": "auto", "alpha": "auto", "random_state": 1}, {"base_distances": (cases.cityblock,)}]
+)
 def test_a_pair_of_weight_zero_is_as_good_as_absent(options):
     keep = np.arange(len(Y)) % 3 > 0
     weighted, absent = fit(sample_weight=keep.astype(float), **options), fit(INDEX[keep], Y[keep], **options)
@@ -118,7 +120,7 @@ def test_values_that_are_no_numbers_are_refused(where, value):
     items, y, points = ITEMS.copy(), Y.copy(), POINTS.copy()
     items[3, 1] = y[5] = points[2, 1, 0] = value
     calls = {"items": lambda: fit(preprocessor=items), "y": lambda: fit(y=y), "points": lambda: fit(points, preprocessor=None)}
-    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+    with pytest.raises(ValueError, match=r"NaN or infinity"):
         calls[where]()
 
 
@@ -141,7 +143,7 @@ def test_items_that_are_all_the_same_are_refused(options):
     assert_refused(lambda: fit(preprocessor=same, **options), "all 3 features are constant", "differ in at least one", "give")
 
 
-@pytest.mark.filterwarnings("ignore:features")
+@pytest.mark.filterwarnings("ignore:features? .* constant")
 @pytest.mark.parametrize("tables", ["full", "warped"])
 def test_groups_of_constant_features_need_a_base_distance(tables):
     options = {"preprocessor": np.column_stack([ITEMS, np.ones(len(ITEMS))]), "groups": [(3,)], "tables": tables}
@@ -160,6 +162,7 @@ def test_fit_forgets_what_partial_fit_gathered_and_says_so():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* lie outside the range of the fit")
 def test_how_people_see_colours(real_data):
     """Random folds of measured colour differences: better than the CIELAB distance."""
     data = np.load(real_data("combvd_colour.npz"), allow_pickle=False)

@@ -26,7 +26,7 @@ def test_the_four_examples_are_there():
 
 
 @every_example
-@pytest.mark.filterwarnings("ignore:features .* are constant")
+@pytest.mark.filterwarnings("ignore:features .* are constant", "ignore:.* lie outside the range of the fit")
 def test_runs_and_draws_one_figure(path, plt, monkeypatch, tmp_path):
     for package in ("pandas", "ot"):
         if package in path.read_text():

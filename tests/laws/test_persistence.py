@@ -57,7 +57,7 @@ def test_a_killed_save_leaves_the_old_model(saved, monkeypatch):
     monkeypatch.setattr(
         "semimetric._foundation.storage._write_archive", lambda *args: (_ for _ in ()).throw(OSError("disk full"))
     )
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(StorageError, match=r"could not be written \(disk full\) and has not changed"):
         cases.fitted("singles")[0].semimetric_.save(path)
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == ["model"]

@@ -60,6 +60,17 @@ def test_better_is_by_more_than_one_standard_error(one, other):
     assert not (one.better_than(other) and other.better_than(one))
 
 
+@given(st.floats(1e-3, 1e3), st.integers(2, 12))
+def test_one_fold_makes_none_better(gain, n_folds):
+    """The gain is just the standard error, in whichever direction rounding goes; of one fold no error is known."""
+    one = Candidate(3, 0.1, (0.0,) * n_folds)
+    for losses in ((gain,) + (0.0,) * (n_folds - 1), (0.0,) * (n_folds - 1) + (gain,)):
+        assert not one.better_than(Candidate(3, 0.1, losses))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not Candidate(3, 0.1, (0.0,)).better_than(Candidate(3, 0.1, (gain,)))
+
+
 @given(compared())
 def test_the_simplest_has_the_fewest_knots_and_then_the_strongest_penalty(candidates):
     best = min(candidates, key=lambda c: sum(map(Fraction, c.losses)))
@@ -69,6 +80,10 @@ def test_the_simplest_has_the_fewest_knots_and_then_the_strongest_penalty(candid
     alpha = max(c.alpha for c in as_good if c.n_knots == n_knots)
     found = simplest(candidates)
     assert (found.n_knots, found.alpha) == (n_knots, alpha)
+
+
+def lowest(candidates):
+    return min(candidates, key=lambda c: c.loss)
 
 
 def choice(n_knots, alpha, *losses, **settings):
@@ -115,7 +130,7 @@ ROWS = {
 def test_every_use_prints_one_kind_of_table(use):
     choices = USES[use]
     title, header, *rows = repr(choices).splitlines()
-    rows = [line for line in rows if "end of what was tried" not in line]
+    rows = [line for line in rows if "end of what was tried" not in line and not line.startswith("expect ")]
     assert title == f"{choices.measure}, mean of 2 folds; * the choice"
     settings, *alphas = re.split(r"  +", header.strip())
     assert settings.endswith(r"\ alpha")
@@ -135,6 +150,37 @@ def test_the_star_stands_in_the_row_and_the_column_of_the_choice(candidates):
     assert int(row.split()[0]) == choices.chosen.n_knots
     place = row.index("*")
     assert float(header[: place + 1].split()[-1]) == choices.chosen.alpha
+
+
+@given(compared())
+def test_what_is_expected_of_a_choice_is_judged_by_folds_that_did_not_choose_it(candidates):
+    choices, expected = Choices(candidates), []
+    for fold in range(3):
+        left = [replace(c, losses=tuple(np.delete(c.losses, fold))) for c in candidates]
+        expected.append(candidates[left.index(simplest(left))].losses[fold])
+    assert choices.expected_losses == tuple(expected)
+    assert choices.expected_loss == pytest.approx(np.mean(expected))
+    assert choices.standard_error == pytest.approx(np.std(expected, ddof=1) / np.sqrt(3))
+    assert f"expect {choices.expected_loss:.3g} ± " in repr(choices)
+
+
+@pytest.mark.parametrize("choices", [Choices(), Choices([Candidate(3, 0.1, (0.5, 0.6))])], ids=["nothing", "two folds"])
+def test_of_two_folds_nothing_is_expected(choices):
+    assert choices.expected_losses == ()
+    assert np.isnan([choices.expected_loss, choices.standard_error]).all()
+    assert "expect" not in repr(choices)
+
+
+def test_of_noise_chance_is_expected():
+    """Many settings that are all as good as chance: the best looks better in every trial, but no better is to be expected."""
+    expected = []
+    for seed in range(30):
+        losses = 0.5 + 0.05 * np.random.default_rng(seed).normal(size=(20, 6))
+        choices = Choices([Candidate(k, 0.1, tuple(row)) for k, row in enumerate(losses)], rule=lowest)
+        assert choices.chosen.loss < 0.49
+        assert abs(choices.expected_loss - 0.5) < 4 * 0.05 / np.sqrt(6)
+        expected.append(choices.expected_loss)
+    assert abs(np.mean(expected) - 0.5) < 3 * np.std(expected, ddof=1) / np.sqrt(30)
 
 
 @pytest.mark.parametrize("use", USES)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, InputError, Monotone, NotSupportedError
+from semimetric import DistanceRegressor, InputError, JointGroups, Monotone, NotSupportedError
 from semimetric.learning.recipe import Recipe
 from semimetric.programs import Lasso, Ridge, Roughness, Shift
 
@@ -27,6 +27,11 @@ from semimetric.programs import Lasso, Ridge, Roughness, Shift
         ({"constraints": Monotone()}, InputError, "is no list of shapes.*write"),
         ({"constraints": None}, InputError, "is no list of shapes"),
         ({"constraints": [Monotone]}, InputError, "is no list of shapes"),
+        (
+            {"groups": JointGroups([(0, 1)], n_knots=3), "knots": [[0, 1], [0, 1]]},
+            InputError,
+            r"n_knots=3\).*leave out n_knots",
+        ),
         ({"axioms": "quasimetric", "tables": "warped"}, NotSupportedError, 'needs tables="full"'),
         ({"axioms": "premetric", "tables": "warped"}, NotSupportedError, 'needs tables="full"'),
     ],

@@ -39,6 +39,7 @@ def test_the_optimum_of_the_stored_route(y, loss, multi_class, weight):
     assert (model.predict(X) == stored.predict(F)).mean() > 0.99
 
 
+@pytest.mark.filterwarnings("ignore:Liblinear failed")
 @pytest.mark.parametrize("multi_class", ["ovr", "crammer_singer"])
 @pytest.mark.parametrize("class_weight", [{0: 3.0, 1: 0.5}, "balanced"])
 def test_class_weights_are_those_of_linear_svc(class_weight, multi_class):
@@ -49,6 +50,16 @@ def test_class_weights_are_those_of_linear_svc(class_weight, multi_class):
     np.testing.assert_allclose(model.intercept_, stored.intercept_, atol=2e-4)
 
 
+def test_balanced_classes_count_rows_by_their_weights(rng):
+    times = rng.integers(0, 4, len(Y)) + (Y == 0)
+    setting = {"class_weight": "balanced", "loss": "hinge", "C": 0.1, "max_iter": 100_000}
+    model = EmbeddedLinearClassifier(PL1, **setting, tol=1e-9).fit(X, Y, times)
+    F = model.embedding_.transform(X)
+    stored = LinearSVC(**setting, dual=True, tol=1e-8).fit(np.repeat(F.toarray(), times, axis=0), np.repeat(Y, times))
+    np.testing.assert_allclose(model.coef_, stored.coef_, atol=2e-4)
+
+
+@pytest.mark.filterwarnings("ignore:Liblinear failed")
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("setting", LOSSES, ids=str)
 def test_ladders_give_the_optimum_of_the_dense_rows(order, setting):
@@ -103,6 +114,14 @@ def test_warm_starts_need_fewer_passes():
     assert linear_objective(model.set_params(C=2.0).fit(X, Y), F, Y) == pytest.approx(linear_objective(again, F, Y), rel=2e-6)
     with pytest.warns(UserWarning, match="starting afresh"):
         model.fit(X[:100], Y[:100])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_warm_start_goes_on_when_weights_are_given():
+    model = EmbeddedLinearClassifier(PL1, tol=1e-6, warm_start=True).fit(X, Y)
+    weight = 1 + np.random.default_rng(0).random(len(Y)) / 10
+    cold = clone(model).fit(X, Y, weight)
+    assert model.fit(X, Y, weight).n_iter_ < cold.n_iter_
 
 
 def test_a_warm_start_from_one_against_the_rest_reaches_the_joint_optimum():
@@ -206,4 +225,4 @@ def test_the_classes_of_a_stream_are_those_of_its_first_block():
     model = C(PL1Embedding(3).fit(X)).partial_fit(X, Y, classes=[0, 1, 2])
     assert_refused(lambda: model.partial_fit(X, Y, classes=[0, 1]), "[0, 1] differ from", "[0, 1, 2]", "give the same or none")
     assert_refused(lambda: C().partial_fit(X, Y, classes=[0]), "classes=[0]", "at least two are required", "name those")
-    assert_refused(lambda: C().fit(X, None), "y is None", "requires y", "give one class a row")
+    assert_refused(lambda: C().fit(X, None), "y is None", "requires y", "give a class")

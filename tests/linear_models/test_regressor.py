@@ -56,7 +56,7 @@ def test_a_limit_of_passes_is_said_with_the_gap():
 BAD = {
     "threads of a stream": (lambda: R(n_jobs=0.5).partial_fit(X, Y), "n_jobs=0.5", "is required"),
     "epsilon": (lambda: R(epsilon=-1).fit(X, Y), "epsilon=-1", "must be >= 0"),
-    "no targets": (lambda: R().fit(X, None), "y is None", "requires y", "give one value a row"),
+    "no targets": (lambda: R().fit(X, None), "y is None", "requires y", "give a value"),
 }  # fmt: skip
 
 

@@ -324,7 +324,7 @@ def test_base_distances_and_directions_are_searched_too():
 BAD = {
     "k of 0": (lambda i, q: i.kneighbors(q, 0), "n_neighbors=0", "integer >= 1"),
     "k too large": (lambda i, q: i.kneighbors(q, 501), "n_neighbors=501", "there are 500", "ask for fewer"),
-    "NaN": (lambda i, q: i.kneighbors(q * np.nan), "Input X", "contains NaN"),
+    "NaN": (lambda i, q: i.kneighbors(q * np.nan), "row 0 of X", "a missing value"),
     "features": (lambda i, q: i.kneighbors(q[:, :2]), "2 features", "4 features"),
     "algorithm": (lambda i, q: i.kneighbors(q, algorithm="tree"), "algorithm='tree'", "'exact'"),
     "mask": (lambda i, q: i.kneighbors(q, where=np.ones(3, bool)), "mask of shape (3,)", "500 items"),
@@ -430,4 +430,27 @@ def test_the_approximate_search_answers_with_all_that_may_be_where_these_are_few
         want = index.kneighbors(queries, 4, algorithm="brute", where=allowed)
         assert got[1].shape == (len(queries), len(allowed))
         for one, two in zip(got, want, strict=True):
+            assert_array_equal(one, two)
+
+
+def test_the_recall_of_no_answers_is_refused():
+    d, items, queries = search_problem(50)
+    index = NeighborIndex(d).fit(items)
+    assert_refused(lambda: index.estimate_recall(queries, 3, where=[]), "7 queries and no neighbours", "where=")
+
+
+def test_a_fit_that_is_interrupted_leaves_the_index_as_it_was(monkeypatch):
+    d, items, queries = search_problem(50)
+    other, fewer, _ = search_problem(30, n_features=2)
+    index = NeighborIndex(d).fit(items)
+    want = index.kneighbors(queries, 5)
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(segment.Segment, "build", interrupted)
+    for call in (lambda: index.set_params(semimetric=other).fit(fewer), lambda: index.add(items)):
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        for one, two in zip(index.kneighbors(queries, 5), want, strict=True):
             assert_array_equal(one, two)

@@ -11,7 +11,7 @@ from searches import rough_distance, search_problem
 
 import semimetric
 from semimetric import Grid, NeighborIndex, StorageError
-from semimetric.neighbors import segment, storage, updates
+from semimetric.neighbors import segment, stored_segments, updates
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +81,32 @@ def test_a_first_save_that_dies_can_be_repeated(tmp_path, monkeypatch):
         assert_same(index, semimetric.load(tmp_path / f"index{n}"), queries)
 
 
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_save_that_fails_leaves_nothing_new(tmp_path, monkeypatch, there, error):
+    d, items, queries = search_problem(60)
+    folder, old = tmp_path / "index", NeighborIndex(d).fit(items)
+    if there:
+        old.save(folder)
+        (folder / "arrays" / f"{'0' * 64}.npy").touch()  # of a save that was killed
+    real, count = os.replace, 0
+
+    def full(*arguments):
+        nonlocal count
+        count += 1
+        if count > 3:
+            raise error
+        return real(*arguments)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(semimetric.StorageError if isinstance(error, OSError) else KeyboardInterrupt):
+        NeighborIndex(d).fit(queries).save(folder)
+    assert folder.exists() is there
+    if there:
+        assert not (folder / "arrays" / f"{'0' * 64}.npy").exists()
+        assert_same(old, semimetric.load(folder), queries)
+
+
 def test_the_distance_of_the_fit_is_what_is_saved(tmp_path):
     d, items, queries = search_problem(60)
     other = rough_distance(Grid.fit(items, n_knots=5), seed=9)
@@ -129,7 +155,7 @@ def test_altered_and_truncated_files_are_refused(tmp_path):
     d, items, queries = search_problem(60)
     NeighborIndex(d).fit(items).save(tmp_path / "index")
     rng = np.random.default_rng(0)
-    for path in [tmp_path / "index" / storage.FILE, *sorted((tmp_path / "index" / "arrays").iterdir())]:
+    for path in [tmp_path / "index" / stored_segments.FILE, *sorted((tmp_path / "index" / "arrays").iterdir())]:
         content = path.read_bytes()
         want = semimetric.load(tmp_path / "index").kneighbors(queries, 3)[1]
         places = np.unique(
@@ -143,7 +169,7 @@ def test_altered_and_truncated_files_are_refused(tmp_path):
                 got = semimetric.load(tmp_path / "index").kneighbors(queries, 3)[1]
             except StorageError:
                 continue
-            assert path.name == storage.FILE  # unused bytes of the archive
+            assert path.name == stored_segments.FILE  # unused bytes of the archive
             assert_array_equal(got, want)
         for length in (0, 10, len(content) // 2, len(content) - 1):
             path.write_bytes(content[:length])
@@ -163,7 +189,7 @@ def test_foreign_files_and_folders_are_refused(tmp_path):
     assert_refused(lambda: index.save(tmp_path / "full"), "is there and is no index", "another folder", error=StorageError)
     assert_refused(lambda: index.save(tmp_path / "no" / "index"), "does not exist", "create it", error=StorageError)
     index.save(tmp_path / "index")
-    d.save(tmp_path / "index" / storage.FILE)
+    d.save(tmp_path / "index" / stored_segments.FILE)
     assert_refused(lambda: semimetric.load(tmp_path / "index"), "holds a Semimetric", "not an index", error=StorageError)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from searches import search_problem
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN, HDBSCAN
 from sklearn.exceptions import NotFittedError
@@ -30,11 +31,11 @@ def even(X):
 class IndexOfAnything(NeighborIndex):
     """Takes an even distance when it is fitted, as scikit-learn's checks bring no distance."""
 
-    def __init__(self, *, algorithm="exact"):
-        super().__init__(None, algorithm=algorithm)
+    def __init__(self, *, algorithm="exact", n_jobs=None):
+        super().__init__(None, algorithm=algorithm, n_jobs=n_jobs)
 
     def get_params(self, deep=True):
-        return {"algorithm": self.algorithm}
+        return {"algorithm": self.algorithm, "n_jobs": self.n_jobs}
 
     def fit(self, X, y=None):
         self.semimetric = None
@@ -61,7 +62,13 @@ class GraphOfAnything(SemimetricNeighborsTransformer):
 NOT_APPLICABLE = {"check_dont_overwrite_parameters": "the wrapper sets semimetric, which a real index is given"}
 
 
-@parametrize_with_checks([IndexOfAnything(), GraphOfAnything()], expected_failed_checks=lambda estimator: NOT_APPLICABLE)
+CHECKED = [
+    *(IndexOfAnything(algorithm=algorithm, n_jobs=n) for algorithm in ("exact", "approximate", "brute") for n in (None, 2)),
+    GraphOfAnything(),
+]
+
+
+@parametrize_with_checks(CHECKED, expected_failed_checks=lambda estimator: NOT_APPLICABLE)
 @pytest.mark.filterwarnings("ignore:features .* are constant", "ignore:ties in the data")
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
@@ -110,10 +117,21 @@ def test_clusterings_and_maps_take_the_graph():
     labels = DBSCAN(eps=float(np.median(graph.data)), min_samples=3, metric="precomputed").fit_predict(graph)
     assert len(labels) == 60
     every = SemimetricNeighborsTransformer(d, n_neighbors=59).fit_transform(items)  # HDBSCAN wants a connected graph
-    both = HDBSCAN(min_cluster_size=10, metric="precomputed").fit_predict(every.maximum(every.T))
+    both = HDBSCAN(min_cluster_size=10, metric="precomputed", copy=True).fit_predict(every.maximum(every.T))
     assert set(both[:30]).isdisjoint(set(both[30:]) - {-1})
     flat = TSNE(init="random", metric="precomputed", perplexity=5, max_iter=250, random_state=0).fit_transform(graph)
     assert np.isfinite(flat).all()
+
+
+def test_the_graph_stays_sparse_where_tables_are_asked_for():
+    d, items, queries = search_problem(40)
+    y = (items[:, 0] > 0).astype(int)
+    steps = SemimetricNeighborsTransformer(d, n_neighbors=3), KNeighborsClassifier(3, metric="precomputed")
+    want = make_pipeline(*steps).fit(items, y).predict_proba(queries)
+    with config_context(transform_output="pandas"):
+        assert_array_equal(make_pipeline(*map(clone, steps)).fit(items, y).predict_proba(queries), want)
+    pipeline = make_pipeline(*map(clone, steps)).set_output(transform="polars")
+    assert_array_equal(pipeline.fit(items, y).predict_proba(queries), want)
 
 
 @pytest.mark.parametrize("mode", ["distance", "connectivity"])

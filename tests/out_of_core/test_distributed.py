@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, distributed, out_of_core
+from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, ShardedIndex, StorageError, distributed, out_of_core
 from semimetric.data.parts import readers
 
 dask = pytest.importorskip("dask", reason="Dask comes with the extra distributed")
@@ -49,10 +49,11 @@ def test_the_same_parts_give_the_same_bits(name, client, small):
     assert there.solution_.objective == pytest.approx(whole.solution_.objective, rel=1e-9)
 
 
-def test_dask_arrays_and_frames(client):
+def test_dask_arrays_and_frames(client, tmp_path):
+    np.save(tmp_path / "y.npy", Y)
     whole = DistanceRegressor(**cases.FAST).fit(POINTS, Y).predict(POINTS)
     series = dd.from_pandas(frame(), npartitions=3)
-    for pairs, y in (arrays(), (arrays()[0], Y), (series, "d"), (series, series["d"])):
+    for pairs, y in (arrays(), (arrays()[0], Y), (arrays()[0], str(tmp_path / "y.npy")), (series, "d"), (series, series["d"])):
         model = distributed.fit(client, DistanceRegressor(**cases.FAST), pairs, y)
         np.testing.assert_allclose(model.predict(POINTS), whole, rtol=1e-9)
     assert model.semimetric_.feature_names == ("u", "v", "w")
@@ -71,7 +72,7 @@ def test_other_losses_go_the_same_way_as_here(client):
     assert there.solution_.objective == pytest.approx(here.solution_.objective, rel=1e-9)
 
 
-def test_bad_parts_are_named(client):
+def test_bad_parts_are_named(client, tmp_path):
     def refused(pairs, y, *parts):
         assert_refused(lambda: distributed.fit(client, DistanceRegressor(**cases.FAST), pairs, y), *parts)
 
@@ -83,6 +84,8 @@ def test_bad_parts_are_named(client):
     refused(pairs[pairs[:, 0, 0] > 0.5], y, "chunk 0 of pairs has an unknown size", "compute_chunk_sizes()")
     kept = (np.arange(150) < 40) | (np.arange(150) >= 80)
     refused(pairs[da.from_array(kept, chunks=(CHUNKS,))].compute_chunk_sizes(), y, "partition 1 of pairs is empty", "rechunk")
+    np.save(tmp_path / "y.npy", Y)
+    refused(dd.from_pandas(frame(), npartitions=2), str(tmp_path / "y.npy"), "y is an array beside a frame", "a column")
     refused(pairs, y[:-1], "y has shape (149,)", "one entry a pair")
     refused(pairs[:, :1], y, "(150, 1, 3)", "(n_pairs, 2, n_features)")
     refused(dd.from_pandas(frame().drop(columns="right.v"), npartitions=2), "d", "right.v is missing", "left.NAME")
@@ -122,6 +125,22 @@ def test_shards_are_built_and_searched_as_one_index(client, d, tmp_path):
     assert_refused(
         lambda: distributed.kneighbors(client, tmp_path / "index", queries, 701), "n_neighbors=701", "700 items", "fewer"
     )
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_signed_folders_are_searched_with_their_key(client, d, tmp_path, sharded):
+    X, key = np.random.default_rng(0).normal(size=(60, 3)), bytes(range(16))
+    if sharded:
+        ShardedIndex.build(tmp_path / "a", d, X, n_shards=2, key=key)
+    else:
+        NeighborIndex(d).fit(X).save(tmp_path / "a", key=key)
+    here = NeighborIndex(d).fit(X)
+    distances, ids = distributed.kneighbors(client, tmp_path / "a", X[:3], 2, key=key)
+    np.testing.assert_array_equal((distances, ids), here.kneighbors(X[:3], 2))
+    assert distributed.kneighbors_graph(client, tmp_path / "a", X[:3], 2, key=key).nnz == 6
+    assert [found[1][0] for found in distributed.radius_neighbors(client, tmp_path / "a", X[:3], 0.1, key=key)] == [0, 1, 2]
+    for search in (distributed.kneighbors, distributed.kneighbors_graph, distributed.radius_neighbors):
+        assert_refused(lambda: search(client, tmp_path / "a", X[:3], 2), "is signed", "key=", error=StorageError)  # noqa: B023
 
 
 def test_ids_of_frames_are_a_column(client, d, tmp_path):

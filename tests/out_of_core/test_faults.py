@@ -40,6 +40,18 @@ def client():
             yield client
 
 
+def test_a_call_right_after_a_death(client, tmp_path):
+    """The scheduler may not know yet that a worker is dead when the next call asks for versions."""
+    d, queries = cases.fitted("singles")[0].semimetric_, X[:20]
+    index = NeighborIndex(d).fit(X)
+    index.save(tmp_path / "index")
+    for _ in range(3):
+        client.wait_for_workers(2)
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        found = distributed.kneighbors(client, tmp_path / "index", queries, 3)
+        assert all((a == b).all() for a, b in zip(found, index.kneighbors(queries, 3), strict=True))
+
+
 def die_once(marker):
     """Kill this process, the first time."""
     try:

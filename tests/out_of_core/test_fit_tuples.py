@@ -19,6 +19,7 @@ from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.tuple_parts import TupleTable
 from semimetric.estimators.part_tasks import ItemTask, TupleTask
 from semimetric.out_of_core.fit_tuples import fit_tuples, task_of
+from semimetric.programs.penalties import Roughness
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
@@ -103,6 +104,16 @@ def test_what_parts_cannot_impose_is_refused(options, part):
 @pytest.mark.parametrize("model", [SemimetricRegressor(), Ridge(), None])
 def test_what_does_not_learn_from_parts_has_no_task(model):
     assert_refused(lambda: task_of(model), "learns from all its data at once", "use one of these", error=NotSupportedError)
+
+
+@pytest.mark.parametrize("penalty", [None, Roughness(1e-3)])
+def test_alpha_is_asked_for_only_where_the_penalty_has_none_of_its_own(penalty):
+    options = cases.FAST | {"penalty": penalty}
+    given = in_blocks(options)
+    options.pop("alpha")
+    assert in_blocks(options).semimetric_.weights.tobytes() == given.semimetric_.weights.tobytes()
+    blocks = DistanceRegressor(**options).partial_fit(POINTS, Y)
+    np.testing.assert_allclose(blocks.predict(POINTS), given.predict(POINTS), rtol=1e-5)
 
 
 def test_learners_say_what_their_task_is():

@@ -19,7 +19,7 @@ from semimetric import (
     out_of_core,
 )
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
-from semimetric.data import knots
+from semimetric.data import identical_items
 from semimetric.data.parts import readers
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
@@ -114,7 +114,7 @@ def test_pairs_bring_their_threshold():
 
 
 def test_knots_of_a_sample_are_those_of_one_fit(monkeypatch):
-    monkeypatch.setattr(knots, "_MOST_ROWS", 50)
+    monkeypatch.setattr(identical_items, "_MOST", 20)
     for by_row in (False, True):
         parts, whole, _ = both("quadruplets", by_row=by_row)
         pairs = zip(parts.semimetric_.embedding.grid.knots, whole.semimetric_.embedding.grid.knots, strict=True)
@@ -123,7 +123,7 @@ def test_knots_of_a_sample_are_those_of_one_fit(monkeypatch):
 
 def test_items_beyond_given_knots_are_told_once():
     index, _ = said("triplets")
-    with pytest.warns(SemimetricWarning, match=r"of 900 items some lie beyond the knots \(x0: \d+") as told:
+    with pytest.warns(SemimetricWarning, match=r"of 900 items, .*, some lie beyond the knots \(x0: \d+") as told:
         parts = out_of_core.fit(TripletLearner(**FAST | {"knots": [[0.2, 0.8]] * 3}), ITEMS[index])
     assert len([w for w in told if "beyond" in str(w.message)]) == 1
     with pytest.warns(SemimetricWarning):
@@ -199,7 +199,7 @@ def in_parts(kind, cuts, weight):
     targets = [None] * (len(cuts) + 1) if y is None else np.split(y, cuts)
     pieces = zip(np.split(index, cuts), targets, np.split(weight, cuts), strict=True)
     parts = [TuplePart(f"part {k}", *piece) for k, piece in enumerate(pieces)]
-    survey = survey_tuples(SerialEngine(), parts, tuple(len(p.tuples) for p in parts), table, 0)
+    survey = survey_tuples(SerialEngine(), parts, tuple(len(p.tuples) for p in parts), table)
     return PartitionedComparisons(SerialEngine(), parts, table, survey)
 
 

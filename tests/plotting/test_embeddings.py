@@ -38,7 +38,7 @@ def test_bad_input_is_refused(rng):
     assert_refused(lambda: plot_basis(None, X), "None", "no embedding", "BSplineEmbedding")
     assert_refused(lambda: plot_basis(embedding, X, "height"), "no feature 'height'", "give a name")
     assert_refused(lambda: plot_basis(embedding, X, 2), "no feature 2", "below 2")
-    assert_refused(lambda: plot_basis(embedding, X[:, :1]), "shape (5, 1)", "rows of 2 features")
+    assert_refused(lambda: plot_basis(embedding, X[:, :1]), "X has 1 features", "expecting 2 features")
     assert_refused(lambda: plot_kernel(min_kernel, low=1.0), "[1.0, 1.0]", "low < high")
     with pytest.raises(NotFittedError):
         plot_basis(BSplineEmbedding(), X)

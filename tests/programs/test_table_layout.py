@@ -36,8 +36,8 @@ def test_the_first_two_axes_of_a_table_are_the_places_of_a_and_b(groups):
 
 
 def test_distances_are_scaled_into_the_unit_of_the_program():
-    assert layout("singles", unit=2.0).scaled(np.array([3.0])).tolist() == [1.5]
-    assert layout("singles", unit=2.0, power=2).scaled(np.array([3.0])).tolist() == [4.5]
+    assert layout("singles", unit=2.0).scaled(np.array([3.0]), "AtMost") == pytest.approx([1.5])
+    assert layout("singles", unit=2.0, power=2).scaled(np.array([3.0]), "AtMost") == pytest.approx([4.5])
 
 
 def test_features_are_named_or_numbered_and_none_is_all():

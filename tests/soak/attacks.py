@@ -1,9 +1,38 @@
 """The attacks by name: a new one joins by one row."""
 
-from soak import growth, interrupts, models
+from soak import (
+    certificates,
+    command_lines,
+    exact_search,
+    full_disk,
+    growth,
+    hostile_input,
+    interrupted,
+    interrupted_search,
+    interrupts,
+    killed_savers,
+    killed_workers,
+    models,
+    promises,
+    readers,
+)
 
 ATTACKS = {
     "growing-memory": growth.GROWTH,
     "interrupted-fits": interrupts.FITS_ATTACK,
+    "command-lines": command_lines.COMMAND_LINES,
+    "hostile-input": hostile_input.INPUT,
     "model-files": models.FILES,
+    "solvers-agree": certificates.CERTIFICATES,
+    "promised-constraints": promises.PROMISES,
+    "exact-search": exact_search.EXACT,
+    "search-magnitudes": exact_search.MAGNITUDES,
+    "interrupted-search": interrupted_search.INTERRUPTED,
+    "index-folders": models.INDEXES,
+    "shard-folders": models.SHARDS,
+    "full-disk": full_disk.SAVES,
+    "interrupted": interrupted.CALLED,
+    "killed-savers": killed_savers.SAVES,
+    "killed-workers": killed_workers.KILLS,
+    "readers-beside-writer": readers.READS,
 }

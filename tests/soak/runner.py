@@ -2,11 +2,13 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Queue
@@ -22,9 +24,10 @@ STARTING = 300  # seconds in which a process must import the package, and compil
 
 @dataclass
 class Record:
-    """What came of the cases of one attack: numbers of outcomes, and the findings with their cases."""
+    """What came of the cases of one attack: how many were tried, numbers of outcomes, and the findings with their cases."""
 
     attack: str
+    tries: int = 0
     outcomes: Counter = field(default_factory=Counter)
     findings: list = field(default_factory=list)
     seconds: float = 0.0
@@ -34,7 +37,9 @@ class Record:
         """Count one answer of a process."""
         if "finding" in answer:
             self.findings.append({"attack": self.attack, "case": dict(case), "finding": answer["finding"]})
-        self.outcomes[answer.get("outcome", "finding")] += 1
+        outcome = answer.get("outcome", "finding")
+        self.tries += 1
+        self.outcomes.update(outcome if isinstance(outcome, dict) else [outcome])
         self.seconds = max(self.seconds, answer.get("seconds", 0.0))
         self.mebibytes = max(self.mebibytes, answer.get("mebibytes", 0.0))
 
@@ -48,10 +53,12 @@ class Child:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "soak.child", attack],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=environment,
+            start_new_session=True,
         )  # fmt: skip
         self.answers = Queue()
         self.fresh = True
-        threading.Thread(target=self._read, daemon=True).start()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
 
     def _read(self):
         for line in self.process.stdout:
@@ -67,7 +74,7 @@ class Child:
         except BrokenPipeError:
             answer = None
         except Empty:
-            self.close()
+            self.process.kill()
             return {"finding": f"no answer within {seconds} seconds\n{self._said()}"}
         self.fresh = False
         return answer or {"finding": f"the process died with {self.process.wait()}\n{self._said()}"}
@@ -81,8 +88,13 @@ class Child:
         return self.process.poll() is None
 
     def close(self):
-        self.process.kill()
+        with suppress(ProcessLookupError):  # it is dead, and so are those that it started
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self.reader.join()
+        for file in (self.process.stdin, self.process.stdout, self.errors):
+            with suppress(BrokenPipeError):  # a case that was never read
+                file.close()
 
 
 def drawn(attack, seed):
@@ -96,6 +108,8 @@ def run(attack, cases, *, until=lambda record: False):
     try:
         for case in cases:
             if child is None or not child.alive:
+                if child is not None:
+                    child.close()
                 child = Child(attack)
             record.add(case, child.ask(case, ATTACKS[attack].seconds))
             if until(record):

@@ -1,11 +1,12 @@
 """Newton's method where the objective is piecewise quadratic: exact line searches, warm starts, and what it refuses."""
 
 import cases
+import numpy as np
 import pytest
 from cases import assert_refused
 from scipy.optimize import minimize_scalar
 
-from semimetric import NotSupportedError
+from semimetric import ConvergenceWarning, NotSupportedError
 from semimetric.programs.losses import Hinge, Huber, SquaredHinge
 from semimetric.programs.penalties import Ridge
 from semimetric.solvers import Newton, Status
@@ -54,3 +55,13 @@ def test_what_it_refuses():
         (cases.program(axioms=None), "some weights are free"),
     ):
         assert_refused(lambda p=program: Newton().solve(p), "Newton cannot solve", given, "Reference", NotSupportedError)
+
+
+def test_without_a_certificate_the_weights_are_the_same_and_no_gap_is_claimed():
+    certified, plain = Newton().solve(PROGRAM), Newton(certify=False).solve(PROGRAM)
+    assert np.array_equal(certified.weights, plain.weights)
+    assert plain.status is Status.SOLVED
+    assert certified.gap < np.inf == plain.gap
+    with pytest.warns(ConvergenceWarning):
+        unsolved = Newton(certify=False, max_iter=0).solve(PROGRAM)
+    assert unsolved.gap < np.inf  # a warning says how far the weights may be from the best

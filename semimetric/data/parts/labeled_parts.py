@@ -1,7 +1,7 @@
 """Labelled items in parts: how they are read, checked and surveyed before anything is learned; errors name the part."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,14 +14,14 @@ from ..knots import sampled_rows
 from .engine import Engine
 from .readers import column_named, item_rows, names_of
 from .row_parts import LazyRows, ParquetRows, open_array
-from .tuple_survey import divided
 
 __all__ = [
     "ItemSurvey",
     "LabeledPart",
     "LabeledTable",
     "LabelColumns",
-    "check_one_type",
+    "check_same_kind",
+    "divided",
     "features_of",
     "labeled_parts",
     "loaded",
@@ -193,7 +193,7 @@ def _label_column(part: LabeledPart, frame: Any, name: str) -> NDArray:
     return np.asarray(frame[name])
 
 
-def check_one_type(parts: Sequence[LabeledPart], columns: Sequence[LabelColumns]) -> None:
+def check_same_kind(parts: Sequence[LabeledPart], columns: Sequence[LabelColumns]) -> None:
     """Refuse classes that are numbers in some parts and not in others."""
     types = [None if c.y is None else c.y.dtype for c in columns]
     for part, dtype in zip(parts, types, strict=True):
@@ -234,6 +234,14 @@ def survey_items(
         low, high = np.min([s.low for s in surveys], axis=0), np.max([s.high for s in surveys], axis=0)
         items = np.vstack([items[np.argsort(np.argsort(sampled))], low, high])  # in the order of the draw
     return ItemSurvey(items, np.concatenate([s.picked for s in surveys]))
+
+
+def divided(rows: Integers | None, counts: Sequence[int]) -> Iterator[Integers | None]:
+    """The row numbers that lie in each of parts of ``counts`` rows, numbered within the part; None for all rows."""
+    start, order = 0, None if rows is None else np.sort(rows)
+    for n in counts:
+        yield None if order is None else order[np.searchsorted(order, start) : np.searchsorted(order, start + n)] - start
+        start += n
 
 
 class _PartItems(NamedTuple):

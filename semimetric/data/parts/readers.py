@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._foundation.errors import InputError
-from .row_parts import LazyRows, array_rows, open_array, parquet_rows
+from .row_parts import LazyRows, array_rows, open_numbers, parquet_rows
 from .tuple_parts import TargetSpec, TuplePart, TupleTable, tuple_columns
 
 __all__ = [
@@ -47,7 +47,7 @@ def item_rows(X: Any, size: int, *, even: bool = True) -> Sequence[LazyRows]:
     """
     if is_parquet(X):
         return parquet_rows(X, size)
-    rows = array_rows(X, size, "X", even=even)
+    rows = array_rows(_open_items(X), size, "X", even=even)
     if not rows:
         raise InputError("X has no rows; at least one is required")
     return rows
@@ -70,7 +70,7 @@ def tuple_parts(
     item_table = None if items is None else rows_of(items)
     rows: Sequence[LazyRows]
     if not is_parquet(tuples):
-        array = open_array(tuples)
+        array = open_numbers(tuples, spec.called)
         _check_shape(array, spec, by_row=item_table is not None)
         names = names_of(items, array.shape[2] if item_table is None else item_table.view().shape[1])
         rows = array_rows(array, tuple_size(len(names), limit, spec.kind.size), spec.called)
@@ -99,7 +99,7 @@ def _divided_values(values: Any, counts: Sequence[int], name: str, called: str) 
     """The entries of ``values`` for each part: `LazyRows` of the lengths ``counts``, or None, or the name of a column."""
     if values is None or column_named(values) is not None:
         return [values] * len(counts)
-    array = open_array(values)
+    array = open_numbers(values, name)
     if array.shape != (sum(counts),):
         raise InputError(f"{name} has shape {array.shape} for {sum(counts)} {called}; one entry a {called[:-1]} is required")
     ends = np.cumsum([0, *counts]).tolist()
@@ -108,7 +108,7 @@ def _divided_values(values: Any, counts: Sequence[int], name: str, called: str) 
 
 def rows_of(items: Any) -> LazyRows:
     """All items that row numbers stand for, as one part of shape (n_items, n_features)."""
-    array = open_array(items)
+    array = open_numbers(items, "preprocessor")
     if array.ndim != 2 or not len(array) or array.dtype.kind not in "iufb":
         raise InputError(
             f"preprocessor has shape {array.shape} and dtype {array.dtype}; numbers of shape (n, n_features) are required"
@@ -146,7 +146,7 @@ def _feature_names(path: Any, spec: TargetSpec) -> tuple[str, ...]:
 
 def _check_shape(array: Any, spec: TargetSpec, *, by_row: bool) -> None:
     called, size = spec.called, spec.kind.size
-    if not by_row and (array.ndim != 3 or array.shape[1] != size):
+    if not by_row and (array.ndim != 3 or array.shape[1] != size or not array.shape[2]):
         raise InputError(
             f"{called} have shape {array.shape}; (n_{called}, {size}, n_features) is required, or row numbers and a "
             "preprocessor= with the items"
@@ -163,7 +163,12 @@ def width_of(X: Any) -> int:
     """The number of columns of a table of items, which is not read."""
     if is_parquet(X):
         return len(parquet_rows(X, 1)[0].columns)
-    array = open_array(X)
+    return int(_open_items(X).shape[1])
+
+
+def _open_items(X: Any) -> Any:
+    """A table of items as an array, mapped if it is; it is not read."""
+    array = open_numbers(X, "X")
     if array.ndim != 2:
         raise InputError(f"X has shape {array.shape}; items of shape (n, n_features) are required: reshape it")
-    return int(array.shape[1])
+    return array

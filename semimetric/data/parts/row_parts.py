@@ -8,7 +8,8 @@ pages that stay mapped count as resident memory.
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
+from ..._foundation.input_arrays import as_array, input_errors
 from ..._foundation.optional_imports import optional
 from ..._foundation.threads import blocks
 
@@ -27,6 +29,7 @@ __all__ = [
     "LazyRows",
     "array_rows",
     "open_array",
+    "open_numbers",
     "parquet_rows",
     "parse_memory",
     "slices",
@@ -119,17 +122,16 @@ class MappedRows(LazyRows):
     def read(self) -> NDArray:
         """A copy of the rows in memory; the file is closed again."""
         count = self.n * int(np.prod(self.shape, dtype=np.int64))
-        try:
+        with _naming(self.name, self.path):
             values = np.fromfile(self.path, self.dtype, count, offset=self.offset)
-        except FileNotFoundError as error:
-            raise InputError(f"{self.name}: there is no file {self.path} here; every machine must see it") from error
         if len(values) < count:
             raise InputError(f"{self.name}: {self.path} is shorter than it was; write it again, or open it again")
         return values.reshape(self.n, *self.shape)
 
     def view(self) -> NDArray:
         """The rows as a mapped array, whose file stays open as long as the array is used."""
-        return np.memmap(self.path, self.dtype, "r", self.offset, (self.n, *self.shape))
+        with _naming(self.name, self.path):
+            return np.memmap(self.path, self.dtype, "r", self.offset, (self.n, *self.shape))
 
 
 @dataclass(frozen=True)
@@ -147,11 +149,21 @@ class ParquetRows(LazyRows):
 
     def read(self) -> Any:
         """The rows as a frame of pandas; the file is closed again."""
-        try:
-            with optional("pyarrow.parquet").ParquetFile(self.path) as file:
-                return file.read_row_groups(list(self.groups), columns=list(self.columns)).to_pandas()
-        except FileNotFoundError as error:
-            raise InputError(f"{self.name}: there is no file {self.path} here; every machine must see it") from error
+        with _naming(self.name, self.path), optional("pyarrow.parquet").ParquetFile(self.path) as file:
+            return file.read_row_groups(list(self.groups), columns=list(self.columns)).to_pandas()
+
+
+@contextmanager
+def _naming(name: str, path: str) -> Iterator[None]:
+    """Errors of reading a file name the rows and the file, which was there, and could be read, when the call began."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(f"{name}: there is no file {path} here; every machine must see it") from error
+    except (OSError, ValueError, IndexError) as error:
+        raise InputError(
+            f"{name}: {path} can no longer be read ({error}); was it written again meanwhile? Call again"
+        ) from error
 
 
 def slices(n: int, size: int) -> list[slice]:
@@ -163,8 +175,15 @@ def slices(n: int, size: int) -> list[slice]:
 def open_array(source: Any) -> Any:
     """The array of a .npy file, mapped, if ``source`` is a path; else ``source`` as an array, which stays mapped if it is."""
     if isinstance(source, (str, os.PathLike)):
-        return np.load(source, mmap_mode="r")
+        with input_errors():
+            return np.load(source, mmap_mode="r")
     return np.asanyarray(source)
+
+
+def open_numbers(source: Any, name: str) -> Any:
+    """`open_array` of numbers; anything else is refused, and masked values are NaN."""
+    is_path = isinstance(source, (str, os.PathLike))
+    return np.asanyarray(as_array(open_array(source) if is_path else source, name))
 
 
 def array_rows(array: Any, size: int, name: str, *, even: bool = True) -> list[LazyRows]:

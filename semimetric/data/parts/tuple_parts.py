@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
-from ..._foundation.types import Floats, Integers, Pairs, Quadruplets, Triplets, Tuples
+from ..._foundation.types import Floats, Pairs, Quadruplets, Triplets, Tuples
 from .row_parts import LazyRows
 
 __all__ = [
@@ -115,14 +115,11 @@ class PartTuples(NamedTuple):
     y : ndarray of shape (n_tuples,)
         The targets; 1 where none are given.
     weight : ndarray of shape (n_tuples,)
-    rows : ndarray of int or None
-        Row numbers of the items that the tuples use, increasing; None where the tuples hold their items themselves.
     """
 
     tuples: Tuples
     y: Floats
     weight: Floats
-    rows: Integers | None
 
     @property
     def pairs(self) -> Pairs:
@@ -168,8 +165,7 @@ def _checked(part: TuplePart, table: TupleTable) -> PartTuples:
         y = np.ones(len(y))
     used = slice(None) if weight.all() else np.flatnonzero(weight)
     points, y, weight = points[used], y[used], weight[used]
-    tuples, rows = _tuples(points, table)
-    return PartTuples(tuples, y, weight, rows)
+    return PartTuples(_tuples(points, table), y, weight)
 
 
 def _check_targets(y: Floats, spec: TargetSpec) -> None:
@@ -203,12 +199,12 @@ def _points(frame: Any, table: TupleTable) -> NDArray:
     return values
 
 
-def _tuples(points: NDArray, table: TupleTable) -> tuple[Tuples, Integers | None]:
-    """Tuples over the items that they use, and the row numbers of these items where there are some."""
+def _tuples(points: NDArray, table: TupleTable) -> Tuples:
+    """Tuples over the items that they use, or over all if these are most."""
     kind = table.spec.kind
     if table.items is None:
         items = np.ascontiguousarray(points, dtype=np.float64).reshape(-1, points.shape[2])
-        return kind(_finite(items, table), np.arange(len(items)).reshape(-1, kind.size)), None
+        return kind(_finite(items, table), np.arange(len(items)).reshape(-1, kind.size))
     index, n = points.astype(np.int64, copy=False), len(table.items)
     if index.size and (index.min() < 0 or index.max() >= n):
         bad = int(np.flatnonzero((index < 0) | (index >= n))[0]) // kind.size
@@ -217,9 +213,9 @@ def _tuples(points: NDArray, table: TupleTable) -> tuple[Tuples, Integers | None
         )
     all_items, rows = table.items.view(), np.unique(index)
     if len(rows) > n // 2:  # most of the items are used, so all are kept and none is numbered anew
-        return kind(_finite(np.ascontiguousarray(all_items, dtype=np.float64), table), index), rows
+        return kind(_finite(np.ascontiguousarray(all_items, dtype=np.float64), table), index)
     items = np.ascontiguousarray(all_items[rows], dtype=np.float64)
-    return kind(_finite(items, table), np.searchsorted(rows, index)), rows
+    return kind(_finite(items, table), np.searchsorted(rows, index))
 
 
 def _finite(items: Floats, table: TupleTable) -> Floats:
@@ -244,7 +240,7 @@ def _numbers(frame: Any, given: Any, name: str, n: int, one: str) -> Floats:
         raise InputError(
             f"{name} has shape {values.shape} and dtype {values.dtype}; one number for each of {n} {one}s is required"
         )
-    values = values.astype(np.float64, copy=False)
+    values = np.ascontiguousarray(values, dtype=np.float64)
     if not np.isfinite(values).all():
         bad = int(np.flatnonzero(~np.isfinite(values))[0])
         raise InputError(f"{name}[{bad}] is {values[bad]}; finite numbers are required: correct it, or drop the {one}")

@@ -1,19 +1,19 @@
 """What a first pass over parts of tuples finds: counts, the mean target, and the items that knots are placed among."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from ..._foundation.errors import InputError
-from ..._foundation.types import Floats, Integers, Pairs
-from ..knots import sampled_rows
+from ..._foundation.types import Floats, Pairs
+from ..identical_items import DistinctItems
 from .engine import Engine
 from .row_parts import LazyRows
 from .tuple_parts import TargetSpec, TuplePart, TupleTable, read_tuples
 
-__all__ = ["Survey", "count_tuples", "divided", "survey_tuples"]
+__all__ = ["Survey", "count_tuples", "survey_tuples"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,28 +55,27 @@ class Survey:
 
 
 class _PartSurvey(NamedTuple):
-    """What one part adds to a `Survey`.
+    """What one part, or several, add to a `Survey`.
 
     Attributes
     ----------
     sizes : ndarray of shape (2,)
     total : float
     range : ndarray of shape (2,)
-        The least and the largest y of the part.
-    ends : ndarray of shape (2, n_features)
-        The least and the largest value of each feature.
-    sample : ndarray of shape (n, n_features) or None
-        The items of the sample that are in this part; None where tuples are row numbers.
-    rows : ndarray of int or None
-        Row numbers of the items that the part uses; None where tuples hold their items themselves.
+        The least and the largest y.
+    items : DistinctItems
+        The items of the tuples.
     """
 
     sizes: Floats
     total: float
     range: Floats
-    ends: Floats
-    sample: Floats | None
-    rows: Integers | None
+    items: DistinctItems
+
+    def plus(self, other: "_PartSurvey") -> "_PartSurvey":
+        """What the parts of both add."""
+        ends = np.array([min(self.range[0], other.range[0]), max(self.range[1], other.range[1])])
+        return _PartSurvey(self.sizes + other.sizes, self.total + other.total, ends, self.items + other.items)
 
 
 def count_tuples(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) -> tuple[list[TuplePart], tuple[int, ...]]:
@@ -95,62 +94,27 @@ def count_tuples(engine: Engine, parts: Sequence[TuplePart], table: TupleTable) 
     return [p for p, _ in found], tuple(n for _, n in found)
 
 
-def survey_tuples(
-    engine: Engine, parts: Sequence[TuplePart], counts: tuple[int, ...], table: TupleTable, random_state: int | None
-) -> Survey:
+def survey_tuples(engine: Engine, parts: Sequence[TuplePart], counts: tuple[int, ...], table: TupleTable) -> Survey:
     """Read every part, of ``counts`` tuples each, once.
 
-    The items of the survey are those that `Grid.fit` of all items at once would place its knots among: the same sample, and the
-    least and largest value of each feature.
+    The items of the survey are those that a fit to all tuples at once would place its knots among.
     """
-    size = table.spec.kind.size
-    sampled = None if table.items is not None else sampled_rows(size * sum(counts), random_state)
-    tasks = list(zip(parts, divided(sampled, [size * n for n in counts]), strict=True))
-    surveys = list(engine.each(_survey_part, tasks, table))
-    if table.items is not None:
-        rows = np.unique(np.concatenate([s.rows for s in surveys if s.rows is not None]))
-        sampled = sampled_rows(len(rows), random_state)
-        items = np.asarray(table.items.view()[rows if sampled is None else rows[sampled]], dtype=np.float64)
-    else:
-        items = np.concatenate([s.sample for s in surveys if s.sample is not None])
-        if sampled is not None:
-            items = items[np.argsort(np.argsort(sampled))]  # in the order of the draw
-    if sampled is not None:
-        ends = np.array([s.ends for s in surveys])
-        items = np.vstack([items, np.fmin.reduce(ends[:, 0]), np.fmax.reduce(ends[:, 1])])
-    sizes, ranges = np.sum([s.sizes for s in surveys], axis=0), np.array([s.range for s in surveys])
-    return Survey(
-        counts,
-        (float(sizes[0]), float(sizes[1])),
-        sum(s.total for s in surveys),
-        (float(ranges[:, 0].min()), float(ranges[:, 1].max())),
-        items,
-    )
-
-
-def divided(rows: Integers | None, counts: Sequence[int]) -> Iterator[Integers | None]:
-    """The row numbers that lie in each of parts of ``counts`` rows, numbered within the part; None for all rows."""
-    start, order = 0, None if rows is None else np.sort(rows)
-    for n in counts:
-        yield None if order is None else order[np.searchsorted(order, start) : np.searchsorted(order, start + n)] - start
-        start += n
+    found = engine.total(_survey_part, _PartSurvey.plus, parts, table)
+    low, high = found.range.tolist()
+    return Survey(counts, (float(found.sizes[0]), float(found.sizes[1])), found.total, (low, high), found.items.knot_items)
 
 
 def _count(part: TuplePart, table: TupleTable) -> int:
     return len(read_tuples(part, table).y)
 
 
-def _survey_part(task: tuple[TuplePart, Integers | None], table: TupleTable) -> _PartSurvey:
-    part, sampled = task
-    tuples, y, weight, rows = read_tuples(part, table)
-    items = tuples.items
-    used = items if rows is None or len(items) == len(rows) else items[rows]
-    sample = None if rows is not None else (items if sampled is None else items[sampled])
+def _survey_part(part: TuplePart, table: TupleTable) -> _PartSurvey:
+    tuples, y, weight = read_tuples(part, table)
+    with np.errstate(over="ignore"):  # distances so large are refused when their mean is known
+        sizes = np.array([weight @ np.abs(y), weight @ (y * y)])
     return _PartSurvey(
-        sizes=np.array([weight @ np.abs(y), weight @ (y * y)]),
+        sizes=sizes,
         total=float(weight.sum()),
         range=np.array([y.min(), y.max()]),
-        ends=np.array([np.fmin.reduce(used), np.fmax.reduce(used)]),
-        sample=sample,
-        rows=rows,
+        items=DistinctItems.of(tuples.used),
     )

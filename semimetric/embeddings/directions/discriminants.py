@@ -15,6 +15,7 @@ from scipy.linalg import eigh
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Pairs
 from ...data.grid import Grid
+from ...data.identical_items import identities
 from ..pairs.monotone_scales import WarpedEmbedding
 from .linear_directions import Directions
 
@@ -55,13 +56,14 @@ def discriminants(
     n_knots = min(_KNOTS, _CELLS // max(int(used.sum()), 1) + 1)
     if n_knots < 2:
         return None
-    levels = np.quantile(items, np.linspace(0, 1, n_knots), axis=0).T
+    different = identities(items).first  # an item counts once, however often it is given
+    levels = np.quantile(items[different], np.linspace(0, 1, n_knots), axis=0).T
     knots = [np.unique(k) for k in levels]  # an unused feature has one knot, and so no cell
     scales = WarpedEmbedding(Grid(knots))
     if not scales.n_columns:
         return None
     cells = scales.thermometer(items)
-    spread = cells.std(axis=0)
+    spread = cells[different].std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     cells /= spread
     of_near = _mean_square(cells, np.searchsorted(rows, near.index), near_weight)

@@ -4,6 +4,8 @@ They are fitted to the training items and appended to the raw features, so that 
 combinations of features (docs/mathematics.md, section 2).
 """
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -99,7 +101,9 @@ def _classes_spread(scaled: Floats, labels: Integers) -> bool:
 
 def _lda(scaled: Floats, labels: Integers) -> Floats:
     """The linear discriminants, at most one fewer than classes: shape (n_directions, n_features)."""
-    model = LinearDiscriminantAnalysis(solver="eigen", shrinkage=_SHRINKAGE).fit(scaled, labels)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Only one sample available")  # of a class; its covariance then counts as 0
+        model = LinearDiscriminantAnalysis(solver="eigen", shrinkage=_SHRINKAGE).fit(scaled, labels)
     count = min(len(model.classes_) - 1, scaled.shape[1])
     return np.real(model.scalings_[:, :count]).T
 

@@ -10,9 +10,9 @@ from functools import cached_property
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.utils.validation import validate_data
 
 from ..._foundation.errors import InputError
+from ..._foundation.input_arrays import validated
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_alpha, check_count
 from .linear_directions import LinearFeatures, half_sphere
@@ -90,7 +90,7 @@ class HistogramFeatures(LinearFeatures):
             >= 0 for the numbers of directions), or no feature is left.
         """
         self._check_parameters()
-        histograms = validate_data(self, X, dtype=np.float64)
+        histograms = validated(self, X, dtype=np.float64)
         bank = _FeatureBank(self._coordinates(histograms.shape[1]))
         mass = histograms.sum(axis=1)
         equal = bool(np.ptp(mass) <= 1e-9 * max(float(np.abs(mass).max()), 1e-300))

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm, qmc
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.decomposition import PCA
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
+from ..._foundation.input_arrays import validated
 from ..._foundation.types import ArrayLike, Floats, FrozenValue, freeze
 from ..._foundation.validation import check_items
 from ..._kernels.linear import linear_map
@@ -51,7 +52,10 @@ class Directions(FrozenValue):
 
     def __post_init__(self) -> None:
         freeze(self, "matrix")
-        object.__setattr__(self, "bends", tuple(map(_read_only, self.bends)))
+        object.__setattr__(self, "bends", Grid(self.bends).knots if self.bends else ())
+        shape = (len(self.names), sum(len(k) - 1 for k in self.bends) if self.bends else self.matrix.shape[-1])
+        if self.matrix.shape != shape or not np.isfinite(self.matrix).all():
+            raise InputError(f"directions have shape {self.matrix.shape}; finite numbers of shape {shape} are required")
 
     @cached_property
     def _scales(self) -> WarpedEmbedding | None:
@@ -97,12 +101,6 @@ class Directions(FrozenValue):
 def with_directions(directions: Directions | None, items: Floats) -> Floats:
     """The items with the directions appended to their features; the items themselves if there are no directions."""
     return items if directions is None else directions.append(items)
-
-
-def _read_only(array: Floats) -> Floats:
-    copy = np.array(array, dtype=np.float64)
-    copy.setflags(write=False)
-    return copy
 
 
 def fit_directions(
@@ -262,7 +260,7 @@ class LinearFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def transform(self, X: ArrayLike) -> Floats:
         """The directions of the items, ``X components_.T``: shape (n_items, n_directions)."""
         check_is_fitted(self, "components_")
-        return validate_data(self, X, reset=False, dtype=np.float64) @ self.components_.T
+        return validated(self, X, reset=False, dtype=np.float64) @ self.components_.T
 
 
 class EvenDirections(LinearFeatures):
@@ -299,7 +297,7 @@ class EvenDirections(LinearFeatures):
 
     def fit(self, X: ArrayLike, y: object = None) -> "EvenDirections":
         """Compute the directions; X gives the number and the names of the features, and y is ignored."""
-        checked = validate_data(self, X, dtype=np.float64)
+        checked = validated(self, X, dtype=np.float64)
         default = [f"x{k}" for k in range(checked.shape[1])]
         return self._spread(checked.shape[1], list(getattr(self, "feature_names_in_", default)))
 

@@ -195,8 +195,8 @@ class PairMap(ABC):
         """The same distance with a column for every vertex of the tables that can be held in memory, and its weights."""
         return self, w
 
-    def with_unseen(self, w: Floats) -> Floats:
-        """The weights, with those of new categories computed from the weights of categories in the fit."""
+    def with_unseen(self, w: Floats, *, over_all: bool = False) -> Floats:
+        """The weights, with those of new categories computed from the weights of categories in the fit: see `fill_unseen`."""
         return w
 
     def in_unit(self, unit: float) -> "PairMap":

@@ -127,7 +127,7 @@ class PairEmbedding(PairMap):
             parts.append(part)
         return self._with(vertices, self.unseen_slopes), np.concatenate(parts)
 
-    def with_unseen(self, w: Floats) -> Floats:
+    def with_unseen(self, w: Floats, *, over_all: bool = False) -> Floats:
         if "categorical" not in self.grid.kinds:
             return w
         padded = np.append(w, 0.0)
@@ -135,9 +135,9 @@ class PairEmbedding(PairMap):
         for g, v in enumerate(self.vertices):
             if v.held:
                 table = padded[self._columns_of_vertices[g]].reshape(*v.sizes, *v.sizes)
-                kinds = [self.grid.kinds[f] for f in v.group]
-                counts = [len(self.grid.knots[f]) for f in v.group]
-                out[self._first_column[g] : self._first_column[g + 1]] = fill_unseen(table, kinds, counts).ravel()[v.keys]
+                kinds, counts = zip(*((self.grid.kinds[f], len(self.grid.knots[f])) for f in v.group), strict=True)
+                filled = fill_unseen(table, kinds, counts, over_all=over_all)
+                out[self._first_column[g] : self._first_column[g + 1]] = filled.ravel()[v.keys]
         return out
 
     @property

@@ -123,5 +123,5 @@ class MixedEmbedding(PairMap):
         parts = [self.scales.differences(kind), self.side_tables.differences(kind)]
         return sparse.csr_array(sparse.block_diag(parts, format="csr"))
 
-    def with_unseen(self, w: Floats) -> Floats:
-        return np.concatenate([e.with_unseen(part) for e, part in self._parts(w)])
+    def with_unseen(self, w: Floats, *, over_all: bool = False) -> Floats:
+        return np.concatenate([e.with_unseen(part, over_all=over_all) for e, part in self._parts(w)])

@@ -90,6 +90,13 @@ class Vertices(FrozenValue):
         return self.whole and self.fits
 
     @property
+    def n_whole(self) -> int:
+        """The number of columns of the whole table, computed without listing them; ties by difference are left aside."""
+        n = math.prod(size - (seam > 0) for size, seam in zip(self.sizes, self.seams or (0,) * len(self.sizes), strict=True))
+        off_diagonal = n * (n - 1) // 2 if self.tied else n * (n - 1)
+        return off_diagonal if self.zero_diagonal else off_diagonal + n
+
+    @property
     def strides(self) -> list[int]:
         """By how much the number of a grid point grows in one step along each feature."""
         return [math.prod(self.sizes[k + 1 :]) for k in range(len(self.sizes))]
@@ -133,7 +140,18 @@ class Vertices(FrozenValue):
         return a == b
 
     def restricted(self, vertices: Integers) -> "Vertices":
-        """The same group in which only these vertices, and those that share a column with them, have columns."""
+        """The same group in which only these vertices, and those that share a column with them, have columns.
+
+        Raises
+        ------
+        InputError
+            If one is no vertex of the group.
+        """
+        if len(vertices) and not 0 <= vertices.min() <= vertices.max() < self.n_points**2:
+            raise InputError(
+                f"group {self.group} has {self.n_points**2} vertices, but {vertices.min()} to {vertices.max()} are given; "
+                "numbers of its vertices are required"
+            )
         keys = np.unique(self.canonical(vertices))
         return replace(self, kept=keys[~self.on_diagonal(keys)] if self.zero_diagonal else keys)
 

@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from ..._foundation.errors import InputError
+from ..._foundation.input_arrays import n_axes
 from ..._foundation.threads import map_blocks, one_blas_thread
 from ..._foundation.types import Floats, Integers
 
@@ -74,7 +75,7 @@ def as_sets(anchors: Any, n_features: int) -> list[Floats]:
     InputError
         If they are no finite numbers, have another number of features, or a set is empty.
     """
-    several = isinstance(anchors, (list, tuple)) and any(np.ndim(part) == 2 for part in anchors)
+    several = isinstance(anchors, (list, tuple)) and any(n_axes(part) == 2 for part in anchors)
     sets = []
     for part in anchors if several else [anchors]:
         try:

@@ -13,9 +13,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
+from ..._foundation.input_arrays import validated
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
@@ -53,7 +55,7 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
 
     missing: str = "error"
     dtype: Any = np.float64
-    sparse_output: bool = True
+    sparse_output: bool | str = "auto"
     zero_preserving: bool = False
     n_jobs: int | None = None
     n_columns_: int
@@ -115,18 +117,30 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
         return self
 
     def _check_output(self) -> None:
-        """Refuse values of ``missing`` and ``dtype`` that no embedding has."""
+        """Refuse values of ``missing``, ``sparse_output`` and ``dtype`` that no embedding has."""
         check_choice("missing", self.missing, MISSING)
+        check_choice("sparse_output", self.sparse_output, ("auto", True, False))
         if self.dtype is None or np.dtype(self.dtype) not in (np.float32, np.float64):
             raise InputError(f"dtype={self.dtype!r}: float32 or float64 is required")
 
     def transform(self, X: ArrayLike) -> Any:
-        """phi of every row, a CSR matrix of shape (n_items, n_columns_), or an array with ``sparse_output=False``.
+        """phi of every row, a CSR matrix of shape (n_items, n_columns_), or an array as ``sparse_output`` says.
 
         Indices are int32 if they fit, else int64. Every row is sorted and has no explicit zeros.
+
+        Raises
+        ------
+        InputError
+            If X cannot be used, or a table is asked for by `set_output` with ``sparse_output=True``.
         """
+        container = _get_output_config("transform", self)["dense"]
+        if container != "default" and self.sparse_output is True:
+            raise InputError(
+                f"the output is to be a table of {container}, which holds no sparse matrix, but sparse_output=True; give "
+                '"auto" or False, or set_output(transform="default")'
+            )
         matrix = self._matrix(self.encode(X))
-        return matrix if self.sparse_output else matrix.toarray()
+        return matrix if self.sparse_output and container == "default" else matrix.toarray()
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
         """The valid table X as float64, of which `dense_rows` takes blocks for `write`.
@@ -143,9 +157,8 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
                 f"X is sparse, but {type(self).__name__} maps 0 to something; give X.toarray(), or use "
                 "zero_preserving=True where the map has it, so that zeros add nothing"
             )
-        finite = True if self.missing == "error" else "allow-nan"
-        options = {"dtype": np.float64, "order": "C", "accept_sparse": "csr", "ensure_all_finite": finite}
-        return validate_data(self, X, reset=reset, **options)
+        options = {"dtype": np.float64, "order": "C", "accept_sparse": "csr"}
+        return validated(self, X, may_miss=self.missing != "error", reset=reset, **options)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """The names of the columns, which contain the values of knots, such as ``x0@5.1*x1@3.3``."""
@@ -196,6 +209,7 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "error"
         tags.input_tags.sparse = self.zero_preserving
+        tags.transformer_tags.preserves_dtype = []  # the output has the dtype of the parameter ``dtype``
         return tags
 
 

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from ..._foundation.errors import InputError
+from ..._foundation.input_arrays import as_classes
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_items
 from .anchors import AnchorSet, as_sets, check_band, check_power, class_anchors, cluster_centers, powers
@@ -219,7 +218,6 @@ class ConicEmbedding(DenseMap):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # the output has the dtype of the parameter ``dtype``
         tags.target_tags.required = isinstance(self.anchors, str) and self.anchors == "class"
         return tags
 
@@ -295,13 +293,8 @@ def _labels(items: Floats, y: ArrayLike | None) -> tuple[np.ndarray, Integers]:
         raise InputError(
             'anchors="class" requires y to be passed, but the target y is None; give the classes, or other anchors'
         )
-    labels = column_or_1d(y, warn=True)
-    check_consistent_length(items, labels)
-    check_classification_targets(labels)
-    try:
-        classes, number = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        raise InputError(f"y has classes of several types, or missing ones ({error}); give all of one type") from error
+    labels = as_classes(y, items)
+    classes, number = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise InputError(f"y has one class, {classes[0]!r}; two or more are required: give other anchors to describe one class")
     return classes, number.astype(np.int64)

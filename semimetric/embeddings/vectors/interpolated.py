@@ -102,7 +102,7 @@ class IDEmbedding(KnotMap):
         extrapolation: str = "clip",
         missing: str = "error",
         dtype: Any = np.float64,
-        sparse_output: bool = True,
+        sparse_output: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: int | None = 0,
     ) -> None:

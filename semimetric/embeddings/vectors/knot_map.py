@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from ..._foundation.errors import InputError
+from ..._foundation.input_arrays import check_one_type
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
 from ..._kernels.vector_rows import Axes
@@ -122,6 +123,7 @@ class KnotMap(FeatureMap):
         labels = np.asarray(y)
         if labels.shape != (n,):
             raise InputError(f"y has shape {labels.shape} for {n} rows; one label or number a row is required")
+        check_one_type(labels)
         return labels
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:

@@ -81,7 +81,7 @@ class PL1Embedding(KnotMap):
         zero_preserving: bool = False,
         shared_knots: bool = False,
         dtype: Any = np.float64,
-        sparse_output: bool = True,
+        sparse_output: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: int | None = 0,
     ) -> None:
@@ -207,7 +207,7 @@ class PL2Embedding(KnotMap):
         missing: str = "error",
         zero_preserving: bool = False,
         dtype: Any = np.float64,
-        sparse_output: bool = True,
+        sparse_output: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: int | None = 0,
     ) -> None:

@@ -15,8 +15,9 @@ zero_preserving : bool, default False
     placed from the values that are not 0. X may be sparse, and the rows have entries for its non-zeros only.
 dtype : {float64, float32}, default float64
     Type of the rows that `transform` returns.
-sparse_output : bool, default True
-    Whether `transform` returns a sparse matrix.
+sparse_output : bool or "auto", default "auto"
+    Whether `transform` returns a sparse matrix. "auto" does, but an array where `set_output`, or scikit-learn's
+    configuration, asks for a table of pandas or polars, which holds no sparse matrix.
 n_jobs : int or None, default None
     Threads: None is one, -1 all.
 random_state : int or None, default 0

@@ -59,7 +59,9 @@ class BSplineEmbedding(FeatureMap):
     missing : {"error", "zeros", "indicator"}, default "error"
         NaN is refused, adds nothing, or has a column of its own for every feature, even if the fit has seen none.
     dtype : float64 or float32, default float64
-    sparse_output : bool, default True
+    sparse_output : bool or "auto", default "auto"
+        Whether `transform` returns a sparse matrix. "auto" does, but an array where `set_output`, or scikit-learn's
+        configuration, asks for a table of pandas or polars, which holds no sparse matrix.
     n_jobs : int or None, default None
         The number of threads.
 
@@ -106,7 +108,7 @@ class BSplineEmbedding(FeatureMap):
         extrapolation: str = "clip",
         missing: str = "error",
         dtype: Any = np.float64,
-        sparse_output: bool = True,
+        sparse_output: bool | str = "auto",
         n_jobs: int | None = None,
     ) -> None:
         self.n_bins = n_bins

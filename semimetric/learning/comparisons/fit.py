@@ -98,7 +98,7 @@ def _by_squared_hinge(
     """The weights that minimise the squared hinge with some penalties, shape (n,); Ctrl-C raises KeyboardInterrupt."""
     target = -np.ones(len(data.weight))
     program = ConvexProgram(design, target, data.weight, SquaredHinge(), penalties, columns, lower)
-    return Newton(tol=1e-6).solve(program, start=start).raise_if_interrupted().weights
+    return Newton(tol=1e-6, certify=False).solve(program, start=start).raise_if_interrupted().weights
 
 
 def with_touched_vertices(structure: Structure, data: ComparisonData, prior: ComparisonPrior) -> Structure:

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..._foundation.errors import InputError
 from ..._foundation.types import Floats, Integers
-from ...data.pair_sampling import item_disjoint_splits
 from ...data.schema import Names, Schema
+from ...data.splits import item_disjoint_splits
 from ...embeddings.directions.discriminants import combinable
 from ...programs.losses import SquaredHinge
 from ...solvers.newton import Newton
@@ -84,7 +84,7 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
         errors, start = [0.0] * len(trial.alphas), None
         for k, alpha in sorted(enumerate(trial.alphas), key=lambda numbered: -numbered[1]):
             program, _, first = comparison_program(replace(recipe, alpha=alpha), structure, part, prior)
-            solution = Newton(tol=1e-4).solve(program, start=first if start is None else start)
+            solution = Newton(tol=1e-4, certify=False).solve(program, start=first if start is None else start)
             start = solution.raise_if_interrupted().weights
             errors[k] = held.error(structure, start[: structure.embedding.n_columns])
         return errors
@@ -96,7 +96,7 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
         prior = fit_comparison_prior(structure, part, recipe.n_jobs)
         structure = with_touched_vertices(structure, part, prior)
         program, _, start = comparison_program(recipe, structure, part, prior)
-        weights = Newton(tol=1e-3).solve(program, start=start).raise_if_interrupted().weights
+        weights = Newton(tol=1e-3, certify=False).solve(program, start=start).raise_if_interrupted().weights
         error = np.nan if held is None else held.error(structure, weights[: structure.embedding.n_columns])
         return FittedModel(part, structure, weights, error)
 

@@ -6,12 +6,14 @@ holds at once: `out_of_core` has the classes for these.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from ..._foundation.types import Comparisons, Floats, Integers, Pairs, Tuples
+from ...data.identical_items import distinct_items
 from ...embeddings.pairs.base import PairMap
 from ...programs.comparison_design import ComparisonDesign
 from ...programs.design_matrix import Design, PairDesign, RowsDesign
@@ -116,10 +118,10 @@ class InMemoryComparisons(TrainingTuples, ComparisonData):
         """Whether a distance can be judged by them."""
         return True
 
-    @property
-    def items(self) -> Floats:
-        """The items that are in some tuple."""
-        return self.tuples.used
+    @cached_property
+    def items(self) -> Floats:  # type: ignore[override]  # it is computed once
+        """The distinct items that are in some tuple, or a sample of very many."""
+        return distinct_items(self.tuples.used)
 
     @property
     def targets(self) -> Floats:
@@ -156,10 +158,9 @@ class InMemoryComparisons(TrainingTuples, ComparisonData):
         return PairDesign(structure.embedding, pairs, structure.directions, n_jobs=n_jobs).rmatvec(np.ones(len(pairs)))
 
     def out_of_range(self, recipe: Recipe, structure: Structure) -> Integers:
-        """The counts over the items of all near and far pairs, shape (n_features,), after a warning if there are some."""
-        items = self.pairs.used
-        counts = count_out_of_range(structure, items)
-        warn_out_of_range(recipe, structure, counts, len(items))
+        """The counts over the members of all tuples, shape (n_features,), after a warning if there are some."""
+        counts = count_out_of_range(structure, self.tuples.used, self.tuples.occurrences)
+        warn_out_of_range(recipe, structure, counts, self.tuples.index.size)
         return counts
 
 

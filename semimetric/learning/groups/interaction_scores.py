@@ -19,6 +19,7 @@ from scipy import sparse
 from ..._foundation.errors import SemimetricWarning
 from ..._foundation.types import Floats, Integers, Tuples
 from ...data.grid import Grid
+from ...data.splits import tuple_identities
 from ...embeddings.pairs.full_tables import PairEmbedding
 from ...programs.losses import Loss
 from ..candidates import FittedModel
@@ -84,7 +85,8 @@ def scores(fitted: FittedModel, recipe: Recipe, grid: Grid, pairs: Sequence[tupl
 
 def _halves(tuples: Tuples, rng: np.random.Generator) -> Integers:
     """Whether each tuple is in the first half, shape (n_tuples,); tuples that begin with the same item are in the same half."""
-    return rng.permutation(len(tuples.items))[tuples.index[:, 0]] % 2 == 0
+    first = tuple_identities(tuples)[:, 0]
+    return rng.permutation(int(first.max()) + 1)[first] % 2 == 0
 
 
 def _rows(

@@ -7,9 +7,10 @@ from what it trains on, so a pair that only chance has put first is judged as wh
 pairs as the folds found worth it, ranked on everything.
 
 A penalty given by name counts less on joint tables than on the others, which it shrinks towards what is not joint: each step
-tries two shares, and the last stage more. Where ``n_knots`` is "auto", features of a joint table have 4 knots while
-pairs are compared; then numbers of 3, 4 and 6 are. A step costs two fits and the scores of all candidates, some milliseconds
-each, in every fold.
+tries two shares, and the last stage more. So that a joint table is not taken for what a weaker penalty alone would gain, it
+must also beat its rivals: the tables of its two features apart, at these shares. Where ``n_knots`` is "auto", features of a
+joint table have 4 knots while pairs are compared; then numbers of 3, 4 and 6 are. A step costs two fits and the scores of all
+candidates, some milliseconds each, in every fold.
 
 The search is a loop of its own beside `compare`, because what it fits next depends on what it has found; it fits and judges by
 the same `HeldOutData`.
@@ -22,9 +23,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
-from ..._foundation.errors import InputError, SemimetricWarning
+from ..._foundation.errors import InputError, SemimetricWarning, warn
+from ..._foundation.progress import progress_bar
 from ...data.feature_groups import AutoGroups, JointGroups, automatic
 from ...data.grid import Grid
 from ..candidates import Candidate, Choices, FittedModel, HeldOutData, simplest
@@ -41,14 +42,24 @@ _MEASURE = "held-out loss"
 _SHORTLIST = 40  # pairs that are scored again after the first step
 
 
-def last_gain(steps: Sequence[Candidate]) -> Candidate:
-    """The last step that was better than the one before by more than one standard error."""
-    best = steps[0]
-    for step in steps[1:]:
-        if not step.better_than(best):
+def last_gain(tried: Sequence[Candidate]) -> Candidate:
+    """The last step that was better than the one before, and than its rivals, by more than one standard error.
+
+    The first of those tried has single features. Of each step the share is taken that loses least.
+    """
+    best = tried[0]
+    for pairs in dict.fromkeys(c.pairs for c in tried if c.pairs and len(c.pairs[-1]) > 1):
+        step = min((c for c in tried if c.pairs == pairs), key=lambda c: c.loss)
+        rivals = [c for c in tried if c.pairs == _apart(pairs)]
+        if not all(step.better_than(other) for other in (best, *rivals)):
             break
         best = step
     return best
+
+
+def _apart(pairs: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """The same groups with the features of the last pair apart."""
+    return (*pairs[:-1], *((f,) for f in pairs[-1]))
 
 
 def without_joint(recipe: Recipe) -> Recipe:
@@ -83,10 +94,22 @@ def choose_groups(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
         search = _Search.begin(budget, replace(recipe, verbose=False), source, _JOINT_KNOTS if knots else None)
-        steps = search.run(verbose=recipe.verbose)
-        best = Choices(steps, _MEASURE, last_gain, source.schema.names)
+        best = Choices(search.run(verbose=recipe.verbose), _MEASURE, last_gain, source.schema.names)
         pairs = best.chosen.pairs
-        return (replace(recipe, groups=search.refined(pairs)) if pairs else recipe), best
+        found = replace(recipe, groups=search.refined(pairs)) if pairs else recipe
+    _warn_of_strength(best, recipe.alpha)
+    return found, best
+
+
+def _warn_of_strength(choices: Choices, alpha: float) -> None:
+    """Warn of a pair that was not taken because its features gain as much apart where the penalty counts less."""
+    refused = last_gain([c for c in choices if not c.pairs or len(c.pairs[-1]) > 1]).pairs[len(choices.chosen.pairs) :]
+    if refused:
+        names = " and ".join(choices.names[f] for f in refused[0])
+        warn(
+            f"a joint table of {names} loses less than their own tables at alpha={alpha:g}, but not less than these at a share "
+            'of it, so it is not taken: that alpha is too strong for these data; give a smaller one, or "auto"'
+        )
 
 
 @dataclass(eq=False)
@@ -103,6 +126,8 @@ class _Course:
         The pairs of features that can still be added.
     pairs : tuple of pairs of int
         The pairs of features that were added.
+    n_before : int
+        How many of them were there before the last step, which adds none to some courses.
     """
 
     part: Any
@@ -110,6 +135,12 @@ class _Course:
     fitted: FittedModel
     left: list[tuple[int, int]]
     pairs: tuple[tuple[int, int], ...] = ()
+    n_before: int = 0
+
+    @property
+    def apart(self) -> tuple[tuple[int, ...], ...]:
+        """The groups with the features of the pair of the last step apart."""
+        return (*self.pairs[: self.n_before], *((f,) for pair in self.pairs[self.n_before :] for f in pair))
 
 
 @dataclass(eq=False)
@@ -157,29 +188,37 @@ class _Search:
         return sum(joint_columns(self.joint if grid is None else grid, pair, tied=tied) for pair in pairs)
 
     def run(self, *, verbose: bool) -> list[Candidate]:
-        """The candidate after each step; the last may be no better than the one before."""
+        """The candidates of each step, of which the last may be no gain, and the rivals of those that are."""
         most = self.budget.max_groups or min(_MOST_GROUPS, len(self.source.schema.features))
-        steps = [self._choice()]
-        with tqdm(total=most, desc="groups", disable=not verbose) as bar:
-            while len(steps) <= most and self._extend(self.courses[0]):
+        tried = [self._choice((), 1.0, [fold.fitted for fold in self.courses[1:]])]
+        with progress_bar(most, "groups", verbose=verbose) as bar:
+            while len(self.courses[0].pairs) < most and self._extend(self.courses[0]):
                 for fold in self.courses[1:]:
                     self._extend(fold)
-                self._refit()
-                steps.append(self._choice())
-                bar.set_postfix(loss=steps[-1].loss)
+                tried += self._refit()
+                bar.set_postfix(loss=min(c.loss for c in tried))
                 bar.update()
-                if not steps[-1].better_than(steps[-2]):
+                if last_gain(tried).pairs == self.courses[0].pairs:
+                    tried += self._rivals()
+                if last_gain(tried).pairs != self.courses[0].pairs:
                     break
-        return steps
+        return tried
 
-    def _choice(self) -> Candidate:
-        """The pairs so far as a candidate, with the losses of the folds."""
-        losses = tuple(fold.fitted.loss for fold in self.courses[1:])
-        alpha = self.share * self.recipe.alpha
-        return Candidate(self.n_knots, alpha, losses, pairs=self.courses[0].pairs, share=self.share)
+    def _choice(self, pairs: tuple[tuple[int, ...], ...], share: float, fits: Sequence[FittedModel]) -> Candidate:
+        """Groups as a candidate, with the losses of the folds."""
+        return Candidate(self.n_knots, share * self.recipe.alpha, tuple(f.loss for f in fits), pairs=pairs, share=share)
+
+    def _rivals(self) -> list[Candidate]:
+        """The features of the last pair apart, at the shares of the penalty that their joint table may have."""
+        first, *folds = self.courses
+        return [
+            self._choice(first.apart, share, [self._fitted(fold, share, fold.apart) for fold in folds])
+            for share in self._shares
+        ]
 
     def _extend(self, course: _Course) -> bool:
         """Add the pair that is scored best, if one is scored above 0 and the budget has room for it."""
+        course.n_before = len(course.pairs)
         room = self.budget.max_columns - self._columns(*course.pairs)
         left = [pair for pair in course.left if self._columns(pair) <= room]
         if not left:
@@ -197,18 +236,24 @@ class _Search:
         """Whether the penalty is given by name, so that joint tables may have a share of it."""
         return isinstance(self.recipe.penalty, str)
 
-    def _refit(self) -> None:
-        """All courses with their pairs, at the share of the penalty under which the folds lose least."""
+    @property
+    def _shares(self) -> tuple[float, ...]:
+        """The shares of the penalty that are tried at every step."""
+        return _SHARES if self._scaled else (1.0,)
+
+    def _refit(self) -> list[Candidate]:
+        """Fit all courses with their pairs, and keep the share of the penalty under which the folds lose least."""
         first, *folds = self.courses
-        tried = {share: [self._fitted(fold, share) for fold in folds] for share in (_SHARES if self._scaled else (1.0,))}
+        tried = {share: [self._fitted(fold, share) for fold in folds] for share in self._shares}
         self.share = min(tried, key=lambda share: float(np.mean([fit.loss for fit in tried[share]])))
         for fold, fit in zip(folds, tried[self.share], strict=True):
             fold.fitted = fit
         first.fitted = self._fitted(first, self.share)
+        return [self._choice(first.pairs, share, fits) for share, fits in tried.items()]
 
-    def _fitted(self, course: _Course, share: float) -> FittedModel:
-        """The model of one course with its pairs."""
-        recipe = replace(self.recipe, groups=JointGroups(course.pairs, self.n_knots, share))
+    def _fitted(self, course: _Course, share: float, groups: tuple[tuple[int, ...], ...] | None = None) -> FittedModel:
+        """The model of one course with its pairs, or with other groups."""
+        recipe = replace(self.recipe, groups=JointGroups(course.pairs if groups is None else groups, self.n_knots, share))
         return self.source.fitted(recipe, course.part, course.held)
 
     def refined(self, pairs: tuple[tuple[int, ...], ...]) -> JointGroups:

@@ -4,10 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from ..._foundation.errors import InputError, warn
+from ..._foundation.input_arrays import as_classes
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_weights
 
@@ -52,18 +51,9 @@ def encode_class_labels(y: Any, n_items: int, sample_weight: Any, n_targets: int
     InputError
         If there is no label for each item, fewer than two classes, or no class of two items.
     """
-    if y is None:
-        raise InputError("requires y to be passed, but the target y is None; give a class for every item")
-    labels = column_or_1d(y, warn=True)
-    if len(labels) != n_items:
-        raise InputError(f"y has {len(labels)} classes for {n_items} items; one for each item is required")
+    labels = as_classes(y, range(n_items))
     weight = check_weights(sample_weight, n_items)
     used = weight > 0
-    try:
-        np.unique(labels)
-    except TypeError as error:
-        raise InputError(f"y has classes of several types, or missing ones ({error}); give all of one type") from error
-    check_classification_targets(labels)
     classes, codes = np.unique(labels[used], return_inverse=True)
     counts = np.bincount(codes)
     if len(counts) < 2:

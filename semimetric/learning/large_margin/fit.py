@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._foundation.errors import NotSupportedError
+from ..._foundation.progress import progress_bar
 from ..._foundation.types import Floats
 from ...distances.semimetric import Semimetric
 from ...embeddings.directions.from_labels import are_combined
@@ -168,19 +169,21 @@ def _run(
     terms = make_terms(problem.recipe, problem.measured, problem.prior)
     weights = np.maximum(terms.columns.prior if start is None else start, terms.lower)
     passes: list[LargeMarginPass] = []
-    for _ in range(problem.rule.n_passes):
-        try:
-            neighbors = items.neighbors(problem, weights) if passes or start is not None else first
-            passes.append(_one_pass(problem, terms, neighbors, weights))
-        except KeyboardInterrupt:
-            if not passes:
-                raise
-            stopped = replace(passes[-1].solution, status=Status.INTERRUPTED)
-            passes[-1] = passes[-1]._replace(solution=stopped)
-            break
-        weights = passes[-1].solution.weights
-        if passes[-1].solution.status is Status.INTERRUPTED:
-            break
+    with progress_bar(problem.rule.n_passes, "passes", verbose=problem.recipe.verbose) as bar:
+        for _ in range(problem.rule.n_passes):
+            try:
+                neighbors = items.neighbors(problem, weights) if passes or start is not None else first
+                passes.append(_one_pass(problem, terms, neighbors, weights))
+            except KeyboardInterrupt:
+                if not passes:
+                    raise
+                stopped = replace(passes[-1].solution, status=Status.INTERRUPTED)
+                passes[-1] = passes[-1]._replace(solution=stopped)
+                break
+            weights = passes[-1].solution.weights
+            if passes[-1].solution.status is Status.INTERRUPTED:
+                break
+            bar.update()
     return weights, tuple(passes), neighbors
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._foundation.types import Floats, Integers, Pairs
+from ...data.distinct_rows import distinct_rows
 from ...data.schema import Schema
 from ...distances.semimetric import Semimetric
 from ...embeddings.pairs.base import PairMap
@@ -75,6 +76,17 @@ class LabeledDataset:
     items: Floats
     labels: Integers
     weight: Floats
+
+    @classmethod
+    def of_distinct(cls, items: Floats, labels: Integers, weight: Floats) -> "LabeledDataset":
+        """Items of which those that are given several times with one label are one, with the sum of the weights.
+
+        Where no class has two different items, there would be no targets, so that repeated items stay what they are.
+        """
+        found = distinct_rows(items, labels, weight)
+        if found is not None and np.bincount(labels[found.rows]).max() > 1:
+            items, labels, weight = items[found.rows], labels[found.rows], found.weight
+        return cls(np.ascontiguousarray(items), labels, weight)
 
     def take(self, rows: Integers) -> "LabeledDataset":
         """Some of the items, their weights again summing to 1."""

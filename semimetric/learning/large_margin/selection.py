@@ -13,11 +13,12 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
 from ..._foundation.errors import InputError, warn
-from ..._foundation.types import Floats, Integers, Triplets
+from ..._foundation.progress import announce
+from ..._foundation.types import Floats, Triplets
 from ...data.schema import Schema
+from ...data.splits import ItemClasses
 from ...neighbors.voting import shares
 from ...programs.losses import resolve_loss
 from ...solvers.newton import Newton
@@ -28,7 +29,7 @@ from .fit import LargeMarginResult, fit_large_margin
 from .in_memory_items import InMemoryItems, InMemoryNeighbors
 from .labeled_items import LabeledDataset, LargeMargin
 
-__all__ = ["HeldOutLabels", "choose_stage"]
+__all__ = ["HeldOutLabels", "announce_learning", "choose_stage"]
 
 _ALPHAS = (1e-2, 1e-3)
 _KNOTS = (16, 6)  # the first is as good or better on most tables (measured); fewer must be better to be taken
@@ -39,6 +40,7 @@ _FULL_KNOTS = 5
 _MOST_ITEMS, _FEW_ITEMS, _FEW_FEATURES = 1_000, 400, 30
 _MOST_COLUMNS = {"warped": 1_600, "full": 600}
 _FOLDS = 5
+_LARGE = 500_000  # numbers in a table of which learning may take minutes
 _PASSES = 2  # at most, for candidates
 _TOL = 1e-3  # relative gap, for candidates
 _MEASURE = "wrong votes on items held out"
@@ -167,6 +169,21 @@ def choose_stage(
     return (replace(chosen, directions=best.directions) if "directions" in auto else chosen), choices
 
 
+def announce_learning(recipe: Recipe, rule: LargeMargin, dataset: LabeledDataset, auto: frozenset[str]) -> None:
+    """Say what learning from a large table will do, where that is likely to take minutes."""
+    n, n_features = dataset.items.shape
+    if n * n_features < _LARGE:
+        return
+    n_triplets = n * rule.n_targets * rule.n_impostors
+    compared = f"settings are compared in {_FOLDS} folds of {min(n, _MOST_ITEMS):,} items, then " if auto else ""
+    announce(
+        f"{n:,} items of {n_features} features: {compared}{rule.n_passes} passes learn from up to {n_triplets:,} triplets "
+        "each, which may take minutes and gigabytes; n_passes=, n_targets= and n_impostors= are limits, directions=None has "
+        'fewer weights, and what is not "auto" is not compared',
+        verbose=recipe.verbose,
+    )
+
+
 def first_unless_better(candidates: Sequence[Candidate]) -> Candidate:
     """The best stage that is better than the first by more than one standard error, else the first."""
     stages: dict[tuple[str | None, str | None], list[Candidate]] = {}
@@ -251,21 +268,23 @@ def _class_folds(dataset: LabeledDataset, recipe: Recipe) -> list[tuple[LabeledD
     n = len(dataset.labels)
     if n > _MOST_ITEMS:
         dataset = dataset.take(np.sort(rng.choice(n, _MOST_ITEMS, replace=False)))
-    n_folds = min(_FOLDS, int(np.bincount(dataset.labels).max()))
+    classes = ItemClasses(dataset.items, dataset.labels)
+    n_folds = min(_FOLDS, max(map(len, classes.members)))
     if n_folds < 2:
         raise InputError(
-            "every class has one member, so nothing can be held out; set n_knots=, alpha=, directions= and tables="
+            "every class has one member, or identical ones, so nothing can be held out; set n_knots=, alpha=, directions= and "
+            "tables="
         )
     small = n <= _FEW_ITEMS and dataset.items.shape[1] <= _FEW_FEATURES
-    return [fold for repeat in range(2 if small else 1) for fold in _stratified(dataset, n_folds, recipe, repeat)]
+    seed = recipe.random_state or 0
+    return [fold for repeat in range(2 if small else 1) for fold in _stratified(dataset, classes, n_folds, seed + repeat)]
 
 
 def _stratified(
-    dataset: LabeledDataset, n_folds: int, recipe: Recipe, repeat: int
+    dataset: LabeledDataset, classes: ItemClasses, n_folds: int, random_state: int
 ) -> list[tuple[LabeledDataset, LabeledDataset]]:
     """Folds of equal shares of every class; a part that holds one class only is left out."""
-    split = StratifiedKFold(n_folds, shuffle=True, random_state=(recipe.random_state or 0) + repeat)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # classes with fewer members than folds
-        parts: list[tuple[Integers, Integers]] = list(split.split(dataset.items, dataset.labels))
+        parts = classes.folds(n_folds, random_state)
     return [(dataset.take(a), dataset.take(b)) for a, b in parts if len(np.unique(dataset.labels[a])) > 1]

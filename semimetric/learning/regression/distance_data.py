@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..._foundation.types import Floats, Pairs
+from ...data.identical_items import distinct_items
 from ..recipe import Recipe
 from ..structure import Structure
 from .pair_targets import PairTargets, ScaledDistances
@@ -44,8 +45,8 @@ class InMemoryDistances(DistanceData):
 
     @cached_property
     def items(self) -> Floats:  # type: ignore[override]  # it is computed once
-        """The items that are in some pair."""
-        return self.pairs.used
+        """The distinct items that are in some pair, or a sample of very many."""
+        return distinct_items(self.pairs.used)
 
     def scaled(self, recipe: Recipe, structure: Structure) -> PairTargets:
         """Each base distance is evaluated once for every pair."""

@@ -202,9 +202,8 @@ class PairTargets(TrainingTuples, ScaledDistances):
         vertices = None if all_kept else vertices_of_pairs(structure, self.tuples)
         out_of_range = None
         if not isinstance(recipe.knots, str):
-            items = self.tuples.used
-            out_of_range = count_out_of_range(structure, items)
-            warn_out_of_range(recipe, structure, out_of_range, len(items))
+            out_of_range = count_out_of_range(structure, self.tuples.used, self.tuples.occurrences)
+            warn_out_of_range(recipe, structure, out_of_range, self.tuples.index.size)
         return Outline(moments, vertices, out_of_range)
 
     def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:

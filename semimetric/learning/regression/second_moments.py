@@ -122,7 +122,6 @@ class MomentSums:
             data.design(structure, embedding, recipe.n_jobs).moments(data.targets, weight)
             for embedding in (l1_embedding(structure), seen.embedding)
         )
-        items = pairs.used
         return cls(
             recipe,
             structure,
@@ -132,8 +131,8 @@ class MomentSums:
             l1_moments,
             moments,
             size=float(weight @ np.abs(data.target)),
-            out_of_range=count_out_of_range(structure, items),
-            n_items=len(items),
+            out_of_range=count_out_of_range(structure, pairs.used, pairs.occurrences),
+            n_items=pairs.index.size,
         )
 
     def __add__(self, other: "MomentSums") -> "MomentSums":

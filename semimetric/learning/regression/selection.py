@@ -13,8 +13,8 @@ import numpy as np
 from ..._foundation.errors import InputError
 from ..._foundation.types import Floats, Integers, Pairs
 from ..._foundation.validation import check_choice
-from ...data.pair_sampling import item_disjoint_splits
 from ...data.schema import Names, Schema
+from ...data.splits import item_disjoint_splits
 from ...programs.losses import resolve_loss
 from ...programs.penalties import total
 from ..candidates import Choices, FittedModel, HeldOutData, Trial, compare

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
+from sklearn.utils.multiclass import type_of_target
 
 from ..._foundation.errors import InputError
+from ..._foundation.input_arrays import as_classes, validated
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ...distances.semimetric import Semimetric
 from .support_pairs import DistinctPlaces, SupportPairs, find_distinct_places, find_support_pairs
@@ -24,10 +24,8 @@ __all__ = ["Boundary", "BoundaryPoints", "check_classes", "check_semimetric", "s
 
 def check_classes(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Any, Integers]:
     """X as floats (n_items, n_features), the sorted classes, at least two, and the number of each item's class, (n_items,)."""
-    if y is None:
-        raise InputError("requires y to be passed, but the target y is None; give a class for every item")
-    items, labels = validate_data(estimator, X, y, dtype=np.float64, order="C", ensure_min_samples=2)
-    check_classification_targets(labels)
+    items = validated(estimator, X, dtype=np.float64, order="C", ensure_min_samples=2)
+    labels = as_classes(y, items)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise InputError(f"y has one class only, {classes.tolist()[0]!r}; items of at least two classes are required: add some")

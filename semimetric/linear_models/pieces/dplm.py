@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import ConvergenceWarning, InputError, warn
+from ..._foundation.input_arrays import validated
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
 from ..._kernels.mixture import Points, Prior
@@ -120,7 +121,7 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
     --------
     >>> from semimetric.datasets import make_horseshoe
     >>> X, y = make_horseshoe()
-    >>> model = DPLMClassifier(alpha=1.0, n_sweeps=2000, random_state=0).fit(X, y)
+    >>> model = DPLMClassifier(alpha=1.0, n_sweeps=4000, random_state=0).fit(X, y)
     >>> model.n_components_, bool(model.score(X, y) > 0.97)
     (6, True)
     """
@@ -302,7 +303,7 @@ class DPLMClassifier(ClassifierMixin, BaseEstimator):
 
     def _items(self, X: ArrayLike) -> Floats:
         check_is_fitted(self, "pieces_")
-        return validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return validated(self, X, dtype=np.float64, order="C", reset=False)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "pieces_")

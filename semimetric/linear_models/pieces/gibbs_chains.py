@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from tqdm.auto import tqdm
 
+from ..._foundation.progress import progress_bar
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.mixture import Mixture, Points, Prior, Settings, sweeps
@@ -156,7 +156,7 @@ def _start_chains(points: Points, prior: Prior, schedule: Schedule, rng: np.rand
 def _sample(chains: list[Chain], schedule: Schedule, n_jobs: int | None, verbose: bool) -> tuple[Floats, bool]:
     """The trace of the chains (n_chains, n_sweeps, 3), or less after Ctrl-C, and whether there was one."""
     trace = np.empty((len(chains), 0, 3))
-    with tqdm(total=schedule.n_sweeps, desc="sweeps", disable=not verbose) as bar:
+    with progress_bar(schedule.n_sweeps, "sweeps", verbose=verbose) as bar:
         try:
             while (n_done := trace.shape[1]) < schedule.n_sweeps:
                 n_sweeps = min(_SWEEPS_PER_ROUND, schedule.n_sweeps - n_done)

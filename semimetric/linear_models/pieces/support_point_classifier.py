@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..._foundation.input_arrays import validated
 from ..._foundation.types import ArrayLike
 from .boundary_points import check_classes, support_places
 from .support_pairs import common_unit, find_distinct_places, find_support_pairs
@@ -79,6 +80,6 @@ class SupportPointClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> Any:
         """The class of the nearest support point, shape (n_queries,)."""
         check_is_fitted(self, "support_")
-        items = validate_data(self, X, dtype=np.float64, reset=False)
+        items = validated(self, X, dtype=np.float64, reset=False)
         nearest = self._nearest.kneighbors(items / self._unit, return_distance=False)[:, 0]
         return self.classes_[self._codes[nearest]]

@@ -1,4 +1,4 @@
 """How the weights of a linear machine are trained on embedded rows that are never stored.
 
-It stands on `_foundation`, `_kernels` and `embeddings`.
+It stands on `_foundation`, `_kernels`, `data` and `embeddings`.
 """

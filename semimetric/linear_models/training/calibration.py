@@ -7,16 +7,19 @@ of these scores is fitted for each class against the rest, and its values are di
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_array
 
 from ..._foundation.errors import InputError
+from ..._foundation.tables import take_rows
 from ..._foundation.types import ArrayLike, Floats
-from .embedded_rows import take_rows
+from ...data.splits import ItemClasses
 
 __all__ = ["calibrate", "probabilities"]
 
@@ -45,34 +48,42 @@ class _ScoresAsFeatures(ClassifierMixin, BaseEstimator):
 def calibrate(
     machine: BaseEstimator, X: ArrayLike, y: np.ndarray, sample_weight: Floats | None, method: str, seed: int
 ) -> CalibratedClassifierCV:
-    """The map from scores to probabilities, from five folds, or fewer where a class has fewer rows.
+    """The map from scores to probabilities, from five folds, or fewer where a class has fewer items.
 
     Raises
     ------
     InputError
-        If a class has one row only.
+        If a class has one row only, or identical ones.
     KeyboardInterrupt
         On Ctrl-C, as soon as the machine of a fold has kept its weights.
     """
-    classes, counts = np.unique(y, return_counts=True)
+    classes = np.unique(y)
+    items = ItemClasses(_matrix(X), y)
+    counts = np.array([(items.labels == c).sum() for c in classes])
     if counts.min() < 2:
         rare = classes.tolist()[counts.argmin()]
         raise InputError(
-            f"class {rare!r} has one row, but calibration={method!r} learns without some and scores them; "
-            "give two rows of every class, or calibration=None"
+            f"class {rare!r} has one row, or identical ones, but calibration={method!r} learns without some and scores them; "
+            "give two rows of every class that differ, or calibration=None"
         )
-    folds = StratifiedKFold(min(_FOLDS, int(counts.min())), shuffle=True, random_state=seed)
     scores = np.empty((len(y), 1 if len(classes) == 2 else len(classes)))
-    for train, test in folds.split(np.zeros(len(y)), y):
+    folds = list(items.folds(min(_FOLDS, int(counts.min())), seed))
+    for train, test in folds:
         weight = None if sample_weight is None else sample_weight[train]
         fitted = clone(machine).fit(take_rows(X, train), y[train], weight)
         scores[test] = fitted.decision_function(take_rows(X, test)).reshape(len(test), -1)
     frozen = FrozenEstimator(_ScoresAsFeatures(classes).fit(scores, y))
-    calibrator = CalibratedClassifierCV(frozen, method=_SKLEARN_METHODS[method], ensemble=False)
+    calibrator = CalibratedClassifierCV(frozen, method=_SKLEARN_METHODS[method], cv=folds, ensemble=False)
     with warnings.catch_warnings():
         # It warns that the weights go to the calibration alone, as they should: the machines were trained with them.
         warnings.filterwarnings("ignore", message="Since FrozenEstimator")
         return calibrator.fit(scores, y, sample_weight=sample_weight)
+
+
+def _matrix(X: ArrayLike) -> Any:
+    """The rows as float64, dense or sparse; missing values are NaN."""
+    matrix = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
+    return sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix
 
 
 def probabilities(calibrator: CalibratedClassifierCV, scores: Floats) -> Floats:

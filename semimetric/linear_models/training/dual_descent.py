@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
+from ..._foundation.progress import progress_bar
 from ..._foundation.types import Floats, Integers
 from ..._kernels.coordinate_descent import Machine, Problem, dual_pass, dual_values, gap_pass, restore_pass
 from .coefficients import squared_norms
@@ -64,7 +64,7 @@ class DualDescent:
         """Descend from the dual variables ``dual`` (n, K) and their weights in ``machine``; both are changed in place."""
         descent = _ShrinkingDescent(rows, problem, machine, dual, self.random)
         n_iter = 0
-        with tqdm(total=self.max_iter, desc="dual descent", disable=not self.verbose) as bar:
+        with progress_bar(self.max_iter, "dual descent", verbose=self.verbose) as bar:
             try:
                 for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - it is reported
                     estimate = descent.run_epoch()

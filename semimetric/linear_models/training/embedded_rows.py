@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +11,7 @@ from ..._foundation.types import Floats, Integers
 from ..._kernels.csr_rows import Chunk
 from ...embeddings.vectors.base import FeatureMap, dense_rows
 
-__all__ = ["EmbeddedRows", "take_rows"]
+__all__ = ["EmbeddedRows"]
 
 _MIN_BUFFER = 1 << 17  # bytes
 _MAX_BUFFER = 1 << 25  # bytes
@@ -81,12 +80,3 @@ def _buffer_bytes(items: Floats | sparse.csr_array) -> int:
     """Bytes of the buffer for these items."""
     n_bytes = items.nbytes if isinstance(items, np.ndarray) else items.data.nbytes + items.indices.nbytes
     return min(max(n_bytes // _ITEMS_PER_BUFFER, _MIN_BUFFER), _MAX_BUFFER)
-
-
-def take_rows(X: Any, rows: np.ndarray) -> Any:
-    """The rows with these numbers of an array, a data frame, a sparse matrix or a list of rows."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if sparse.issparse(X):
-        return X.tocsr()[rows]
-    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from tqdm import tqdm
 
+from ..._foundation.progress import progress_bar
 from ..._foundation.types import Integers
 from ..._kernels.coordinate_descent import Machine, Problem, answer_pass, stochastic_pass
 from .coefficients import squared_norms
@@ -64,7 +64,7 @@ class Pegasos:
         order = np.arange(len(rows), dtype=rows.index_dtype)
         status = "done"
         n_iter = 0
-        with tqdm(total=self.max_iter, desc="pegasos", disable=not self.verbose) as bar:
+        with progress_bar(self.max_iter, "pegasos", verbose=self.verbose) as bar:
             try:
                 for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - it is reported
                     self.random.shuffle(order)

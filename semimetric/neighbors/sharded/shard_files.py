@@ -3,45 +3,55 @@
     shards.smm     digests of the distance and of every shard's index.smm, which names the shard's arrays by their digests
     shard-TOKEN/   a saved `NeighborIndex`
 
-A shard is never changed: what takes its place is written beside it under another name, then ``shards.smm`` is renamed over the
-old one, then folders that it does not name are deleted. A process killed at any moment leaves the last consistent whole.
+A shard is never changed: what takes its place is written into a folder of its own and moved beside it, then ``shards.smm`` is
+renamed over the old one, then folders that it does not name are deleted. A process killed at any moment leaves the last
+consistent whole; what else it leaves is deleted by the next change.
 """
 
 import hashlib
 import json
 import os
-import shutil
+import re
 import uuid
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..._foundation.errors import InputError, SemimetricError, StorageError
-from ..._foundation.storage import State, file_digest, read_state, write_state
+from ..._foundation.members import Members, located
+from ..._foundation.storage import State, check_regular, file_digest, read_state, read_whole, write_state
+from ..._foundation.unfinished import discard, undoing, unfinished_folder, uninterrupted
 from ...distances.semimetric import Semimetric
 from ..index import NeighborIndex
-from ..storage import FILE as INDEX
+from ..query_tables import SIDES
+from ..stored_segments import FILE as INDEX
 
 __all__ = [
     "FILE",
     "Place",
     "Shard",
-    "check_root",
+    "building",
     "close",
     "distance_digest",
+    "new_root",
     "places_of",
+    "read_places",
     "read_shards",
     "save_shard",
-    "sweep",
+    "shard_size",
     "switch",
 ]
 
+T = TypeVar("T")
+
 FILE = "shards.smm"
-_KIND, _PREFIX = "ShardedIndex", "shard-"
+_KIND, _PREFIX, _BUILT = "ShardedIndex", "shard-", "shards"
+_NAME, _DIGEST = re.compile(_PREFIX + "[0-9a-f]{32}"), re.compile("[0-9a-f]{64}")
 _OPENED = 1024  # A process keeps at most so many shards open; their items are mapped.
 
 
@@ -54,6 +64,15 @@ class Shard:
     n: int
     kind: str
 
+    @classmethod
+    def read(cls, members: Members) -> "Shard":
+        """The shard that a folder names, which can be no other folder and no other file."""
+        shard = cls(members.text("name"), members.text("digest"), members.whole("n"), members.text("kind"))
+        members.done()
+        if not _NAME.fullmatch(shard.name) or not _DIGEST.fullmatch(shard.digest) or shard.kind not in ("i", "U"):
+            raise StorageError(f"{str(shard)[:200]} is no shard; restore the file, or build the index again")
+        return shard
+
 
 @dataclass(frozen=True)
 class Place:
@@ -64,6 +83,7 @@ class Place:
     distance: str
     base_distances: tuple[Any, ...] = ()
     mmap: bool = True
+    key: bytes | None = field(default=None, repr=False)  # of an index alone; the file that names shards vouches for them
 
     def open(self) -> NeighborIndex:
         """The shard, verified; opened once a process.
@@ -84,7 +104,9 @@ class Place:
         return index
 
 
-def places_of(folder: str | os.PathLike[str], *, base_distances: Sequence[Any] = (), mmap: bool = True) -> list[Place]:
+def places_of(
+    folder: str | os.PathLike[str], *, base_distances: Sequence[Any] = (), mmap: bool = True, key: bytes | None = None
+) -> list[Place]:
     """Places of the shards of a folder; of a saved `NeighborIndex`, its own.
 
     Raises
@@ -94,11 +116,18 @@ def places_of(folder: str | os.PathLike[str], *, base_distances: Sequence[Any] =
     """
     root, options = Path(folder).resolve(), (tuple(base_distances), mmap)
     if (root / FILE).is_file() or not (root / INDEX).is_file():
-        distance, shards = read_shards(root)
+        distance, shards = read_shards(root, key=key)
         return [Place(str(root), shard, distance, *options) for shard in shards]
+    check_regular(root / INDEX)
     alone = Shard(".", file_digest(root / INDEX), -1, "i")
-    index = Place(str(root), alone, "", *options).open()
-    return [Place(str(root), replace(alone, n=index.n_samples_fit_), "", *options)]
+    index = Place(str(root), alone, "", *options, key).open()
+    return [Place(str(root), replace(alone, n=index.n_samples_fit_), "", *options, key)]
+
+
+def read_places(folder: str | os.PathLike[str], read: Callable[[list[Place]], T], **options: Any) -> T:
+    """What ``read`` makes of the places of a folder, see `places_of`; again where the index was changed meanwhile."""
+    root = Path(folder).resolve()
+    return read_whole(root / (FILE if (root / FILE).is_file() else INDEX), lambda: read(places_of(root, **options)))
 
 
 _OPEN: dict[Place, NeighborIndex] = {}
@@ -123,12 +152,18 @@ def _opened(place: Place) -> NeighborIndex:
             "restore it, or build the index again"
         )
     try:
-        index = NeighborIndex._load(folder, mmap=place.mmap, base_distances=place.base_distances)
+        index = NeighborIndex._load(folder, mmap=place.mmap, base_distances=place.base_distances, key=place.key)
     except SemimetricError as error:
         raise type(error)(f"shard {shard.name}: {error}") from error
     if place.distance and distance_digest(index.semimetric) != place.distance:
         raise StorageError(
             f"shard {shard.name} of {place.root} is from another distance than the others; build it again under theirs"
+        )
+    found = (index.n_samples_fit_, index.segments_[0].ids.dtype.kind, index._view.side)
+    if place.distance and found != (shard.n, shard.kind, SIDES[0]):
+        raise StorageError(
+            f"shard {shard.name} of {place.root} has {found[0]} items with ids of the kind {found[1]!r}, {found[2]}; {FILE} "
+            f"says {shard.n} of the kind {shard.kind!r}, {SIDES[0]}: restore it, or build the index again"
         )
     return index
 
@@ -144,8 +179,9 @@ def distance_digest(semimetric: Semimetric) -> str:
     return digest.hexdigest()
 
 
-def check_root(folder: str | os.PathLike[str]) -> Path:
-    """The folder, made if it is not there.
+@contextmanager
+def new_root(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """The folder of an index; if it was not there, it is made, and deleted if it is empty in the end.
 
     Raises
     ------
@@ -153,47 +189,80 @@ def check_root(folder: str | os.PathLike[str]) -> Path:
         If something else is there, or there is no folder to make it in.
     """
     root = Path(folder).resolve()
-    unfinished = root.is_dir() and all(p.name == FILE or p.name.startswith((_PREFIX, f".{FILE}.")) for p in root.iterdir())
+    unfinished = root.is_dir() and all(p.name.startswith((_PREFIX, f".{_BUILT}.", f".{FILE}.")) for p in root.iterdir())
     if root.exists() and not (root / FILE).is_file() and not unfinished:
         raise StorageError(f"{root} is there and is no sharded index; give another folder")
     if not root.parent.is_dir():
         raise StorageError(f"cannot write {root}: the folder {root.parent} does not exist; create it first")
-    root.mkdir(exist_ok=True)
-    return root
+    is_new = not root.exists()
+
+    def undo() -> None:
+        with suppress(OSError):  # it is not empty
+            if is_new:
+                root.rmdir()
+
+    with undoing(undo):
+        root.mkdir(exist_ok=True)
+        yield root
+        undo()
 
 
-def save_shard(root: str | os.PathLike[str], index: NeighborIndex, old: str | None = None) -> Shard:
-    """Save an index as a new shard; arrays of the shard ``old`` that it keeps are linked, not copied."""
+def building(root: Path) -> AbstractContextManager[Path]:
+    """A folder to save new shards in, from which `switch` takes them; what it does not take is deleted.
+
+    Workers may still save shards when the call that asked for them has failed; then they find no folder.
+    """
+    return unfinished_folder(root / _BUILT)
+
+
+def save_shard(root: str | os.PathLike[str], index: NeighborIndex, old: Path | None = None) -> Shard:
+    """Save an index as a new shard in ``root``; arrays of the saved index ``old`` that it keeps are linked, not copied."""
     if not Path(root).is_dir():
-        raise InputError(f"there is no folder {root} here; a sharded index needs storage that every machine sees")
+        raise InputError(
+            f"there is no folder {root} here; a sharded index needs storage that every machine sees, and that nobody deletes"
+        )
     name = _PREFIX + uuid.uuid4().hex
     folder = Path(root) / name
     if old is not None:
-        (folder / "arrays").mkdir(parents=True)
-        for path in (Path(root) / old / "arrays").iterdir():
-            try:
+        with suppress(OSError):  # where the storage has no links, saving writes every array
+            folder.mkdir()
+            (folder / "arrays").mkdir()
+            for path in (old / "arrays").iterdir():
                 os.link(path, folder / "arrays" / path.name)
-            except OSError:  # Where the storage has no links, saving writes every array.
-                break
     index.save(folder)
     return Shard(name, file_digest(folder / INDEX), index.n_samples_fit_, index.segments_[0].ids.dtype.kind)
 
 
-def switch(root: Path, distance: str, shards: Sequence[Shard]) -> None:
-    """Let ``shards`` be the index from now on, and delete the folders of all others."""
-    write_state(root / FILE, State(_KIND, {"distance": distance, "shards": [asdict(s) for s in shards]}))
-    sweep(root, shards)
+def shard_size(n_features: int, limit: int) -> int:
+    """The number of items in a shard, so that building it takes at most about ``limit`` bytes."""
+    return max(limit // (40 * n_features + 200), 1)
 
 
-def sweep(root: Path, shards: Sequence[Shard]) -> None:
-    """Delete folders of shards that are not among these."""
-    kept = {s.name for s in shards}
-    for path in root.glob(f"{_PREFIX}*"):
-        if path.name not in kept:
-            shutil.rmtree(path, ignore_errors=True)
+def switch(root: Path, distance: str, shards: Sequence[Shard], built: Path, *, key: bytes | None = None) -> None:
+    """Let ``shards``, some of them in the folder ``built``, be the index from now on, and delete the folders of all others.
+
+    The file that names them is signed if there is a key.
+    """
+    state = State(_KIND, {"distance": distance, "shards": [asdict(s) for s in shards]})
+    with uninterrupted():
+        try:
+            for shard in shards:
+                if (built / shard.name).is_dir():
+                    os.replace(built / shard.name, root / shard.name)
+            write_state(root / FILE, state, key=key)
+        except OSError as error:
+            raise StorageError(
+                f"{root} could not be written ({error.strerror or error}) and has not changed; try again"
+            ) from error
+        finally:
+            with suppress(StorageError):  # nobody knows what an index of another key names
+                used = {s.name for s in read_shards(root, key=key)[1]} if (root / FILE).is_file() else set()
+                for path in root.glob(f"{_PREFIX}*"):
+                    if path.name not in used:
+                        discard(path)
 
 
-def read_shards(folder: str | os.PathLike[str]) -> tuple[str, list[Shard]]:
+def read_shards(folder: str | os.PathLike[str], *, key: bytes | None = None) -> tuple[str, list[Shard]]:
     """The digest of the distance, and the shards, that the folder names.
 
     Raises
@@ -201,9 +270,18 @@ def read_shards(folder: str | os.PathLike[str]) -> tuple[str, list[Shard]]:
     FileNotFoundError
         If there is no such folder.
     StorageError
-        If it is no sharded index, or its file was altered.
+        If it is no sharded index, or its file was altered, or not signed with the key.
     """
-    state = read_state(Path(folder) / FILE)
+    path = Path(folder) / FILE
+    state = read_state(path, key=key)
     if state.kind != _KIND:
-        raise StorageError(f"{Path(folder) / FILE} holds a {state.kind}, not a sharded index; restore it")
-    return state.values["distance"], [Shard(**values) for values in state.values["shards"]]
+        raise StorageError(f"{path} holds a {state.kind}, not a sharded index; restore it")
+    with located(path):
+        members = Members(state.values, state.arrays)
+        distance, shards = members.text("distance"), [Shard.read(part) for part in members.parts("shards")]
+        members.done()
+        if not _DIGEST.fullmatch(distance):
+            raise StorageError(f"the distance is {distance[:80]!r}, which is no digest; restore the file, or build it again")
+        if not shards or len({s.name for s in shards}) < len(shards) or len({s.kind for s in shards}) > 1:
+            raise StorageError("there are no shards, or one is named twice, or their ids are of two kinds; restore the file")
+    return distance, shards

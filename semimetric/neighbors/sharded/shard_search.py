@@ -11,7 +11,7 @@ from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_choice
 from ...data.parts.engine import Engine
 from ...data.parts.row_parts import slices
-from ..results import Neighbors, as_graph, merged
+from ..results import Neighbors, as_graph, merged, merged_within
 from ..search_arguments import candidate_count, check_neighbors, check_radius
 from ..segment import SearchRequest
 from .shard_files import Place
@@ -35,7 +35,8 @@ def nearest(
     queries = index._items(X)
     algorithm = index.algorithm if algorithm is None else algorithm
     check_neighbors(algorithm, k, sum(place.shard.n for place in places))
-    search = SearchRequest(k, algorithm, candidate_count(n_candidates, k), index.n_probe)
+    candidates = candidate_count(index.n_candidates if n_candidates is None else n_candidates, k)
+    search = SearchRequest(k, algorithm, candidates, index.n_probe)
     found = []
     for answers in _answers(engine, places, queries, _shard_nearest, search):
         best = merged(answers, k)
@@ -49,9 +50,8 @@ def within(engine: Engine, places: Sequence[Place], X: ArrayLike, radius: float)
     check_radius(radius, index._view.least)
     for answers in _answers(engine, places, index._items(X), _shard_within, radius):
         for of_shards in zip(*answers, strict=True):
-            distances, ids = (np.concatenate(arrays) for arrays in zip(*of_shards, strict=True))
-            order = np.lexsort((ids, distances))
-            out.append((distances[order], ids[order]))
+            sums, ids = merged_within(of_shards)
+            out.append((index._view.linked(sums), ids))
     return out
 
 
@@ -85,8 +85,9 @@ def _shard_nearest(task: tuple[Place, NDArray], search: SearchRequest) -> Neighb
 
 
 def _shard_within(task: tuple[Place, NDArray], radius: float) -> list[tuple[Floats, NDArray]]:
+    """The items of one shard within the radius with their sums before the link, so that ties are those of one index."""
     place, queries = task
-    return place.open()._collection(None).within(queries, radius, n_jobs=None, verbose=False)
+    return place.open()._collection(None).sums_within(queries, radius, n_jobs=None, verbose=False)
 
 
 def _shard_ids(place: Place) -> NDArray:

@@ -4,64 +4,36 @@ Every shard certifies its own nearest, so the nearest of their answers are those
 """
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._foundation.errors import InputError, SemimetricError
+from ..._foundation.storage import read_whole
 from ..._foundation.types import ArrayLike
 from ..._foundation.validation import check_count
 from ...data.parts.engine import Engine, SerialEngine
 from ...data.parts.readers import item_rows
-from ...data.parts.row_parts import LazyRows, parse_memory, slices
+from ...data.parts.row_parts import parse_memory, slices
 from ...distances.semimetric import Semimetric
-from ..ids import check_ids, ids_to_remove, new_ids
+from ..ids import ids_to_remove, new_ids
 from ..index import NeighborIndex
-from .shard_files import Place, Shard, check_root, distance_digest, read_shards, save_shard, sweep, switch
+from ..proofs import check_distinct_ids
+from .shard_building import build_shards, parts_of
+from .shard_files import (
+    FILE,
+    Place,
+    Shard,
+    building,
+    read_shards,
+    save_shard,
+    shard_size,
+    switch,
+)
 
-__all__ = ["ItemPart", "ShardedIndex", "build_shards", "joined", "shard_size"]
-
-
-@dataclass(frozen=True, eq=False)
-class ItemPart:
-    """The items of one shard, read or still to be read.
-
-    Attributes
-    ----------
-    name : str
-        How errors call the part.
-    pieces : tuple of LazyRows, arrays or tables
-        The rows of the items, one after the other.
-    ids : int, str, tuple of arrays or LazyRows, or None
-        The number of the first item, the column that holds the ids, or the ids.
-    n : float
-        The number of items, NaN where only reading tells.
-    """
-
-    name: str
-    pieces: tuple[Any, ...]
-    ids: Any
-    n: float = np.nan
-
-    def read(self) -> tuple[Any, Any]:
-        """The items and their ids (None where they are numbered)."""
-        read = [p.read() if isinstance(p, LazyRows) else p for p in self.pieces]
-        if not sum(map(len, read)):
-            raise InputError("it is empty; every shard needs at least one item: leave it out, or repartition")
-        X = np.concatenate([np.asarray(p) for p in read]) if len(read) > 1 else read[0]
-        ids = self.ids
-        if isinstance(ids, str):
-            if not all(ids in getattr(p, "columns", ()) for p in read):
-                raise InputError(f"it has no column {ids!r} for ids; name another, or add it")
-            ids = np.concatenate([np.asarray(p[ids]) for p in read])
-            X = np.concatenate([np.asarray(p.drop(columns=self.ids), dtype=np.float64) for p in read])
-        elif isinstance(ids, tuple):
-            ids = np.concatenate([p.read() if isinstance(p, LazyRows) else np.asarray(p) for p in ids])
-        return X, ids
+__all__ = ["ShardedIndex", "joined"]
 
 
 class ShardedIndex:
@@ -77,11 +49,14 @@ class ShardedIndex:
         Map the items into memory, so that they need not fit.
     n_jobs : int or None
         Threads of queries.
+    key : bytes or None
+        The key with which the folder was signed when it was built, if it was; changes are signed with it too.
 
     Raises
     ------
     StorageError
-        If a shard is missing, foreign, altered, or from another distance; the message names it.
+        If a shard is missing, foreign, altered, or from another distance; the message names it. If the folder was not signed
+        with the key.
 
     Attributes
     ----------
@@ -113,15 +88,19 @@ class ShardedIndex:
         base_distances: Sequence[Any] = (),
         mmap: bool = True,
         n_jobs: int | None = None,
+        key: bytes | None = None,
     ) -> None:
-        self.folder = Path(folder).resolve()
+        self.folder, self._key = Path(folder).resolve(), key
         self._open_options = (tuple(base_distances), mmap)
         self.n_jobs = n_jobs
         self._open()
 
     def _open(self) -> None:
         """Open the shards that the folder names now."""
-        self._distance, shards = read_shards(self.folder)
+        read_whole(self.folder / FILE, self._read)
+
+    def _read(self) -> None:
+        self._distance, shards = read_shards(self.folder, key=self._key)
         self.shards = tuple(shards)
         self._joined: NeighborIndex = joined(self.places).set_params(n_jobs=self.n_jobs)
 
@@ -142,6 +121,7 @@ class ShardedIndex:
         memory_limit: str | int = "1 GiB",
         base_distances: Sequence[Any] = (),
         n_jobs: int | None = None,
+        key: bytes | None = None,
     ) -> Self:
         """Index the rows of X, shard after shard; items need not fit into memory.
 
@@ -158,6 +138,8 @@ class ShardedIndex:
         memory_limit : str or int
         base_distances : as in the class
         n_jobs : int or None
+        key : bytes or None
+            Sign the folder, so that it opens with this key only: at least 16 bytes.
 
         Raises
         ------
@@ -170,8 +152,8 @@ class ShardedIndex:
         if n_shards is not None:
             rows = item_rows(X, max(-(-n // check_count("n_shards", n_shards)), 1))
         parts = parts_of(rows, ids)
-        build_shards(SerialEngine(), folder, semimetric, parts, n_jobs=n_jobs)
-        return cls(folder, base_distances=base_distances, n_jobs=n_jobs)
+        build_shards(SerialEngine(), folder, semimetric, parts, n_jobs=n_jobs, key=key)
+        return cls(folder, base_distances=base_distances, n_jobs=n_jobs, key=key)
 
     @property
     def semimetric(self) -> Semimetric:
@@ -234,10 +216,7 @@ class ShardedIndex:
         for s in slices(int(starts[-1]), -(-int(starts[-1]) // n)):
             lows, highs = np.maximum(s.start - starts[:-1], 0), np.minimum(s.stop - starts[:-1], counts)
             tasks.append([(p, int(a), int(b)) for p, a, b in zip(places, lows, highs, strict=True) if a < b])
-        shards = list((engine or SerialEngine()).each(_divided_shard, tasks, str(self.folder)))
-        switch(self.folder, self._distance, shards)
-        self._open()
-        return self
+        return self._switched(lambda built: list((engine or SerialEngine()).each(_divided_shard, tasks, str(built))))
 
     def _copy(self, k: int) -> NeighborIndex:
         """A copy of shard k that can be changed: the opened one stays as it is saved."""
@@ -248,17 +227,25 @@ class ShardedIndex:
 
     def _changed(self, indexes: dict[int, NeighborIndex]) -> Self:
         """Save what was changed beside the old shards, and switch; a shard without items is left out, if another has some."""
-        new = list(self.shards)
-        for k, index in indexes.items():
-            new[k] = save_shard(self.folder, index, self.shards[k].name)
-        switch(self.folder, self._distance, [s for s in new if s.n] or new[:1])
-        self._open()
+
+        def saved(built: Path) -> list[Shard]:
+            new = list(self.shards)
+            for k, index in indexes.items():
+                new[k] = save_shard(built, index, self.folder / self.shards[k].name)
+            return [s for s in new if s.n] or new[:1]
+
+        return self._switched(saved)
+
+    def _switched(self, save: Callable[[Path], list[Shard]]) -> Self:
+        """Let the shards that ``save`` makes, new ones in a folder, be the index; the object is then what the folder names."""
+        try:
+            with building(self.folder) as built:
+                switch(self.folder, self._distance, save(built), built, key=self._key)
+            self._open()
+        except BaseException:  # Ctrl-C, too, which may come while the new shards are opened
+            self._open()
+            raise
         return self
-
-
-def shard_size(n_features: int, limit: int) -> int:
-    """The number of items in a shard, so that building it takes at most about ``limit`` bytes."""
-    return max(limit // (40 * n_features + 200), 1)
 
 
 def joined(places: Sequence[Place], semimetric: Semimetric | None = None) -> NeighborIndex:
@@ -266,73 +253,13 @@ def joined(places: Sequence[Place], semimetric: Semimetric | None = None) -> Nei
     opened = [place.open() for place in places]
     index = opened[0].with_semimetric(opened[0].semimetric if semimetric is None else semimetric)
     segments = [segment for shard in opened for segment in shard.segments_]
+    check_distinct_ids(segments)
     if semimetric is not None:
         # The scan is made while the segment is that of the opened shard, so that the next distance shares it.
         _ = [segment.scan for segment in segments if segment.searchable]
         segments = [segment.under(index._view) for segment in segments]
     index.segments_ = segments
     return index
-
-
-def parts_of(rows: Sequence[LazyRows], ids: Any) -> list[ItemPart]:
-    """A part for each of the rows, with its ids: given in all, in a column of that name, or numbered from the first row on."""
-    starts = np.cumsum([0, *map(len, rows)]).tolist()
-    if ids is None or isinstance(ids, str):
-        return [ItemPart(r.name, (r,), start if ids is None else ids) for r, start in zip(rows, starts, strict=False)]
-    given = check_ids(ids, starts[-1], unique=False)
-    return [ItemPart(r.name, (r,), (given[a:b],)) for r, a, b in zip(rows, starts[:-1], starts[1:], strict=True)]
-
-
-def build_shards(
-    engine: Engine,
-    folder: str | os.PathLike[str],
-    semimetric: Semimetric,
-    parts: Sequence[ItemPart],
-    *,
-    n_jobs: int | None = None,
-) -> list[Shard]:
-    """Build a shard of every part, check that ids are distinct across them, and make them the index in ``folder``."""
-    root = check_root(folder)
-    old = read_shards(root)[1] if (root / "shards.smm").is_file() else []
-    try:
-        built = list(engine.each(_built_shard, list(parts), str(root), semimetric, n_jobs))
-        shards = [shard for shard, _ in built]
-        _check_distinct([part.name for part in parts], built)
-        switch(root, distance_digest(semimetric), shards)
-    except BaseException:
-        sweep(root, old)
-        raise
-    return shards
-
-
-def _built_shard(part: ItemPart, root: str, semimetric: Semimetric, n_jobs: int | None) -> tuple[Shard, NDArray | None]:
-    """The saved shard of a part, and its ids if they were given."""
-    try:
-        X, ids = part.read()
-        numbered = np.arange(part.ids, part.ids + len(X)) if ids is None or isinstance(ids, int) else ids
-        index = NeighborIndex(semimetric, n_jobs=n_jobs).fit(X, ids=numbered)
-    except (SemimetricError, ValueError) as error:
-        raise InputError(f"{part.name}: {error}") from error
-    shard = save_shard(root, index)
-    return shard, None if isinstance(part.ids, int) else index.ids_
-
-
-def _check_distinct(names: Sequence[str], built: Sequence[tuple[Shard, NDArray | None]]) -> None:
-    """Refuse ids that two shards share, or that are integers in one and text in another."""
-    every = [ids for _, ids in built if ids is not None]
-    if len(every) < len(built):  # Items without ids are numbered on from shard to shard.
-        return
-    kinds = [shard.kind for shard, _ in built]
-    if len(set(kinds)) > 1:
-        other = next(k for k, kind in enumerate(kinds) if kind != kinds[0])
-        raise InputError(f"ids of {names[0]} and of {names[other]} are of different kinds; integers or strings in all: convert")
-    ids = np.concatenate(every)
-    order = np.argsort(ids, kind="stable")
-    same = np.flatnonzero(ids[order][1:] == ids[order][:-1])
-    if len(same):
-        owner = np.repeat(np.arange(len(built)), [s.n for s, _ in built])
-        a, b = owner[order[same[0]]], owner[order[same[0] + 1]]
-        raise InputError(f"id {ids[order[same[0]]]} is in {names[a]} and in {names[b]}; ids must be distinct: give others")
 
 
 def _divided_shard(task: list[tuple[Place, int, int]], root: str) -> Shard:

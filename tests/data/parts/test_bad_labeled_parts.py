@@ -23,7 +23,7 @@ BAD_ARRAYS = {
     "pairs": (X.reshape(30, 2, 3), Y[:30], "X has shape (30, 2, 3)", "items of shape (n, n_features)", "reshape"),
     "one column": (X[:, 0], Y, "X has shape (60,)", "items of shape (n, n_features)", "reshape"),
     "no rows": (X[:0], Y[:0], "X has no rows", "at least one is required", ""),
-    "text": (X.astype(str), Y, "dtype <U", "numbers of shape (n, 3) are required", "convert them"),
+    "text": (X.astype(str), Y, "X holds text (dtype <U", "numbers are required", "turn them into such"),
     "a column of an array": (X, "kind", "'kind' names a column", "X is read as an array", "give the values instead"),
 }
 
@@ -37,7 +37,7 @@ def test_arrays_that_are_no_items_are_refused(name):
 def test_rows_of_another_shape_are_refused():
     assert_refused(
         lambda: labeled_parts(X.reshape(30, 2, 3), Y[:30], None, 10),
-        "X has rows of shape (2, 3)",
+        "X has shape (30, 2, 3)",
         "(n, n_features) are required",
     )
 

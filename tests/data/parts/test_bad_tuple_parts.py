@@ -103,7 +103,9 @@ def test_files_and_arrays_of_wrong_shapes_are_refused_before_anything_is_learned
     refused(
         QuadrupletLearner(n_knots=3, alpha=1e-3, preprocessor=ITEMS, directions=None), INDEX, Y, "(30, 2)", "(n_quadruplets, 4)"
     )
-    for bad in (ITEMS[0], ITEMS[:0], ITEMS.astype(str)):
+    of_text = DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=ITEMS.astype(str))
+    refused(of_text, INDEX, Y, "preprocessor holds text", "numbers are required")
+    for bad in (ITEMS[0], ITEMS[:0]):
         given = f"preprocessor has shape {bad.shape} and dtype {bad.dtype}"
         refused(DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=bad), INDEX, Y, given, "numbers of shape (n, n_features)")
     np.save(tmp_path / "y.npy", Y[:-1])

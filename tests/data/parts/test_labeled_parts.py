@@ -12,7 +12,8 @@ from semimetric.data.parts.labeled_parts import (
     LabelColumns,
     LabeledPart,
     LabeledTable,
-    check_one_type,
+    check_same_kind,
+    divided,
     features_of,
     labeled_parts,
     loaded,
@@ -121,11 +122,22 @@ def test_parts_whose_labels_cannot_be_used_are_named(name, frame):
 def test_classes_are_of_one_type_in_all_parts():
     parts = [LabeledPart(f"part {k}", None) for k in range(3)]
     numbers, truth = LabelColumns(2, np.array([0, 1])), LabelColumns(2, np.array([True, False]))
-    check_one_type(parts, [numbers, truth, numbers])
-    check_one_type(parts, [LabelColumns(2)] * 3)
+    check_same_kind(parts, [numbers, truth, numbers])
+    check_same_kind(parts, [LabelColumns(2)] * 3)
     text = LabelColumns(2, np.array(["a", "b"]))
-    call = lambda: check_one_type(parts, [numbers, numbers, text])  # noqa: E731
+    call = lambda: check_same_kind(parts, [numbers, numbers, text])  # noqa: E731
     assert_refused(call, "part 2: classes have dtype <U1, those of part 0 int64", "one type in all parts", "convert them")
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=6), st.data())
+def test_rows_are_divided_among_parts(counts, data):
+    n = sum(counts)
+    rows = data.draw(st.lists(st.integers(0, n - 1), unique=True)) if n else []
+    found = list(divided(np.array(rows, dtype=np.int64), counts))
+    starts = np.cumsum([0, *counts])[:-1]
+    assert np.concatenate([f + s for f, s in zip(found, starts, strict=True)]).tolist() == sorted(rows)
+    assert all((f >= 0).all() and (f < n).all() for f, n in zip(found, counts, strict=True))
+    assert list(divided(None, counts)) == [None] * len(counts)
 
 
 @pytest.mark.parametrize("most", [9, 10**6])
@@ -151,7 +163,9 @@ def test_a_survey_does_not_depend_on_the_cuts(most, cuts, rows):
 
 
 def test_items_that_are_no_table_are_refused():
-    assert_refused(lambda: labeled_parts(ITEMS[:, :, None], LABELS, None, 10), "shape (2, 1)", "(n, n_features) are required")
+    assert_refused(
+        lambda: labeled_parts(ITEMS[:, :, None], LABELS, None, 10), "shape (40, 2, 1)", "(n, n_features) are required"
+    )
     assert_refused(
         lambda: labeled_parts(ITEMS, "kind", None, 10), "'kind' names a column", "read as an array", "give the values"
     )

@@ -139,7 +139,7 @@ BAD = {
     "no rows": (lambda: item_rows(ITEMS[:0], 5), "X has no rows", "at least one is required"),
     "flat": (lambda: width_of(ITEMS[0]), "X has shape (3,)", "(n, n_features) are required", "reshape it"),
     "items": (lambda: rows_of(ITEMS[0]), "preprocessor has shape (3,)", "numbers of shape (n, n_features) are required"),
-    "names": (lambda: rows_of(np.full((3, 2), "a")), "dtype <U1", "numbers of shape (n, n_features) are required"),
+    "names": (lambda: rows_of(np.full((3, 2), "a")), "dtype <U1", "numbers are required"),
     "size": (lambda: parts_of(PAIRS, Y, None, None, TargetSpec(Triplets)), "triplets have shape (50, 2, 3)",
              "(n_triplets, 3, n_features) is required", "preprocessor="),
     "no numbers": (lambda: parts_of(PAIRS, Y, None, ITEMS), "shape (50, 2, 3) and dtype float64",

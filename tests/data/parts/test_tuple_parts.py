@@ -48,8 +48,6 @@ def test_points_row_numbers_and_tables_are_the_same_tuples(kind):
         assert (read.tuples.items[read.tuples.index] == points).all()
         assert (read.y == y).all()
         assert (read.weight == weight).all()
-    assert found[0].rows is None
-    assert (found[2].rows == np.unique(index)).all()
 
 
 @pytest.mark.parametrize("table", [points_table, rows_table])
@@ -68,7 +66,6 @@ def test_few_row_numbers_bring_only_their_items():
     read = read_tuples(TuplePart("a", index, np.ones(2)), rows_table())
     assert read.tuples.items.tolist() == ITEMS[[3, 7]].tolist()
     assert read.tuples.index.tolist() == [[0, 1], [1, 0]]
-    assert read.rows.tolist() == [3, 7]
 
 
 def test_quadruplets_that_say_the_opposite_are_turned():

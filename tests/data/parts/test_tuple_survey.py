@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric._foundation.types import Triplets
-from semimetric.data import knots
+from semimetric.data import identical_items
+from semimetric.data.identical_items import distinct_items
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.row_parts import array_rows
 from semimetric.data.parts.tuple_parts import (
@@ -15,7 +16,7 @@ from semimetric.data.parts.tuple_parts import (
     TuplePart,
     TupleTable,
 )
-from semimetric.data.parts.tuple_survey import count_tuples, divided, survey_tuples
+from semimetric.data.parts.tuple_survey import count_tuples, survey_tuples
 
 RNG = np.random.default_rng(0)
 ITEMS = RNG.random((30, 2))
@@ -38,17 +39,6 @@ def spoilt(array, at, value):
     return array
 
 
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=6), st.data())
-def test_rows_are_divided_among_parts(counts, data):
-    n = sum(counts)
-    rows = data.draw(st.lists(st.integers(0, n - 1), unique=True)) if n else []
-    found = list(divided(np.array(rows, dtype=np.int64), counts))
-    starts = np.cumsum([0, *counts])[:-1]
-    assert np.concatenate([f + s for f, s in zip(found, starts, strict=True)]).tolist() == sorted(rows)
-    assert all((f >= 0).all() and (f < n).all() for f, n in zip(found, counts, strict=True))
-    assert list(divided(None, counts)) == [None] * len(counts)
-
-
 def parts_of(tuples, y, weight, cuts):
     pieces = (np.split(a, cuts) for a in (tuples, y, weight))
     return [TuplePart(f"part {k}", *piece) for k, piece in enumerate(zip(*pieces, strict=True)) if len(piece[0])]
@@ -66,10 +56,10 @@ def test_a_survey_does_not_depend_on_the_cuts(by_row, most, cuts):
     y, weight = np.arange(40.0) - 5, np.arange(40) % 3.0
     surveys = []
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(knots, "_MOST_ROWS", most)
+        patched.setattr(identical_items, "_MOST", most)
         for places in ([], cuts):
             parts, counts = count_tuples(SerialEngine(), parts_of(tuples, y, weight, places), table)
-            surveys.append(survey_tuples(SerialEngine(), parts, counts, table, 0))
+            surveys.append(survey_tuples(SerialEngine(), parts, counts, table))
     one, other = surveys
     assert (one.items == other.items).all()
     assert one.range == other.range == (y[weight > 0].min(), y[weight > 0].max())
@@ -79,12 +69,10 @@ def test_a_survey_does_not_depend_on_the_cuts(by_row, most, cuts):
     used = ITEMS[np.unique(INDEX[weight > 0, :2])]
     assert (other.items.min(axis=0) == used.min(axis=0)).all()
     assert (other.items.max(axis=0) == used.max(axis=0)).all()
-    if most < 40:  # in the order of the draw, as one fit draws them, and then the extremes
-        drawn = used if by_row else POINTS[weight > 0].reshape(-1, 2)
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(knots, "_MOST_ROWS", most)
-            assert (other.items[:-2] == drawn[knots.sampled_rows(len(drawn), 0)]).all()
-    assert len(other.items) == (most + 2 if most < 40 else len(used) if by_row else 2 * (weight > 0).sum())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(identical_items, "_MOST", most)
+        assert (other.items == distinct_items(used)).all()  # as one fit draws them, from points and row numbers alike
+    assert len(other.items) == (most + 2 if most < 40 else len(used))
 
 
 def test_parts_without_any_weight_are_left_out():
@@ -108,7 +96,7 @@ def test_parts_to_be_read_are_counted_without_reading_them():
 def test_targets_that_are_all_equal_hold_nothing_to_learn():
     def survey(y, spec):
         parts, table = parts_of(POINTS, y, ONES, [10]), points_table(spec)
-        return survey_tuples(SerialEngine(), parts, (10, 30), table, 0)
+        return survey_tuples(SerialEngine(), parts, (10, 30), table)
 
     same = survey(2 * ONES, TargetSpec())
     assert_refused(lambda: same.check_targets(TargetSpec()), "40 pairs", "all equal (2)", "give at least two pairs")

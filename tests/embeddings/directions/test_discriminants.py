@@ -3,6 +3,7 @@ import pytest
 from cases import assert_refused
 
 from semimetric import NotSupportedError, TripletLearner, load
+from semimetric._foundation.members import Members
 from semimetric._foundation.types import Pairs
 from semimetric.distances.state import directions_state, read_directions
 from semimetric.embeddings.directions import discriminants as bent
@@ -53,7 +54,8 @@ def test_bent_directions_are_a_value_that_is_kept_to_the_bit(tmp_path, rng):
     X, labels = rings(rng)
     near, far = pairs_of(X, labels, rng)
     found = discriminants(near, far, np.ones(len(near)), np.ones(len(far)))
-    again = read_directions(*directions_state(found))
+    values, arrays = directions_state(found)
+    again = read_directions(Members({}, arrays), values["directions"], 2)
     assert again.same_as(found)
     assert not again.same_as(Directions(found.matrix, found.names, tuple(b + 1 for b in found.bends)))
     assert not Directions(np.eye(2), ("a", "b")).same_as(found)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from semimetric import Grid, NeighborIndex, NotSupportedError, Semimetric
+from semimetric._foundation.members import Members
 from semimetric.distances.state import map_state, read_map
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
 from semimetric.embeddings.pairs.gower import GapEmbedding
@@ -140,7 +141,8 @@ def test_exact_search_is_brute_force(name, data, seed, k):
 @without_gaps
 def test_a_pair_map_is_read_as_it_was(name, rng):
     embedding = cases.MIXED_EMBEDDINGS[name](GRID)
-    again = read_map(*map_state(embedding))
+    values, arrays = map_state(embedding)
+    again = read_map(Members({}, arrays), Members(values), GRID.n_features, embedding.n_columns)
     assert type(again) is type(embedding)
     assert (again.groups, again.grid.kinds, again.grid.missing) == (embedding.groups, KINDS, GRID.missing)
     X = np.column_stack([rng.uniform(-1, 4, 20), rng.uniform(-30, 30, 20), rng.integers(0, 4, 20)])

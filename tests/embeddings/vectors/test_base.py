@@ -6,6 +6,7 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -96,10 +97,28 @@ def test_maps_pickle_and_fit_again(name):
 def test_a_frame_gives_its_names_and_gets_one_back():
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"age": [1.0, 2.0, 4.0], "pay": [0.5, 0.25, 1.0]})
-    embedding = clone(cases.MAPS["singles"]).set_params(sparse_output=False).set_output(transform="pandas").fit(X)
+    embedding = clone(cases.MAPS["singles"]).set_output(transform="pandas").fit(X)
     assert list(embedding.transform(X).columns) == ["age@1", "age@2", "age@4", "pay@0.25", "pay@0.5", "pay@1"]
     with pytest.raises(ValueError, match="not equal to feature_names_in_"):
         embedding.get_feature_names_out(["pay", "age"])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@every_map
+def test_every_map_returns_the_table_that_is_asked_for(name, library):
+    frame = pytest.importorskip(library).DataFrame
+    embedding, X = fitted(name)
+    rows = embedding.transform(X)
+    with config_context(transform_output=library):
+        tables = [embedding.transform(X)]
+    tables.append(clone(embedding).set_output(transform=library).fit(X[:60], np.arange(60) % 3).transform(X))
+    for table in tables:
+        assert isinstance(table, frame)
+        assert list(table.columns) == embedding.get_feature_names_out().tolist()
+        np.testing.assert_array_equal(np.asarray(table), rows.toarray())
+    told = embedding.set_params(sparse_output=True).set_output(transform=library)
+    assert_refused(lambda: told.transform(X), f"a table of {library}", "holds no sparse matrix", '"auto" or False')
+    assert (told.set_output(transform="default").transform(X) != rows).nnz == 0
 
 
 @every_map

@@ -12,6 +12,7 @@ from semimetric import (
     LargeMarginLearner,
     PairLearner,
     SemimetricClassifier,
+    SemimetricWarning,
     TranslationInvariant,
     TripletLearner,
     load,
@@ -233,3 +234,34 @@ def test_the_last_step_that_was_better_is_chosen():
         "        + a * b  2.05*",
         "        + b * c   2.1 ",
     ]
+
+
+def test_a_joint_table_must_beat_those_of_its_features_under_a_weaker_penalty():
+    """What a weaker penalty gains alone, joint tables have not gained: an additive target has none, whatever alpha is given."""
+    pairs = np.random.default_rng(0).normal(size=(900, 2, 3))
+    y = np.square(pairs[:, 0] - pairs[:, 1]) @ [1.0, 2.0, 3.0]
+    with pytest.warns(SemimetricWarning, match=r"at alpha=0\.01, but not less .* too strong for these data"):
+        model = DistanceRegressor(groups="auto", n_knots=4, alpha=1e-2).fit(pairs, y)
+    assert model.groups_ == ((0,), (1,), (2,))
+    assert {c.alpha for c in model.group_choices_ if c.pairs} == {1e-3, 1e-5}
+    assert " alone" in repr(model.group_choices_)
+
+
+def test_of_each_step_the_share_that_loses_least_is_judged_beside_its_features_apart():
+    tried = [
+        Candidate(4, 1.0, (3.0, 3.1)), Candidate(4, 0.1, (2.5, 2.6), pairs=((0, 1),), share=0.1),
+        Candidate(4, 0.01, (2.0, 2.1), pairs=((0, 1),), share=0.01),
+    ]  # fmt: skip
+    assert last_gain(tried) is tried[2]
+    for losses, chosen in (((2.3, 2.4), 2), ((2.0, 2.1), 0)):
+        assert last_gain([*tried, Candidate(4, 0.1, losses, pairs=((0,), (1,)), share=0.1)]) is tried[chosen]
+    assert last_gain([*tried, Candidate(4, 0.1, (1.0, 1.0), pairs=((0,), (2,)), share=0.1)]) is tried[2]
+
+
+def test_a_group_of_one_has_its_share_of_the_penalty():
+    pairs, y, fresh, _ = measured(0, joint=False, m=200)
+    groups = JointGroups(((0,), (1,), (2,), (3,), (4,), (5,)), share=0.1)
+    weaker = DistanceRegressor(n_knots=4, alpha=1e-4).fit(pairs, y)
+    shared = DistanceRegressor(n_knots=4, alpha=1e-3, groups=groups).fit(pairs, y)
+    assert shared.groups_ == weaker.groups_
+    np.testing.assert_allclose(shared.predict(fresh), weaker.predict(fresh), rtol=1e-6)

@@ -105,6 +105,7 @@ def test_increasing_maps_leave_the_distance_where_the_knots_follow(tables, seed)
     assert_allclose(a, b, rtol=1e-6, atol=1e-7 * a.max())
 
 
+@pytest.mark.filterwarnings("ignore:ties in the data leave fewer knots")
 def test_a_feature_that_no_drawn_pair_varies_is_not_steep():
     rare = np.column_stack([X, np.arange(len(X)) == 77])
     items, schema = InMemoryItems(LabeledDataset(rare, Y, Y)), Schema.numeric([f"x{k}" for k in range(14)])

@@ -27,6 +27,7 @@ def test_rows_too_many_to_hold_are_made_as_they_are_needed(monkeypatch):
     assert_allclose(learned().fit(X, Y).semimetric_.weights, held.semimetric_.weights, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.* some lie beyond the knots")
 @pytest.mark.parametrize("options", [{}, {"knots": [np.quantile(column, [0.2, 0.5, 0.8]) for column in X.T]}])
 def test_many_items_are_searched_by_the_index(monkeypatch, options):
     brute = learned(**options).fit(X, Y)

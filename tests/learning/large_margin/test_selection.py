@@ -152,6 +152,17 @@ def test_folds_hold_out_equal_shares_of_every_class_twice_on_small_tables():
     assert len(held_out(np.arange(60) % 3, n_folds=3).folds(Recipe())) == 3
 
 
+def test_copies_of_an_item_are_on_one_side():
+    once = held_out(np.arange(60) % 3).dataset
+    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(60), 2))
+    twice = HeldOutLabels(once.take(rows), LargeMargin(), Schema.numeric(["x0", "x1"]))
+    for part, held in twice.folds(Recipe(random_state=0)):
+        assert np.bincount(held.labels).tolist() == [8, 8, 8]
+        assert not {x.tobytes() for x in part.items} & {x.tobytes() for x in held.items}
+    alike = HeldOutLabels(once.take(np.repeat([0, 1, 2], 4)), LargeMargin(), Schema.numeric(["x0", "x1"]))
+    assert_refused(lambda: alike.folds(Recipe()), "identical ones", "nothing can be held out", "set n_knots=")
+
+
 def test_large_tables_are_sampled_and_single_members_cannot_be_held_out(monkeypatch):
     monkeypatch.setattr(selection, "_MOST_ITEMS", 40)
     for part, held in held_out(np.arange(60) % 3).folds(Recipe()):

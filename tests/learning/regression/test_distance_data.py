@@ -14,8 +14,10 @@ ITEMS, INDEX, Y = cases.sample()
 def test_knots_are_placed_among_the_items_that_are_in_some_pair():
     index = INDEX[(INDEX < 20).all(axis=1)]
     data = InMemoryDistances(Pairs(ITEMS, index), np.ones(len(index)), np.full(len(index), 1 / len(index)))
-    assert (data.items == ITEMS[np.unique(index)]).all()
+    assert (np.unique(data.items, axis=0) == np.unique(ITEMS[np.unique(index)], axis=0)).all()
     assert len(data.items) < len(ITEMS)
+    points = Pairs(ITEMS[index].reshape(-1, 3), np.arange(2 * len(index)).reshape(-1, 2))
+    assert (InMemoryDistances(points, data.y, data.weight).items == data.items).all()
 
 
 def test_base_distances_are_called_once_for_every_pair():

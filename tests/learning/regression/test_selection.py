@@ -38,6 +38,7 @@ def test_what_is_given_is_not_chosen(options):
     assert (recipe, choices) == (Recipe(**options), ())
 
 
+@pytest.mark.filterwarnings("ignore:.* lie outside the range of the fit")
 @pytest.mark.parametrize("tables", ["full", "warped"])
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
 def test_auto_predicts_unseen_items_better_than_the_mean(tables, loss):

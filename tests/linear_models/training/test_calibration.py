@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 from linear_machines import TWO, WEIGHT, X, Y
+from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import StratifiedKFold
 
@@ -40,4 +41,24 @@ def test_a_class_of_few_rows_has_fewer_folds_and_one_row_is_refused():
     )
     assert_refused(
         lambda: EmbeddedLinearClassifier(calibration="logistic").fit(X[58:], Y[58:]), "class 0 has one row", "two rows"
+    )
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_copies_of_a_row_are_never_scored_by_a_machine_that_has_seen_them(monkeypatch, form):
+    """Random labels of rows that each occur twice: what is seen of a row would tell the label of its copy."""
+    rng = np.random.default_rng(0)
+    rows, labels, fit, seen = rng.random((40, 60)), np.arange(40) % 2, EmbeddedLinearClassifier.fit, []
+
+    def watched(self, X, *arguments):
+        seen.append({row.tobytes() for row in np.asarray(X.toarray() if sparse.issparse(X) else X)})
+        return fit(self, X, *arguments)
+
+    monkeypatch.setattr(EmbeddedLinearClassifier, "fit", watched)
+    calibrate(MACHINE, form(np.vstack([rows, rows])), np.append(labels, labels), None, "logistic", 0)
+    assert [len(s) for s in seen] == [32] * 5
+    assert_refused(
+        lambda: calibrate(MACHINE, form(rows[[0, 0, 1, 2]]), np.array([0, 0, 1, 1]), None, "logistic", 0),
+        "class 0 has one row, or identical ones",
+        "that differ",
     )

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from semimetric.embeddings.vectors.identity import IdentityEmbedding
 from semimetric.embeddings.vectors.piecewise import PL1Embedding
-from semimetric.linear_models.training.embedded_rows import EmbeddedRows, take_rows
+from semimetric.linear_models.training.embedded_rows import EmbeddedRows
 
 ITEMS = np.random.default_rng(0).random((23, 3))
 
@@ -51,14 +51,3 @@ def test_the_buffer_has_the_precision_of_the_embedding(dtype):
     embedding = PL1Embedding(4, dtype=dtype).fit(ITEMS)
     _, _, chunk = next(EmbeddedRows(embedding, embedding.encode(ITEMS)).blocks())
     assert chunk.data.dtype == dtype
-
-
-def test_rows_are_taken_from_whatever_holds_them():
-    rows = np.array([2, 0])
-    expected = ITEMS[rows]
-    assert np.array_equal(take_rows(ITEMS, rows), expected)
-    assert np.array_equal(take_rows(ITEMS.tolist(), rows), expected)
-    assert np.array_equal(take_rows(sparse.coo_array(ITEMS), rows).toarray(), expected)
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(ITEMS, index=np.arange(23)[::-1])
-    assert np.array_equal(take_rows(frame, rows).to_numpy(), expected)

@@ -8,16 +8,17 @@ from cases import assert_refused
 from searches import rough_distance, search_problem
 
 from semimetric import NeighborIndex, StorageError
+from semimetric._foundation.storage import write_state
 from semimetric.neighbors.sharded import shard_files
 from semimetric.neighbors.sharded.shard_files import (
     FILE,
-    check_root,
+    building,
     close,
     distance_digest,
+    new_root,
     places_of,
     read_shards,
     save_shard,
-    sweep,
     switch,
 )  # fmt: skip
 
@@ -31,9 +32,9 @@ def problem():
 def root(problem, tmp_path):
     """A folder of two shards of 40 and 20 items."""
     d, items, _ = problem
-    root = check_root(tmp_path / "index")
     parts = [NeighborIndex(d).fit(items[:40]), NeighborIndex(d).fit(items[40:], ids=np.arange(40, 60))]
-    switch(root, distance_digest(d), [save_shard(root, index) for index in parts])
+    with new_root(tmp_path / "index") as root, building(root) as built:
+        switch(root, distance_digest(d), [save_shard(built, index) for index in parts], built)
     return root
 
 
@@ -52,21 +53,48 @@ def test_the_digest_tells_distances_apart(problem):
     assert distance_digest(d) != distance_digest(rough_distance(d.embedding.grid, seed=1, low=0.05))
 
 
-def test_a_switch_deletes_what_it_does_not_name_and_sweep_alone_nothing_else(root):
+def test_a_switch_deletes_what_it_does_not_name(root, monkeypatch):
     digest, shards = read_shards(root)
     (root / "shard-left-over").mkdir()
-    sweep(root, shards)
+    with monkeypatch.context() as patch, building(root) as built:
+        new = save_shard(built, places_of(root)[0].open())
+        patch.setattr(shard_files, "write_state", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            switch(root, digest, [new], built)
     assert sorted(p.name for p in root.iterdir()) == sorted([FILE, *(s.name for s in shards)])
-    switch(root, digest, shards[1:])
+    switch(root, digest, shards[1:], root)
     assert sorted(p.name for p in root.iterdir()) == sorted([FILE, shards[1].name])
     assert read_shards(root) == (digest, shards[1:])
+
+
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_after_the_switch_leaves_the_new(root, monkeypatch):
+    """Whatever is named at that moment is kept."""
+    digest, shards = read_shards(root)
+    with monkeypatch.context() as patch, building(root) as built:
+        new = save_shard(built, places_of(root)[0].open())
+        patch.setattr(shard_files, "write_state", lambda *given, **key: interrupted(write_state(*given, **key)))
+        with pytest.raises(KeyboardInterrupt):
+            switch(root, digest, [new, shards[1]], built)
+    assert sorted(p.name for p in root.iterdir()) == sorted([FILE, new.name, shards[1].name])
+    assert [len(place.open().ids_) for place in places_of(root)] == [40, 20]
+
+
+def test_a_worker_that_is_late_builds_nothing(root, problem):
+    with building(root) as built:
+        pass
+    assert_refused(lambda: save_shard(built, NeighborIndex(problem[0]).fit(problem[1])), "there is no folder", "nobody deletes")
+    assert not built.exists()
 
 
 def test_a_shard_saved_again_shares_the_arrays_that_it_keeps(root, problem):
     old = read_shards(root)[1][0]
     index = places_of(root)[0].open()
     smaller = index.with_semimetric(index.semimetric).remove([3])
-    new = save_shard(root, smaller, old.name)
+    new = save_shard(root, smaller, root / old.name)
     assert (new.n, new.name != old.name) == (39, True)
     before, after = ({p.name: p.stat().st_ino for p in (root / s.name / "arrays").iterdir()} for s in (old, new))
     kept = before.keys() & after.keys()
@@ -95,9 +123,13 @@ def test_few_shards_stay_open_and_a_folder_can_be_closed(root, monkeypatch):
 def test_folders_of_something_else_are_refused(tmp_path):
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "a.txt").write_text("a")
-    assert_refused(lambda: check_root(tmp_path / "letters"), "no sharded index", "another folder", error=StorageError)
-    assert_refused(lambda: check_root(tmp_path / "no" / "index"), "does not exist", "create it first", error=StorageError)
+    enter = lambda root: new_root(root).__enter__()  # noqa: E731
+    assert_refused(lambda: enter(tmp_path / "letters"), "no sharded index", "another folder", error=StorageError)
+    assert_refused(lambda: enter(tmp_path / "no" / "index"), "does not exist", "create it first", error=StorageError)
     begun = tmp_path / "begun"
     (begun / "shard-of-a-build-that-died").mkdir(parents=True)
-    assert check_root(begun) == begun.resolve()
+    assert enter(begun) == begun.resolve()
+    with new_root(tmp_path / "new") as root:
+        assert root.is_dir()
+    assert not root.exists()
     assert os.listdir(tmp_path / "letters") == ["a.txt"]

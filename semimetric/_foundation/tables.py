@@ -1,0 +1,44 @@
+"""Frames of any library: those of pandas and polars as they are, all others as narwhals reads them."""
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from .errors import InputError
+
+__all__ = ["read_table", "take_rows"]
+
+
+def read_table(X: Any, *, name: str = "X") -> Any:
+    """What a user gives as a table, if it is a frame, with names in ``columns``, a ``shape``, and columns ``[:, k]``.
+
+    A frame of pandas or polars, and what is no frame, such as an array or a list, is returned as it is. A frame of another
+    library, such as a table of pyarrow, is returned as one of narwhals.
+
+    Raises
+    ------
+    InputError
+        If it is a lazy frame, which has no rows yet.
+    """
+    if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "iloc"):
+        return X
+    frame = nw.from_native(nw.to_native(X, pass_through=True), pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise InputError(
+            f"{name} is a lazy frame ({type(X).__module__.split('.')[0]}), whose rows are not computed yet; a table is "
+            f"required: give {name}.collect()"
+        )
+    if not isinstance(frame, nw.DataFrame):
+        return X
+    return frame.to_native() if frame.implementation.is_pandas() or frame.implementation.is_polars() else frame
+
+
+def take_rows(X: Any, rows: Any) -> Any:
+    """The rows with these numbers of an array, a frame, a sparse matrix or a list of rows, in a thing of the same kind."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "tocsr"):
+        return X.tocsr()[rows]
+    table = read_table(X)
+    return nw.to_native(table[rows], pass_through=True) if hasattr(table, "shape") else np.asarray(table)[rows]

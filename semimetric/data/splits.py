@@ -1,0 +1,140 @@
+"""Splitting tuples or items into those to train on and those to validate on, always seeded; identical items stay on one side.
+
+What is held out is to be new. An item given twice, as two rows of a table or as points of two tuples, is one item
+(`identical_items`), so distinct items are split, and every row goes where its item goes.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.model_selection import StratifiedKFold
+
+from .._foundation.errors import InputError
+from .._foundation.types import Floats, Integers, Tuples
+from .identical_items import identities
+
+__all__ = ["ItemClasses", "hold_out", "item_disjoint_splits", "tuple_identities"]
+
+_FEW_COMPONENTS = 30  # with fewer components, items are held out instead of components
+
+
+def tuple_identities(tuples: Tuples) -> NDArray[np.int64]:
+    """The number of the item of every member of every tuple, shape (n_tuples, size).
+
+    Items are numbered in the order of their hashes, so that tuples given as points, or as row numbers in any order, have the
+    same numbers.
+    """
+    used, place = np.unique(tuples.index, return_inverse=True)
+    _, number, hashes = identities(tuples.items[used])
+    rank = np.empty(len(hashes), np.int64)
+    rank[np.argsort(hashes)] = np.arange(len(hashes))
+    return rank[number][place.reshape(tuples.index.shape)]
+
+
+def item_disjoint_splits(
+    pairs: Tuples, *, n_splits: int, random_state: int | None, held_out: float = 0.3
+) -> Iterator[tuple[Integers, Integers]]:
+    """Splits of the rows of ``pairs`` into those to train on and those to validate on, which share no item.
+
+    Where the pairs fall into many components that share no item, components are held out and no pair is lost. Otherwise a
+    share of the items is held out, and pairs with items of both sides are left out.
+
+    Parameters
+    ----------
+    pairs : Tuples
+        Pairs, or longer tuples.
+    n_splits : int
+    random_state : int or None
+    held_out : float
+        The share of the components, or of the items, that is held out for validation.
+
+    Raises
+    ------
+    InputError
+        If a split leaves fewer than two pairs on one side.
+    """
+    identity = tuple_identities(pairs)
+    n_items = int(identity.max()) + 1
+    edges = np.concatenate([identity[:, [0, k]] for k in range(1, identity.shape[1])])
+    graph = sparse.coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(n_items, n_items))
+    n_components, component = connected_components(graph, directed=False)
+    unit = component if n_components >= _FEW_COMPONENTS else np.arange(n_items)
+    n_units = int(unit.max()) + 1
+    rng = np.random.default_rng(random_state)
+    for _ in range(n_splits):
+        is_held_out = np.zeros(n_units, dtype=bool)
+        is_held_out[rng.permutation(n_units)[: max(1, round(held_out * n_units))]] = True
+        n_held_out = is_held_out[unit][identity].sum(axis=1)  # members of each tuple
+        train = np.flatnonzero(n_held_out == 0)
+        test = np.flatnonzero(n_held_out == identity.shape[1])
+        if min(len(train), len(test)) < 2:
+            raise InputError(
+                f"{len(pairs)} pairs over {n_items} different items are too few to hold some out (a split left "
+                f'{len(train)} and {len(test)}); give more pairs, or set n_knots= and alpha= instead of "auto"'
+            )
+        yield train, test
+
+
+def hold_out(rows: Floats, share: float, random_state: int | None) -> tuple[Integers, Integers]:
+    """The sorted numbers of rows to learn from, and of rows held out: those of a share of the distinct items.
+
+    None are held out where that would leave fewer than two on a side.
+    """
+    number = identities(rows).number
+    n = int(number.max()) + 1
+    order = np.random.default_rng(random_state).permutation(n)
+    n_held = int(share * n)
+    held = np.zeros(n, dtype=bool)
+    held[order[: n_held if n_held >= 2 and n - n_held >= 2 else 0]] = True
+    return np.flatnonzero(~held[number]), np.flatnonzero(held[number])
+
+
+class ItemClasses:
+    """The classes of distinct items, so that shares of each class can be held out.
+
+    Parameters
+    ----------
+    rows : ndarray or csr_array of shape (n_rows, n_features)
+        Encoded items.
+    labels : ndarray of shape (n_rows,)
+        The class of each row.
+
+    Attributes
+    ----------
+    number : ndarray of shape (n_rows,)
+        The number of the item in each row, by first occurrence.
+    labels : ndarray of shape (n_items,)
+        The class that most rows of an item have; of equally many the first.
+    """
+
+    def __init__(self, rows: Floats | sparse.csr_array, labels: NDArray) -> None:
+        first, self.number, _ = identities(rows)
+        self.labels = labels[first]
+        if len(first) < len(labels):
+            classes, codes = np.unique(labels, return_inverse=True)
+            votes = sparse.coo_array((np.ones(len(codes)), (self.number, codes)), shape=(len(first), len(classes)))
+            self.labels = classes[votes.tocsr().argmax(axis=1)]
+
+    @property
+    def members(self) -> list[Integers]:
+        """The numbers of the items of each class, classes in order."""
+        return [np.flatnonzero(self.labels == name) for name in np.unique(self.labels)]
+
+    def folds(self, n_folds: int, random_state: int) -> list[tuple[Integers, Integers]]:
+        """Row numbers to learn from and to judge by, of ``n_folds`` folds with equal shares of the items of every class."""
+        split = StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(self.labels, self.labels)
+        return [self._sides(held) for _, held in split]
+
+    def shares(self, share: float, random_state: int) -> tuple[Integers, Integers]:
+        """Row numbers to learn from, and to judge by: a share of the items of every class."""
+        rng = np.random.default_rng(random_state)
+        return self._sides(np.concatenate([rng.permutation(m)[: int(share * len(m) + 0.5)] for m in self.members]))
+
+    def _sides(self, held_items: Integers) -> tuple[Integers, Integers]:
+        """The sorted numbers of all other rows, and of the rows of these items."""
+        held = np.zeros(len(self.labels), dtype=bool)
+        held[held_items] = True
+        return np.flatnonzero(~held[self.number]), np.flatnonzero(held[self.number])

@@ -1,0 +1,94 @@
+"""Exact sums of the items that a scan names, or of all, in steps between which Ctrl-C is seen."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._foundation.threads import end_if_interrupted, short_blocks
+from .._foundation.types import Floats, Integers
+from .._kernels.search import BestItems, Candidates, SearchedItems, nearest, nearest_of_all, nearest_of_each, values
+from .query_tables import ItemArrays, QueryBlock, QueryView
+
+__all__ = ["NO_VALUES", "Refinement", "SegmentResult"]
+
+NO_VALUES = np.empty(0)
+_WORK = 1 << 23  # So many one-feature values are looked up in one compiled call, in about 0.05 s.
+_JOINT = 16  # A joint feature takes as long as so many of them.
+
+
+class SegmentResult(NamedTuple):
+    """Sums and rows (B, k), inf and -1 where there are fewer; how many items were refined; whether the first scan sufficed."""
+
+    sums: Floats
+    rows: Integers
+    refined: Integers
+    at_once: NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, n: int, k: int) -> "SegmentResult":
+        """The answer to n queries before any item was refined."""
+        return cls(np.full((n, k), np.inf), np.full((n, k), -1), np.zeros(n, np.int64), np.zeros(n, dtype=bool))
+
+
+class Refinement(NamedTuple):
+    """Items whose sums are computed under a view: located, and as kernels take them."""
+
+    view: QueryView
+    points: ItemArrays
+    items: SearchedItems
+
+    def _step(self, n_queries: int) -> int:
+        """How many items are looked at between two moments at which Ctrl-C is seen, for so many queries at once."""
+        return max(_WORK // (n_queries * (len(self.view.features) + _JOINT * len(self.view.joint_features) + 1)), 64)
+
+    def sums(self, queries: QueryBlock, q: int, rows: Integers) -> Floats:
+        """The sums between query q and the items ``rows``, in their order."""
+        sums = np.empty(len(rows))
+        for part in short_blocks(len(rows), self._step(1)):
+            values(self.view.scales, queries.profiles, q, self.points.positions, rows[part], -np.inf, sums[part])
+            if not self.view.simple:
+                sums[part] += self.view.rest(queries.items, q, self.points, rows[part])
+        return np.maximum(sums, self.view.least)
+
+    def all(self, queries: QueryBlock, rows: Integers, answer: SegmentResult) -> None:
+        """Refine ``rows`` for every query: what every other search must agree with, and the way for few items."""
+        if not self.view.simple:
+            for q in range(len(queries)):
+                answer.refined[q] = self.one(queries, q, Candidates(rows, NO_VALUES, NO_VALUES), 0.0, answer)
+            return
+        best = BestItems(answer.sums, answer.rows, np.empty_like(answer.refined))
+        for part in short_blocks(len(rows), self._step(len(queries))):
+            nearest_of_all(self.view.scales, queries.profiles, self.items, rows[part], best)
+        answer.refined[:] = len(rows)
+
+    def each(self, queries: QueryBlock, rows: Integers, bounds: Floats, slack: Floats, answer: SegmentResult) -> None:
+        """Refine the rows (B, R), in their order, until their bounds (B, R) exceed the k-th sum by more than the slack (B,)."""
+        if not self.view.simple:
+            for q, (named, bound) in enumerate(zip(rows, bounds, strict=True)):
+                ended = named[: np.argmax(named < 0)] if (named < 0).any() else named
+                answer.refined[q] = self.one(queries, q, Candidates(ended, NO_VALUES, bound), slack[q], answer)
+            return
+        best = BestItems(answer.sums, answer.rows, np.empty_like(answer.refined))
+        for part in short_blocks(rows.shape[1], self._step(len(queries))):
+            named, bound = (np.ascontiguousarray(array[:, part]) for array in (rows, bounds))
+            nearest_of_each(self.view.scales, queries.profiles, self.items, named, bound, slack, best)
+            answer.refined[:] += best.refined
+            if not best.refined.any():
+                break
+
+    def one(self, queries: QueryBlock, q: int, candidates: Candidates, slack: float, answer: SegmentResult) -> int:
+        """Refine candidates of query q in steps, growing ones where they are costly; return how many were refined."""
+        rows, bounds, step = candidates.rows, candidates.bounds, self._step(1)
+        best, start = BestItems(answer.sums[q], answer.rows[q], np.empty(1, np.int64)), 0
+        while start < len(rows):
+            end_if_interrupted()
+            growing = step if self.view.simple else min(step, max(start, 4 * answer.sums.shape[1], 64))
+            stop = min(len(rows), start + growing)
+            extra = self.view.rest(queries.items, q, self.points, rows[start:stop])
+            nearer = Candidates(rows[start:stop], extra, bounds[start:stop])
+            nearest(self.view.scales, queries.profiles, q, self.items, nearer, slack, best)
+            start += int(best.refined[0])
+            if start < stop:
+                break
+        return start

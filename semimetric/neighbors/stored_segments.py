@@ -1,0 +1,131 @@
+"""Reading the segments of a saved index: every array is of the type and shape that it must have, and every item is proved."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._foundation.array_files import ArrayFiles, read_arrays
+from .._foundation.errors import StorageError
+from .._foundation.members import Members, check_array, located, refused_as_stored
+from .._foundation.storage import State, read_state
+from .._kernels.simplex import Located
+from ..distances.semimetric import Semimetric
+from ..embeddings.pairs.base import Items
+from .cells import CODES, CellLayout, Cells
+from .inverted_lists import Lists
+from .joint_cells import Boxes
+from .proofs import check_distinct_ids, check_items
+from .query_tables import ItemArrays, QueryView
+from .segment import Segment
+
+__all__ = ["FILE", "read_segments"]
+
+FILE = "index.smm"
+_PREFIX = "model_"
+_TYPICAL = 3
+
+
+def read_segments(
+    folder: str | os.PathLike[str], *, mmap: bool, base_distances: Sequence[object], key: bytes | None
+) -> tuple[Semimetric, list[Segment], Members]:
+    """Read what `write_segments` wrote: the distance, the segments, and the values that are not theirs.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such folder.
+    StorageError
+        If a file is missing, foreign, truncated, altered, newer, or not signed with the key, or what it holds is no index.
+    """
+    root = Path(folder)
+    state = read_state(root / FILE, key=key)
+    if state.kind != "NeighborIndex":
+        raise StorageError(f"{root / FILE} holds a {state.kind}, not an index; it was put there by something else: restore it")
+    with located(root / FILE), refused_as_stored("the index"):
+        of_model = {n.removeprefix(_PREFIX): a for n, a in state.arrays.items() if n.startswith(_PREFIX)}
+        members = Members(state.values, {n: a for n, a in state.arrays.items() if not n.startswith(_PREFIX)})
+        semimetric = Semimetric.from_state(State("Semimetric", members.any("model"), of_model), base_distances)
+        view = QueryView(semimetric, members.text("side"))
+        layout = _read_layout(members, view)
+        names = [_names(part, view) for part in members.parts("segments")]
+        if not names or len({n["ids"] for n in names}) < len(names):
+            raise StorageError("there are no segments, or two of the same ids; restore the index, or build it again")
+        cells = [_read_cells(members, k, layout, view) for k in range(len(names))]
+    files = read_arrays(root / "arrays", [digest for of_segment in names for digest in of_segment.values()], mmap=mmap)
+    with located(root), refused_as_stored("the index"):
+        segments = [_segment(view, c, n, files) for c, n in zip(cells, names, strict=True)]
+        for segment in segments:
+            check_items(segment, files.release)
+        check_distinct_ids(segments)
+    files.release()
+    return semimetric, segments, members
+
+
+def _read_layout(members: Members, view: QueryView) -> CellLayout:
+    parts = members.parts("boxes")
+    boxes = []
+    for g, part in enumerate(parts):
+        group, n_cuts = tuple(part.list_of("group", int)), part.whole("cuts")
+        part.done()
+        cuts = tuple(members.array(f"cut_{g}_{k}", np.int64, None) for k in range(min(n_cuts, len(group))))
+        boxes.append(Boxes(group, cuts))
+    column, step, n_cells = (members.array(name, np.int64, None) for name in ("column", "step", "count"))
+    edges = members.array("edges", np.float64, None, CODES - 1, infinite=True)
+    layout = CellLayout(edges, tuple(boxes), column, step, n_cells)
+    layout.check(view)
+    return layout
+
+
+def _read_cells(members: Members, k: int, layout: CellLayout, view: QueryView) -> Cells:
+    n = len(layout.edges)
+    low, high = (members.array(f"{name}_{k}", np.float64, n, CODES, infinite=True) for name in ("low", "high"))
+    typical = members.array(f"typical_{k}", np.float64, n, CODES, _TYPICAL)
+    shares = [members.array(f"share_{k}_{g}", np.float64, None, None) for g in range(len(layout.boxes))]
+    cells = Cells(layout, low, high, typical, shares)
+    cells.check(view)
+    return cells
+
+
+def _names(part: Members, view: QueryView) -> dict[str, str]:
+    """The digests of the large arrays of a segment by name."""
+    names = ["raw", "positions", "codes", "ids", "alive"]
+    names += ["member", "centroids"] if "member" in part or "centroids" in part else []
+    names += [*Located._fields, "order"] if view.joint is not None else []
+    digests = {name: part.text(name) for name in names}
+    part.done()
+    return digests
+
+
+def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayFiles) -> Segment:
+    """The segment of these arrays, of the right types and shapes; its items are still to be proved."""
+    found = {name: files.arrays[digest] for name, digest in names.items()}
+    n, n_bytes = len(found["ids"]) if found["ids"].ndim else 0, (cells.layout.n_columns + 1) // 2
+    raw, ids = found["raw"].dtype, found["ids"].dtype
+    types: dict[str, tuple[Any, ...]] = {
+        "raw": (np.float32 if raw == np.float32 else np.float64, n, view.semimetric.n_features),
+        "positions": (np.float64, n, len(view.features)),
+        "codes": (np.uint8, n, n_bytes),
+        "ids": (ids if ids.kind == "U" else np.int64, n),
+        "alive": (np.bool_, n),
+        "member": (np.int64, n),
+        "centroids": (np.uint8, None, n_bytes),
+    }
+    if view.joint is not None:
+        n_joint = len(view.joint_features)
+        types |= dict.fromkeys(("lower", "upper"), (np.uint16, n, n_joint)) | {"fraction": (np.float64, n, n_joint)}
+        types |= {"order": (np.int64, n, 0 if view.joint[0].singles else n_joint)}
+    for name, array in found.items():
+        check_array(name, array, *types[name], infinite=True)
+    if not n:
+        raise StorageError("a segment has no items; restore the index, or build it again")
+    joint = None
+    if view.joint is not None:
+        joint = Items(Located(*(found[f] for f in Located._fields)), found["order"])
+    lists = Lists(found["member"], found["centroids"]) if "member" in found else None
+    if lists is not None:
+        lists.check(cells.layout)
+    points = ItemArrays(found["raw"], found["positions"], joint)
+    return Segment(view, found["ids"], points, cells, found["codes"], found["alive"], lists)

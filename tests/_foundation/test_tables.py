@@ -1,0 +1,47 @@
+"""Frames of any library are read, by name and by row."""
+
+import narwhals
+import numpy as np
+import pytest
+from cases import assert_refused
+from scipy import sparse
+
+from semimetric._foundation.tables import read_table, take_rows
+
+pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+X = np.arange(6.0).reshape(3, 2)
+COLUMNS = {"b": X[:, 0], "a": X[:, 1]}
+
+
+def test_frames_have_names_a_shape_and_columns():
+    for frame in (pandas.DataFrame(COLUMNS), polars.DataFrame(COLUMNS), pyarrow.table(COLUMNS)):
+        for given in (frame, narwhals.from_native(frame), narwhals.stable.v2.from_native(frame)):
+            table = read_table(given)
+            assert list(table.columns) == ["b", "a"]
+            assert table.shape == (3, 2)
+            column = table.iloc[:, 1] if hasattr(table, "iloc") else table[:, 1]
+            assert np.asarray(column).tolist() == [1, 3, 5]
+            if not isinstance(frame, pyarrow.Table):
+                assert type(table) is type(frame)
+
+
+def test_what_is_no_frame_is_left_alone():
+    class Array:
+        def __array__(self, dtype=None, copy=None):
+            return X
+
+    for given in (X, X.tolist(), sparse.csr_array(X), Array(), 3.0, None):
+        assert read_table(given) is given
+
+
+def test_a_lazy_frame_is_refused():
+    assert_refused(lambda: read_table(polars.LazyFrame(COLUMNS)), "a lazy frame (polars)", "a table is required", "X.collect()")
+
+
+def test_rows_are_taken_from_whatever_holds_them():
+    rows = np.array([2, 0])
+    frames = pandas.DataFrame(COLUMNS, index=list("xyz")), polars.DataFrame(COLUMNS), pyarrow.table(COLUMNS)
+    for given in (X, X.tolist(), sparse.csr_array(X), sparse.coo_matrix(X), *frames):
+        taken = take_rows(given, rows)
+        assert np.asarray(taken.toarray() if sparse.issparse(taken) else taken).tolist() == [[4, 5], [0, 1]]
+        assert type(taken) is type(given) or isinstance(given, list | sparse.coo_matrix)

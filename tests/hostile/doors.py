@@ -1,0 +1,304 @@
+"""Every public call that takes data, one argument at a time: a new one joins by one line."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import cases
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+import semimetric as sm
+from hostile.wardrobe import NAMES, NEW_CATEGORIES, OBJECTS, ODD_OBJECTS
+from semimetric import datasets, out_of_core, plotting
+
+N, F = 24, 3  # items and features
+
+
+@dataclass(frozen=True)
+class Door:
+    """One argument of one public call.
+
+    Parameters
+    ----------
+    plain : ndarray
+        The argument as a plain array of small whole numbers, float64 or (row numbers) int64.
+    call : callable
+        ``call(argument)`` gives the answer: an array, or a tuple of arrays.
+    takes : set of str
+        Names of bad data that are of use at this door.
+    refuses : set of str
+        Names of clothes that may be refused at this door.
+    sparse : bool
+        Whether sparse matrices are of use at this door; else they are bad.
+    """
+
+    plain: np.ndarray
+    call: Callable
+    takes: frozenset = frozenset()
+    refuses: frozenset = frozenset()
+    sparse: bool = False
+
+
+DOORS = {}
+
+
+def door(name, plain, call, *, takes=(), refuses=(), sparse=False):
+    DOORS[name] = Door(plain, call, frozenset(takes), frozenset(refuses), sparse)
+
+
+def whole(*shape, seed=0, high=9):
+    """Small whole numbers as floats."""
+    return np.random.default_rng(seed).integers(0, high, shape).astype(float)
+
+
+ITEMS = whole(N, F)
+OTHERS = ITEMS[::-1].copy()
+PAIRS = whole(60, 2, F, seed=2)
+CLASSES = np.arange(N) % 2.0
+WEIGHTS = 1 + whole(60, seed=5, high=4)
+PLAIN = {"n_knots": 3, "alpha": 1e-2}
+MIXED = {"categorical_features": [0], "periodic": {1: 4.0}}
+
+
+def length(pairs):
+    """The true distance of pairs of points, shape (m, 2, F)."""
+    return np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 2.0, 3.0]
+
+
+def nearer_first(tuples, near, far, swapped, points):
+    """The tuples over these points in the order of their distances; those that tie are left out."""
+    a, b = (length(points(tuples[:, side])) for side in (near, far))
+    return np.where((a > b).reshape(-1, *[1] * (tuples.ndim - 1)), tuples[:, swapped], tuples)[a != b]
+
+
+ORDERS = {3: ([0, 1], [0, 2], [0, 2, 1]), 4: ([0, 1], [2, 3], [2, 3, 0, 1])}
+SIZES = {sm.TripletLearner: 3, sm.QuadrupletLearner: 4}
+
+
+def examples(learner, *, by_row):
+    """Tuples that a learner can learn from, as points or as row numbers of `ITEMS`, and their targets."""
+    size = SIZES.get(type(learner), 2)
+    index = np.stack([np.random.default_rng(k).permutation(N)[:size] for k in range(60)])
+    tuples, points = (index, ITEMS.__getitem__) if by_row else (whole(60, size, F, seed=size), np.asarray)
+    if size > 2:
+        return nearer_first(tuples, *ORDERS[size], points), None
+    y = length(points(tuples))
+    return tuples, np.where(y > np.median(y), -1.0, 1.0) if isinstance(learner, sm.PairLearner) else y
+
+
+def distances_of(model):
+    """What a fitted learner of a distance says of the same items."""
+    return model.semimetric_.pairwise(ITEMS)
+
+
+def dense(answer):
+    if isinstance(answer, tuple):
+        return tuple(map(dense, answer))
+    return answer.toarray() if sparse.issparse(answer) else np.asarray(answer)
+
+
+LEARNERS = {
+    "DistanceRegressor": sm.DistanceRegressor(**PLAIN),
+    "warped DistanceRegressor": sm.DistanceRegressor(**PLAIN, tables="warped"),
+    "mixed DistanceRegressor": sm.DistanceRegressor(**PLAIN, **MIXED),
+    "PairLearner": sm.PairLearner(**PLAIN, directions=None),
+    "TripletLearner": sm.TripletLearner(**PLAIN, directions=None),
+    "QuadrupletLearner": sm.QuadrupletLearner(**PLAIN, directions=None),
+}
+
+
+def doors_of_learners(name, learner):
+    mixed = name.startswith("mixed")
+    tables = {"takes": NEW_CATEGORIES if mixed else (), "refuses": ODD_OBJECTS if mixed else ()}
+    tuples, y = examples(learner, by_row=False)
+    index, y_by_row = examples(learner, by_row=True)
+    weights = WEIGHTS[: len(tuples)]
+
+    def fit(tuples, y, weights=None, preprocessor=None):
+        return distances_of(clone(learner).set_params(preprocessor=preprocessor).fit(tuples, y, sample_weight=weights))
+
+    @cache
+    def fitted():
+        return clone(learner).fit(tuples, y)
+
+    door(f"{name}.fit(points)", tuples, lambda t: fit(t, y), **tables)
+    door(f"{name}.fit(rows)", index, lambda t: fit(t, y_by_row, preprocessor=ITEMS))
+    door(f"{name}(preprocessor)", ITEMS, lambda X: fit(index, y_by_row, preprocessor=X), **tables)
+    door(f"{name}.fit(sample_weight)", weights, lambda w: fit(tuples, y, w), takes={"flat", "nothing"})
+    if y is not None:
+        door(f"{name}.fit(y)", y, lambda values: fit(tuples, values), takes={"flat"})
+    door(f"{name}.pair_distance(points)", PAIRS, lambda t: fitted().pair_distance(t), **tables)
+    door(f"{name}.predict(points)", tuples, lambda t: fitted().predict(t), **tables)
+
+
+MARGIN = sm.LargeMarginLearner(**PLAIN, directions=None, tables="warped", n_passes=1)
+ESTIMATORS = {
+    "LargeMarginLearner": MARGIN,
+    "SemimetricClassifier": sm.SemimetricClassifier(MARGIN, n_neighbors=2),
+    "SemimetricRegressor": sm.SemimetricRegressor(sm.DistanceRegressor(**PLAIN), n_neighbors=2, n_pairs=80),
+    "DistanceApproximator": sm.DistanceApproximator(cases.cityblock, n_pairs=80, **PLAIN),
+    "EmbeddedLinearClassifier": sm.EmbeddedLinearClassifier(sm.PL1Embedding(3), tol=1.0),
+    "EmbeddedLinearRegressor": sm.EmbeddedLinearRegressor(sm.PL1Embedding(3), tol=1.0),
+    "linear EmbeddedLinearClassifier": sm.EmbeddedLinearClassifier("linear", tol=1.0),
+    "linear EmbeddedLinearRegressor": sm.EmbeddedLinearRegressor("linear", tol=1.0),
+    "DPLMClassifier": sm.DPLMClassifier(n_sweeps=20, n_chains=1, refine=False),
+    "SupportPointClassifier": sm.SupportPointClassifier(),
+    "BoundaryPoints": sm.BoundaryPoints(),
+    "SemimetricNeighborsTransformer": sm.SemimetricNeighborsTransformer(learner=MARGIN, n_neighbors=2),
+}
+USES = {
+    "DistanceApproximator": {},
+    "BoundaryPoints": {},
+    "LargeMarginLearner": {"transform": MARGIN},
+    "SemimetricNeighborsTransformer": {"transform": None},
+}
+
+
+def doors_of_estimators(name, estimator):
+    of_numbers = name.endswith("Regressor")
+    y = length(np.stack([ITEMS, OTHERS], axis=1)) if of_numbers else CLASSES
+    takes_sparse = name.startswith("linear")
+    uses = [m for m in USES.get(name, ("predict", "decision_function", "kneighbors", "predict_proba")) if hasattr(estimator, m)]
+
+    @cache
+    def fitted():
+        return clone(estimator).fit(ITEMS, y)
+
+    def answer(model):
+        if isinstance(model, sm.BoundaryPoints):
+            return model.boundary_points_
+        return dense(getattr(model, uses[0])(ITEMS)) if uses else distances_of(model)
+
+    door(f"{name}.fit(X)", ITEMS, lambda X: answer(clone(estimator).fit(X, y)), sparse=takes_sparse)
+    if name != "DistanceApproximator":
+        classes = {} if of_numbers else {"takes": {"flat", "one axis more", *NAMES}, "refuses": OBJECTS}
+        numbers = {"takes": {"flat", "one axis more"}}
+        door(f"{name}.fit(y)", y, lambda values: answer(clone(estimator).fit(ITEMS, values)), **(classes or numbers))
+    for use in uses:
+        nothing = {"nothing"} if name.startswith("Semimetric") and use != "transform" else ()
+        door(f"{name}.{use}(X)", ITEMS, lambda X, u=use: dense(getattr(fitted(), u)(X)), takes=nothing, sparse=takes_sparse)
+
+
+MAPS = {
+    **{f"map, {name}": embedding for name, embedding in cases.MAPS.items() if embedding.missing == "error"},
+    "PL1Embedding that keeps zeros": sm.PL1Embedding(3, zero_preserving=True),
+    "PL2Embedding that keeps zeros": sm.PL2Embedding(3, zero_preserving=True),
+    "ConicEmbedding": sm.ConicEmbedding(random_state=0),
+    "BSplineEmbedding": sm.BSplineEmbedding(4),
+    "FourierEmbedding": sm.FourierEmbedding(degree=2),
+    "HermiteEmbedding": sm.HermiteEmbedding(degree=2),
+    "EvenDirections": sm.EvenDirections(n_directions=3),
+    "HistogramFeatures": sm.HistogramFeatures(np.arange(3.0)[:, None]),
+}
+
+
+def doors_of_maps(name, embedding):
+    keeps = getattr(embedding, "zero_preserving", False)
+
+    @cache
+    def fitted():
+        return clone(embedding).fit(ITEMS, CLASSES)
+
+    door(f"{name}.fit(X)", ITEMS, lambda X: dense(clone(embedding).fit(X, CLASSES).transform(ITEMS)), sparse=keeps)
+    door(f"{name}.transform(X)", ITEMS, lambda X: dense(fitted().transform(X)), sparse=keeps)
+
+
+@cache
+def distance(kind="tables"):
+    """A learned distance."""
+    recipe = {"tables": {}, "warped": {"tables": "warped"}, "joint": {"groups": [(0, 1), (2,)]}, "pca": {"directions": "pca"}}
+    recipe |= {"mixed": MIXED}
+    return sm.DistanceRegressor(**PLAIN | recipe[kind]).fit(PAIRS, length(PAIRS)).semimetric_
+
+
+def doors_of_distances(kind):
+    mixed = {"takes": NEW_CATEGORIES} if kind == "mixed" else {}
+    door(f"{kind}: pairwise(X)", ITEMS, lambda X: distance(kind).pairwise(X), **mixed)
+    takes = {"takes": {"nothing", *mixed.get("takes", ())}}
+    door(f"{kind}: pairwise(X, Y)", ITEMS, lambda Y: distance(kind).pairwise(OTHERS, Y), **takes)
+    door(f"{kind}: paired", ITEMS, lambda X: distance(kind).paired(X, OTHERS), **mixed)
+    door(f"{kind}: outside", ITEMS, lambda X: distance(kind).outside(X), **mixed)
+    takes = {"takes": {"flat", *mixed.get("takes", ())}}
+    door(f"{kind}: d(x, y)", ITEMS[0], lambda x: np.array(distance(kind)(x, ITEMS[1])), **takes)
+    door(f"{kind}: contributions", ITEMS, lambda X: distance(kind).contributions(X, OTHERS), **mixed)
+
+
+@cache
+def searched():
+    return sm.NeighborIndex(distance()).fit(ITEMS)
+
+
+def of_shards(X):
+    with tempfile.TemporaryDirectory() as folder:
+        return sm.ShardedIndex.build(Path(folder) / "s", distance(), X, n_shards=2).kneighbors(ITEMS, 3)
+
+
+def doors_of_search():
+    door("NeighborIndex.fit(X)", ITEMS, lambda X: sm.NeighborIndex(distance()).fit(X).kneighbors(ITEMS, 3))
+    door("NeighborIndex.add(X)", ITEMS, lambda X: sm.NeighborIndex(distance()).fit(ITEMS).add(X).kneighbors(ITEMS, 3))
+    for algorithm in ("exact", "approximate", "brute"):
+        door(
+            f"kneighbors(X), {algorithm}", ITEMS, lambda X, a=algorithm: searched().kneighbors(X, 3, algorithm=a),
+            takes={"nothing"},
+        )  # fmt: skip
+    nothing = {"takes": {"nothing"}}
+    door("radius_neighbors(X)", ITEMS, lambda X: tuple(map(np.concatenate, searched().radius_neighbors(X, 5.0))), **nothing)
+    door("kneighbors_graph(X)", ITEMS, lambda X: dense(searched().kneighbors_graph(X, 3, "distance")), **nothing)
+    door("estimate_recall(X)", ITEMS, lambda X: np.array(searched().estimate_recall(X, 3)[:2]), **nothing)
+    door("ShardedIndex.build(X)", ITEMS, of_shards)
+
+
+def doors_of_parts():
+    def fit(pairs, y, weights=None):
+        return distances_of(out_of_core.fit(sm.DistanceRegressor(**PLAIN), pairs, y, weights))
+
+    y, warped = length(PAIRS), distance("warped")
+    door("out_of_core.fit(pairs)", PAIRS, lambda t: fit(t, y))
+    door("out_of_core.fit(y)", y, lambda values: fit(PAIRS, values), takes={"flat"})
+    door("out_of_core.fit(weights)", WEIGHTS, lambda w: fit(PAIRS, y, w), takes={"flat", "nothing"})
+    parts = {"memory_limit": "5 kB"}
+    door("out_of_core.transform(X)", ITEMS, lambda X: np.concatenate(list(out_of_core.transform(warped, X, **parts))))
+
+
+def drawn(plot, *arguments):
+    """The points of the lines in a picture."""
+    figure, axes = plt.subplots(figsize=(1, 1))
+    try:
+        plot(*arguments, ax=axes)
+        return np.concatenate([np.zeros(0), *(np.ravel(line.get_xydata()) for line in axes.lines)])
+    finally:
+        plt.close(figure)
+
+
+def doors_of_pictures():
+    d, flat = distance(), {"takes": {"flat"}}
+    basis = sm.BSplineEmbedding(4).fit(ITEMS)
+    x, y = ITEMS[:2]
+    door("plot_around(x)", x, lambda v: drawn(plotting.plot_around, d, v, [0]), **flat)
+    door("plot_around(X)", ITEMS, lambda X: drawn(plotting.plot_around, d, x, [0], X), takes={"nothing"})
+    door("plot_contributions(x)", x, lambda v: drawn(plotting.plot_contributions, d, v, y), **flat)
+    door("plot_predicted(true)", x, lambda v: drawn(plotting.plot_predicted, v, y), **flat)
+    door("plot_basis(X)", ITEMS, lambda X: drawn(plotting.plot_basis, basis, X))
+    places = np.arange(3.0)[:, None]
+    door("exact_emd(X)", 1 + ITEMS, lambda X: datasets.exact_emd(X, 1 + ITEMS, places), **flat)
+
+
+def all_doors():
+    """Every door by its name."""
+    for name, learner in LEARNERS.items():
+        doors_of_learners(name, learner)
+    for name, estimator in ESTIMATORS.items():
+        doors_of_estimators(name, estimator)
+    for name, embedding in MAPS.items():
+        doors_of_maps(name, embedding)
+    for kind in ("tables", "warped", "joint", "pca", "mixed"):
+        doors_of_distances(kind)
+    doors_of_search()
+    doors_of_parts()
+    doors_of_pictures()
+    return DOORS

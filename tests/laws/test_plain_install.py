@@ -1,0 +1,82 @@
+"""Without extras the package imports, learns, searches and saves; what needs an extra says which."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import packages_distributions, requires
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+FIRST_SNIPPET = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0]
+WITHOUT = """
+import sys
+
+class Absent:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in {absent}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent)
+"""
+IMPORT = """
+import importlib, pkgutil, semimetric
+for module in pkgutil.walk_packages(semimetric.__path__, "semimetric."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+"""
+SEARCH = """
+sm.NeighborIndex(d).fit(X).save("clock")
+nearest = sm.load("clock").kneighbors(X, 1)[1]
+assert nearest.ravel().tolist() == list(range(len(X)))
+"""
+NEED = {
+    "plots": "from semimetric.plotting import plot_predicted; plot_predicted([1.0], [1.0])",
+    "cli": "from semimetric.cli import main; sys.exit(main(['fit', 'items.csv', 'pairs.csv', '--output', 'm.smm']))",
+    "demo": "from semimetric.datasets import exact_emd; exact_emd([1.0, 0.0], [0.0, 1.0], [[0.0], [1.0]])",
+    "distributed": "from semimetric.distributed import connect; connect()",
+}
+
+
+def absent_modules():
+    """Every installed top-level module that an install of semimetric without extras would not bring."""
+    brought, to_read = {"semimetric"}, ["semimetric"]
+    while to_read:
+        for requirement in map(Requirement, requires(to_read.pop()) or []):
+            name = canonicalize_name(requirement.name)
+            if name not in brought and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
+                brought.add(name)
+                to_read.append(name)
+    return {module for module, owners in packages_distributions().items() if brought.isdisjoint(map(canonicalize_name, owners))}
+
+
+def run(code, folder):
+    code = WITHOUT.format(absent=absent_modules()) + code
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_packages_of_extras_are_absent():
+    assert {"matplotlib", "pandas", "pyarrow", "dask", "distributed", "zarr", "ot", "polars"} <= absent_modules()
+    assert absent_modules().isdisjoint(
+        {"numpy", "scipy", "sklearn", "cvxpy", "numba", "faiss", "tqdm", "joblib", "threadpoolctl"}
+    )
+
+
+@pytest.mark.parametrize("code", [IMPORT, FIRST_SNIPPET + SEARCH], ids=["import", "fit, save, load and search"])
+def test_works_without_extras(code, tmp_path):
+    done = run(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("extra", NEED)
+def test_what_needs_an_extra_says_which(extra, tmp_path):
+    for name in ("items.csv", "pairs.csv"):
+        (tmp_path / name).write_text("a,b\n1,2\n")
+    done = run(NEED[extra], tmp_path)
+    assert done.returncode != 0
+    assert "which is not installed; install it with: pip install" in done.stderr
+    assert f'pip install ".[{extra}]"' in done.stderr

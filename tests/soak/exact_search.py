@@ -1,0 +1,219 @@
+"""Random searches of every kind, whose exact answers must be those of brute force, and those the distance's own.
+
+A case is a seed, and whether magnitudes are wild: values, ranges, weights and slopes from 1e-300 to 1e300.
+"""
+
+import warnings
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
+
+import cases
+import numpy as np
+from numpy.testing import assert_array_equal
+
+from semimetric import Grid, NeighborIndex, Semimetric, ShardedIndex, load
+from semimetric.distances.base_distances import BaseDistance
+from semimetric.distances.callables import DistanceFunction
+from semimetric.embeddings.directions.linear_directions import Directions, with_directions
+from semimetric.embeddings.pairs.gower import GapEmbedding
+from semimetric.neighbors import cells, faiss_scan, refinement, results, segment, updates
+from semimetric.neighbors.query_tables import QueryView
+from soak.attack import Attack
+
+_WORK = 3_000_000  # One-feature values that a comparison with brute force looks up.
+_LARGE_JOINT = 3  # A table of more features than these is too large.
+
+
+def draw(rng):
+    return {"seed": int(rng.integers(2**32)), "wild": False}
+
+
+def draw_wild(rng):
+    return {"seed": int(rng.integers(2**32)), "wild": True}
+
+
+def magnitude(rng, wild, size=None):
+    """Factors: about 1, or anything from 1e-300 to 1e300."""
+    return 10.0 ** rng.uniform(-300, 300, size) if wild else 10.0 ** rng.uniform(-1, 1, size)
+
+
+def grid_of(rng, wild, n_features, plain):
+    """Features of any kind, each in a unit of its own."""
+    knots, kinds, missing = [], [], []
+    for _ in range(n_features):
+        kind = "numeric" if plain else str(rng.choice(["numeric", "numeric", "periodic", "categorical"]))
+        n = int(rng.integers(1 + (kind != "numeric"), 7))
+        if kind == "categorical":
+            k = np.arange(n, dtype=float)
+        else:
+            k = np.cumsum(rng.random(n) + 0.01) - rng.random() * n
+            k = np.unique(k * magnitude(rng, wild and rng.random() < 0.7))
+        knots.append(k if len(k) == n else np.arange(n, dtype=float))
+        kinds.append(kind)
+        missing.append(not plain and rng.random() < 0.2)
+    return Grid(knots, kinds, missing)
+
+
+def distance_of(rng, wild):
+    """A distance of any kind with rough tables."""
+    many = rng.random() < 0.1
+    kind = "singles" if many else str(rng.choice([*cases.MIXED_EMBEDDINGS, "warped", "singles", "singles"]))
+    joint = kind in ("joint", "overlapping", "touched")
+    n = int(rng.choice([20, 300])) if many else int(rng.integers(1, (_LARGE_JOINT if joint else 6) + 1))
+    grid = grid_of(rng, wild, n, plain=kind in ("warped", "touched") or rng.random() < 0.6)
+    n_directions = int(rng.integers(1, 3)) if not (joint or many or wild) and grid.plain and rng.random() < 0.2 else 0
+    directions = None
+    if n_directions:
+        directions = Directions(rng.normal(size=(n_directions, n)), tuple(f"direction {k}" for k in range(n_directions)))
+        grid = Grid([*grid.knots, *(np.sort(rng.normal(size=4)) for _ in range(n_directions))])
+    embedding = (cases.EMBEDDINGS | cases.MIXED_EMBEDDINGS)[kind](grid)
+    weights = rng.random(embedding.n_columns) ** 3 * (rng.random(embedding.n_columns) < 0.9)
+    signed = kind not in ("warped", "scales and tables", "gaps") and rng.random() < 0.15
+    weights = (weights - 0.3 * signed) * (min(magnitude(rng, wild), 1e295) if rng.random() < 0.5 else 1.0)
+    width = np.where(grid.high > grid.low, grid.high - grid.low, 1.0)
+    slope = rng.random(len(width)) * (rng.random(len(width)) < 0.8) * (np.abs(weights).max(initial=0.0) or 1.0)
+    with np.errstate(over="ignore", under="ignore"):
+        epsilon = np.minimum(slope / width, 1e300)
+    bases = ()
+    if not wild and grid.plain and rng.random() < 0.15:
+        probe = rng.normal(size=(3, 2, n))
+        values = cases.cityblock(probe[:, 0], probe[:, 1])
+        bases = (BaseDistance(DistanceFunction(cases.cityblock, True), rng.random(), "blocks", probe, values),)
+    names = tuple(f"x{f}" for f in range(n))
+    return Semimetric(embedding, weights, epsilon, names, directions, bases, "identity" if signed else LINKS[rng.integers(2)])
+
+
+LINKS = ("identity", "sqrt")
+
+
+def vectors(rng, d, n, wild):
+    """Vectors inside the range, at knots, beyond it as far as it goes, and some of them twice."""
+    grid, f = d.embedding.grid, d.n_features
+    low, high, most = grid.low[:f], grid.high[:f], d.reach.most[:f]
+    x = low + (high - low) * rng.uniform(-0.2, 1.2, (n, f)) * grid.extends[:f]
+    for k in range(f):
+        at_knot = rng.random(n) < (0.3 if grid.kinds[k] == "numeric" else 1.0)
+        x[at_knot, k] = rng.choice(grid.knots[k], int(at_knot.sum()))
+        if grid.missing[k]:
+            x[rng.random(n) < 0.1, k] = np.nan
+    if wild:
+        far = (rng.random((n, f)) < 0.2) & grid.extends[:f] & ~np.isnan(x)
+        shift = most * 10.0 ** -rng.uniform(0.01, 320, (n, f)) * rng.choice([-1.0, 1.0], (n, f))
+        end = np.where(shift > 0, high, low)
+        x = np.where(far, end + np.clip(shift, -1e307 - np.minimum(end, 0), 1e307 - np.maximum(end, 0)), x)
+    copies = rng.integers(0, n, n // 4)
+    x[rng.integers(0, n, len(copies))] = x[copies]
+    return x
+
+
+@contextmanager
+def thresholds(rng):
+    """Limits between one way and another that few items reach, so that every way is gone."""
+    changed = {
+        segment: {"_FEW": int(rng.choice([0, 30])), "_WORTH": int(rng.choice([0, 2])), "_LARGE": int(rng.choice([0, 10**9])),
+                  "_FEW_QUERIES": int(rng.choice([0, 4, 10**6])), "_PROBE": int(rng.choice([8, 200]))},
+        updates: {"_TAIL": int(rng.choice([1, 8_192]))},
+        cells: {"_SAMPLE": int(rng.choice([50, 20_000])), "_ENCODED": int(rng.choice([1_000, 1 << 22]))},
+        refinement: {"_WORK": int(rng.choice([1, 5_000, 1 << 23]))},
+        faiss_scan: {"_SCANNED": int(rng.choice([1, 1 << 31])), "_ASSIGNED": int(rng.choice([1_000, 1 << 24]))},
+        results: {"_BLOCK": int(rng.choice([3, 128]))},
+    }  # fmt: skip
+    with ExitStack() as stack:
+        for module, values in changed.items():
+            stack.enter_context(patch.multiple(module, **values))
+        yield
+
+
+def built(rng, d, wild, folder):
+    """An index after a random history, and its items in the order of their ids."""
+    n = int(rng.choice([rng.integers(2, 60), rng.integers(60, 1500), rng.integers(1500, 4000)]))
+    items = vectors(rng, d, n, wild)
+    ids = rng.permutation(3 * n)[:n]
+    side, n_lists = str(rng.choice(["query-first", "query-last"])), int(rng.choice([1, 7]))
+    n_probe, n_jobs = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2]))
+    index = NeighborIndex(d, side=side, n_lists=n_lists, n_probe=n_probe, n_jobs=n_jobs)
+    if rng.random() < 0.1 and index.side == "query-first" and not isinstance(d.embedding, GapEmbedding):
+        shards = ShardedIndex.build(folder / "shards", d, items, ids=ids, n_shards=int(rng.integers(1, 4)),
+                                    base_distances=[base.function.function for base in d.base_distances])  # fmt: skip
+        return shards, dict(zip(ids, items, strict=True))
+    index.fit(items, ids=ids)
+    known = dict(zip(ids.tolist(), items, strict=True))
+    for step in range(int(rng.integers(0, 5))):
+        if rng.random() < 0.5:
+            m = int(rng.integers(1, n))
+            new, new_ids = vectors(rng, d, m, wild), 10 * n * (step + 1) + rng.permutation(m)
+            index.add(new, new_ids)
+            known |= dict(zip(new_ids.tolist(), new, strict=True))
+        elif len(known) > 4:
+            gone = rng.choice(list(known), len(known) // int(rng.choice([2, 20])) or 1, replace=False)
+            index.remove(gone)
+            known = {i: x for i, x in known.items() if i not in set(gone.tolist())}
+    if rng.random() < 0.2 and not isinstance(d.embedding, GapEmbedding):
+        index.save(folder / "index")
+        bases = [base.function.function for base in d.base_distances]
+        index = load(folder / "index", base_distances=bases, mmap=bool(rng.integers(2)))
+    return index, known
+
+
+def size_of(d, *sides):
+    """What rounding errors of the sums are relative to: tables, how far both sides lie outside the range, and a cell there."""
+    view = QueryView(d)
+    outside = sum(np.abs(d.reach.excess(with_directions(d.directions, x))) @ d.epsilon for x in sides)
+    return view.size + (view.scales.epsilon * view.scales.size).sum() + outside
+
+
+def compare(rng, d, index, known, queries, where):
+    """Hold every way to search against brute force, and this against the distance; how many queries were compared."""
+    limit = len(known) if where is None else int(where.sum())
+    k = int(min(rng.choice([1, 3, 10, 60]), limit))
+    options = {} if where is None else {"where": where}
+    want, want_ids = index.kneighbors(queries, k, algorithm="brute", **options)
+    assert np.isfinite(want).all()
+    got, got_ids = index.kneighbors(queries, k, algorithm="exact", **options)
+    assert_array_equal(got_ids, want_ids)
+    assert_array_equal(got, want)
+    for q in rng.integers(0, len(queries), 5):  # alone, by the ways for single queries
+        alone = index.kneighbors(queries[q : q + 1], k, algorithm="exact", **options)
+        assert_array_equal(alone[1][0], want_ids[q])
+        assert_array_equal(alone[0][0], want[q])
+    few = queries[:20]
+    near, _ = index.kneighbors(few, k, algorithm="approximate", n_candidates=int(rng.integers(1, 50)), **options)
+    assert (near >= want[:20]).all()
+    complete = index.kneighbors(few, k, algorithm="approximate", n_candidates=len(known) + k, **options)
+    assert (complete[0] >= want[:20]).all()
+    radius = float(rng.choice(want[:20, -1]))
+    every, every_ids = index.kneighbors(few, limit, algorithm="brute", **options)
+    if radius >= 0 or d.link == "identity":
+        distances, ids = index.radius_neighbors(few, radius, **options)
+        for q in range(len(few)):
+            assert_array_equal(ids[q], every_ids[q][every[q] <= radius])
+            assert_array_equal(distances[q], every[q][every[q] <= radius])
+    for q in range(min(len(few), 5)):
+        own, far = np.repeat(few[q : q + 1], limit, axis=0), np.array([known[i] for i in every_ids[q].tolist()])
+        side = getattr(index, "side", "query-first")
+        direct = d.paired(own, far) if side == "query-first" else d.paired(far, own)
+        power = 2 if d.link == "sqrt" else 1
+        bound = 1e-11 * (np.abs(every[q]) ** power + size_of(d, own, far))
+        assert (np.abs(every[q] ** power - direct**power) <= bound + 1e-300).all()
+    return len(queries) + 5
+
+
+def attempt(case, folder):
+    rng = np.random.default_rng(case["seed"])
+    with warnings.catch_warnings(), thresholds(rng):
+        warnings.simplefilter("error", RuntimeWarning)
+        d = distance_of(rng, case["wild"])
+        index, known = built(rng, d, case["wild"], folder)
+        costly = 50 if d.base_distances or len(QueryView(d).joint_groups) else 1
+        n = int(np.clip(_WORK / (len(known) * (len(d.columns) + 3) * costly), 20, 20_000))
+        queries = vectors(rng, d, n, case["wild"])
+        at = rng.integers(0, n, max(n // 8, 1))
+        queries[at] = np.array([known[i] for i in rng.choice(list(known), len(at)).tolist()])
+        where = rng.random(len(known)) < rng.choice([0.02, 0.5]) if rng.random() < 0.3 else None
+        if isinstance(index, ShardedIndex) or (where is not None and not where.any()):
+            where = None
+        return {"queries as brute force": compare(rng, d, index, known, queries, where)}
+
+
+EXACT = Attack(draw, attempt, seconds=240, mebibytes=1024, short=12)
+MAGNITUDES = Attack(draw_wild, attempt, seconds=240, mebibytes=1024, short=12)
