@@ -139,9 +139,13 @@ def write_file(path: str | os.PathLike[str], write: Callable[[Any], None]) -> No
 
 
 def write_beside(target: Path, write: Callable[[Any], None]) -> None:
-    """Let ``write`` fill a new file beside ``target``, then replace ``target`` by it; if it fails, ``target`` is unchanged."""
+    """Let ``write`` fill a new file beside ``target``, then replace ``target`` by it; if it fails, ``target`` is unchanged.
+
+    A device or a pipe is written to as it is: a file in its place would be something else.
+    """
+    special = target.exists() and not target.is_file()
     try:
-        with replacing(target) as file:
+        with target.open("wb") if special else replacing(target) as file:
             write(file)
     except OSError as error:
         reason = error.strerror or error

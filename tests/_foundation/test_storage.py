@@ -1,6 +1,8 @@
 import json
 import os
+import stat
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -174,6 +176,15 @@ def test_objects_are_never_pickled(tmp_path):
     with pytest.raises(ValueError, match="Object arrays cannot be saved"):
         write_state(tmp_path / "x", State("Thing", {}, {"w": np.array([{}], dtype=object)}))
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_device_is_written_to_and_never_replaced(tmp_path):
+    (tmp_path / "link").symlink_to("/dev/full")
+    for path in (tmp_path / "link", Path("/dev/full")):
+        with pytest.raises(StorageError, match="No space left"):
+            storage.write_file(path, lambda file: file.write(b"rows"))
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path):
