@@ -58,7 +58,7 @@ def clients(numbers: list[int]):
 
     for n in numbers:
         with distributed.LocalCluster(
-            n_workers=n, threads_per_worker=1, dashboard_address=None, memory_limit="8GiB"
+            n_workers=n, threads_per_worker=1, dashboard_address=":0", memory_limit="8GiB"
         ) as cluster:
             with distributed.Client(cluster) as client:
                 yield n, client

@@ -29,6 +29,7 @@ __all__ = [
     "check_finite",
     "check_one_type",
     "input_errors",
+    "is_missing",
     "is_ready",
     "n_axes",
     "record_features",
@@ -90,8 +91,7 @@ def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
             array = values if isinstance(values, np.ndarray) else np.asarray(values)
     except InputError as error:
         raise InputError(f"{name} cannot be read as numbers of equally long rows ({error}); give an array") from error
-    if array.dtype.kind in _NO_NUMBERS or array.dtype.kind == "c":
-        _check_kind(array.dtype, name)
+    _check_kind(array.dtype, name)
     if ndim is not None and array.ndim != ndim:
         raise InputError(_shape_message(array, name, ndim))
     if array.dtype.kind == "O":
@@ -178,7 +178,7 @@ def as_cells(values: Any, name: str) -> NDArray[Any]:
     _refuse_sparse(values, name)
     with input_errors():
         array = np.asanyarray(values, dtype=None if hasattr(values, "__array__") else object)
-    if array.dtype.kind in "cV":
+    if array.dtype.kind in "cV":  # text and times keep their types
         _check_kind(array.dtype, name)
     return np.ma.filled(array.astype(object), None) if np.ma.is_masked(array) else np.asarray(array)
 
@@ -236,7 +236,7 @@ def as_classes(y: Any, X: Any) -> NDArray[Any]:
     with input_errors():
         labels = column_or_1d(y, warn=True)
         _check_length(labels, X, "classes")
-        missing = [k for k, label in enumerate(labels.tolist()) if _is_missing(label)]
+        missing = [k for k, label in enumerate(labels.tolist()) if is_missing(label)]
         if missing:
             raise InputError(
                 f"y[{missing[0]}] is missing ({labels[missing[0]]}: NaN or None, {len(missing)} such in all); a class is "
@@ -250,10 +250,9 @@ def as_classes(y: Any, X: Any) -> NDArray[Any]:
     return labels
 
 
-def _is_missing(label: Any) -> bool:
-    """Whether a label is None, or differs from itself, as NaN does, or does not say so, as `pandas.NA`."""
-    same = label == label
-    return label is None or not isinstance(same, bool | np.bool_) or not same
+def is_missing(cell: Any) -> bool:
+    """Whether a cell is None, NaN, NaT, or the NA of pandas (whose comparisons have no truth value)."""
+    return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)
 
 
 def check_one_type(labels: NDArray[Any]) -> None:

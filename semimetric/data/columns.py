@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._foundation.errors import InputError
-from .._foundation.input_arrays import as_cells
+from .._foundation.input_arrays import as_cells, is_missing
 from .._foundation.tables import read_table
 from .._foundation.types import Floats
 
@@ -54,11 +54,6 @@ def cells_of(column: Any) -> Sequence[Any]:
     if hasattr(column, "to_list"):
         return column.to_list()
     return column.tolist()
-
-
-def is_missing(cell: Any) -> bool:
-    """Whether a cell is None, NaN, NaT, or the NA of pandas (whose comparisons have no truth value)."""
-    return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)
 
 
 def numbers_of(column: Any, title: str, source: str) -> Floats:

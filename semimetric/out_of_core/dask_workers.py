@@ -51,7 +51,8 @@ def connect(address: str | None = None, *, workers: int | None = None) -> Any:
     distributed = optional("distributed")
     if address is None:
         try:
-            return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+            # The scheduler serves pages even if it is told None, at a port that another cluster may have; 0 is any free one.
+            return distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
         except (OSError, ValueError, RuntimeError) as error:
             raise InputError(
                 f"workers={workers}, and no Dask cluster starts on this machine ({error}); ask for fewer workers, or give the "

@@ -46,7 +46,7 @@ def certified(
         theta = np.append(slope, np.zeros(len(p.targets) - len(p.y)))
     tol *= max(abs(solution.objective), p.exact)
     found = judged(replace(solution, gap=certified_gap(bounds, design, w, theta, near, tol)), tol, p.exact)
-    if found.status is solution.status:
+    if found.status in (solution.status, Status.SOLVED):
         return found
     gap = min(found.gap, certified_gap(bounds, design, w, _lifted(bounds, design, w, theta, solution.objective), near, tol))
     if gap > _NEAR * tol and not _all_bounded(bounds, solution.objective):

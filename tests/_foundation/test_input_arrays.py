@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import semimetric
-from semimetric._foundation.input_arrays import check_one_type
+from semimetric._foundation.input_arrays import check_one_type, is_missing
+
+pd = pytest.importorskip("pandas")
 
 
 @pytest.mark.parametrize("y", [["a", None], [1, "a"], [1.5, "a"], [None, None]], ids=str)
@@ -28,3 +30,13 @@ def test_labels_of_several_types_or_missing_are_refused(y):
             model.fit(X, labels)
     check_one_type(np.array(list("ab"), dtype=object))
     check_one_type(np.array([1.0, np.nan]))
+
+
+@pytest.mark.parametrize("cell", [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s")], ids=repr)
+def test_cells_that_are_missing(cell):
+    assert is_missing(cell)
+
+
+@pytest.mark.parametrize("cell", [0, 0.0, "", "nan", False, np.inf, ()], ids=repr)
+def test_cells_that_are_not_missing(cell):
+    assert not is_missing(cell)

@@ -30,10 +30,12 @@ def shown(monkeypatch):
 
 
 def work(verbose):
+    """Three steps of work, told as such; the bar."""
     with progress_bar(3, "work", verbose=verbose) as bar:
         for _ in range(3):
             bar.update()
     announce("much work", verbose=verbose)
+    return bar
 
 
 def test_nothing_is_written_where_nobody_looks(shown):
@@ -56,7 +58,7 @@ def test_a_terminal_shows_what_takes_long(monkeypatch, shown, patience, seen):
 
 def test_there_may_be_no_standard_error(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
-    work(verbose=False)
+    assert work(verbose=False).disable
 
 
 def test_an_interrupted_bar_is_closed(shown):

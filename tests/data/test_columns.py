@@ -15,7 +15,6 @@ from semimetric.data.columns import (
     codes_of,
     column_of,
     is_categorical,
-    is_missing,
     numbers_of,
 )
 
@@ -62,16 +61,6 @@ def test_a_dtype_lists_categories_in_its_order():
         assert is_categorical(column)
     for column in (pd.Series(values), pl.Series(values), np.array(values)):
         assert not is_categorical(column)
-
-
-@pytest.mark.parametrize("cell", [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s")], ids=repr)
-def test_cells_that_are_missing(cell):
-    assert is_missing(cell)
-
-
-@pytest.mark.parametrize("cell", [0, 0.0, "", "nan", False, np.inf, ()], ids=repr)
-def test_cells_that_are_not_missing(cell):
-    assert not is_missing(cell)
 
 
 def test_tables_are_frames_arrays_or_objects():

@@ -13,17 +13,11 @@ from semimetric import (
     StorageError,
     out_of_core,
 )
-from semimetric.data.parts import readers
 from semimetric.out_of_core import pairwise_files
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
-    """Parts of about 40 pairs, whatever the limit."""
-    monkeypatch.setattr(readers, "tuple_size", lambda *_: 40)
+pytestmark = pytest.mark.usefixtures("small")
 
 
 def in_blocks(options, pairs=POINTS, y=Y, weight=None, **more):

@@ -1,6 +1,5 @@
 """A Dask cluster as an engine: what is no cluster is told, and what it adds up are the bits of the serial engine."""
 
-import asyncio
 from operator import add
 from pathlib import Path
 from threading import Thread
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import ClusterError, DistanceRegressor, NotSupportedError, distributed
+from semimetric import ClusterError, NotSupportedError
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.out_of_core import dask_engine, dask_workers
 from semimetric.out_of_core.dask_engine import Cluster
@@ -20,75 +19,9 @@ from semimetric.out_of_core.dask_engine import Cluster
 dask = pytest.importorskip("dask", reason="Dask comes with the extra distributed")
 engine = pytest.importorskip("distributed")
 from distributed import Client, Future, LocalCluster  # noqa: E402
-from distributed.comm import CommClosedError  # noqa: E402
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
-
-
-@pytest.fixture(scope="module")
-def client():
-    engine = pytest.importorskip("distributed")
-    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
-        with engine.Client(local) as client:
-            yield client
-
-
-def test_what_is_no_cluster_is_told(client, monkeypatch):
-    model = DistanceRegressor(**cases.FAST)
-    assert_refused(lambda: distributed.fit("tcp://x", model, POINTS, Y), "no Dask client", "distributed.Client", "out_of_core")
-    monkeypatch.setattr(dask_workers, "_CONNECTING", 0.2)
-    assert_refused(lambda: distributed.connect("tcp://127.0.0.1:9"), "no Dask scheduler answers", "127.0.0.1:9", "start one")
-
-    def fails(**options):
-        raise RuntimeError("Cluster failed to start: no room")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("distributed.Client", fails)
-        assert_refused(
-            lambda: distributed.connect(workers=3), "no Dask cluster starts on this machine (Cluster failed to start: no room)",
-            "workers=3", "ask for fewer",
-        )  # fmt: skip
-    other = {"tcp://w:1": {**dask_workers.required_versions(), "numpy": "0.1"}}
-    monkeypatch.setattr(dask_workers, "_asked", lambda *_: (other, {}))
-    call = lambda: distributed.fit(client, model, POINTS, Y)  # noqa: E731
-    assert_refused(call, "worker tcp://w:1 has other versions (numpy 0.1", "the same on both sides", error=NotSupportedError)
-    other["tcp://w:1"] = ModuleNotFoundError("No module named 'semimetric'")
-    assert_refused(call, "worker tcp://w:1 cannot run semimetric", "install", error=NotSupportedError)
-
-
-def test_a_worker_that_dies_while_it_is_asked_is_none(client, monkeypatch):
-    """What Dask answers for a worker that was killed a moment ago says nothing of the versions there."""
-    lost, asked = ({}, {"tcp://w:1": CommClosedError("in <TCP (closed)>")}), dask_workers._asked
-    answers = [lambda *_: lost, asked]
-    monkeypatch.setattr(dask_workers, "_asked", lambda *given: answers.pop(0)(*given))
-    Cluster(client)
-    assert not answers
-    monkeypatch.setattr(dask_workers, "_asked", lambda *_: lost)
-    monkeypatch.setattr(dask_workers, "PATIENCE", 0.2)
-    assert_refused(lambda: Cluster(client), "no workers after 0.2 s", "w:1 did not answer (in <TCP (closed)>)", "dask worker")
-
-
-class Asked:
-    """A client of one worker that lives, one that is dead, and one that dies while it is asked, which Dask does not notice."""
-
-    async def nthreads(self):
-        return {"lives": 1, "dead": 1, "dies": 1}
-
-    async def run(self, function, *, workers, on_error):
-        if workers == ["dead"]:
-            raise CommClosedError
-        if workers == ["dies"]:
-            await asyncio.sleep(1e6)
-        return {"lives": function()}
-
-
-def test_one_silent_worker_holds_up_nobody(monkeypatch):
-    monkeypatch.setattr(dask_workers, "_SILENCE", 0.1)
-    found = asyncio.run(dask_workers.ask(Asked(), 60.0, dask_workers.required_versions))
-    assert found.keys() == {"lives", "dead"}
-    assert found["lives"] == dask_workers.required_versions()
-    assert isinstance(found["dead"], OSError)
 
 
 def test_a_worker_of_other_versions_that_comes_later_is_told(client, monkeypatch):
@@ -221,10 +154,3 @@ def test_every_worker_is_asked_and_counted(client, tmp_path):
 
 def marked(folder):
     Path(folder, uuid4().hex).touch()
-
-
-def test_a_client_that_is_closed_is_told(client):
-    engine = pytest.importorskip("distributed")
-    closed = engine.Client(client.scheduler.address)
-    closed.close()
-    assert_refused(lambda: Cluster(closed), "is closed", "the client of", "connect it again")

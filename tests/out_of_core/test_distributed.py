@@ -6,7 +6,6 @@ import pytest
 from cases import assert_refused
 
 from semimetric import DistanceRegressor, FirstOrder, NeighborIndex, ShardedIndex, StorageError, distributed, out_of_core
-from semimetric.data.parts import readers
 
 dask = pytest.importorskip("dask", reason="Dask comes with the extra distributed")
 da = pytest.importorskip("dask.array")
@@ -15,19 +14,6 @@ pd = pytest.importorskip("pandas")
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
 CHUNKS = (40, 40, 70)
-
-
-@pytest.fixture(scope="module")
-def client():
-    engine = pytest.importorskip("distributed")
-    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
-        with engine.Client(local) as client:
-            yield client
-
-
-@pytest.fixture
-def small(monkeypatch):
-    monkeypatch.setattr(readers, "tuple_size", lambda *_: 40)
 
 
 def arrays():

@@ -35,7 +35,7 @@ X = np.round(np.random.default_rng(1).random((700, 3)), 2)
 
 @pytest.fixture(scope="module")
 def client():
-    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local:
+    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as local:
         with engine.Client(local) as client:
             yield client
 

@@ -223,15 +223,6 @@ def test_says_what_cannot_be_learned_from_parts():
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def client():
-    pytest.importorskip("dask", reason="Dask comes with the extra distributed")
-    engine = pytest.importorskip("distributed")
-    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
-        with engine.Client(local) as client:
-            yield client
-
-
 def test_the_same_parts_give_the_same_bits_on_a_cluster(client, tmp_path):
     from semimetric import distributed
 

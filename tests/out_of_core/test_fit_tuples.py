@@ -14,7 +14,6 @@ from semimetric import (
     SemimetricRegressor,
     out_of_core,
 )
-from semimetric.data.parts import readers
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.tuple_parts import TupleTable
 from semimetric.estimators.part_tasks import ItemTask, TupleTask
@@ -23,12 +22,7 @@ from semimetric.programs.penalties import Roughness
 
 ITEMS, INDEX, Y = cases.sample()
 POINTS = ITEMS[INDEX]
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
-    """Parts of about 40 pairs, whatever the limit."""
-    monkeypatch.setattr(readers, "tuple_size", lambda *_: 40)
+pytestmark = pytest.mark.usefixtures("small")
 
 
 def in_blocks(options, pairs=POINTS, y=Y, weight=None, **more):

@@ -13,15 +13,6 @@ from semimetric.out_of_core.pairwise_files import _checked_target, write_pairwis
 pd = pytest.importorskip("pandas")
 
 
-@pytest.fixture(scope="module")
-def client():
-    pytest.importorskip("dask", reason="Dask comes with the extra distributed")
-    engine = pytest.importorskip("distributed")
-    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
-        with engine.Client(local) as client:
-            yield client
-
-
 X = np.round(np.random.default_rng(1).random((700, 3)), 2)
 
 

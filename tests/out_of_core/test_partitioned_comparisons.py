@@ -233,15 +233,6 @@ def test_weights_that_are_not_given_are_even_and_examples_are_pairs_of_the_sampl
     assert (examples.items[examples.index.ravel()] == plain.items[:8]).all()
 
 
-@pytest.fixture(scope="module")
-def client():
-    pytest.importorskip("dask", reason="Dask comes with the extra distributed")
-    engine = pytest.importorskip("distributed")
-    with engine.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
-        with engine.Client(local) as client:
-            yield client
-
-
 @every_kind
 def test_the_same_parts_give_the_same_bits_on_a_cluster(kind, client):
     from semimetric import distributed

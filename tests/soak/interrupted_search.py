@@ -1,9 +1,6 @@
 """Ctrl-C at random moments of building, changing, saving and searching: it ends the call soon, and nothing is half done."""
 
-import os
 import shutil
-import signal
-import threading
 import time
 
 import numpy as np
@@ -12,8 +9,8 @@ from searches import rough_distance
 
 from semimetric import Grid, NeighborIndex, ShardedIndex, load
 from soak.attack import Attack
+from soak.interruption import SOON, interrupted
 
-MOST = 2.0  # Seconds of the processor between the signal and the end of the call.
 _INTERRUPTIONS = 6  # of each case
 CALLS = ("fit", "add", "remove", "exact", "brute", "approximate", "radius", "graph", "save", "build", "add to shards")
 
@@ -21,40 +18,6 @@ CALLS = ("fit", "add", "remove", "exact", "brute", "approximate", "radius", "gra
 def draw(rng):
     case = {"call": str(rng.choice(CALLS)), "n": int(rng.integers(20_000, 150_000)), "n_features": int(rng.integers(2, 17))}
     return case | {"n_jobs": int(rng.integers(1, 3)), "n_lists": int(rng.choice([1, 50])), "seed": int(rng.integers(2**32))}
-
-
-class Interruption:
-    """Ctrl-C some seconds after it is armed; it reaches the call, or nobody once the call has ended."""
-
-    def __init__(self):
-        self.armed, self.sent = False, None
-
-    def _raise(self, *_):
-        if self.armed:
-            self.armed = False
-            raise KeyboardInterrupt
-
-    def _send(self):
-        self.sent = time.process_time()
-        os.kill(os.getpid(), signal.SIGINT)
-
-    def of(self, call, delay):
-        """Seconds of the processor that the call took to end after the signal; None if it ended before."""
-        before, self.sent = signal.signal(signal.SIGINT, self._raise), None
-        timer = threading.Timer(delay, self._send)
-        try:
-            self.armed = True
-            timer.start()
-            call()
-            self.armed = False
-            return None
-        except KeyboardInterrupt:
-            return time.process_time() - self.sent
-        finally:
-            self.armed = False
-            timer.cancel()
-            timer.join()
-            signal.signal(signal.SIGINT, before)
 
 
 def answers(index, queries):
@@ -107,10 +70,8 @@ def attempt(case, folder):
         if case["call"] in ("save", "build"):
             shutil.rmtree(built, ignore_errors=True)
         before = answers(subject, queries)
-        took = Interruption().of(lambda s=subject: call(s), rng.uniform(0, lasted))
-        outcomes["ended" if took is None else "interrupted"] += 1
-        if took is not None and took > MOST * case["n_jobs"]:
-            raise AssertionError(f"{took:.1f} seconds of the processor from Ctrl-C to the end of {case['call']}")
+        ended = interrupted(lambda s=subject: call(s), rng.uniform(0, lasted), within=SOON * case["n_jobs"])
+        outcomes["interrupted" if ended else "ended"] += 1
         now = answers(subject, queries)
         assert same(now, before) or same(now, after), f"{case['call']} was interrupted, and the answers are neither old nor new"
         if shards is not None:

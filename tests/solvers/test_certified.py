@@ -24,6 +24,13 @@ def test_a_large_gap_takes_the_claim_away():
     assert judged(replace(solution, status=Status.INTERRUPTED), 1e-6, 0.0).status is Status.INTERRUPTED
 
 
+def test_a_solver_that_saw_no_progress_has_solved_what_its_gap_says():
+    stuck = Solution(np.ones(1), 1.0, 1e-7, 3, Status.INACCURATE, "any")
+    assert judged(stuck, 1e-6, 0.0).status is Status.SOLVED
+    assert judged(stuck, 1e-8, 1.0).status is Status.INACCURATE
+    assert judged(replace(stuck, status=Status.LIMIT), 1e-6, 0.0).status is Status.LIMIT
+
+
 @pytest.mark.parametrize("loss", cases.MARGIN_LOSSES)
 def test_slopes_that_round_to_below_zero_are_lifted(loss):
     """Nothing bounds the weights of margins without a penalty, so slopes must be >= 0 for certain."""

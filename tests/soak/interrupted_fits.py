@@ -1,19 +1,10 @@
-"""Ctrl-C at any moment of any fit: it ends within two seconds, and what the estimator then has can be used.
-
-Seconds are of the processor, so that other work on the machine does not count.
-"""
-
-import os
-import signal
-import threading
-import time
+"""Ctrl-C at any moment of any fit: it ends soon, and what the estimator then has can be used."""
 
 import numpy as np
 
 import semimetric as sm
 from soak.attack import Attack
-
-LIMIT = 2.0  # seconds of the processor between the signal and the exception
+from soak.interruption import interrupted
 
 
 def items(n, p, seed=0):
@@ -79,43 +70,14 @@ def draw(rng):
     return {"fit": str(rng.choice(list(FITS))), "after": round(float(rng.exponential(3.0)), 3)}
 
 
-class Interruption(threading.Thread):
-    """Sends this process SIGINT once it has worked for some seconds of the processor; within the block only."""
-
-    def __init__(self, after):
-        super().__init__(daemon=True)
-        self.due, self.sent, self.over = time.process_time() + after, None, threading.Event()
-
-    def run(self):
-        while not self.over.wait(0.005):
-            if time.process_time() > self.due:
-                self.sent = time.process_time()
-                os.kill(os.getpid(), signal.SIGINT)
-                return
-
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *failure):
-        self.over.set()
-        self.join()
-
-
 def attempt(case, folder):
     estimator, data = FITS[case["fit"]]()
-    try:
-        with Interruption(case["after"]) as interruption:
-            estimator.fit(*data)
-    except KeyboardInterrupt:
-        late = time.process_time() - interruption.sent
-        assert late < LIMIT, f"{late:.1f} seconds of the processor after Ctrl-C"
-        if not hasattr(estimator, "semimetric_"):
-            return "interrupted"
-        assert np.isfinite(estimator.semimetric_.weights).all()
-        return "interrupted with weights"
-    assert interruption.sent is None, "Ctrl-C was swallowed"
-    return "was done before"
+    if not interrupted(lambda: estimator.fit(*data), case["after"]):
+        return "was done before"
+    if not hasattr(estimator, "semimetric_"):
+        return "interrupted"
+    assert np.isfinite(estimator.semimetric_.weights).all()
+    return "interrupted with weights"
 
 
-FITS_ATTACK = Attack(draw, attempt, seconds=300, mebibytes=4096, short=0)
+FITTED = Attack(draw, attempt, seconds=300, mebibytes=4096, short=0)

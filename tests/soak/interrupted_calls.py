@@ -1,6 +1,5 @@
 """Ctrl-C at a random moment of a fit, a build, a search or a save: it is soon seen, never lost, and nothing is half done."""
 
-import signal
 import tempfile
 import time
 import warnings
@@ -22,9 +21,9 @@ from semimetric import (
     out_of_core,
 )
 from soak.attack import Attack
+from soak.interruption import interrupted
 from soak.saving import SAVERS, inventory, problem
 
-_SOON = 2.0  # seconds of the processor
 _NUMBERS = {"n_knots": 4, "alpha": 1e-3, "directions": None}
 _LABELED = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 3}
 
@@ -144,30 +143,11 @@ def seconds(what):
 
 def attempt(case, folder):
     call, check = CALLS[case["what"]](folder)
-    pressed = []
-
-    def press(*_):
-        pressed.append(time.process_time())
-        signal.raise_signal(signal.SIGINT)
-
-    moment = max(case["moment"] * seconds(case["what"]), 1e-4)
-    outcome, before = "done before", signal.signal(signal.SIGALRM, press)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            signal.setitimer(signal.ITIMER_REAL, moment)
-            call()
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            assert not pressed, "Ctrl-C was swallowed"
-    except KeyboardInterrupt:
-        late = time.process_time() - pressed[0]
-        assert late < _SOON, f"the call ended {late:.1f} s after Ctrl-C"
-        outcome = "interrupted"
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ended = interrupted(call, max(case["moment"] * seconds(case["what"]), 1e-4))
     check()
-    return outcome
+    return "interrupted" if ended else "done before"
 
 
 CALLED = Attack(draw, attempt, seconds=120, short=30, slow=True)

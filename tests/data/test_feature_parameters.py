@@ -1,0 +1,43 @@
+"""Parameters name features by number or by name; periods are finite and > 0."""
+
+import numpy as np
+import pytest
+from cases import assert_refused
+
+from semimetric.data.feature_parameters import check_period, chosen_columns, column_number
+
+NAMES = ("width", "height", "hour")
+
+
+def test_a_feature_is_given_by_number_or_by_name():
+    assert [column_number(f, NAMES, "periodic") for f in ("hour", 0, np.int64(1))] == [2, 0, 1]
+
+
+@pytest.mark.parametrize("feature", ["depth", 3, -1, True, 1.0, None], ids=repr)
+def test_what_names_no_feature_is_refused(feature):
+    call = lambda: column_number(feature, NAMES, "periodic")  # noqa: E731
+    assert_refused(
+        call, f"periodic= names the feature {feature!r}", "a name (width, height, hour) or a number below 3", "correct"
+    )
+
+
+def test_many_names_are_not_all_told():
+    call = lambda: column_number("z", [f"x{k}" for k in range(9)], "categorical_features")  # noqa: E731
+    assert_refused(call, "categorical_features= names the feature 'z'", "x6, x7, ...) or a number below 9")
+
+
+@pytest.mark.parametrize("period", [0, -1.0, np.inf, np.nan, "24", True, None], ids=repr)
+def test_what_is_no_period_is_refused(period):
+    assert_refused(lambda: check_period("hour", period), "periodic= gives 'hour' the period", "a finite number > 0")
+
+
+def test_a_period_is_a_float():
+    assert (check_period("hour", 24), type(check_period("hour", np.int64(24)))) == (24.0, float)
+
+
+def test_categorical_columns_are_given_or_told_by_their_dtypes():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"width": [1.0, 2.0], "height": pd.Categorical(["low", "high"]), "hour": [1, 2]})
+    assert chosen_columns(frame, None, NAMES) == chosen_columns(frame.to_numpy(), "auto", NAMES) == set()
+    assert chosen_columns(frame, "auto", NAMES) == {1}
+    assert chosen_columns(frame, ["hour", 0], NAMES) == {0, 2}
