@@ -150,4 +150,4 @@ def attempt(case, folder):
     return "interrupted" if ended else "done before"
 
 
-CALLED = Attack(draw, attempt, seconds=120, short=30, slow=True)
+CALLED = Attack(draw, attempt, seconds=120, short=30)
