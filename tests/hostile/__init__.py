@@ -1,1 +1,1 @@
-"""Hostile input: every public door that data comes in by, and what is tried at it."""
+"""Hostile input: every public argument that data comes in by, and what is tried at it."""

@@ -1,4 +1,4 @@
-"""What is held of every door: other clothes change no answer, and what cannot be used is refused in one sentence."""
+"""What is held of every argument: the form of data changes no answer, and what cannot be used is refused in one sentence."""
 
 import copy
 import warnings
@@ -6,16 +6,16 @@ import warnings
 import numpy as np
 
 import semimetric as sm
-from hostile.doors import all_doors
-from hostile.wardrobe import BAD, CLOTHES, SPARSE, WHOLE
+from hostile.arguments import all_arguments
+from hostile.forms import BAD, SAME, SPARSE, WHOLE
 
-DOORS = all_doors()
-GARMENTS = CLOTHES | SPARSE | BAD
-ANSWERS = {}  # of the plain arrays, by the name of the door
+ARGUMENTS = all_arguments()
+FORMS = SAME | SPARSE | BAD
+ANSWERS = {}  # of the plain arrays, by the name of the argument
 
 
-def tried(door, garment):
-    """Try one garment at a door: "equal", "refused", or "no such data" where the garment cannot be made of the plain array.
+def tried(argument, form):
+    """Try one form of the data at an argument: "equal", "refused", or "no such data" where that array has no such form.
 
     Raises
     ------
@@ -23,8 +23,8 @@ def tried(door, garment):
         If bad data were accepted, good ones refused, the answer differs, the data were changed, or the message is not one
         sentence.
     """
-    entry = DOORS[door]
-    given = dressed(entry.plain, garment)
+    entry = ARGUMENTS[argument]
+    given = in_form(entry.plain, form)
     if given is None:
         return "no such data"
     before = copied(given)
@@ -35,44 +35,44 @@ def tried(door, garment):
         try:
             found = entry.call(given)
         except sm.SemimetricError as error:
-            if not may_be_refused(entry, garment) or "\n" in str(error):
-                raise AssertionError(f"{door} refuses {garment}: {error}") from error
+            if not may_be_refused(entry, form) or "\n" in str(error):
+                raise AssertionError(f"{argument} refuses {form}: {error}") from error
             return "refused"
-        if door not in ANSWERS:
-            ANSWERS[door] = entry.call(np.array(entry.plain))
-    assert unchanged(given, before), f"{door} changes {garment}"
-    if not must_be_equal(entry, garment):
-        assert garment in entry.takes, f"{door} accepts {garment}"
+        if argument not in ANSWERS:
+            ANSWERS[argument] = entry.call(np.array(entry.plain))
+    assert unchanged(given, before), f"{argument} changes {form}"
+    if not must_be_equal(entry, form):
+        assert form in entry.takes, f"{argument} accepts {form}"
         return "accepted"
-    for a, b in zip(parts(ANSWERS[door]), parts(found), strict=True):
-        assert np.array_equal(a, b), f"{door} answers {garment} by {np.ravel(b)[:5]}, not by {np.ravel(a)[:5]}"
+    for a, b in zip(parts(ANSWERS[argument]), parts(found), strict=True):
+        assert np.array_equal(a, b), f"{argument} answers {form} by {np.ravel(b)[:5]}, not by {np.ravel(a)[:5]}"
         assert not np.isnan(b).any()
     return "equal"
 
 
-def dressed(plain, garment):
-    """The plain array in other clothes or spoilt; None if they do not hold its values."""
-    if garment in SPARSE and (plain.ndim != 2 or plain.dtype.kind != "f"):
+def in_form(plain, form):
+    """The plain array in other forms or spoilt; None if they do not hold its values."""
+    if form in SPARSE and (plain.ndim != 2 or plain.dtype.kind != "f"):
         return None
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            given = GARMENTS[garment](np.array(plain))
+            given = FORMS[form](np.array(plain))
         except (TypeError, ValueError):  # vectors have no rows, and integers cannot be NaN
             return None
-    if garment in CLOTHES and not np.array_equal(np.asarray(given, dtype=float), plain):
+    if form in SAME and not np.array_equal(np.asarray(given, dtype=float), plain):
         return None
     return given
 
 
-def must_be_equal(entry, garment):
-    """Whether the garment holds what the plain array holds, so that the answer must be the same if there is one."""
-    return garment in CLOTHES or (garment in SPARSE and entry.sparse)
+def must_be_equal(entry, form):
+    """Whether the form holds what the plain array holds, so that the answer must be the same if there is one."""
+    return form in SAME or (form in SPARSE and entry.sparse)
 
 
-def may_be_refused(entry, garment):
-    rows = entry.plain.dtype.kind == "i" and garment not in WHOLE
-    return rows or garment in entry.refuses or not must_be_equal(entry, garment)
+def may_be_refused(entry, form):
+    rows = entry.plain.dtype.kind == "i" and form not in WHOLE
+    return rows or form in entry.refuses or not must_be_equal(entry, form)
 
 
 def parts(answer):

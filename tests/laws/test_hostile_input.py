@@ -1,7 +1,7 @@
-"""Every public call that takes data: other clothes change no answer, and bad data are refused in one sentence before any work.
+"""Every public call that takes data: their form changes no answer, and bad data are refused in one sentence before any work.
 
-Here every door is given a part of the garments, another part than the door before it, so that all meet all kinds of doors;
-``python -m soak hostile-input`` goes on with the rest.
+Here every argument is given a part of the forms, another part than the argument before it, so that all forms meet all kinds of
+arguments; ``make soak ATTACKS=hostile-input`` goes on with the rest.
 """
 
 import warnings
@@ -9,15 +9,15 @@ import warnings
 import numpy as np
 import pytest
 from cases import assert_refused
-from hostile.trials import DOORS, GARMENTS, tried
-from hostile.wardrobe import BAD, CLOTHES, SPARSE
+from hostile.forms import BAD, SAME, SPARSE
+from hostile.trials import ARGUMENTS, FORMS, tried
 
 import semimetric as sm
 from semimetric._foundation.errors import InputTypeError
 from semimetric._foundation.input_arrays import as_array, as_classes, as_floats
 
-NAMES = list(DOORS)
-KINDS = [list(CLOTHES), list(SPARSE), list(BAD)]
+NAMES = list(ARGUMENTS)
+KINDS = [list(SAME), list(SPARSE), list(BAD)]
 
 
 def share(names, place, step=5):
@@ -25,16 +25,16 @@ def share(names, place, step=5):
     return names[place % step :: step]
 
 
-@pytest.mark.parametrize("door", NAMES)
-def test_other_clothes_change_nothing_and_bad_data_are_refused(door):
-    chosen = [name for names in KINDS for name in share(names, NAMES.index(door))]
-    outcomes = [tried(door, garment) for garment in chosen]
+@pytest.mark.parametrize("argument", NAMES)
+def test_the_same_data_in_other_forms_change_nothing_and_bad_data_are_refused(argument):
+    chosen = [name for names in KINDS for name in share(names, NAMES.index(argument))]
+    outcomes = [tried(argument, form) for form in chosen]
     assert {"equal", "refused"} & set(outcomes)
 
 
-def test_every_garment_is_worn():
-    worn = {name for place in range(5) for names in KINDS for name in share(names, place)}
-    assert worn == set(GARMENTS)
+def test_every_form_is_tried():
+    tried_forms = {name for place in range(5) for names in KINDS for name in share(names, place)}
+    assert tried_forms == set(FORMS)
 
 
 PLACES = {
@@ -101,19 +101,21 @@ SCALES = {
     "one subnormal": lambda X: np.where(np.arange(X.size).reshape(X.shape) == X.size // 2, 5e-324, X),
 }
 SCALED = [
-    name for name, door in DOORS.items() if door.plain.dtype.kind == "f" and not name.startswith(("plot", "map", "Sharded"))
+    name
+    for name, argument in ARGUMENTS.items()
+    if argument.plain.dtype.kind == "f" and not name.startswith(("plot", "map", "Sharded"))
 ]
 
 
-@pytest.mark.parametrize("door", SCALED)
-def test_any_magnitude_is_answered_by_numbers_or_refused(door):
+@pytest.mark.parametrize("argument", SCALED)
+def test_any_magnitude_is_answered_by_numbers_or_refused(argument):
     names = list(SCALES)
-    for scale in (names[SCALED.index(door) % len(names)], names[(SCALED.index(door) + 3) % len(names)]):
+    for scale in (names[SCALED.index(argument) % len(names)], names[(SCALED.index(argument) + 3) % len(names)]):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", RuntimeWarning)
             try:
-                answer = DOORS[door].call(SCALES[scale](DOORS[door].plain))
+                answer = ARGUMENTS[argument].call(SCALES[scale](ARGUMENTS[argument].plain))
             except sm.SemimetricError:
                 continue
         assert not any(np.isnan(part).any() for part in (answer if isinstance(answer, tuple) else (answer,)))

@@ -1,17 +1,18 @@
-"""Every public call that takes data, given the same data in other clothes, and data that cannot be used."""
+"""Every public call that takes data, given the same data in other forms, and data that cannot be used."""
 
-from hostile.trials import DOORS, GARMENTS, tried
+from collections import Counter
+
+from hostile.trials import ARGUMENTS, FORMS, tried
 
 from soak.attack import Attack
 
 
 def draw(rng):
-    return {"door": str(rng.choice(list(DOORS))), "garments": rng.choice(list(GARMENTS), 8, replace=False).tolist()}
+    return {"argument": str(rng.choice(list(ARGUMENTS))), "forms": rng.choice(list(FORMS), 8, replace=False).tolist()}
 
 
 def attempt(case, folder):
-    outcomes = {tried(case["door"], garment) for garment in case["garments"]}
-    return " and ".join(sorted(outcomes))
+    return Counter(tried(case["argument"], form) for form in case["forms"])
 
 
 INPUT = Attack(draw, attempt, mebibytes=512, short=20)

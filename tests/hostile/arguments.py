@@ -13,14 +13,14 @@ from scipy import sparse
 from sklearn.base import clone
 
 import semimetric as sm
-from hostile.wardrobe import NAMES, NEW_CATEGORIES, OBJECTS, ODD_OBJECTS
+from hostile.forms import NAMES, NEW_CATEGORIES, OBJECTS, ODD_OBJECTS
 from semimetric import datasets, out_of_core, plotting
 
 N, F = 24, 3  # items and features
 
 
 @dataclass(frozen=True)
-class Door:
+class Argument:
     """One argument of one public call.
 
     Parameters
@@ -30,11 +30,11 @@ class Door:
     call : callable
         ``call(argument)`` gives the answer: an array, or a tuple of arrays.
     takes : set of str
-        Names of bad data that are of use at this door.
+        Names of bad data that are of use at this argument.
     refuses : set of str
-        Names of clothes that may be refused at this door.
+        Names of forms that may be refused at this argument.
     sparse : bool
-        Whether sparse matrices are of use at this door; else they are bad.
+        Whether sparse matrices are of use at this argument; else they are bad.
     """
 
     plain: np.ndarray
@@ -44,11 +44,11 @@ class Door:
     sparse: bool = False
 
 
-DOORS = {}
+ARGUMENTS = {}
 
 
-def door(name, plain, call, *, takes=(), refuses=(), sparse=False):
-    DOORS[name] = Door(plain, call, frozenset(takes), frozenset(refuses), sparse)
+def add(name, plain, call, *, takes=(), refuses=(), sparse=False):
+    ARGUMENTS[name] = Argument(plain, call, frozenset(takes), frozenset(refuses), sparse)
 
 
 def whole(*shape, seed=0, high=9):
@@ -112,7 +112,7 @@ LEARNERS = {
 }
 
 
-def doors_of_learners(name, learner):
+def arguments_of_learners(name, learner):
     mixed = name.startswith("mixed")
     tables = {"takes": NEW_CATEGORIES if mixed else (), "refuses": ODD_OBJECTS if mixed else ()}
     tuples, y = examples(learner, by_row=False)
@@ -126,14 +126,14 @@ def doors_of_learners(name, learner):
     def fitted():
         return clone(learner).fit(tuples, y)
 
-    door(f"{name}.fit(points)", tuples, lambda t: fit(t, y), **tables)
-    door(f"{name}.fit(rows)", index, lambda t: fit(t, y_by_row, preprocessor=ITEMS))
-    door(f"{name}(preprocessor)", ITEMS, lambda X: fit(index, y_by_row, preprocessor=X), **tables)
-    door(f"{name}.fit(sample_weight)", weights, lambda w: fit(tuples, y, w), takes={"flat", "nothing"})
+    add(f"{name}.fit(points)", tuples, lambda t: fit(t, y), **tables)
+    add(f"{name}.fit(rows)", index, lambda t: fit(t, y_by_row, preprocessor=ITEMS))
+    add(f"{name}(preprocessor)", ITEMS, lambda X: fit(index, y_by_row, preprocessor=X), **tables)
+    add(f"{name}.fit(sample_weight)", weights, lambda w: fit(tuples, y, w), takes={"flat", "nothing"})
     if y is not None:
-        door(f"{name}.fit(y)", y, lambda values: fit(tuples, values), takes={"flat"})
-    door(f"{name}.pair_distance(points)", PAIRS, lambda t: fitted().pair_distance(t), **tables)
-    door(f"{name}.predict(points)", tuples, lambda t: fitted().predict(t), **tables)
+        add(f"{name}.fit(y)", y, lambda values: fit(tuples, values), takes={"flat"})
+    add(f"{name}.pair_distance(points)", PAIRS, lambda t: fitted().pair_distance(t), **tables)
+    add(f"{name}.predict(points)", tuples, lambda t: fitted().predict(t), **tables)
 
 
 MARGIN = sm.LargeMarginLearner(**PLAIN, directions=None, tables="warped", n_passes=1)
@@ -159,7 +159,7 @@ USES = {
 }
 
 
-def doors_of_estimators(name, estimator):
+def arguments_of_estimators(name, estimator):
     of_numbers = name.endswith("Regressor")
     y = length(np.stack([ITEMS, OTHERS], axis=1)) if of_numbers else CLASSES
     takes_sparse = name.startswith("linear")
@@ -174,14 +174,14 @@ def doors_of_estimators(name, estimator):
             return model.boundary_points_
         return dense(getattr(model, uses[0])(ITEMS)) if uses else distances_of(model)
 
-    door(f"{name}.fit(X)", ITEMS, lambda X: answer(clone(estimator).fit(X, y)), sparse=takes_sparse)
+    add(f"{name}.fit(X)", ITEMS, lambda X: answer(clone(estimator).fit(X, y)), sparse=takes_sparse)
     if name != "DistanceApproximator":
         classes = {} if of_numbers else {"takes": {"flat", "one axis more", *NAMES}, "refuses": OBJECTS}
         numbers = {"takes": {"flat", "one axis more"}}
-        door(f"{name}.fit(y)", y, lambda values: answer(clone(estimator).fit(ITEMS, values)), **(classes or numbers))
+        add(f"{name}.fit(y)", y, lambda values: answer(clone(estimator).fit(ITEMS, values)), **(classes or numbers))
     for use in uses:
         nothing = {"nothing"} if name.startswith("Semimetric") and use != "transform" else ()
-        door(f"{name}.{use}(X)", ITEMS, lambda X, u=use: dense(getattr(fitted(), u)(X)), takes=nothing, sparse=takes_sparse)
+        add(f"{name}.{use}(X)", ITEMS, lambda X, u=use: dense(getattr(fitted(), u)(X)), takes=nothing, sparse=takes_sparse)
 
 
 MAPS = {
@@ -197,15 +197,15 @@ MAPS = {
 }
 
 
-def doors_of_maps(name, embedding):
+def arguments_of_maps(name, embedding):
     keeps = getattr(embedding, "zero_preserving", False)
 
     @cache
     def fitted():
         return clone(embedding).fit(ITEMS, CLASSES)
 
-    door(f"{name}.fit(X)", ITEMS, lambda X: dense(clone(embedding).fit(X, CLASSES).transform(ITEMS)), sparse=keeps)
-    door(f"{name}.transform(X)", ITEMS, lambda X: dense(fitted().transform(X)), sparse=keeps)
+    add(f"{name}.fit(X)", ITEMS, lambda X: dense(clone(embedding).fit(X, CLASSES).transform(ITEMS)), sparse=keeps)
+    add(f"{name}.transform(X)", ITEMS, lambda X: dense(fitted().transform(X)), sparse=keeps)
 
 
 @cache
@@ -216,16 +216,16 @@ def distance(kind="tables"):
     return sm.DistanceRegressor(**PLAIN | recipe[kind]).fit(PAIRS, length(PAIRS)).semimetric_
 
 
-def doors_of_distances(kind):
+def arguments_of_distances(kind):
     mixed = {"takes": NEW_CATEGORIES} if kind == "mixed" else {}
-    door(f"{kind}: pairwise(X)", ITEMS, lambda X: distance(kind).pairwise(X), **mixed)
+    add(f"{kind}: pairwise(X)", ITEMS, lambda X: distance(kind).pairwise(X), **mixed)
     takes = {"takes": {"nothing", *mixed.get("takes", ())}}
-    door(f"{kind}: pairwise(X, Y)", ITEMS, lambda Y: distance(kind).pairwise(OTHERS, Y), **takes)
-    door(f"{kind}: paired", ITEMS, lambda X: distance(kind).paired(X, OTHERS), **mixed)
-    door(f"{kind}: outside", ITEMS, lambda X: distance(kind).outside(X), **mixed)
+    add(f"{kind}: pairwise(X, Y)", ITEMS, lambda Y: distance(kind).pairwise(OTHERS, Y), **takes)
+    add(f"{kind}: paired", ITEMS, lambda X: distance(kind).paired(X, OTHERS), **mixed)
+    add(f"{kind}: outside", ITEMS, lambda X: distance(kind).outside(X), **mixed)
     takes = {"takes": {"flat", *mixed.get("takes", ())}}
-    door(f"{kind}: d(x, y)", ITEMS[0], lambda x: np.array(distance(kind)(x, ITEMS[1])), **takes)
-    door(f"{kind}: contributions", ITEMS, lambda X: distance(kind).contributions(X, OTHERS), **mixed)
+    add(f"{kind}: d(x, y)", ITEMS[0], lambda x: np.array(distance(kind)(x, ITEMS[1])), **takes)
+    add(f"{kind}: contributions", ITEMS, lambda X: distance(kind).contributions(X, OTHERS), **mixed)
 
 
 @cache
@@ -238,31 +238,31 @@ def of_shards(X):
         return sm.ShardedIndex.build(Path(folder) / "s", distance(), X, n_shards=2).kneighbors(ITEMS, 3)
 
 
-def doors_of_search():
-    door("NeighborIndex.fit(X)", ITEMS, lambda X: sm.NeighborIndex(distance()).fit(X).kneighbors(ITEMS, 3))
-    door("NeighborIndex.add(X)", ITEMS, lambda X: sm.NeighborIndex(distance()).fit(ITEMS).add(X).kneighbors(ITEMS, 3))
+def arguments_of_search():
+    add("NeighborIndex.fit(X)", ITEMS, lambda X: sm.NeighborIndex(distance()).fit(X).kneighbors(ITEMS, 3))
+    add("NeighborIndex.add(X)", ITEMS, lambda X: sm.NeighborIndex(distance()).fit(ITEMS).add(X).kneighbors(ITEMS, 3))
     for algorithm in ("exact", "approximate", "brute"):
-        door(
+        add(
             f"kneighbors(X), {algorithm}", ITEMS, lambda X, a=algorithm: searched().kneighbors(X, 3, algorithm=a),
             takes={"nothing"},
         )  # fmt: skip
     nothing = {"takes": {"nothing"}}
-    door("radius_neighbors(X)", ITEMS, lambda X: tuple(map(np.concatenate, searched().radius_neighbors(X, 5.0))), **nothing)
-    door("kneighbors_graph(X)", ITEMS, lambda X: dense(searched().kneighbors_graph(X, 3, "distance")), **nothing)
-    door("estimate_recall(X)", ITEMS, lambda X: np.array(searched().estimate_recall(X, 3)[:2]), **nothing)
-    door("ShardedIndex.build(X)", ITEMS, of_shards)
+    add("radius_neighbors(X)", ITEMS, lambda X: tuple(map(np.concatenate, searched().radius_neighbors(X, 5.0))), **nothing)
+    add("kneighbors_graph(X)", ITEMS, lambda X: dense(searched().kneighbors_graph(X, 3, "distance")), **nothing)
+    add("estimate_recall(X)", ITEMS, lambda X: np.array(searched().estimate_recall(X, 3)[:2]), **nothing)
+    add("ShardedIndex.build(X)", ITEMS, of_shards)
 
 
-def doors_of_parts():
+def arguments_of_parts():
     def fit(pairs, y, weights=None):
         return distances_of(out_of_core.fit(sm.DistanceRegressor(**PLAIN), pairs, y, weights))
 
     y, warped = length(PAIRS), distance("warped")
-    door("out_of_core.fit(pairs)", PAIRS, lambda t: fit(t, y))
-    door("out_of_core.fit(y)", y, lambda values: fit(PAIRS, values), takes={"flat"})
-    door("out_of_core.fit(weights)", WEIGHTS, lambda w: fit(PAIRS, y, w), takes={"flat", "nothing"})
+    add("out_of_core.fit(pairs)", PAIRS, lambda t: fit(t, y))
+    add("out_of_core.fit(y)", y, lambda values: fit(PAIRS, values), takes={"flat"})
+    add("out_of_core.fit(weights)", WEIGHTS, lambda w: fit(PAIRS, y, w), takes={"flat", "nothing"})
     parts = {"memory_limit": "5 kB"}
-    door("out_of_core.transform(X)", ITEMS, lambda X: np.concatenate(list(out_of_core.transform(warped, X, **parts))))
+    add("out_of_core.transform(X)", ITEMS, lambda X: np.concatenate(list(out_of_core.transform(warped, X, **parts))))
 
 
 def drawn(plot, *arguments):
@@ -275,30 +275,30 @@ def drawn(plot, *arguments):
         plt.close(figure)
 
 
-def doors_of_pictures():
+def arguments_of_pictures():
     d, flat = distance(), {"takes": {"flat"}}
     basis = sm.BSplineEmbedding(4).fit(ITEMS)
     x, y = ITEMS[:2]
-    door("plot_around(x)", x, lambda v: drawn(plotting.plot_around, d, v, [0]), **flat)
-    door("plot_around(X)", ITEMS, lambda X: drawn(plotting.plot_around, d, x, [0], X), takes={"nothing"})
-    door("plot_contributions(x)", x, lambda v: drawn(plotting.plot_contributions, d, v, y), **flat)
-    door("plot_predicted(true)", x, lambda v: drawn(plotting.plot_predicted, v, y), **flat)
-    door("plot_basis(X)", ITEMS, lambda X: drawn(plotting.plot_basis, basis, X))
+    add("plot_around(x)", x, lambda v: drawn(plotting.plot_around, d, v, [0]), **flat)
+    add("plot_around(X)", ITEMS, lambda X: drawn(plotting.plot_around, d, x, [0], X), takes={"nothing"})
+    add("plot_contributions(x)", x, lambda v: drawn(plotting.plot_contributions, d, v, y), **flat)
+    add("plot_predicted(true)", x, lambda v: drawn(plotting.plot_predicted, v, y), **flat)
+    add("plot_basis(X)", ITEMS, lambda X: drawn(plotting.plot_basis, basis, X))
     places = np.arange(3.0)[:, None]
-    door("exact_emd(X)", 1 + ITEMS, lambda X: datasets.exact_emd(X, 1 + ITEMS, places), **flat)
+    add("exact_emd(X)", 1 + ITEMS, lambda X: datasets.exact_emd(X, 1 + ITEMS, places), **flat)
 
 
-def all_doors():
-    """Every door by its name."""
+def all_arguments():
+    """Every argument by its name."""
     for name, learner in LEARNERS.items():
-        doors_of_learners(name, learner)
+        arguments_of_learners(name, learner)
     for name, estimator in ESTIMATORS.items():
-        doors_of_estimators(name, estimator)
+        arguments_of_estimators(name, estimator)
     for name, embedding in MAPS.items():
-        doors_of_maps(name, embedding)
+        arguments_of_maps(name, embedding)
     for kind in ("tables", "warped", "joint", "pca", "mixed"):
-        doors_of_distances(kind)
-    doors_of_search()
-    doors_of_parts()
-    doors_of_pictures()
-    return DOORS
+        arguments_of_distances(kind)
+    arguments_of_search()
+    arguments_of_parts()
+    arguments_of_pictures()
+    return ARGUMENTS

@@ -1,6 +1,6 @@
-"""The same data in other clothes, and data that cannot be used.
+"""The same data in other forms, and data that cannot be used.
 
-The data are small whole numbers, so that every garment holds them without an error. A new garment joins by one row.
+The data are small whole numbers, so that every form holds them without an error. A new form joins by one row.
 """
 
 import tempfile
@@ -53,7 +53,7 @@ def _objects(X, kind):
     return out
 
 
-CLOTHES = {
+SAME = {
     "float32": lambda X: X.astype(np.float32),
     "float16": lambda X: X.astype(np.float16),
     "long double": lambda X: X.astype(np.longdouble),
@@ -81,7 +81,7 @@ CLOTHES = {
 }
 
 
-# the garments that keep whole numbers whole, for row numbers
+# the forms that keep whole numbers whole, for row numbers
 WHOLE = {
     *("int64", "int8", "uint64", "big-endian integers", "Fortran order", "negative strides", "strided", "read-only"),
     *("unaligned", "mapped", "lists", "tuples", "list of arrays", "masked, without a mask", "offered"),
