@@ -77,7 +77,7 @@ class TripletLearner(ComparisonLearner):
 
         Parameters
         ----------
-        triplets : array-like of shape (n_triplets, 3, n_features), or (n_triplets, 3) integers with ``preprocessor``
+        triplets : array-like of shape (n_triplets, 3, n_features), or (n_triplets, 3) row numbers or labels with ``preprocessor``
         y : ignored
         sample_weight : array-like of shape (n_triplets,) or None
             Triplets of weight 0 are as good as absent.

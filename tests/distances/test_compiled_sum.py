@@ -76,12 +76,24 @@ def test_every_form_of_two_vectors_has_the_same_distance(rng):
     assert d(x, y, squared=True) == d(x, y) ** 2 == d(locked.tolist(), y, True)
 
 
-@pytest.mark.parametrize("bad", [[np.nan, 0, 0], [0, np.inf, 0], [0, 1.7e308, 0], [0.0, 0.0], [0.0] * 4, [[0.0] * 3], 1.0])
-def test_what_is_refused_is_told_as_ever(bad):
-    d, good = distance("singles", "linear"), np.zeros(3)
+REFUSED = {
+    "missing": ([np.nan, 0, 0], "a missing value"),
+    "infinite": ([0, np.inf, 0], "an infinite value"),
+    "out of reach": ([0, 1.7e308, 0], "distances overflow"),
+    "short": ([0.0, 0.0], "has 2 features"),
+    "long": ([0.0] * 4, "has 4 features"),
+    "a table": ([[0.0] * 3], "has shape (1, 3)"),
+    "a number": (1.0, "has shape ()"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused_is_told_as_ever(case):
+    bad, words = REFUSED[case]
+    d, good = distance("singles", "none"), np.zeros(3)
     for pair in ((np.asarray(bad), good), (good, np.asarray(bad))):
         assert np.isnan(distance_of_arrays(d)(*pair))
-        assert_refused(lambda pair=pair: d(*pair), "")
+        assert_refused(lambda pair=pair: d(*pair), words, "")
 
 
 def test_a_distance_that_cannot_be_compiled_is_that_of_the_tables(monkeypatch, rng):
@@ -91,7 +103,9 @@ def test_a_distance_that_cannot_be_compiled_is_that_of_the_tables(monkeypatch, r
     assert np.isnan(distance_of_arrays(d)(x, y))
     assert d(x, y) == d.paired(x[None], y[None])[0]
     monkeypatch.setattr(compiled_sum, "_MOST_ENTRIES", 13)
-    assert_refused(lambda: feature_sum(distance("singles", "none")), "14 entries", "fewer knots", error=NotSupportedError)
+    assert_refused(
+        lambda: feature_sum(distance("singles", "none")), "14 entries", "at most 13", "fewer knots", NotSupportedError
+    )
 
 
 def test_a_copy_has_the_distance_too(rng):
