@@ -79,7 +79,7 @@ def warn_of_integer_index(tuples: ArrayLike, preprocessor: Any) -> None:
         return
     if not np.array_equal(labels, np.arange(len(labels))):
         warn(
-            "the items are given as row numbers 0, 1, ... in the order of the preprocessor, whose index holds other integers; if "
+            "the items are given as row numbers, in the order of the preprocessor, whose index holds other integers; if "
             "its labels are meant, give preprocessor.index.get_indexer(labels), else preprocessor.reset_index(drop=True)"
         )
 
@@ -101,8 +101,8 @@ def _rows_of(names: NDArray[Any], labels: Any, name: str) -> Integers:
         unknown = list(dict.fromkeys(names[rows < 0].tolist()))
         shown = ", ".join(map(repr, unknown[:_MOST_SHOWN])) + (", ..." if len(unknown) > _MOST_SHOWN else "")
         raise InputError(
-            f"{name}s name {shown}, of which {len(unknown)} are not in the index of the preprocessor; give labels of its index, "
-            "such as " + ", ".join(map(repr, labels[:_MOST_SHOWN].tolist())) + ", or row numbers"
+            f"{name}s name {shown}, of which {len(unknown)} are not in the index of the preprocessor; give labels of its "
+            "index, such as " + ", ".join(map(repr, labels[:_MOST_SHOWN].tolist())) + ", or row numbers"
         )
     return rows.astype(np.int64)
 

@@ -63,14 +63,15 @@ def feature_sum(d: Semimetric) -> FeatureSum:
     starts = np.concatenate([[0], np.cumsum(grid.sizes[tabled] ** 2)])
     if starts[-1] > _MOST_ENTRIES:
         raise NotSupportedError(
-            f"the tables of {len(groups)} features have {starts[-1]} entries, and at most {_MOST_ENTRIES} can be compiled; search "
-            "it with NeighborIndex, or fit with fewer knots"
+            f"the tables of {len(groups)} features have {starts[-1]} entries, and at most {_MOST_ENTRIES} can be compiled; "
+            "search it with NeighborIndex, or fit with fewer knots"
         )
     matrix, bends, bend_starts = _map_of(d.directions, d.n_features)
     places = np.full((grid.n_features + 1, 3), -1)
     places[:, 0], places[tabled, 1], places[: len(bend_starts), 2] = grid.starts, starts[:-1], bend_starts
     tables = np.concatenate([np.empty(0), *(table.values.ravel() for table in d.embedding.tables(d.weights))])
-    return FeatureSum(grid.flat, places, tables, np.column_stack([d.epsilon, d.reach.most]), np.ascontiguousarray(matrix.T), bends)
+    outside = np.column_stack([d.epsilon, d.reach.most])
+    return FeatureSum(grid.flat, places, tables, outside, np.ascontiguousarray(matrix.T), bends)
 
 
 def _check_sum_of_numbers(d: Semimetric) -> None:

@@ -74,7 +74,8 @@ class QuadrupletLearner(ComparisonLearner):
 
         Parameters
         ----------
-        quadruplets : array-like of shape (n_quadruplets, 4, n_features), or (n_quadruplets, 4) row numbers or labels with ``preprocessor``
+        quadruplets : array-like of shape (n_quadruplets, 4, n_features) or (n_quadruplets, 4)
+            Points, or with ``preprocessor`` row numbers or labels.
         y : array-like of shape (n_quadruplets,) or None
             -1 where the quadruplet says the opposite; None is +1 everywhere.
         sample_weight : array-like of shape (n_quadruplets,) or None

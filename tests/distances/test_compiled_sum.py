@@ -71,7 +71,7 @@ def test_every_form_of_two_vectors_has_the_same_distance(rng):
     d, (x, y) = distance("singles", "linear"), rng.integers(0, 4, (2, 3)).astype(np.float64)
     locked, wide = x.copy(), np.array([x, x, x])
     locked.setflags(write=False)
-    forms = [x, locked, wide[1], np.asfortranarray(wide)[1], x.tolist(), tuple(x), x.astype(np.float32), x.astype(">f8"), x.astype(int)]
+    forms = [x, locked, wide[1], np.asfortranarray(wide)[1], x.tolist(), tuple(x), *map(x.astype, (np.float32, ">f8", int))]
     np.testing.assert_allclose([d(form, y) for form in forms], d.paired(x[None], y[None])[0], rtol=1e-15)
     assert d(x, y, squared=True) == d(x, y) ** 2 == d(locked.tolist(), y, True)
 

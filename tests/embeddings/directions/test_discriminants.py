@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
-from cases import assert_refused
 
-from semimetric import NotSupportedError, TripletLearner, load
+from semimetric import TripletLearner, load
 from semimetric._foundation.members import Members
 from semimetric._foundation.types import Pairs
 from semimetric.distances.state import directions_state, read_directions
