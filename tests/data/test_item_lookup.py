@@ -64,7 +64,7 @@ def test_integers_are_row_numbers_and_learning_warns_where_they_could_be_labels(
     rows, items = item_rows(np.array([[0, 5]]), shuffled, "pair")
     assert items is shuffled
     assert rows.tolist() == [[0, 5]]
-    with pytest.warns(SemimetricWarning, match=r"row numbers .*get_indexer\(labels\).*reset_index"):
+    with pytest.warns(SemimetricWarning, match=r"row numbers, .*get_indexer\(labels\).*reset_index"):
         warn_of_integer_index([[0, 5]], shuffled)
     warn_of_integer_index(POINTS[None], shuffled)  # a warning is an error
     for quiet in (FRAME, FRAME.reset_index(drop=True), POINTS):

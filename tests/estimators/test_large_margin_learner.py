@@ -233,7 +233,7 @@ def test_classes_of_one_place_each_are_told_apart():
 
 
 def test_labelled_items_may_be_named_too():
-    frame = pd.DataFrame(X, index=[f"wine{k}" for k in range(len(X))])
+    frame = pd.DataFrame(X, index=[f"wine{k}" for k in range(len(X))], columns=load_wine().feature_names)
     rows = np.arange(0, len(X), 2)
     whole = learned().fit(X[rows], Y[rows])
     for names, preprocessor, table in ((rows, X, X), (frame.index[rows], frame, frame), (rows, lambda names: X[names], X)):
