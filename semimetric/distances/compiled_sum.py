@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import nan, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +18,13 @@ from .._kernels.metric import FeatureSum, distance_of_two
 from ..embeddings.directions.linear_directions import Directions
 from .feature_tables import single_groups
 
-if TYPE_CHECKING:
-    from .semimetric import Semimetric
-
 __all__ = ["distance_of_arrays", "feature_sum"]
 
 _MOST_ENTRIES = 1 << 22  # of the tables of all features: 32 MiB
 _FLOAT64 = np.dtype(np.float64)
 
 
-def distance_of_arrays(d: Semimetric) -> Callable[[Any, Any], float]:
+def distance_of_arrays(d: Any) -> Callable[[Any, Any], float]:
     """A function that gives the distance of two float64 arrays of shape (n_features,).
 
     It gives NaN for all else: for other values, for values that `Semimetric.paired` refuses, and always if the distance cannot
@@ -48,7 +45,7 @@ def distance_of_arrays(d: Semimetric) -> Callable[[Any, Any], float]:
     return distance
 
 
-def feature_sum(d: Semimetric) -> FeatureSum:
+def feature_sum(d: Any) -> FeatureSum:
     """A distance of numbers as `distance_of_two` takes it.
 
     Raises
@@ -74,7 +71,7 @@ def feature_sum(d: Semimetric) -> FeatureSum:
     return FeatureSum(grid.flat, places, tables, outside, np.ascontiguousarray(matrix.T), bends)
 
 
-def _check_sum_of_numbers(d: Semimetric) -> None:
+def _check_sum_of_numbers(d: Any) -> None:
     """Refuse a distance that is no sum over single features that are numbers."""
     if d.base_distances:
         raise NotSupportedError("a model with base distances cannot be compiled; give it as it is, as a callable metric")
