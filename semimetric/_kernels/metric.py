@@ -55,21 +55,20 @@ def _cell(value, knots, first, last):
 
 
 @kernel
-def _embed(x, places, matrix, bends, out):
-    """Fill ``out`` (E,) with the raw features of a vector, followed by its directions."""
-    n = x.shape[0]
-    out[n:] = 0.0
-    for f in range(n):
-        out[f] = x[f]
+def _directions(x, places, matrix, bends, out):
+    """Fill ``out`` (E - F,) with the directions of a vector."""
+    out[:] = 0.0
+    for f in range(x.shape[0]):
+        value = np.float64(x[f])
         if bends.shape[0] == 0:
-            for d in range(matrix.shape[1]):
-                out[n + d] += matrix[f, d] * out[f]
+            for d in range(out.shape[0]):
+                out[d] += matrix[f, d] * value
             continue
         first, last = places[f, 2], places[f + 1, 2] - 1
-        k, t = _cell(out[f], bends, first, last)
-        for d in range(matrix.shape[1] if first < last else 0):
+        k, t = _cell(value, bends, first, last)
+        for d in range(out.shape[0] if first < last else 0):
             low, high = matrix[first + k, d], matrix[first + k + 1, d]
-            out[n + d] += low + t * (high - low)
+            out[d] += low + t * (high - low)
 
 
 @kernel
@@ -96,12 +95,16 @@ def _part(u, v, e, knots, places, tables, outside):
 @kernel
 def distance_of_two(x, y, knots, places, tables, outside, matrix, bends):
     """The sum over all features for two vectors (F,), before the link; NaN if a value is NaN or out of reach."""
-    u, v = np.empty(outside.shape[0]), np.empty(outside.shape[0])
-    _embed(x, places, matrix, bends, u)
-    _embed(y, places, matrix, bends, v)
-    total = 0.0
-    for e in range(u.shape[0]):
-        total += _part(u[e], v[e], e, knots, places, tables, outside)
+    n, total = x.shape[0], 0.0
+    for f in range(n):
+        total += _part(np.float64(x[f]), np.float64(y[f]), f, knots, places, tables, outside)
+    if matrix.shape[1] == 0:
+        return total
+    u, v = np.empty(matrix.shape[1]), np.empty(matrix.shape[1])
+    _directions(x, places, matrix, bends, u)
+    _directions(y, places, matrix, bends, v)
+    for d in range(u.shape[0]):
+        total += _part(u[d], v[d], n + d, knots, places, tables, outside)
     return total
 
 

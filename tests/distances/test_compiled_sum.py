@@ -73,6 +73,8 @@ def test_every_form_of_two_vectors_has_the_same_distance(rng):
     locked.setflags(write=False)
     forms = [x, locked, wide[1], np.asfortranarray(wide)[1], x.tolist(), tuple(x), *map(x.astype, (np.float32, ">f8", int))]
     np.testing.assert_allclose([d(form, y) for form in forms], d.paired(x[None], y[None])[0], rtol=1e-15)
+    single = np.array([x, y], dtype=np.float32) + np.float32(0.1)
+    assert distance_of_arrays(d)(*single) == distance_of_arrays(d)(*single.astype(np.float64))
     assert d(x, y, squared=True) == d(x, y) ** 2 == d(locked.tolist(), y, True)
 
 
