@@ -25,12 +25,10 @@ from .index_columns import read_columns
 from .mixed_tables import MixedTable, read_features_of, read_mixed
 from .model_files import check_output, load_unsigned
 from .output import CommandResult, is_terminal
+from .parser import LABEL_SETTINGS
 from .table_files import read_table
 
-__all__ = ["LABEL_SETTINGS", "run_fit_labels", "run_neighbors"]
-
-LABEL_SETTINGS = ("tables", "n_knots", "groups", "directions", "axioms", "penalty", "alpha", "outside")
-"""Options of ``fit`` that ``--label`` takes; they are parameters of `LargeMarginLearner`."""
+__all__ = ["run_fit_labels", "run_neighbors"]
 
 _CHOSEN_SETTINGS = ("tables", "n_knots", "directions", "alpha")  # what the learner may choose by itself
 _DIRECTIONS = ("auto", "none", "pca", "lda", "nca", "discriminant", "combined")

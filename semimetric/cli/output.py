@@ -5,6 +5,7 @@ Nothing else in the command line prints.
 
 import errno
 import json
+import math
 import os
 import sys
 import warnings
@@ -12,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TextIO
-
-import numpy as np
 
 from .._foundation.errors import SemimetricWarning
 
@@ -103,11 +102,11 @@ def _json_values(value: Any) -> Any:
     """``value`` made of lists, dicts with text as keys, and JSON's scalars; numbers that are not finite become None."""
     if isinstance(value, dict):
         return {str(key): _json_values(part) for key, part in value.items()}
-    if isinstance(value, (np.ndarray, np.generic)):
+    if hasattr(value, "tolist"):  # an array or a scalar of NumPy, which help and wrong usage do without
         return _json_values(value.tolist())
     if isinstance(value, (list, tuple)):
         return [_json_values(part) for part in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def first_line(error: BaseException) -> str:

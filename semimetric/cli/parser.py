@@ -1,25 +1,40 @@
 """The arguments of the command line: its commands, their options, help and examples.
 
-Every command sets ``arguments.command``, the function that runs it. ``fit`` also sets ``arguments.check``, which refuses
+Every command sets ``arguments.command``, the name of the function that runs it, such as "pair_commands.run_fit". Its module is
+imported when it runs, so that help and wrong usage are answered at once. ``fit`` also sets ``arguments.check``, which refuses
 options that do not go together.
 """
 
 import argparse
 import math
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
-from .._foundation.storage import package_version
-from .demo import DemoSizes
-from .demo_command import run_demo
-from .label_commands import LABEL_SETTINGS, run_fit_labels, run_neighbors
-from .model_commands import run_info, run_plot
-from .output import CommandResult
-from .pair_commands import run_distance, run_fit
-from .search_commands import run_index, run_query
+from .._foundation.package_version import package_version
+from .demo_sizes import DemoSizes
 
-__all__ = ["make_parser"]
+__all__ = ["LABEL_SETTINGS", "make_parser"]
+
+LABEL_SETTINGS = ("tables", "n_knots", "groups", "directions", "axioms", "penalty", "alpha", "outside")
+"""Options of ``fit`` that ``--label`` takes; they are parameters of `LargeMarginLearner`."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that says in one line what is wrong, and where the usage is told, instead of telling all of it."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """What arguments mean; none may be left over, so that a command, not the program, tells which are its own."""
+        namespace, left = super().parse_known_args(args, namespace)
+        if left:
+            similar = get_close_matches(left[0], self._option_string_actions, n=1)
+            hint = f" (did you mean {similar[0]}?)" if similar else ""
+            self.error(f"unrecognized arguments: {' '.join(left)}{hint}")
+        return namespace, left
 
 
 def _number(kind: type, *, least: float = -math.inf, below: float = math.inf, auto: bool = False) -> Callable[[str], Any]:
@@ -48,7 +63,7 @@ _share = _number(float, least=0, below=1)
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="semimetric", description="Learn distances from pairs, and use them.",
         epilog="Begin with: semimetric demo. Each command has its own help: semimetric fit --help.",
     )  # fmt: skip
@@ -59,8 +74,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add(commands: Any, name: str, run: Callable[..., CommandResult], about: str, example: str) -> argparse.ArgumentParser:
-    """Add a command that the function ``run`` runs, with its help, an example and the option ``--json``."""
+def _add(commands: Any, name: str, run: str, about: str, example: str) -> argparse.ArgumentParser:
+    """Add a command that the function of the name ``run`` runs, with its help, an example and the option ``--json``."""
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=about, description=f"{about[0].upper()}{about[1:]}.", epilog=f"example:\n  {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -72,7 +87,7 @@ def _add(commands: Any, name: str, run: Callable[..., CommandResult], about: str
 
 def _add_demo(commands: Any) -> None:
     about = "learn the Earth Mover's Distance between images of digits, in about a minute"
-    command = _add(commands, "demo", run_demo, about, "semimetric demo --output digits")
+    command = _add(commands, "demo", "demo_command.run_demo", about, "semimetric demo --output digits")
     command.add_argument("--output", default="semimetric-demo", metavar="NAME", help="files are NAME.smm, .png and .csv")
     sizes = DemoSizes()
     for name, about in (
@@ -103,7 +118,7 @@ def _add_fit(commands: Any) -> None:
         "semimetric fit items.csv pairs.csv --id name --target distance --output model.smm\n"
         "  semimetric fit table.csv --label species --output model.smm"
     )
-    command = _add(commands, "fit", run_fit, about, example)
+    command = _add(commands, "fit", "pair_commands.run_fit", about, example)
     command.set_defaults(given={}, check=partial(_check_fit, command))
     items = "CSV or Parquet: a row an item, numeric columns are features; with --label, columns of text are categories"
     command.add_argument("items", metavar="ITEMS", help=items)
@@ -130,7 +145,7 @@ def _check_fit(command: argparse.ArgumentParser, arguments: argparse.Namespace) 
     if arguments.label is None:
         _check_fit_pairs(command, arguments)
     else:
-        arguments.command = run_fit_labels
+        arguments.command = "label_commands.run_fit_labels"
         _check_fit_labels(command, arguments)
 
 
@@ -176,7 +191,9 @@ def _add_model_options(group: Any) -> None:
 
 def _add_distance(commands: Any) -> None:
     about = "print distances between items: all, or those of a table of pairs"
-    command = _add(commands, "distance", run_distance, about, "semimetric distance model.smm items.csv --id name")
+    command = _add(
+        commands, "distance", "pair_commands.run_distance", about, "semimetric distance model.smm items.csv --id name"
+    )
     command.add_argument("model", metavar="MODEL")
     command.add_argument("items", metavar="ITEMS", help="CSV or Parquet with the features of the model")
     command.add_argument("other", metavar="OTHER", nargs="?", help="measure from ITEMS to these instead of among ITEMS")
@@ -188,7 +205,9 @@ def _add_distance(commands: Any) -> None:
 
 def _add_index(commands: Any) -> None:
     about = "build an index of a table of items, which query searches for nearest neighbours"
-    command = _add(commands, "index", run_index, about, "semimetric index model.smm items.csv --id name -o items.index")
+    command = _add(
+        commands, "index", "search_commands.run_index", about, "semimetric index model.smm items.csv --id name -o items.index"
+    )
     command.add_argument("model", metavar="MODEL")
     command.add_argument("items", metavar="ITEMS", help="CSV or Parquet with the features of the model; all columns are kept")
     command.add_argument("-o", "--output", required=True, metavar="INDEX", help="folder for the index; a new one or an index")
@@ -201,7 +220,7 @@ def _add_index(commands: Any) -> None:
 def _add_query(commands: Any) -> None:
     about = "find the nearest items of an index for every row of a table"
     example = "semimetric query items.index queries.csv -k 5 --id name --where 'price < 20 and colour == \"red\"'"
-    command = _add(commands, "query", run_query, about, example)
+    command = _add(commands, "query", "search_commands.run_query", about, example)
     command.add_argument("index", metavar="INDEX", help="folder that semimetric index wrote")
     command.add_argument("queries", metavar="QUERIES", help="CSV or Parquet with the features of the model")
     command.add_argument("-k", type=_positive, default=10, metavar="K", help="neighbours of each query (%(default)s)")
@@ -221,7 +240,7 @@ def _add_query(commands: Any) -> None:
 def _add_neighbors(commands: Any) -> None:
     about = "print the nearest items of every row of a table, and why they are near"
     example = "semimetric neighbors model.smm row.csv --items table.csv --label species --explain"
-    command = _add(commands, "neighbors", run_neighbors, about, example)
+    command = _add(commands, "neighbors", "label_commands.run_neighbors", about, example)
     command.add_argument("model", metavar="MODEL_OR_INDEX", help="what semimetric fit or semimetric index wrote")
     command.add_argument("rows", metavar="ROWS", help="CSV or Parquet with the features of the model")
     command.add_argument("--items", metavar="TABLE", help="the items to search, for a model; an index has its own")
@@ -233,13 +252,13 @@ def _add_neighbors(commands: Any) -> None:
 
 def _add_info(commands: Any) -> None:
     about = "say what a model is: what it guarantees, its terms and ranges"
-    _add(commands, "info", run_info, about, "semimetric info model.smm").add_argument("model", metavar="MODEL")
+    _add(commands, "info", "model_commands.run_info", about, "semimetric info model.smm").add_argument("model", metavar="MODEL")
 
 
 def _add_plot(commands: Any) -> None:
     about = "draw a feature's table, the distance around an item, or where a pair's distance comes from"
     example = "semimetric plot model.smm items.csv --around 0 --features height weight --output around.png"
-    command = _add(commands, "plot", run_plot, about, example)
+    command = _add(commands, "plot", "model_commands.run_plot", about, example)
     command.add_argument("model", metavar="MODEL")
     command.add_argument("items", metavar="ITEMS", nargs="?", help="table of items, for --around and --pair")
     what = command.add_mutually_exclusive_group(required=True)
