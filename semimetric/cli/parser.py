@@ -219,7 +219,7 @@ def _add_index(commands: Any) -> None:
 
 def _add_query(commands: Any) -> None:
     about = "find the nearest items of an index for every row of a table"
-    example = "semimetric query items.index queries.csv -k 5 --id name --where 'price < 20 and colour == \"red\"'"
+    example = 'semimetric query items.index queries.csv -k 5 --id name --where \'price < 20 and colour in ("red", "blue")\''
     command = _add(commands, "query", "search_commands.run_query", about, example)
     command.add_argument("index", metavar="INDEX", help="folder that semimetric index wrote")
     command.add_argument("queries", metavar="QUERIES", help="CSV or Parquet with the features of the model")
@@ -229,7 +229,7 @@ def _add_query(commands: Any) -> None:
     command.add_argument("--algorithm", choices=algorithms, help="approximate is faster and misses some (exact)")
     where = (
         "answer only items of which this holds: comparisons of columns with numbers or quoted text by ==, !=, <, <=, >, >=, "
-        "joined by and; column names with spaces in backticks"
+        "in, joined by and, or, not and parentheses; column names with spaces in backticks"
     )
     command.add_argument("--where", metavar="CONDITION", help=where)
     command.add_argument("--output", metavar="FILE", help="write a .csv or .parquet table instead of printing CSV")

@@ -86,6 +86,10 @@ def test_the_index_is_one_for_python_too(at_home, capsys):
         ("`unit price` < 20", lambda t: t["unit price"] < 20),
         ("colour == 'dark blue' and width > 0.5", lambda t: (t["colour"] == "dark blue") & (t["width"] > 0.5)),
         ('colour == "NA"', lambda t: t["colour"] == "NA"),
+        (
+            "colour in ('red', '007') and not `unit price` < 50 or width < 0.1",
+            lambda t: (t["colour"].isin(["red", "007"]) & ~(t["unit price"] < 50)) | (t["width"] < 0.1),
+        ),
         ('colour == "007" and `unit price` != 5', lambda t: (t["colour"] == "007") & (t["unit price"] != 5)),
     ],
 )
@@ -191,9 +195,12 @@ def test_columns_that_are_not_those_of_the_index_are_refused(damage, message, at
         ("query items.index other.csv", "other.csv has no numeric column 'width'"),
         ("query items.index queries.csv -k 301", "-k 301 asks for more than the 300 items of the index; ask for fewer"),
         ("query items.index queries.csv --output n.txt", "n.txt ends in .txt; tables end in .csv"),
-        ("query items.index queries.csv --where weight>1", "names 'weight', which is no column of the index; its columns are"),
+        (
+            "query items.index queries.csv --where weight>1",
+            "names 'weight', which is no column of the items; their columns are",
+        ),
         ("query items.index queries.csv --where width>wide", "the value wide, which is no number"),
-        ("query items.index queries.csv --where name=='000'", "names 'name', which is no column of the index"),
+        ("query items.index queries.csv --where name=='000'", "names 'name', which is no column of the items"),
         ("distance items.index items.csv", "items.index is an index, not a model"),
         ("info items.index", "items.index is an index, not a model"),
     ],
@@ -222,8 +229,12 @@ def test_shards_answer_as_one_index(at_home, capsys, tmp_path):
     assert "300 items in 3 shards" in capsys.readouterr().out
     whole = table(capsys, "items.index", "queries.csv", "--id", "name", "-k", 5)
     assert table(capsys, str(tmp_path / "shards"), "queries.csv", "--id", "name", "-k", 5).equals(whole)
+    where = ["--where", "not (width < 0.5 or height in (1, 2))"]
+    assert table(capsys, str(tmp_path / "shards"), "queries.csv", *where).equals(
+        table(capsys, "items.index", "queries.csv", *where)
+    )
     assert main(["query", str(tmp_path / "shards"), "queries.csv", "--where", "colour == 'red'"]) == 1
-    assert "--where needs the columns" in capsys.readouterr().err
+    assert "'colour', which is no column of the items; their columns are width, height" in capsys.readouterr().err
 
 
 def test_a_scheduler_that_is_not_there(at_home, capsys, monkeypatch):
