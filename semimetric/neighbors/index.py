@@ -3,6 +3,8 @@
 The theory is in docs/mathematics.md, section 4 and in paper 2, section 3.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
@@ -110,7 +112,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> "NeighborIndex":
+    def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> NeighborIndex:
         """Index the rows of X; what fails or is interrupted leaves the index as it was, here and in `add` and `remove`.
 
         Parameters
@@ -161,7 +163,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         """Ids of the items that have not been removed, shape (n_samples_fit_,)."""
         return np.concatenate([s.ids[s.alive] for s in self.segments_])
 
-    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> "NeighborIndex":
+    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> NeighborIndex:
         """Add the rows of X.
 
         Parameters
@@ -180,13 +182,13 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         self.segments_ = with_items(self.segments_, new_ids(ids, len(items), self.ids_), items, self._build_options)
         return self
 
-    def remove(self, ids: ArrayLike) -> "NeighborIndex":
+    def remove(self, ids: ArrayLike) -> NeighborIndex:
         """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
         check_is_fitted(self)
         self.segments_ = without_items(self.segments_, ids_to_remove(ids, self.ids_), self._build_options)
         return self
 
-    def with_semimetric(self, semimetric: Semimetric) -> "NeighborIndex":
+    def with_semimetric(self, semimetric: Semimetric) -> NeighborIndex:
         """The same items and codes under a distance learned again on the same grid, groups and directions (or an error)."""
         check_is_fitted(self)
         _check_distance(semimetric)

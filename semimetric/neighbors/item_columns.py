@@ -48,7 +48,7 @@ class ItemColumns(Mapping[str, NDArray]):
             return cells
         values = feature.decode(cells)
         if any(isinstance(category, str) for category in feature.categories):
-            return np.where(np.equal(values, None), "", values)
+            return np.array(["" if value is None else value for value in values], dtype=object)
         return values.astype(np.float64)
 
 
