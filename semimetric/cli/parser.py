@@ -15,7 +15,10 @@ from typing import Any, NoReturn
 from .._foundation.package_version import package_version
 from .demo_sizes import DemoSizes
 
-__all__ = ["LABEL_SETTINGS", "make_parser"]
+__all__ = ["LABEL_SETTINGS", "STANDARD_INPUT", "make_parser"]
+
+STANDARD_INPUT = "<stdin>"
+"""What a table from standard input, which is given as ``-``, is called in the arguments and in messages."""
 
 LABEL_SETTINGS = ("tables", "n_knots", "groups", "directions", "axioms", "penalty", "alpha", "outside")
 """Options of ``fit`` that ``--label`` takes; they are parameters of `LargeMarginLearner`."""
@@ -30,6 +33,8 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """What arguments mean; none may be left over, so that a command, not the program, tells which are its own."""
         namespace, left = super().parse_known_args(args, namespace)
+        if [*vars(namespace).values()].count(STANDARD_INPUT) > 1:
+            self.error("two tables are -, but only one can come from standard input; give a file for the other")
         if left:
             similar = get_close_matches(left[0], self._option_string_actions, n=1)
             hint = f" (did you mean {similar[0]}?)" if similar else ""
@@ -57,6 +62,11 @@ def _number(kind: type, *, least: float = -math.inf, below: float = math.inf, au
     return number
 
 
+def _table(name: str) -> str:
+    """The type of an argument that names a table."""
+    return STANDARD_INPUT if name in ("-", "/dev/stdin") else name
+
+
 _positive = _number(int, least=1)
 _share = _number(float, least=0, below=1)
 
@@ -65,7 +75,8 @@ def make_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
     parser = _Parser(
         prog="semimetric", description="Learn distances from pairs, and use them.",
-        epilog="Begin with: semimetric demo. Each command has its own help: semimetric fit --help.",
+        epilog="Begin with: semimetric demo. Each command has its own help: semimetric fit --help. Tables are .csv, .tsv (both "
+        "also .gz) or .parquet files, or - for standard input.",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"semimetric {package_version()}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -120,10 +131,10 @@ def _add_fit(commands: Any) -> None:
     )
     command = _add(commands, "fit", "pair_commands.run_fit", about, example)
     command.set_defaults(given={}, check=partial(_check_fit, command))
-    items = "CSV or Parquet: a row an item, numeric columns are features; with --label, columns of text are categories"
-    command.add_argument("items", metavar="ITEMS", help=items)
-    pairs = "CSV or Parquet: two columns that name items, one with distances; none with --label"
-    command.add_argument("pairs", metavar="PAIRS", nargs="?", help=pairs)
+    items = "table: a row an item, numeric columns are features; with --label, columns of text are categories"
+    command.add_argument("items", type=_table, metavar="ITEMS", help=items)
+    pairs = "table: two columns that name items, one with distances; none with --label"
+    command.add_argument("pairs", type=_table, metavar="PAIRS", nargs="?", help=pairs)
     command.add_argument("--output", metavar="MODEL", help="file for the model (with --label: model.smm)")
     command.add_argument("--label", metavar="COLUMN", help="learn from the classes in this column of ITEMS, without pairs")
     missing = "with --label: refuse empty cells, or make them a level of their own (error)"
@@ -195,10 +206,12 @@ def _add_distance(commands: Any) -> None:
         commands, "distance", "pair_commands.run_distance", about, "semimetric distance model.smm items.csv --id name"
     )
     command.add_argument("model", metavar="MODEL")
-    command.add_argument("items", metavar="ITEMS", help="CSV or Parquet with the features of the model")
-    command.add_argument("other", metavar="OTHER", nargs="?", help="measure from ITEMS to these instead of among ITEMS")
-    command.add_argument("--pairs", metavar="FILE", help="only the pairs of this table")
-    command.add_argument("--output", metavar="FILE", help="write a .csv or .parquet table instead of printing CSV")
+    command.add_argument("items", type=_table, metavar="ITEMS", help="table with the features of the model")
+    command.add_argument(
+        "other", type=_table, metavar="OTHER", nargs="?", help="measure from ITEMS to these instead of among ITEMS"
+    )
+    command.add_argument("--pairs", type=_table, metavar="FILE", help="only the pairs of this table")
+    command.add_argument("--output", metavar="FILE", help="write a table (.csv, .tsv, .gz, .parquet) instead of printing CSV")
     _add_pair_columns(command)
     _add_n_jobs(command)
 
@@ -209,7 +222,9 @@ def _add_index(commands: Any) -> None:
         commands, "index", "search_commands.run_index", about, "semimetric index model.smm items.csv --id name -o items.index"
     )
     command.add_argument("model", metavar="MODEL")
-    command.add_argument("items", metavar="ITEMS", help="CSV or Parquet with the features of the model; all columns are kept")
+    command.add_argument(
+        "items", type=_table, metavar="ITEMS", help="table with the features of the model; all columns are kept"
+    )
     command.add_argument("-o", "--output", required=True, metavar="INDEX", help="folder for the index; a new one or an index")
     _add_id(command)
     command.add_argument("--shards", type=_positive, metavar="N", help="a sharded index of N parts (one a worker of a cluster)")
@@ -222,7 +237,7 @@ def _add_query(commands: Any) -> None:
     example = 'semimetric query items.index queries.csv -k 5 --id name --where \'price < 20 and colour in ("red", "blue")\''
     command = _add(commands, "query", "search_commands.run_query", about, example)
     command.add_argument("index", metavar="INDEX", help="folder that semimetric index wrote")
-    command.add_argument("queries", metavar="QUERIES", help="CSV or Parquet with the features of the model")
+    command.add_argument("queries", type=_table, metavar="QUERIES", help="table with the features of the model")
     command.add_argument("-k", type=_positive, default=10, metavar="K", help="neighbours of each query (%(default)s)")
     _add_id(command)
     algorithms = ("exact", "approximate", "brute")
@@ -232,7 +247,7 @@ def _add_query(commands: Any) -> None:
         "in, joined by and, or, not and parentheses; column names with spaces in backticks"
     )
     command.add_argument("--where", metavar="CONDITION", help=where)
-    command.add_argument("--output", metavar="FILE", help="write a .csv or .parquet table instead of printing CSV")
+    command.add_argument("--output", metavar="FILE", help="write a table (.csv, .tsv, .gz, .parquet) instead of printing CSV")
     _add_n_jobs(command)
     _add_cluster(command)
 
@@ -242,8 +257,8 @@ def _add_neighbors(commands: Any) -> None:
     example = "semimetric neighbors model.smm row.csv --items table.csv --label species --explain"
     command = _add(commands, "neighbors", "label_commands.run_neighbors", about, example)
     command.add_argument("model", metavar="MODEL_OR_INDEX", help="what semimetric fit or semimetric index wrote")
-    command.add_argument("rows", metavar="ROWS", help="CSV or Parquet with the features of the model")
-    command.add_argument("--items", metavar="TABLE", help="the items to search, for a model; an index has its own")
+    command.add_argument("rows", type=_table, metavar="ROWS", help="table with the features of the model")
+    command.add_argument("--items", type=_table, metavar="TABLE", help="the items to search, for a model; an index has its own")
     command.add_argument("-k", type=_positive, default=3, metavar="K", help="neighbours of each row (%(default)s)")
     _add_id(command)
     command.add_argument("--label", metavar="COLUMN", help="column of the items to print beside their names, such as a class")
@@ -260,7 +275,7 @@ def _add_plot(commands: Any) -> None:
     example = "semimetric plot model.smm items.csv --around 0 --features height weight --output around.png"
     command = _add(commands, "plot", "model_commands.run_plot", about, example)
     command.add_argument("model", metavar="MODEL")
-    command.add_argument("items", metavar="ITEMS", nargs="?", help="table of items, for --around and --pair")
+    command.add_argument("items", type=_table, metavar="ITEMS", nargs="?", help="table of items, for --around and --pair")
     what = command.add_mutually_exclusive_group(required=True)
     what.add_argument("--term", metavar="NAME", help="heat map of this term; semimetric info lists them")
     what.add_argument("--around", metavar="ROW", help="distances from this item, over two features or one")
