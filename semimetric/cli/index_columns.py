@@ -9,7 +9,7 @@ by their digests.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from ..neighbors.stored_segments import FILE
 from .numeric_tables import ItemTable
 from .table_files import read_table
 
-__all__ = ["columns_of", "read_columns", "write_columns"]
+__all__ = ["column_names", "columns_of", "read_columns", "write_columns"]
 
 _TABLE = "columns.csv"
 _FACTS = "columns.json"
@@ -78,6 +78,11 @@ def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray]:
         return {name: _cells(frame[name], kind) for name, kind in kinds.items()}
     except (KeyError, ValueError) as error:
         raise StorageError(f"{root / _TABLE} is not as {_FACTS} says ({error}); run semimetric index again") from error
+
+
+def column_names(folder: str | os.PathLike[str], features: Sequence[str]) -> list[str]:
+    """The columns of the items that a condition may name: those beside the index in ``folder``, or else its features."""
+    return list(read_columns(folder) if (Path(folder) / _FACTS).is_file() else features)
 
 
 def _cells(column: Any, kind: str) -> NDArray:

@@ -9,6 +9,7 @@ import math
 import os
 import sys
 import warnings
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,9 +21,9 @@ __all__ = [
     "CommandResult",
     "first_line",
     "flush_output",
-    "is_terminal",
     "print_message",
     "print_result",
+    "shows_progress",
     "warnings_as_messages",
 ]
 
@@ -114,6 +115,6 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def is_terminal() -> bool:
-    """Whether standard error is a terminal, so that progress can be shown there."""
-    return sys.stderr.isatty()
+def shows_progress(arguments: Namespace) -> bool:
+    """Whether a command shows its progress: where ``--verbose`` asks for it, and where standard error is a terminal."""
+    return arguments.verbose or (sys.stderr is not None and sys.stderr.isatty())

@@ -19,7 +19,7 @@ from ..estimators.regressor import DistanceRegressor
 from .dask_client import dask_client
 from .model_files import check_output, load_numeric_model
 from .numeric_tables import ItemTable, frame_of, read_items, read_pairs, read_target, warn_of_likely_id
-from .output import CommandResult, is_terminal
+from .output import CommandResult, shows_progress
 from .table_files import check_memory, check_table_name, write_table
 
 __all__ = ["run_distance", "run_fit"]
@@ -57,6 +57,8 @@ def run_distance(arguments: Namespace) -> CommandResult:
     d = load_numeric_model(arguments.model)
     left = read_items(arguments.items, arguments.id)
     right = read_items(arguments.other, arguments.id) if arguments.other else left
+    if not arguments.pairs:
+        _check_size(len(left.ids) * len(right.ids))
     x = left.features(d.feature_names)
     y = None if right is left else right.features(d.feature_names)
     warn_outside(d, x, source=left.path)
@@ -73,9 +75,6 @@ def run_distance(arguments: Namespace) -> CommandResult:
         }
         frame = optional("pandas").DataFrame(values)
     else:
-        n = len(x) * len(x if y is None else y)
-        remedy = "name those of interest by --pairs, or use semimetric.out_of_core.pairwise in Python, which writes parts"
-        check_memory(_BYTES_OF_DISTANCE * n, f"a table of {n} distances", remedy)
         distances = d.pairwise(x, y, n_jobs=arguments.n_jobs)
         values = {"left": left.ids, "right": right.ids, "distance": distances}
         frame = frame_of(distances, [str(name) for name in right.ids])
@@ -85,6 +84,15 @@ def run_distance(arguments: Namespace) -> CommandResult:
     write_table(frame, arguments.output)
     written = {"output": arguments.output, "n": distances.size}
     return CommandResult(written, f"{distances.size} distances saved as {arguments.output}")
+
+
+def _check_size(n: int) -> None:
+    """Refuse, before the work, a table of n distances that does not fit into memory."""
+    remedy = (
+        "name the pairs of interest by --pairs, find the nearest by semimetric index and query, or use "
+        "semimetric.out_of_core.pairwise in Python, which writes parts"
+    )
+    check_memory(_BYTES_OF_DISTANCE * n, f"a table of {n} distances", remedy)
 
 
 def _fit_and_check(
@@ -98,7 +106,7 @@ def _fit_and_check(
     settings["axioms"] = None if arguments.axioms == "none" else arguments.axioms
     settings["groups"] = _groups(arguments.groups, items)
     settings["directions"] = _directions(arguments.directions)
-    model = DistanceRegressor(preprocessor=frame_of(items.values, items.names), verbose=is_terminal(), **settings)
+    model = DistanceRegressor(preprocessor=frame_of(items.values, items.names), verbose=shows_progress(arguments), **settings)
     with dask_client(arguments) as client:
         fit = DistanceRegressor.fit if client is None else partial(distributed.fit, client)
         if not arguments.held_out:

@@ -67,6 +67,7 @@ def _table(name: str) -> str:
     return STANDARD_INPUT if name in ("-", "/dev/stdin") else name
 
 
+_N_NEIGHBORS = 5  # as in `kneighbors`
 _positive = _number(int, least=1)
 _share = _number(float, least=0, below=1)
 
@@ -238,7 +239,7 @@ def _add_query(commands: Any) -> None:
     command = _add(commands, "query", "search_commands.run_query", about, example)
     command.add_argument("index", metavar="INDEX", help="folder that semimetric index wrote")
     command.add_argument("queries", type=_table, metavar="QUERIES", help="table with the features of the model")
-    command.add_argument("-k", type=_positive, default=10, metavar="K", help="neighbours of each query (%(default)s)")
+    command.add_argument("-k", type=_positive, default=_N_NEIGHBORS, metavar="K", help="neighbours of each query (%(default)s)")
     _add_id(command)
     algorithms = ("exact", "approximate", "brute")
     command.add_argument("--algorithm", choices=algorithms, help="approximate is faster and misses some (exact)")
@@ -259,15 +260,16 @@ def _add_neighbors(commands: Any) -> None:
     command.add_argument("model", metavar="MODEL_OR_INDEX", help="what semimetric fit or semimetric index wrote")
     command.add_argument("rows", type=_table, metavar="ROWS", help="table with the features of the model")
     command.add_argument("--items", type=_table, metavar="TABLE", help="the items to search, for a model; an index has its own")
-    command.add_argument("-k", type=_positive, default=3, metavar="K", help="neighbours of each row (%(default)s)")
+    command.add_argument("-k", type=_positive, default=_N_NEIGHBORS, metavar="K", help="neighbours of each row (%(default)s)")
     _add_id(command)
     command.add_argument("--label", metavar="COLUMN", help="column of the items to print beside their names, such as a class")
     command.add_argument("--explain", action="store_true", help="the largest terms of each distance")
 
 
 def _add_info(commands: Any) -> None:
-    about = "say what a model is: what it guarantees, its terms and ranges"
-    _add(commands, "info", "model_commands.run_info", about, "semimetric info model.smm").add_argument("model", metavar="MODEL")
+    about = "say what a model guarantees, its terms and ranges, and what an index holds"
+    command = _add(commands, "info", "model_commands.run_info", about, "semimetric info model.smm")
+    command.add_argument("model", metavar="MODEL_OR_INDEX", help="what semimetric fit or semimetric index wrote")
 
 
 def _add_plot(commands: Any) -> None:
@@ -303,6 +305,7 @@ def _add_n_jobs(command: argparse.ArgumentParser, default: int | None = None) ->
     command.add_argument(
         "--n-jobs", type=_number(int), default=default, metavar="N", help=f"threads; -1 is all ({default or 1})"
     )
+    command.add_argument("--verbose", action="store_true", help="show progress, as at a terminal")
 
 
 def _add_random_state(command: argparse.ArgumentParser) -> None:

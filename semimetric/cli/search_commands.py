@@ -26,7 +26,7 @@ from .dask_client import dask_client
 from .index_columns import columns_of, read_columns, write_columns
 from .model_files import check_all_numeric, check_folder, check_output, load_numeric_model, load_unsigned
 from .numeric_tables import frame_of, read_items
-from .output import CommandResult, is_terminal
+from .output import CommandResult, shows_progress
 from .table_files import check_table_name, write_table
 
 __all__ = ["run_index", "run_query"]
@@ -125,7 +125,7 @@ def _search_here(index: Any, arguments: Namespace, X: Any, where: NDArray | str 
     if isinstance(index, ShardedIndex):
         index.n_jobs = arguments.n_jobs
     else:
-        index.set_params(n_jobs=arguments.n_jobs, verbose=is_terminal())
+        index.set_params(n_jobs=arguments.n_jobs, verbose=shows_progress(arguments))
     return index.kneighbors(X, arguments.k, algorithm=arguments.algorithm, where=where)
 
 

@@ -127,7 +127,7 @@ def test_terms_explain_the_distances(searched, capsys):
     model, *items = searched
     given = ["neighbors", model, "one.csv", *items, "--id", "name", "--label", "species", "--explain"]
     values = answer(capsys, *given)
-    assert values["label"] == ["setosa"] * 3
+    assert values["label"] == ["setosa"] * 5
     for distance, terms in zip(values["distance"], values["terms"], strict=True):
         assert sum(part for _, part in terms) == pytest.approx(distance)
     _, out, _ = call(capsys, *given)

@@ -1,10 +1,12 @@
 """Commands and options: help with examples that parse, and wrong usage."""
 
+import inspect
 import shlex
 from importlib import import_module
 
 import pytest
 
+from semimetric import NeighborIndex
 from semimetric.cli import label_commands, main
 from semimetric.cli.parser import make_parser
 
@@ -72,6 +74,12 @@ def test_options_that_were_given_are_known_from_defaults():
     assert (given.relative, given.n_knots, given.alpha) == (True, "auto", "auto")
     assert make_parser().parse_args(["fit", "i.csv", "p.csv", "--alpha", "0.5"]).alpha == 0.5
     assert make_parser().parse_args(["fit", "i.csv", "p.csv"]).given == {}
+
+
+def test_both_searches_find_as_many_neighbours_unless_told():
+    given = [make_parser().parse_args([command, "x", "q.csv"]).k for command in ("query", "neighbors")]
+    defaults = inspect.signature(NeighborIndex.kneighbors).parameters
+    assert given == [defaults["n_neighbors"].default] * 2
 
 
 @pytest.mark.parametrize("share", ["1", "1.5", "-0.1", "nan"])

@@ -5,7 +5,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
-from command_line import call
+from command_line import answer, call
 
 import semimetric
 from semimetric.cli import main
@@ -76,7 +76,7 @@ def test_the_nearest_are_those_of_brute_force(algorithm, at_home, capsys):
 
 def test_the_index_is_one_for_python_too(at_home, capsys):
     index, queries = semimetric.load("items.index"), pd.read_csv("queries.csv")
-    _, ids = index.kneighbors(queries[SHOWN], 10)
+    _, ids = index.kneighbors(queries[SHOWN])  # as many as the command gives
     assert table(capsys, "items.index", "queries.csv", "--id", "name")["id"].tolist() == ids.ravel().tolist()
 
 
@@ -202,7 +202,7 @@ def test_columns_that_are_not_those_of_the_index_are_refused(damage, message, at
         ("query items.index queries.csv --where width>wide", "the value wide, which is no number"),
         ("query items.index queries.csv --where name=='000'", "names 'name', which is no column of the items"),
         ("distance items.index items.csv", "items.index is an index, not a model"),
-        ("info items.index", "items.index is an index, not a model"),
+        ("plot items.index --term width --output p.png", "items.index is an index, not a model"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence_and_exit_code_1(command, message, at_home, capsys):
@@ -235,6 +235,34 @@ def test_shards_answer_as_one_index(at_home, capsys, tmp_path):
     )
     assert main(["query", str(tmp_path / "shards"), "queries.csv", "--where", "colour == 'red'"]) == 1
     assert "'colour', which is no column of the items; their columns are width, height" in capsys.readouterr().err
+
+
+def test_info_tells_what_an_index_holds(at_home, capsys, tmp_path):
+    assert main(["index", "model.smm", "items.csv", "--id", "name", "-o", str(tmp_path / "shards"), "--shards", "3"]) == 0
+    capsys.readouterr()
+    model = answer(capsys, "info", "model.smm")
+    one, many = (answer(capsys, "info", index) for index in ("items.index", tmp_path / "shards"))
+    for values in (one, many):
+        assert (values["n_items"], values["ids"], values["first_ids"][:2]) == (300, "text", ["000", "001"])
+        assert values["model"] == model
+        assert values["bytes"] > 300 * 16
+    assert one["columns"] == ["width", "height", "colour", "unit price"]
+    assert many["columns"] == SHOWN  # which a condition may name
+    assert [*many["shards"].values()] == [100, 100, 100]
+    code, out, err = call(capsys, "info", "items.index")
+    assert (code, err) == (0, "")
+    assert out.startswith("NeighborIndex of 300 items\n")
+    assert "columns: width, height, colour, unit price" in out
+    assert call(capsys, "info", "model.smm")[1] in out
+    assert call(capsys, "info", tmp_path / "shards")[1].startswith("ShardedIndex of 300 items\n")
+
+
+def test_progress_is_shown_to_those_who_ask(at_home, capsys):
+    code, out, err = call(capsys, "query", "items.index", "queries.csv", "--id", "name")
+    assert (code, err) == (0, "")
+    code, asked, err = call(capsys, "query", "items.index", "queries.csv", "--id", "name", "--verbose")
+    assert (code, asked) == (0, out)
+    assert "queries: 100%" in err
 
 
 def test_a_scheduler_that_is_not_there(at_home, capsys, monkeypatch):

@@ -85,7 +85,7 @@ def test_a_table_of_all_distances_must_fit_too(folder, monkeypatch, capsys):
     code, out, err = call(capsys, "distance", *paths(folder, "model.smm", "items.csv"), "--id", "name")
     assert (code, out) == (1, "")
     assert "a table of 3600 distances takes 225 KiB or more" in err
-    assert "--pairs" in err
+    assert "name the pairs of interest by --pairs, find the nearest by semimetric index and query" in err
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
