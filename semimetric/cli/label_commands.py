@@ -22,7 +22,7 @@ from ..estimators.neighbor_votes import SemimetricClassifier
 from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.sharded_index import ShardedIndex
 from .index_columns import read_columns
-from .mixed_tables import MixedTable, read_features_of, read_mixed
+from .mixed_tables import MixedTable, features_in, read_features_of, read_mixed
 from .model_files import check_output, load_unsigned
 from .output import CommandResult, shows_progress
 from .parser import LABEL_SETTINGS
@@ -219,7 +219,7 @@ def _table_of_index(index: NeighborIndex, arguments: Namespace) -> MixedTable:
     absent = [name for name in (*names, *([label] if label else [])) if name not in columns]
     if absent:
         raise InputError(f"the items of {path} have no column {absent[0]!r}; correct the name, or build the index again")
-    features = optional("pandas").DataFrame({name: columns[name] for name in names})
+    features = features_in(index.semimetric.schema, optional("pandas").DataFrame({name: columns[name] for name in names}), path)
     return MixedTable(path, features, (), tuple(index.ids_.tolist()), columns[label] if label else np.empty(0))
 
 

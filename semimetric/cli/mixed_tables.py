@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
-from ..data.schema import Feature
+from ..data.schema import Feature, Schema
 from ..distances.semimetric import Semimetric
 from .numeric_tables import as_key, column_in, ids_in, looks_like_ids, numbers_in, warn_of_likely_id
 from .table_files import read_table
 
-__all__ = ["MixedTable", "labels_of", "read_features_of", "read_mixed"]
+__all__ = ["MixedTable", "features_in", "labels_of", "read_features_of", "read_mixed"]
 
 _MOST_CATEGORIES = 0.5  # text with more different values than this share of the rows is taken for names, not categories
 
@@ -124,11 +124,16 @@ def read_features_of(d: Semimetric, path: str, id_column: str | None = None, lab
             f"{path} has no column {absent[0]!r} (of {len(schema.names)} that the model needs, {len(absent)} are missing); "
             "give a table with the features that the model was fitted on"
         )
+    features = features_in(schema, frame, path)
+    labels = np.empty(0) if label is None else labels_of(frame, label, path)
+    return MixedTable(path, features, tuple(text), _ids(frame, id_column, path), labels)
+
+
+def features_in(schema: Schema, frame: Any, path: str) -> Any:
+    """The columns of a frame that are features, as the model has them: a frame of numbers and categories."""
     features = {f.name: _feature(frame[f.name], f, path) for f in schema.features}
     _check_cells(features, path, any(schema.missing))
-    labels = np.empty(0) if label is None else labels_of(frame, label, path)
-    table = optional("pandas").DataFrame(features)
-    return MixedTable(path, table, tuple(text), _ids(frame, id_column, path), labels)
+    return optional("pandas").DataFrame(features)
 
 
 def _ids(frame: Any, id_column: str | None, path: str) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.sharded_index import ShardedIndex
 from .index_columns import column_names
-from .model_files import check_output, load_numeric_model, load_unsigned
+from .model_files import check_all_numeric, check_output, load_model, load_unsigned
 from .numeric_tables import read_items
 from .output import CommandResult
 
@@ -80,7 +80,9 @@ def run_plot(arguments: Namespace) -> CommandResult:
     check_output(arguments.output, arguments.model, arguments.items)
     figure = optional("matplotlib.figure").Figure(figsize=(6.4, 5.2), layout="constrained")
     kind = _kind_of_picture(arguments.output, figure)
-    d = load_numeric_model(arguments.model)
+    d = load_model(arguments.model)
+    if arguments.term is None:
+        check_all_numeric(d, arguments.model, "a picture of items")
     axes = figure.subplots()
     if arguments.term is not None:
         plotting.plot_table(d, arguments.term, axes)

@@ -12,12 +12,12 @@ from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers, Pairs
 from ..data.splits import item_disjoint_splits
-from ..distances.out_of_range import warn_outside
 from ..embeddings.directions.histograms import HistogramFeatures
 from ..embeddings.directions.linear_directions import EvenDirections
 from ..estimators.regressor import DistanceRegressor
 from .dask_client import dask_client
-from .model_files import check_output, load_numeric_model
+from .model_files import check_output, load_model
+from .model_items import read_model_items
 from .numeric_tables import ItemTable, frame_of, read_items, read_pairs, read_target, warn_of_likely_id
 from .output import CommandResult, shows_progress
 from .table_files import check_memory, check_table_name, write_table
@@ -54,20 +54,14 @@ def run_distance(arguments: Namespace) -> CommandResult:
     if arguments.output is not None:
         check_output(arguments.output, arguments.model, arguments.items, arguments.other, arguments.pairs)
         check_table_name(arguments.output)
-    d = load_numeric_model(arguments.model)
-    left = read_items(arguments.items, arguments.id)
-    right = read_items(arguments.other, arguments.id) if arguments.other else left
-    if not arguments.pairs:
-        _check_size(len(left.ids) * len(right.ids))
-    x = left.features(d.feature_names)
-    y = None if right is left else right.features(d.feature_names)
-    warn_outside(d, x, source=left.path)
-    if y is not None:
-        warn_outside(d, y, source=right.path)
+    d = load_model(arguments.model)
+    left = read_model_items(d, arguments.items, arguments.id)
+    right = read_model_items(d, arguments.other, arguments.id) if arguments.other else left
     values: dict[str, Any]
     if arguments.pairs:
         rows, _ = read_pairs(arguments.pairs, (arguments.left, arguments.right), left, right)
-        distances = d.paired(x[rows[:, 0]], (x if y is None else y)[rows[:, 1]], n_jobs=arguments.n_jobs)
+        x, y = left.features.iloc[rows[:, 0]], right.features.iloc[rows[:, 1]]
+        distances = d.paired(x, y, n_jobs=arguments.n_jobs)
         values = {
             arguments.left: [left.ids[row] for row in rows[:, 0]],
             arguments.right: [right.ids[row] for row in rows[:, 1]],
@@ -75,7 +69,8 @@ def run_distance(arguments: Namespace) -> CommandResult:
         }
         frame = optional("pandas").DataFrame(values)
     else:
-        distances = d.pairwise(x, y, n_jobs=arguments.n_jobs)
+        _check_size(len(left.ids) * len(right.ids))
+        distances = d.pairwise(left.features, None if right is left else right.features, n_jobs=arguments.n_jobs)
         values = {"left": left.ids, "right": right.ids, "distance": distances}
         frame = frame_of(distances, [str(name) for name in right.ids])
         frame.insert(0, "item" if "item" not in frame else "item_id", left.ids)

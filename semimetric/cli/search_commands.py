@@ -14,7 +14,6 @@ from .._foundation.optional_imports import optional
 from ..data.conditions import read_condition
 from ..data.parts.engine import SerialEngine
 from ..data.parts.readers import item_rows
-from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.shard_building import build_shards, parts_of
@@ -24,8 +23,8 @@ from ..neighbors.stored_segments import FILE
 from ..out_of_core.dask_engine import Cluster
 from .dask_client import dask_client
 from .index_columns import columns_of, read_columns, write_columns
-from .model_files import check_all_numeric, check_folder, check_output, load_numeric_model, load_unsigned
-from .numeric_tables import frame_of, read_items
+from .model_files import check_all_numeric, check_folder, check_output, load_model, load_unsigned
+from .model_items import read_model_items
 from .output import CommandResult, shows_progress
 from .table_files import check_table_name, write_table
 
@@ -35,17 +34,18 @@ __all__ = ["run_index", "run_query"]
 def run_index(arguments: Namespace) -> CommandResult:
     """Build an index of a table of items, save it, and write the columns of the table beside it."""
     _check_output(arguments.output)
-    d = load_numeric_model(arguments.model)
-    items = read_items(arguments.items, arguments.id)
-    X = items.features(d.feature_names)
-    warn_outside(d, X, source=items.path)
+    d = load_model(arguments.model)
+    items = read_model_items(d, arguments.items, arguments.id)
+    X = items.features
     ids = np.array(items.ids, dtype=str) if items.named else None
     if arguments.shards or arguments.scheduler or arguments.workers:
-        return _index_shards(arguments, d, X, ids)
+        check_all_numeric(d, arguments.model, "a sharded index")
+        return _index_shards(arguments, d, items.encoded, ids)
     begin = time.perf_counter()
-    columns = columns_of(items, arguments.id)
+    text = [f.name for f in d.schema.features if any(isinstance(category, str) for category in f.categories)]
+    columns = columns_of(arguments.items, arguments.id, text)
     index = NeighborIndex(d, n_jobs=arguments.n_jobs)
-    index.fit(frame_of(X, d.feature_names), ids=ids)
+    index.fit(X, ids=ids)
     seconds = time.perf_counter() - begin
     index.save(arguments.output)
     size = _bytes_of_index(arguments.output) / len(X)
@@ -81,19 +81,16 @@ def run_query(arguments: Namespace) -> CommandResult:
     if arguments.k > index.n_samples_fit_:
         raise InputError(f"-k {arguments.k} asks for more than the {index.n_samples_fit_} items of the index; ask for fewer")
     d = index.semimetric
-    check_all_numeric(d, arguments.index)
-    names = tuple(getattr(index, "feature_names_in_", d.feature_names))
-    queries = read_items(arguments.queries, arguments.id)
-    X = queries.features(names)
-    warn_outside(d, X, source=queries.path)
+    names = getattr(index, "feature_names_in_", None)
+    queries = read_model_items(d, arguments.queries, arguments.id, () if names is None else tuple(names))
     where = None if arguments.where is None else _eligible(arguments.where, arguments.index, index)
-    named_X = frame_of(X, names) if hasattr(index, "feature_names_in_") else X
+    X = queries.features.to_numpy() if names is None else queries.features
     with dask_client(arguments) as client:
         if client is not None and where is None:
             algorithm = arguments.algorithm
-            distances, ids = distributed.kneighbors(client, arguments.index, named_X, arguments.k, algorithm=algorithm)
+            distances, ids = distributed.kneighbors(client, arguments.index, X, arguments.k, algorithm=algorithm)
         else:
-            distances, ids = _search_here(index, arguments, named_X, where)
+            distances, ids = _search_here(index, arguments, X, where)
     if not ids.size:
         warn(f"no item fulfils --where {arguments.where}; the answer is empty")
     n_queries, k = ids.shape
