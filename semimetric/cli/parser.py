@@ -138,7 +138,9 @@ def _add_fit(commands: Any) -> None:
     command.add_argument("pairs", type=_table, metavar="PAIRS", nargs="?", help=pairs)
     command.add_argument("--output", metavar="MODEL", help="file for the model (with --label: model.smm)")
     command.add_argument("--label", metavar="COLUMN", help="learn from the classes in this column of ITEMS, without pairs")
-    missing = "with --label: refuse empty cells, or make them a level of their own (error)"
+    categorical = "columns of ITEMS that are categories; with --label all columns of text are"
+    command.add_argument("--categorical", nargs="+", default=[], metavar="COLUMN", action=_StoreGiven, help=categorical)
+    missing = "refuse empty cells, or make them a level of their own (error)"
     command.add_argument("--missing", choices=("error", "level"), default="error", action=_StoreGiven, help=missing)
     command.add_argument(
         "--target", default="distance", metavar="COLUMN", action=_StoreGiven, help="measured distances (%(default)s)"
@@ -165,8 +167,6 @@ def _check_fit_pairs(command: argparse.ArgumentParser, arguments: argparse.Names
     missing = [name for name, given in (("PAIRS", arguments.pairs), ("--output", arguments.output)) if given is None]
     if missing:
         command.error(f"the following arguments are required: {', '.join(missing)} (or --label COLUMN to learn from classes)")
-    if "missing" in arguments.given:
-        command.error("--missing goes with --label only; fill in the empty cells, or drop the rows")
 
 
 def _check_fit_labels(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:

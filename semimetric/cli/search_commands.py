@@ -42,8 +42,8 @@ def run_index(arguments: Namespace) -> CommandResult:
         check_all_numeric(d, arguments.model, "a sharded index")
         return _index_shards(arguments, d, items.encoded, ids)
     begin = time.perf_counter()
-    text = [f.name for f in d.schema.features if any(isinstance(category, str) for category in f.categories)]
-    columns = columns_of(arguments.items, arguments.id, text)
+    categories = [f.name for f in d.schema.features if any(isinstance(category, str) for category in f.categories)]
+    columns = columns_of(arguments.items, arguments.id, categories)
     index = NeighborIndex(d, n_jobs=arguments.n_jobs)
     index.fit(X, ids=ids)
     seconds = time.perf_counter() - begin

@@ -205,7 +205,7 @@ def test_what_cannot_be_used_is_one_sentence_and_exit_code_1(command, message, c
         ("fit numbers.csv --label species --target distance", "takes no --target"),
         ("fit numbers.csv --label species --relative --link sqrt", "takes no --relative, --link"),
         ("fit numbers.csv --label species --axioms none", "--axioms none does not go with --label"),
-        ("fit numbers.csv pairs.csv --output m.smm --missing level", "--missing goes with --label only"),
+        ("fit numbers.csv --label species --categorical width", "takes no --categorical"),
         ("neighbors numbers.smm rows.csv -k 0", "must be an integer of at least 1"),
     ],
 )

@@ -75,3 +75,25 @@ def test_what_cannot_be_used_is_said(capsys, tmp_path):
     code, _, err = call(capsys, "index", "model.smm", "items.csv", "-o", tmp_path / "shards", "--shards", 2)
     assert code == 1
     assert "a sharded index takes features of numbers" in err
+
+
+def test_a_model_is_learned_from_pairs_of_items_with_categories(home, capsys, tmp_path):
+    rng = np.random.default_rng(1)
+    pairs = rng.integers(0, 50, (300, 2))
+    table = pd.DataFrame(pairs, columns=["left", "right"]).map("{:02d}".format)
+    table.assign(distance=rng.uniform(1, 2, 300) * (pairs[:, 0] != pairs[:, 1])).to_csv(tmp_path / "pairs.csv", index=False)
+    fit = ["fit", "items.csv", tmp_path / "pairs.csv", "--id", "name", "--n-knots", 3, "--alpha", 0.1]
+    fit += ["--missing", "level", "--groups", "colour,width", "grade", "price"]
+    values = answer(capsys, *fit, "--categorical", "grade", "colour", "--output", tmp_path / "m.smm")
+    assert values["features"] == [*MIXED, "price"]
+    assert values["held_out"]["n_pairs"] > 5
+    d = semimetric.load(tmp_path / "m.smm")
+    assert d.schema.kinds == ("categorical", "categorical", "numeric", "numeric")
+    assert d.schema.features[1].categories == ("007", "NA", "red")
+    assert d.terms[0] == "colour * width"
+    code, _, err = call(capsys, *fit, "--categorical", "hue", "--output", tmp_path / "m.smm")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "--categorical names 'hue', which is no column of features of items.csv" in err
+    code, _, err = call(capsys, *fit, "--missing", "error", "--categorical", "colour", "--output", tmp_path / "m.smm")
+    assert code == 1
+    assert "or learn with --missing level" in err
