@@ -28,7 +28,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser that says in one line what is wrong, and where the usage is told, instead of telling all of it."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: {' '.join(message.splitlines())}; see {self.prog} --help\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """What arguments mean; none may be left over, so that a command, not the program, tells which are its own."""
