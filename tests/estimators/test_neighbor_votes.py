@@ -91,3 +91,10 @@ def test_classes_of_several_types_are_refused():
         QUICK.fit(X, np.array(["a", 1] * 75, dtype=object))
     with pytest.raises(ValueError, match=r"y\[1\] is missing"):
         QUICK.fit(X, np.array(["a", None] * 75, dtype=object))
+
+
+def test_the_index_of_a_shuffled_frame_plays_no_part(rng):
+    X = rng.random((60, 2))
+    frame = pd.DataFrame(X, columns=["a", "b"], index=rng.permutation(60))
+    model = SemimetricRegressor(DistanceRegressor(n_knots=3, alpha=1e-3), n_pairs=200)
+    assert_array_equal(model.fit(frame, X[:, 0]).predict(frame), model.fit(X, X[:, 0]).predict(X))
