@@ -6,6 +6,7 @@ Names are imported from the modules that define them when they are first used, s
 from typing import TYPE_CHECKING
 
 from ._foundation.lazy_names import lazy_names
+from ._foundation.names_elsewhere import NAMES_ELSEWHERE
 from ._foundation.package_version import package_version
 
 if TYPE_CHECKING:
@@ -194,11 +195,5 @@ _ROOMS = (
     "solvers",
 )
 # The classes of metric-learn, and what here learns from the same data.
-_INSTEAD = {
-    "ITML": "PairLearner", "LFDA": "LargeMarginLearner", "LMNN": "LargeMarginLearner", "LSML": "QuadrupletLearner",
-    "MLKR": "SemimetricRegressor", "MMC": "PairLearner", "NCA": "LargeMarginLearner", "RCA": "LargeMarginLearner",
-    "SCML": "TripletLearner", "SDML": "PairLearner",
-}  # fmt: skip
-
 if not TYPE_CHECKING:  # where it is, the imports above say where each name is defined; the table says the same when running
-    __getattr__, __dir__ = lazy_names(__name__, _HOMES, _ROOMS, _INSTEAD)
+    __getattr__, __dir__ = lazy_names(__name__, _HOMES, _ROOMS, NAMES_ELSEWHERE)

@@ -1,6 +1,6 @@
-"""What other packages call what this one has: for the message where someone types their name here."""
+"""The classes of metric-learn, and which of ours learns from the same data: for those who type their names here."""
 
-__all__ = ["NAMES_ELSEWHERE", "name_here"]
+__all__ = ["NAMES_ELSEWHERE"]
 
 NAMES_ELSEWHERE = {
     "LMNN": "LargeMarginLearner",
@@ -17,10 +17,3 @@ NAMES_ELSEWHERE = {
     ("ITML_Supervised", "MMC_Supervised", "SDML_Supervised", "RCA_Supervised", "SCML_Supervised", "LSML_Supervised"),
     "LargeMarginLearner",
 )
-
-
-def name_here(name: str) -> str:
-    """The sentence that says what serves for a name of metric-learn; empty if it is none of its names."""
-    if name not in NAMES_ELSEWHERE:
-        return ""
-    return f"did you mean {NAMES_ELSEWHERE[name]}? {name} is a name of metric-learn, see docs/coming_from_metric_learn.md"
