@@ -17,8 +17,8 @@ from .data.grid import Grid
 from .data.schema import Schema
 from .distances.axioms import Axioms
 from .distances.semimetric import Semimetric
+from .embeddings.directions.even_directions import EvenDirections
 from .embeddings.directions.histograms import HistogramFeatures
-from .embeddings.directions.linear_directions import EvenDirections
 from .embeddings.pairs.full_tables import PairEmbedding
 from .embeddings.vectors.conic import ConicEmbedding
 from .embeddings.vectors.interpolated import IDEmbedding

@@ -7,7 +7,7 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["read_table", "take_rows"]
+__all__ = ["read_table", "row_labels", "take_rows"]
 
 
 def read_table(X: Any, *, name: str = "X") -> Any:
@@ -42,3 +42,8 @@ def take_rows(X: Any, rows: Any) -> Any:
         return X.tocsr()[rows]
     table = read_table(X)
     return nw.to_native(table[rows], pass_through=True) if hasattr(table, "shape") else np.asarray(table)[rows]
+
+
+def row_labels(X: Any) -> Any:
+    """What a frame of pandas calls its rows, shape (n,); the row numbers of anything else."""
+    return np.asarray(X.index) if hasattr(X, "iloc") else np.arange(len(X))

@@ -64,7 +64,9 @@ def test_frames_with_categories_and_gaps():
     assert model.learner_.feature_importances_.shape == (2,)
     assert model.learner_.feature_importances_.sum() == pytest.approx(1)
     other = pd.DataFrame({"kind": ["b"], "size": [np.nan]})
-    assert len(repr(model.explain_neighbors(other)).splitlines()) == 3
+    explained = model.explain_neighbors(other)
+    assert repr(explained).count(" at ") == 3
+    assert explained.item.tolist() == ["b", "(missing)"]
 
 
 def test_transform_is_the_distance_or_says_what_to_use():
