@@ -2,8 +2,24 @@
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
-__all__ = ["html_table", "text_table"]
+import numpy as np
+
+from .input_arrays import is_missing
+
+__all__ = ["cell_text", "html_table", "text_table"]
+
+_MOST_CHARACTERS = 24  # of a cell
+
+
+def cell_text(value: Any) -> str:
+    """A value as short text: a number with four digits, other things cut after 24 characters."""
+    if is_missing(value):
+        return "(missing)"
+    text = f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
+
 
 
 def text_table(rows: Sequence[Sequence[str]], *, left: int = 0) -> list[str]:

@@ -101,7 +101,7 @@ class Feature:
         return values[np.where(np.isnan(codes), len(self.categories), codes).astype(np.int64)]
 
     def labels(self, codes: Floats) -> list[Any]:
-        """`decode` for a reader: "(other)" for a category that was not in the fit, "(missing)" for a missing value."""
+        """`decode` of one level each: "(other)" for a category that was not in the fit, "(missing)" for a missing value."""
         cells = zip(codes, self.decode(codes).tolist(), strict=True)
         return ["(missing)" if np.isnan(code) else "(other)" if cell is None else cell for code, cell in cells]
 
@@ -264,12 +264,9 @@ class Schema:
             return X
         return np.stack([f.decode(X[..., k]) for k, f in enumerate(self.features)], axis=-1)
 
-    def labels(self, X: Floats) -> NDArray[Any]:
-        """The values of an encoded matrix as objects for a reader, see `Feature.labels`."""
-        out = np.empty(X.shape, dtype=object)
-        for k, feature in enumerate(self.features):
-            out[:, k] = feature.labels(X[:, k])
-        return out
+    def told(self, X: Floats) -> NDArray[Any]:
+        """`decode` with "(other)" for a category that was not in the fit, so that it is encoded as such again."""
+        return X if self.plain else np.where(self.unseen(X), "(other)", self.decode(X))
 
     def coordinates(self, X: Floats) -> Floats:
         """Coordinates of an encoded matrix for a Euclidean distance, with which near pairs are sampled.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import NotSupportedError
 from .._foundation.optional_imports import optional
-from .._foundation.printed_tables import html_table, text_table
+from .._foundation.printed_tables import cell_text, html_table, text_table
 from .._foundation.types import Floats
 from .breakpoints import breakpoints
 
@@ -75,7 +75,7 @@ class Counterfactual:
         return f"The distance falls from {self.before:.4g} to {self.distance:.4g} by {count}{asked}"
 
     def _rows(self) -> list[list[str]]:
-        cells = [[_text(cell) for cell in change] for change in self.changes]
+        cells = [[cell_text(cell) for cell in change] for change in self.changes]
         return [["feature", "from", "to", "distance"], *cells]
 
 
@@ -192,7 +192,7 @@ def _told(d: Any, x: Floats, y: Floats, within: float | None, steps: Sequence[_O
     for k, step in enumerate(steps, 1):
         rows[k:, step.feature] = step.value
     periods = np.array([feature.period or np.inf for feature in d.schema.features])
-    told = d.schema.labels(np.where(np.isinf(periods), rows, np.mod(rows, periods)))
+    told = d.schema.told(np.where(np.isinf(periods), rows, np.mod(rows, periods)))
     totals = _totals(d, rows, y)
     distances = np.sqrt(totals) if d.link == "sqrt" else totals
     changes = tuple(
@@ -204,7 +204,3 @@ def _told(d: Any, x: Floats, y: Floats, within: float | None, steps: Sequence[_O
 def _same(a: float, b: float) -> bool:
     """Whether two encoded values are equal, or both missing."""
     return bool(a == b or (np.isnan(a) and np.isnan(b)))
-
-
-def _text(cell: Any) -> str:
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)

@@ -119,7 +119,7 @@ class ExplainedDistance:
         named = {"indices": rows, "targets": None} | named
         return Explanation(
             distances=distances, terms=self.contribution_names(by), contributions=parts, by=by, features=self.feature_names,
-            item=self.schema.labels(item)[0], values=self.schema.labels(others), **named,
+            item=self.schema.told(item)[0], values=self.schema.told(others), **named,
         )  # fmt: skip
 
     def counterfactual(

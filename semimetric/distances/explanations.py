@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.optional_imports import optional
-from .._foundation.printed_tables import html_table, text_table
+from .._foundation.printed_tables import cell_text, html_table, text_table
 from .._foundation.types import Floats
 
 __all__ = ["Explanation"]
 
 _MOST_NEIGHBORS = 10  # that are printed
 _MOST_SHOWN = 4  # features of a neighbour that are printed
-_MOST_CHARACTERS = 24  # of a value that is printed
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +67,7 @@ class Explanation:
         labels = self.indices if self.labels is None else self.labels
         if self.targets is None:
             return [str(label) for label in labels]
-        return [f"{label} ({_text(target)})" for label, target in zip(labels, self.targets, strict=True)]
+        return [f"{label} ({cell_text(target)})" for label, target in zip(labels, self.targets, strict=True)]
 
     @property
     def sum_name(self) -> str:
@@ -129,7 +128,7 @@ class Explanation:
             order = np.argsort(-parts, kind="stable")
             order = order[: min(_MOST_SHOWN, np.count_nonzero(parts > 0))]
             for t in order:
-                own, other = (_text(value) for value in self._both(row, t))
+                own, other = (cell_text(value) for value in self._both(row, t))
                 yield [f"  {self.terms[t]}", own, other, f"{parts[t]:.3g}", f"{100 * shares[t]:.0f} %"]
             total = f"{parts[order].sum():.3g}", f"{100 * shares[order].sum():.0f} %"
             yield [f"  {len(order)} of {len(parts)} {self.by}", "", "", *(total if len(order) else ("0", ""))]
@@ -140,9 +139,3 @@ class Explanation:
             return "", ""
         f = self.features.index(self.terms[term])
         return self.item[f], self.values[row, f]
-
-
-def _text(value: Any) -> str:
-    """A value as short text."""
-    text = f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"

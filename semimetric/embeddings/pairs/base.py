@@ -14,7 +14,7 @@ from scipy import sparse
 
 from ..._foundation.errors import InputError
 from ..._foundation.optional_imports import optional
-from ..._foundation.printed_tables import html_table
+from ..._foundation.printed_tables import cell_text, html_table
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._kernels.simplex import Located
@@ -119,16 +119,11 @@ class Table(NamedTuple):
         return f"Table of {name}: values {self.values.min():.4g} to {self.values.max():.4g} between {knots} grid points"
 
     def _repr_html_(self) -> str:
-        points = [", ".join(map(_text, levels)) for levels in product(*(self.levels or self.knots))]
+        points = [", ".join(map(cell_text, levels)) for levels in product(*(self.levels or self.knots))]
         shown = range(min(len(points), _MOST_POINTS))
         rows = [["", *(points[b] for b in shown)], *([points[a], *(f"{self.values[a, b]:.4g}" for b in shown)] for a in shown)]
         rest = [f"{len(points)} grid points, of which the first {len(shown)} are shown"] if len(shown) < len(points) else []
         return html_table(rows, title=repr(self), notes=rest)
-
-
-def _text(level: Any) -> str:
-    """A level of a feature as text."""
-    return f"{level:.4g}" if isinstance(level, float) else str(level)
 
 
 class PairMap(ABC):
