@@ -21,7 +21,6 @@ def cell_text(value: Any) -> str:
     return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
 
 
-
 def text_table(rows: Sequence[Sequence[str]], *, left: int = 0) -> list[str]:
     """A line for each row, with columns of equal width: the first ``left`` are aligned at the left, others at the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -1,8 +1,8 @@
 """Where a distance bends while one feature of an item varies: between these values, what the link is taken of is affine.
 
-The sum has tables that are affine on the simplices of a grid (docs/mathematics.md, section 1), directions that are affine between
-their knots, and slopes outside the range. So it bends where an embedded feature crosses a knot or the value of the other item, and
-where two fractions of a group are equal.
+The sum has tables that are affine on the simplices of a grid (docs/mathematics.md, section 1), directions that are affine
+between their knots, and slopes outside the range. So it bends where an embedded feature crosses a knot or the value of the
+other item, and where two fractions of a group are equal.
 """
 
 from __future__ import annotations

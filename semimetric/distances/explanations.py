@@ -111,7 +111,14 @@ class Explanation:
 
     @property
     def _title(self) -> str:
-        return f"What separates {'the item' if self.label is None else self.label} from its neighbours, by {self.by}"
+        return f"What separates {self._item_name} from its neighbours, by {self.by}"
+
+    @property
+    def _item_name(self) -> str:
+        """What the item is called; a number is that of a row."""
+        if self.label is None:
+            return "the item"
+        return f"row {self.label}" if isinstance(self.label, int | np.integer) else str(self.label)
 
     @property
     def _rest(self) -> list[str]:
@@ -121,7 +128,7 @@ class Explanation:
 
     def _lines(self) -> Iterator[list[str]]:
         """The cells of the table that is printed: a heading, and for each neighbour its distance, parts, and their sum."""
-        yield ["", "item" if self.label is None else str(self.label), "neighbour", "adds", "share"]
+        yield ["", self._item_name, "neighbour", "adds", "share"]
         shown = zip(self.names, self.distances, self.contributions, self.shares, strict=True)
         for row, (name, distance, parts, shares) in enumerate(list(shown)[:_MOST_NEIGHBORS]):
             yield [f"{name} at {distance:.4g}", "", "", "", ""]
@@ -130,8 +137,9 @@ class Explanation:
             for t in order:
                 own, other = (cell_text(value) for value in self._both(row, t))
                 yield [f"  {self.terms[t]}", own, other, f"{parts[t]:.3g}", f"{100 * shares[t]:.0f} %"]
-            total = f"{parts[order].sum():.3g}", f"{100 * shares[order].sum():.0f} %"
-            yield [f"  {len(order)} of {len(parts)} {self.by}", "", "", *(total if len(order) else ("0", ""))]
+            total, share = f"{parts[order].sum():.3g}", f"{100 * shares[order].sum():.0f} %"
+            last = [f"  {len(order)} of {len(parts)} {self.by}", "", "", total, share]
+            yield last if parts.any() else [f"  equal in every {self.by[:-1]}", "", "", "", ""]
 
     def _both(self, row: Any, term: Any) -> tuple[Any, Any]:
         """The values of the item and of a neighbour, where the term is a feature."""

@@ -122,7 +122,9 @@ def test_only_what_may_change_does():
 
 def test_what_is_not_continuous_or_known_is_refused(rng):
     base = fitted("base")[0].semimetric_
-    assert_refused(lambda: base.counterfactual(rng.random(3), rng.random(3)), "base distances", "fit without", error=NotSupportedError)
+    assert_refused(
+        lambda: base.counterfactual(rng.random(3), rng.random(3)), "base distances", "fit without", error=NotSupportedError
+    )
     d = distance(1)
     x, y = (told(d, row) for row in far_pair(1))
     assert_refused(lambda: d.counterfactual(x, y, -1.0), "within=-1.0", ">= 0")

@@ -90,7 +90,7 @@ def test_a_direction_is_divided_among_the_features_that_pull_its_way(bends, rng)
             for f in range(4):
                 moved = X[row].copy()
                 moved[f] = Y[row, f]
-                steps.append((d.directions.append(moved[None])[0, 4 + m] - mapped[0][row, m]))
+                steps.append(d.directions.append(moved[None])[0, 4 + m] - mapped[0][row, m])
             way = np.sign(mapped[1][row, m] - mapped[0][row, m])
             pull = np.maximum(way * np.array(steps), 0.0)
             want = want + (terms[row, 4 + m] + outside[row, 4 + m]) * pull / pull.sum()

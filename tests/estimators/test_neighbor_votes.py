@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 
@@ -90,3 +91,29 @@ def test_classes_of_several_types_are_refused():
         QUICK.fit(X, np.array(["a", 1] * 75, dtype=object))
     with pytest.raises(ValueError, match=r"y\[1\] is missing"):
         QUICK.fit(X, np.array(["a", None] * 75, dtype=object))
+
+
+@pytest.mark.filterwarnings("error")
+def test_neighbours_have_the_labels_of_the_frame_and_both_values():
+    frame = pd.DataFrame(X, columns=list("abcd"), index=[f"F{k}" for k in range(150)])
+    model = SemimetricClassifier(QUICK).fit(frame, Y)
+    found = model.explain_neighbors(frame.iloc[7])
+    assert found.label == found.labels[0] == "F7"
+    assert found.terms == tuple("abcd")
+    assert_array_equal(found.item, frame.iloc[7])
+    assert_array_equal(found.values, frame.loc[found.labels])
+    assert "F7 (0) at 0" in repr(found)
+    terms = model.explain_neighbors(frame.iloc[[7]], by="terms")
+    assert terms.terms == model.semimetric_.terms
+    assert_allclose(terms.distances, found.distances)
+    assert model.fit(X, Y).explain_neighbors(X[3]).labels[0] == 3  # another fit has labels of its own
+    with pytest.raises(InputError, match="by="):
+        model.explain_neighbors(X[3], by="columns")
+
+
+def test_directions_are_told_in_features():
+    model = SemimetricClassifier(clone(QUICK).set_params(directions="lda")).fit(X, Y)
+    assert len(model.semimetric_.terms) > 5
+    found = model.explain_neighbors(X[60] + 0.1)
+    assert found.terms == model.semimetric_.feature_names
+    assert_allclose(found.contributions.sum(axis=1), found.distances, atol=1e-12)
