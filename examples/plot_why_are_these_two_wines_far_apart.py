@@ -1,5 +1,5 @@
 """Why are these two wines far apart?
-====================================
+==================================
 
 The distance of the best accuracy is often a sum over combinations of measurements, "discriminant5" or "nca4", which nobody can
 read. Each combination is a sum over measurements, so what it adds is divided among those that make it, exactly: the distance is

@@ -44,6 +44,6 @@ def take_rows(X: Any, rows: Any) -> Any:
     return nw.to_native(table[rows], pass_through=True) if hasattr(table, "shape") else np.asarray(table)[rows]
 
 
-def row_labels(X: Any) -> Any:
-    """What a frame of pandas calls its rows, shape (n,); the row numbers of anything else."""
-    return np.asarray(X.index) if hasattr(X, "iloc") else np.arange(len(X))
+def row_labels(X: Any, n: int) -> Any:
+    """What a frame of pandas calls its n rows, shape (n,); the row numbers of anything else."""
+    return np.asarray(X.index) if hasattr(X, "iloc") else np.arange(n)

@@ -27,7 +27,7 @@ def single_row(x: Any, schema: Schema, name: str = "x") -> tuple[Floats, Any]:
     row = schema.encode(x if is_table else schema.rows(_in_order(x, schema, name)), name=name)
     if len(row) != 1:
         raise InputError(f"{name} holds {len(row)} rows; one is explained at a time: give a vector, or a table of one row")
-    return row, row_labels(x)[0] if hasattr(x, "iloc") and is_table else getattr(x, "name", None)
+    return row, row_labels(x, 1)[0] if hasattr(x, "iloc") and is_table else getattr(x, "name", None)
 
 
 def _in_order(x: Any, schema: Schema, name: str) -> Any:

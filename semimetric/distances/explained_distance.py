@@ -103,7 +103,8 @@ class ExplainedDistance:
         """
         item, label = single_row(x, self.schema)
         rows = self.schema.rows(Y)
-        return self.explanation(item, self.schema.encode(rows, name="Y"), by=by, label=label, labels=row_labels(rows))
+        others = self.schema.encode(rows, name="Y")
+        return self.explanation(item, others, by=by, label=label, labels=row_labels(rows, len(others)))
 
     def explanation(
         self, item: Floats, others: Floats, *, by: str = "features", flip: bool = False, **named: Any

@@ -47,7 +47,7 @@ class NeighborVotes(BaseEstimator):
         self._weight = None if sample_weight is None else _neighbors_each(np.asarray(sample_weight, dtype=np.float64))
         d = self.learner_.semimetric_
         self.index_ = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
-        self._targets, self._labels = targets, row_labels(X)
+        self._targets, self._labels = targets, row_labels(X, len(targets))
         self.n_features_in_ = d.n_features
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(self.learner_, "feature_names_in_"):
