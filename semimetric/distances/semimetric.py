@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from .._foundation.errors import NotSupportedError
 from .._foundation.input_arrays import n_axes
 from .._foundation.members import refused_as_stored
+from .._foundation.storable import storable
 from .._foundation.storage import State, write_state
 from .._foundation.threads import map_blocks
 from .._foundation.types import ArrayLike, Floats, FrozenValue, Integers, distinct, freeze
@@ -45,6 +46,7 @@ __all__ = ["Semimetric"]
 _BLOCK = 4096  # pairs whose distances a thread computes at once
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Semimetric(FrozenValue):
     """A distance: an embedding, its weights, and all else that the formula needs. Made by a learner or `semimetric.load`.

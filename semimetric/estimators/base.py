@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NotRequired, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.input_arrays import as_cells
+from .._foundation.saved_estimators import SavedEstimator, check_names
 from .._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from .._foundation.validation import check_items, check_tuples
 from ..data.schema import Schema, feature_names
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
+from ..learning.candidates import Choices
+from ..learning.recipe import Recipe
 from ..solvers.base import Solution
 from .part_tasks import ItemTask, TupleTask, refuse_parts
 
@@ -25,6 +29,7 @@ __all__ = ["LearnedDistance", "has_coordinates"]
 
 T = TypeVar("T", bound=Tuples)
 
+_MOST_FOLDS = 12  # more than "auto" ever compares on
 _KINDS: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "missing": "error"}
 
 
@@ -45,7 +50,17 @@ def has_coordinates(learner: LearnedDistance) -> bool:
     return True
 
 
-class LearnedDistance(BaseEstimator):
+def _check_printable(choices: Choices) -> None:
+    """Refuse what was compared if no table can be made of it."""
+    if max((len(c.losses) for c in choices), default=0) > _MOST_FOLDS:
+        raise InputError(f"candidates have losses of more than {_MOST_FOLDS} folds, which nothing compares; restore the file")
+    try:
+        repr(choices)
+    except (TypeError, ValueError, LookupError, ArithmeticError, StopIteration) as error:
+        raise InputError(f"what was compared cannot be printed ({error}); restore the file") from error
+
+
+class LearnedDistance(SavedEstimator, BaseEstimator):
     """A learner with `semimetric_`; the methods have metric-learn's names.
 
     Attributes
@@ -64,6 +79,28 @@ class LearnedDistance(BaseEstimator):
     knots: Any
     penalty: Any
     alpha: Any
+
+    _fitted: ClassVar[Mapping[str, Any]] = {
+        "semimetric_": Semimetric,
+        "solution_": Solution,
+        "recipe_": Recipe,
+        "choices_": Choices,
+        "group_choices_": NotRequired[Choices],
+        "n_features_in_": int,
+        "feature_names_in_": NotRequired[NDArray[Any]],
+    }
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        super()._restore(fitted)
+        self._recipe()
+        self.recipe_.checked()
+        check_names(self, self.semimetric_.n_features)
+        for choices in (self.choices_, getattr(self, "group_choices_", self.choices_)):
+            _check_printable(choices)
+
+    def _recipe(self) -> Any:
+        """The parameters as a recipe, all checked."""
+        raise NotImplementedError
 
     def part_task(self) -> TupleTask | ItemTask:
         """The task of learning from data in parts: `semimetric.out_of_core` reads the parts as it says.

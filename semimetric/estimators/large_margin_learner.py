@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -13,17 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.input_arrays import validated
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.storable import storable
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import ArrayLike, Floats, Pairs
 from .._foundation.validation import check_alpha, check_choice, check_count
 from ..data.feature_groups import Groups
 from ..data.schema import Schema
+from ..distances.agreement import check_probe
 from ..distances.explanations import MOST_PAIRS, importances
 from ..embeddings.directions.from_labels import LABELLED
 from ..learning.candidates import Choices
 from ..learning.groups.selection import choose_groups, without_joint
 from ..learning.large_margin.class_labels import ClassLabels, encode_class_labels
-from ..learning.large_margin.fit import LargeMarginResult, fit_large_margin
+from ..learning.large_margin.fit import LargeMarginPass, LargeMarginResult, fit_large_margin
 from ..learning.large_margin.in_memory_items import InMemoryItems
 from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
 from ..learning.large_margin.selection import HeldOutLabels, announce_learning, choose_stage
@@ -46,6 +49,7 @@ _PARAMETERS = (
 _AUTO = ("directions", "tables")
 
 
+@storable
 @with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
 class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnedDistance):
     """A distance under which items are closer to their own class than to others by a margin.
@@ -131,6 +135,14 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
     >>> model.transform(X).shape
     (150, 4)
     """
+
+    _fitted = {
+        **LearnedDistance._fitted,
+        "classes_": NDArray[Any],
+        "passes_": tuple[LargeMarginPass, ...],
+        "_first": Floats,
+        "feature_importances_": Floats,
+    }
 
     def __init__(
         self,
@@ -249,6 +261,15 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         self._first = example[:1]
         self.feature_importances_ = importances(result.semimetric, impostors.items, impostors.index)
         self._record(result.semimetric, result.passes[-1].solution)
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        super()._restore(fitted)
+        self._rule()
+        n, classes = self.n_features_in_, self.classes_
+        shapes = (self._first.shape, self.feature_importances_.shape)
+        if shapes != ((1, n), (n,)) or not len(self.passes_) or len(set(classes.ravel().tolist())) < max(classes.size, 2):
+            raise InputError("classes repeat, or the importances, passes or items are not those of a fit; restore the file")
+        check_probe(self.semimetric_.schema, self._first, "the first item")
 
     @property
     def _n_features_out(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_classes, as_targets, n_axes
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.storable import storable
 from .._foundation.tables import take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_count, check_weights, weight_option
@@ -24,12 +26,13 @@ from ..neighbors.index import NeighborIndex
 from ..neighbors.voting import counted_weights, nearness, shares
 from .large_margin_learner import LargeMarginLearner
 from .regressor import DistanceRegressor
+from .saved_votes import SavedVotes
 from .shared_parameters import VOTE_PARAMETERS
 
 __all__ = ["SemimetricClassifier", "SemimetricRegressor"]
 
 
-class NeighborVotes(BaseEstimator):
+class NeighborVotes(SavedVotes, BaseEstimator):
     """Neighbours under a learned distance: the parameters, the index and the explanations that both estimators share."""
 
     learner: Any
@@ -45,8 +48,12 @@ class NeighborVotes(BaseEstimator):
         """Index the items under the learned distance, and record their classes or values, and their weights."""
         self._weight = None if sample_weight is None else _neighbors_each(np.asarray(sample_weight, dtype=np.float64))
         d = self.learner_.semimetric_
-        self.index_ = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
-        self._targets, self._items = targets, d.schema.encode(X)
+        self._keep_index(NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X), targets, d.schema.encode(X))
+
+    def _keep_index(self, index: NeighborIndex, targets: Any, items: Floats) -> None:
+        """Record the index of the encoded items, and their classes or values."""
+        d = self.learner_.semimetric_
+        self.index_, self._targets, self._items = index, targets, items
         self.n_features_in_ = d.n_features
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(self.learner_, "feature_names_in_"):
@@ -135,6 +142,7 @@ def _in_order(x: Any, d: Semimetric) -> Any:
     return np.array([x[name] for name in d.feature_names], dtype=None if d.schema.plain else object)
 
 
+@storable
 @with_shared_parameters(VOTE_PARAMETERS)
 class SemimetricClassifier(ClassifierMixin, NeighborVotes):
     """k nearest neighbours under a distance learned from the classes: fit learns, indexes, and predict counts votes.
@@ -212,10 +220,19 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         learner = self._seeded(clone(LargeMarginLearner() if self.learner is None else self.learner))
         self.learner_ = learner.fit(X, y, **weight_option(learner, sample_weight))
         used = check_weights(sample_weight, len(labels)) > 0
-        self.classes_ = np.unique(labels[used])
-        self._codes = np.searchsorted(self.classes_, np.where(used, labels, self.classes_[0]))  # unused ones have no vote
+        self._keep_classes(labels, used)
         self._index(X, labels, sample_weight)
         return self
+
+    def _keep_classes(self, labels: Any, used: Any) -> None:
+        """Record the classes of the items that are used, and the number of the class of every item."""
+        self.classes_ = np.unique(labels[used])
+        self._codes = np.searchsorted(self.classes_, np.where(used, labels, self.classes_[0]))  # unused ones have no vote
+
+    def _keep_targets(self, targets: Any, used: Any) -> Any:
+        labels = as_classes(targets, targets)
+        self._keep_classes(labels, used)
+        return labels
 
     def _seeded(self, learner: Any) -> Any:
         """The learner with seeds from ``random_state``, if there is one, wherever it draws."""
@@ -236,6 +253,7 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         return self.classes_[chosen]
 
 
+@storable
 @with_shared_parameters(VOTE_PARAMETERS)
 class SemimetricRegressor(RegressorMixin, NeighborVotes):
     """k nearest neighbours under a distance learned from abs(y_i - y_j): near are items with like values.
@@ -307,6 +325,13 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         self._learn(learner, X, items, schema, values, check_weights(sample_weight, len(items)))
         self._index(X, values, sample_weight)
         return self
+
+    def _keep_targets(self, targets: Any, used: Any) -> Any:
+        return as_targets(targets, targets)
+
+    def _stored(self) -> dict[str, Any]:
+        """What is saved; the learner goes without the items that `fit` gave it, which the index has."""
+        return super()._stored() | {"learner_": copy(self.learner_).set_params(preprocessor=None)}
 
     def _learn(self, learner: Any, X: ArrayLike, items: Floats, schema: Schema, values: Floats, weight: Floats) -> None:
         """Learn from pairs of the distinct items, which have the encoded form ``items``."""

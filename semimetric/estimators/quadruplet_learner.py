@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.storable import storable
 from .._foundation.types import ArrayLike, Quadruplets
 from .._foundation.validation import check_judgements
 from .comparison_learner import ComparisonLearner
@@ -13,6 +14,7 @@ from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 __all__ = ["QuadrupletLearner"]
 
 
+@storable
 @with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
 class QuadrupletLearner(ComparisonLearner):
     """A distance from quadruplets (a, b, c, e) that say: a and b are closer than c and e.

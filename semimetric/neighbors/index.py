@@ -129,10 +129,15 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         fitted = copy(self)
         items = fitted._items(X, reset=True)
         given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
-        fitted._view = view = QueryView(self.semimetric, self.side)
-        fitted.layout_ = CellLayout.fit(view, items, self.random_state)
-        fitted.segments_ = [Segment.build(view, fitted.layout_, given, items, **self._build_options)]
+        fitted.fit_encoded(items, given)
         self.__dict__ = fitted.__dict__  # in one step, so that no signal comes between
+        return self
+
+    def fit_encoded(self, items: NDArray, ids: NDArray) -> "NeighborIndex":
+        """Index items (n, n_features) that are encoded already, with their checked ids (n,)."""
+        self._view = QueryView(self.semimetric, self.side)
+        self.layout_ = CellLayout.fit(self._view, items, self.random_state)
+        self.segments_ = [Segment.build(self._view, self.layout_, ids, items, **self._build_options)]
         return self
 
     def _check_parameters(self) -> None:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, NotRequired
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
+from .._foundation.saved_estimators import SavedEstimator, check_names
+from .._foundation.storable import storable
 from .._foundation.types import ArrayLike
-from .._foundation.validation import check_choice, weight_option
+from .._foundation.validation import check_choice, check_count, weight_option
 from ..distances.semimetric import Semimetric
 from .index import NeighborIndex
+from .stored_items import index_of_stored, stored_index
 
 __all__ = ["SemimetricNeighborsTransformer"]
 
 
-class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+@storable
+class SemimetricNeighborsTransformer(SavedEstimator, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Items to the sparse graph of their nearest neighbours under a learned distance.
 
     It stands where `sklearn.neighbors.KNeighborsTransformer` does: before ``KNeighborsClassifier(metric="precomputed")``,
@@ -57,6 +62,13 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator, auto_wrap_
     n_samples_fit_, n_features_in_ : int
     """
 
+    _fitted: ClassVar[dict[str, Any]] = {
+        "learner_": NotRequired[SavedEstimator],
+        "feature_names_in_": NotRequired[NDArray[Any]],
+        "index": dict[str, Any],
+        "items": NDArray[np.floating],
+    }
+
     def __init__(
         self,
         semimetric: Semimetric | None = None,
@@ -91,9 +103,7 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator, auto_wrap_
         sample_weight : array-like of shape (n_items,) or None
             For the learner; a distance that is given learns nothing, and takes none.
         """
-        check_choice("mode", self.mode, ("distance", "connectivity"))
-        if (self.semimetric is None) == (self.learner is None):
-            raise InputError("one of semimetric= and learner= is required: a distance, or what learns it from X and y")
+        self._check()
         if self.learner is None and sample_weight is not None:
             raise InputError("sample_weight is for a learner, but semimetric= is a distance already; drop it, or give learner=")
         for name in ("learner_", "feature_names_in_"):  # An earlier fit may have left them.
@@ -110,6 +120,29 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator, auto_wrap_
         if hasattr(self.index_, "feature_names_in_"):
             self.feature_names_in_ = self.index_.feature_names_in_
         return self
+
+    def _stored(self) -> dict[str, Any]:
+        return super()._stored() | stored_index(self.index_, self.n_samples_fit_)
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        self._check()
+        learner, names = fitted.get("learner_"), fitted.get("feature_names_in_")
+        if (learner is None) != (self.learner is None):
+            raise InputError("there is a learner that was not fitted, or a fitted one that is no parameter; restore the file")
+        semimetric: Any = self.semimetric if learner is None else getattr(learner, "semimetric_", None)
+        if not isinstance(semimetric, Semimetric):
+            raise InputError("no distance is learned; restore the file")
+        self.index_ = index_of_stored(semimetric, fitted, names)
+        vars(self).update({name: fitted[name] for name in ("learner_", "feature_names_in_") if name in fitted})
+        self.n_features_in_ = self.index_.n_features_in_
+        check_names(self, self.n_features_in_)
+
+    def _check(self) -> None:
+        """Refuse parameters that do not go together."""
+        check_choice("mode", self.mode, ("distance", "connectivity"))
+        check_count("n_neighbors", self.n_neighbors)
+        if (self.semimetric is None) == (self.learner is None):
+            raise InputError("one of semimetric= and learner= is required: a distance, or what learns it from X and y")
 
     @property
     def n_samples_fit_(self) -> int:

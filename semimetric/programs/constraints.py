@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.storable import storable
 from .._foundation.types import ArrayLike, Integers
 from .._foundation.validation import check_alpha
 from ..embeddings.directions.linear_directions import Directions, with_directions
@@ -53,6 +54,7 @@ class Constraint(ABC):
         return set()
 
 
+@storable
 @dataclass(frozen=True)
 class Monotone(Constraint):
     """Further apart on the scale of a feature is never closer: d(x', y') <= d(x, y) for x <= x' <= y' <= y along it.
@@ -108,6 +110,7 @@ def _matrix(entries: list[tuple[Integers, float]], n: int) -> sparse.csr_array:
     return sparse.csr_array((values[exists], (rows[exists], columns[exists])), shape=(k, n))
 
 
+@storable
 @dataclass(frozen=True)
 class Bounded(Constraint):
     """d(x, y) <= ceiling in the range of the knots.
@@ -151,6 +154,7 @@ def _columns_of_scales(embedding: PairMap) -> NDArray[np.bool_]:
     return ~np.isin(embedding.group_of_column, tables)
 
 
+@storable
 @dataclass(frozen=True)
 class TranslationInvariant(Constraint):
     """A feature's part of the distance depends on the difference x - y alone, in the range of the knots.
@@ -194,6 +198,7 @@ class TranslationInvariant(Constraint):
         return found
 
 
+@storable
 @dataclass(frozen=True)
 class Concave(Constraint):
     """Differences saturate: a feature's part of the distance is a concave function of |x - y|, in the range of the knots.
@@ -236,6 +241,7 @@ def _depends_on_difference(embedding: Any, group: int) -> bool:
     return bool(getattr(embedding, "vertices", ()) and embedding.vertices[group].by_difference)
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class AtLeast(Constraint):
     """d(x, y) >= the distance given, at the pairs given.
@@ -258,6 +264,7 @@ class AtLeast(Constraint):
         return _rows_at_pairs(layout, self.pairs, self.distances, type(self).__name__)
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class AtMost(Constraint):
     """d(x, y) <= the distance given, at the pairs given: the opposite of `AtLeast`.

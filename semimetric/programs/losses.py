@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from .._foundation.validation import check_alpha
 
@@ -87,6 +88,7 @@ class Loss(ABC):
         return self.curvature * float(np.sum(theta * theta / s)) / 2
 
 
+@storable
 @dataclass(frozen=True)
 class Squared(Loss):
     """l(r) = r² / 2: least squares."""
@@ -106,6 +108,7 @@ class Squared(Loss):
         return cp.sum_squares(cp.multiply(np.sqrt(s), r)) / 2
 
 
+@storable
 @dataclass(frozen=True)
 class Absolute(Loss):
     """l(r) = |r|: least absolute deviations (paper 2, section 4)."""
@@ -125,6 +128,7 @@ class Absolute(Loss):
         return s @ cp.abs(r)
 
 
+@storable
 @dataclass(frozen=True)
 class Huber(Loss):
     """l(r) = r² / 2 for |r| <= t, and t |r| - t² / 2 beyond.
@@ -155,6 +159,7 @@ class Huber(Loss):
         return s @ cp.huber(r, self.threshold) / 2
 
 
+@storable
 @dataclass(frozen=True)
 class Hinge(Loss):
     """l(r) = max(0, r): a violated margin costs what it lacks (Weinberger & Saul 2009, for r = margin + d_near - d_far)."""
@@ -174,6 +179,7 @@ class Hinge(Loss):
         return s @ cp.pos(r)
 
 
+@storable
 @dataclass(frozen=True)
 class SquaredHinge(Loss):
     """l(r) = max(0, r)² / 2: smooth, so that Newton's method solves it."""

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.rounding import rounding_of
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from .._foundation.validation import check_alpha, check_choice
 
@@ -122,9 +123,7 @@ class Quadratic:
         rise, size = R @ move, abs(R)
         off = rounding_of(len(v)) * (size @ np.abs(move))
         error = rounding_of(R.shape[0]) * (size.T @ np.abs(rise))
-        if (
-            w is None and self.ridge.any()
-        ):  # its curvature is used beside its gradient, which must therefore be that at w itself
+        if w is None and self.ridge.any():  # its curvature is used too, so the gradient must be that at w itself
             return EnclosedGradient(R.T @ rise, error + size.T @ off, 0.0)
         if w is not None:
             off += np.abs(R @ (w - v)) + rounding_of(len(v)) * (size @ np.abs(w - v))
@@ -164,6 +163,7 @@ def _padded(values: Floats, columns: Columns, fill: float = 0.0) -> Floats:
     return np.concatenate([values, np.full(columns.n - len(values), fill)])
 
 
+@storable
 @dataclass(frozen=True)
 class Ridge(Penalty):
     """alpha / 2 mean (w / unit - c / unit)², with c = 0, or c = the prior: the weighted L1 distance on the same knots.
@@ -229,6 +229,7 @@ class _Differences(Penalty):
         return self.alpha / 2 * cp.sum_squares(D @ w[: D.shape[1]]) if D.shape[0] else cp.Constant(0.0)
 
 
+@storable
 @dataclass(frozen=True)
 class Roughness(_Differences):
     """alpha / 2 mean ‖D w / step‖², where D are the tensor differences of the tables (docs/mathematics.md, section 2).
@@ -255,6 +256,7 @@ class Roughness(_Differences):
         return sparse.csr_array(D @ sparse.diags_array(np.sqrt(columns.share) / columns.step))
 
 
+@storable
 @dataclass(frozen=True)
 class Shift(_Differences):
     """alpha / 2 mean (cells x (slope after - slope before))²: how much a distance changes as both points shift together.
@@ -278,6 +280,7 @@ class Shift(_Differences):
         return sparse.csr_array(columns.differences("shifts") @ sparse.diags_array(scale))
 
 
+@storable
 @dataclass(frozen=True)
 class Lasso(Penalty):
     """alpha mean |w / unit|: weights that the data do not need fall to their lower bound.
@@ -310,6 +313,7 @@ class Lasso(Penalty):
         return self.alpha * cp.norm1(cp.multiply(columns.share / columns.unit, w[: len(columns.prior)]))
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Linear(Penalty):
     """cost · w: with cost = (1 - mu) Aᵀs this is (1 - mu) times a mean of distances A w (Weinberger & Saul 2009).

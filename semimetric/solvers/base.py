@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._foundation.errors import ConvergenceWarning, NotSupportedError, warn
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.program import ConvexProgram
 
@@ -31,6 +32,7 @@ _HUGE = 1e150  # numbers that solvers square
 _TINY = 1e-280  # a loss at w = 0 below this leaves no room for the digits of smaller ones
 
 
+@storable
 class Status(Enum):
     """Why a solver stopped; the text also advises what to do about it."""
 
@@ -40,6 +42,7 @@ class Status(Enum):
     INACCURATE = "solved to less than the tolerance: rescale the targets, add a ridge, or try another solver"
 
 
+@storable
 @dataclass(frozen=True)
 class Repair:
     """By how much the weights violated the inequalities when a solver stopped, and what it cost to satisfy them.
@@ -59,6 +62,7 @@ class Repair:
     objective: float
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Weights and how good they are.

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from .._foundation.progress import progress_bar
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from .._foundation.validation import check_alpha, check_count
 from ..embeddings.pairs.triangle_inequality import Triangles
@@ -30,6 +31,7 @@ _ROUNDING = 1e-11  # this share of the objective is added to a gap for the round
 _KEPT = 1e-3  # inequalities whose slack exceeds this share of the largest weight are dropped
 
 
+@storable
 @dataclass(frozen=True)
 class CuttingPlane(Solver):
     """A solver of programs with ``triangles``, around any solver that takes inequalities.

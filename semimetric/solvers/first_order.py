@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._foundation.progress import progress_bar
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
@@ -25,6 +26,7 @@ _CHECK = 50  # iterations between two certificates of the gap
 _LONGEST_EPOCH = 1000  # iterations before a restart at the latest
 
 
+@storable
 @dataclass(frozen=True)
 class FirstOrder(Solver):
     """The first-order method, for any loss and any number of weights with finite lower bounds.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.certificate_of_moments import QuadraticProgram, certified_gap_of_moments
 from ..programs.moments import Moments
@@ -26,6 +27,7 @@ _NEAR = 2.0  # times the tolerance: what is computed on the way and what can be 
 _BEYOND = 1 + 1e-6  # upper bounds are raised by so much, so that their rounding does not matter
 
 
+@storable
 @dataclass(frozen=True)
 class Gram(Solver):
     """Projected Newton steps on the second moments (Bertsekas 1982): exact up to rounding, for up to ~10,000 weights.

@@ -18,6 +18,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cho_solve
 
 from .._foundation.progress import progress_bar
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
@@ -46,6 +47,7 @@ class _PrimalDualPoint(NamedTuple):
         return _PrimalDualPoint(*(x + t * dx for x, dx, t in zip(self, step, lengths, strict=True)))
 
 
+@storable
 @dataclass(frozen=True)
 class InteriorPoint(Solver):
     """The interior point method, for every loss and up to ~5,000 weights with finite lower bounds.

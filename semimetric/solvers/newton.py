@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._foundation.progress import progress_bar
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
@@ -36,6 +37,7 @@ _NEAR = 1e-2  # a step that lowers the objective by less than this share is near
 _BISECTIONS = 60  # the most steps of the line search
 
 
+@storable
 @dataclass(frozen=True)
 class Newton(Solver):
     """Newton's method, for losses that curve and up to ~5,000 weights with finite lower bounds.

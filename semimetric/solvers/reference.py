@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._foundation.errors import NotSupportedError
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.certificate import certified_gap
 from ..programs.gap_bound import GapBound
@@ -19,6 +20,7 @@ __all__ = ["Reference"]
 _LIMITS = {"CLARABEL": "max_iter", "OSQP": "max_iter", "SCS": "max_iters", "ECOS": "max_iters"}
 
 
+@storable
 @dataclass(frozen=True)
 class Reference(Solver):
     """The program handed to CVXPY as it is written. It takes any loss, penalty and inequality, for small programs.

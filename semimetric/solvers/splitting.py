@@ -21,6 +21,7 @@ from scipy.linalg import LinAlgError, cho_solve
 from scipy.sparse.csgraph import connected_components
 
 from .._foundation.progress import progress_bar
+from .._foundation.storable import storable
 from .._foundation.types import Floats, Integers
 from .._kernels.triangles import Rows, project_rows
 from ..programs.design_matrix import MatrixDesign
@@ -48,6 +49,7 @@ _MOST_TOGETHER = 3_000  # columns factored at once in the preconditioner
 _DAMPED = 1e-9  # the share of a block's diagonal that is added to it before it is factored
 
 
+@storable
 @dataclass(frozen=True)
 class Splitting(Solver):
     """Alternating directions, for a squared loss with inequalities and any number of weights.

@@ -17,10 +17,11 @@ _foundation _kernels
 data data.parts datasets
 embeddings.pairs embeddings.directions embeddings.vectors embeddings
 distances programs
-neighbors neighbors.sharded solvers persistence
+neighbors neighbors.sharded solvers
 learning learning.regression learning.comparisons learning.large_margin learning.groups
 linear_models.training linear_models linear_models.pieces
 estimators
+persistence
 __init__
 out_of_core plotting
 distributed

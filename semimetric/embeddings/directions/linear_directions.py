@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import validated
+from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats, FrozenValue, freeze
 from ..._foundation.validation import check_items
 from ..._kernels.linear import linear_map
@@ -31,6 +32,7 @@ from ..pairs.monotone_scales import WarpedEmbedding
 __all__ = ["Directions", "EvenDirections", "LinearFeatures", "fit_directions", "half_sphere", "with_directions"]
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Directions(FrozenValue):
     """A fitted map of the raw features, whose arrays are read only.
@@ -263,12 +265,12 @@ class LinearFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return validated(self, X, reset=False, dtype=np.float64) @ self.components_.T
 
 
+@storable
 class EvenDirections(LinearFeatures):
     """Directions spread evenly within a set of features, such as the a-b plane of a colour or the coordinates of a place.
 
-    In a plane the angles are k π / n_directions. In three dimensions the directions are a Fibonacci lattice on the half sphere
-    about the first feature, in more dimensions the points of a low-discrepancy sequence (Sobol, seeded). Directions that are a
-    raw feature are left out, because the raw features are kept anyway.
+    In a plane the angles are k π / n_directions, in three dimensions the directions are a Fibonacci lattice on the half sphere
+    about the first feature, in more the points of a seeded Sobol sequence. Those that are a raw feature are left out.
 
     Parameters
     ----------
