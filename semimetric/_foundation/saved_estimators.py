@@ -24,11 +24,14 @@ class SavedEstimator:
 
     Attributes
     ----------
+    semimetric_ : Semimetric
+        The distance that it has learned, or was given.
     _fitted : mapping of str to type
         The attributes that `save` keeps, and the annotation of each.
     """
 
     _fitted: ClassVar[Mapping[str, Any]] = {}
+    semimetric_: Any
 
     def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
         """Write the fitted estimator to one file, which `semimetric.load` reads as this estimator.
@@ -49,7 +52,7 @@ class SavedEstimator:
         check_is_fitted(self)
         kind = type(self).__name__
         writer = Writer(kind)
-        values = {"estimator": writer.estimator(self, kind, fitted=True)}
+        values = {"estimator": writer.value(self, kind, fitted=True)}
         write_state(os.path.realpath(path), State(kind, values, writer.arrays), key=key)
 
     def _stored_parameters(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, NotRequired, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -56,7 +57,7 @@ def _is_of(value: object, hint: Any) -> bool:
     if hint is bool:
         return isinstance(value, int)  # scikit-learn's habit of verbose=2
     if hint in (int, float):
-        return isinstance(value, (int, float) if hint is float else int) and not isinstance(value, bool)
+        return isinstance(value, Real if hint is float else Integral) and not isinstance(value, bool)
     if getattr(hint, "_is_protocol", False):  # the parts of ArrayLike
         return isinstance(value, (int, float, list, tuple, np.ndarray))
     return isinstance(value, hint) if inspect.isclass(hint) else True

@@ -172,17 +172,17 @@ class Reader:
         return made.from_state(State(made.__name__, values, arrays), self._callables)
 
     def _estimator(self, part: Members, name: str) -> Any:
-        made = self._known(part.text("estimator"), name)
+        made: Any = self._known(part.text("estimator"), name)
         if not inspect.isclass(made) or not issubclass(made, BaseEstimator):
             raise StorageError(f"{name} is no estimator; {_ADVICE}")
         hints = get_type_hints(made.__init__)
         known = {key: hints.get(key, Any) for key in inspect.signature(made).parameters}
-        model = made(**self.named(part.any("parameters"), known, name))
+        model: Any = made(**self.named(part.any("parameters"), known, name))
         fitted = part.any("fitted")
         if fitted is not None:
             if not hasattr(made, "_stored_types"):
                 raise StorageError(f"{name} is a {made.__name__}, whose parameters alone are saved; {_ADVICE}")
-            held = self.named(fitted, made._stored_types(), name)
+            held = self.named(fitted, model._stored_types(), name)
             model._check_whole(held)
             model._restore(held)
         return model
@@ -205,4 +205,4 @@ _NARROW = ("<f2", "|i1", "<i2", "<i4", "<u4", "<u8")
 
 def _holds(shape: list[int], n: int) -> bool:
     """Whether an array of this shape has n entries."""
-    return len(shape) <= 8 and all(0 <= side <= n for side in shape) and int(np.prod(shape, dtype=object)) == n
+    return len(shape) <= 8 and all(0 <= side < 2**31 for side in shape) and int(np.prod(shape, dtype=object)) == n

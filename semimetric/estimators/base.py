@@ -95,8 +95,8 @@ class LearnedDistance(SavedEstimator, BaseEstimator):
         self._recipe()
         self.recipe_.checked()
         check_names(self, self.semimetric_.n_features)
-        for choices in (self.choices_, getattr(self, "group_choices_", self.choices_)):
-            _check_printable(choices)
+        for name in ("choices_", "group_choices_"):
+            _check_printable(getattr(self, name, Choices()))
 
     def _recipe(self) -> Any:
         """The parameters as a recipe, all checked."""

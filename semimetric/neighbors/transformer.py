@@ -57,6 +57,7 @@ class SemimetricNeighborsTransformer(SavedEstimator, TransformerMixin, BaseEstim
     Attributes
     ----------
     index_ : NeighborIndex
+    semimetric_ : Semimetric
     learner_ : estimator
         The fitted learner, where there is one.
     n_samples_fit_, n_features_in_ : int
@@ -133,7 +134,9 @@ class SemimetricNeighborsTransformer(SavedEstimator, TransformerMixin, BaseEstim
         if not isinstance(semimetric, Semimetric):
             raise InputError("no distance is learned; restore the file")
         self.index_ = index_of_stored(semimetric, fitted, names)
-        vars(self).update({name: fitted[name] for name in ("learner_", "feature_names_in_") if name in fitted})
+        for name in ("learner_", "feature_names_in_"):
+            if name in fitted:
+                setattr(self, name, fitted[name])
         self.n_features_in_ = self.index_.n_features_in_
         check_names(self, self.n_features_in_)
 
@@ -143,6 +146,12 @@ class SemimetricNeighborsTransformer(SavedEstimator, TransformerMixin, BaseEstim
         check_count("n_neighbors", self.n_neighbors)
         if (self.semimetric is None) == (self.learner is None):
             raise InputError("one of semimetric= and learner= is required: a distance, or what learns it from X and y")
+
+    @property
+    def semimetric_(self) -> Semimetric:
+        """The distance, which was given or learned."""
+        check_is_fitted(self)
+        return self.index_.semimetric
 
     @property
     def n_samples_fit_(self) -> int:
