@@ -24,6 +24,7 @@ from .._foundation.input_arrays import n_axes
 from .._foundation.members import refused_as_stored
 from .._foundation.storable import storable
 from .._foundation.storage import State, write_state
+from .._foundation.tables import named_rows
 from .._foundation.threads import map_blocks
 from .._foundation.types import ArrayLike, Floats, FrozenValue, Integers, distinct, freeze
 from .._foundation.validation import check_same_length
@@ -135,7 +136,7 @@ class Semimetric(FrozenValue):
         return certify(self, random_state=random_state)
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
-        """The distance of two vectors of shape (n_features,). The object can be a scikit-learn ``metric``, and be pickled."""
+        """The distance of two vectors (n_features,), or dicts of their values. It can be scikit-learn's ``metric``."""
         return float(self.paired(self.schema.row(x), self.schema.row(y))[0])
 
     def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
@@ -186,13 +187,14 @@ class Semimetric(FrozenValue):
 
         Parameters
         ----------
-        x, y : array-like of shape (n_features,) or (n, n_features)
+        x, y : array-like of shape (n_features,) or (n, n_features), dict, or list of dicts
             If one is a single vector and the other has many rows, the vector is compared with each row.
 
         Returns
         -------
         ndarray of shape (n_terms,) or (n, n_terms)
         """
+        x, y = (named_rows(side, self.feature_names, name=name) for side, name in ((x, "x"), (y, "y")))
         one_pair = n_axes(x) == 1 and n_axes(y) == 1
         left, right = check_same_length(*self._both(*map(self.schema.rows, (x, y))), repeat=True)
         x, y = self._points(left), self._points(right)

@@ -327,7 +327,8 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         """
         check_is_fitted(self, "semimetric_")
         d = self.semimetric_
-        return d.transform(validated(self, X, reset=False, dtype=np.float64) if d.schema.plain else X)
+        by_name = d.schema.table(X) is not X
+        return d.transform(X if by_name or not d.schema.plain else validated(self, X, reset=False, dtype=np.float64))
 
 
 # The mixin wraps the transform that a class defines for `set_output`, and would wrap a condition inside, where nobody asks it.

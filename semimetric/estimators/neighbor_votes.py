@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
-from .._foundation.input_arrays import as_classes, as_targets, n_axes
+from .._foundation.input_arrays import as_classes, as_targets
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.tables import take_rows
@@ -106,7 +107,7 @@ class NeighborVotes(SavedVotes, BaseEstimator):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), or a table of one row
+        x : array-like of shape (n_features,), dict, or a table of one row
         n_neighbors : int or None
             `n_neighbors` of the estimator by default.
 
@@ -117,7 +118,7 @@ class NeighborVotes(SavedVotes, BaseEstimator):
         """
         check_is_fitted(self, "index_")
         d = self.semimetric_
-        row: Any = x if hasattr(x, "columns") else d.schema.rows(_in_order(x, d))
+        row: Any = [x] if isinstance(x, Mapping) else x if hasattr(x, "columns") else d.schema.rows(x)
         if len(row) != 1:
             raise InputError(f"x holds {len(row)} rows; one is explained at a time: give a vector, or a table of one row")
         distances, indices = self.kneighbors(row, n_neighbors)
@@ -128,18 +129,6 @@ class NeighborVotes(SavedVotes, BaseEstimator):
 def _neighbors_each(weight: Floats) -> Floats:
     """How many neighbours every item is; where all weights are below 1, as if they sum to 1, the largest is one neighbour."""
     return weight / min(1.0, weight.max())
-
-
-def _in_order(x: Any, d: Semimetric) -> Any:
-    """One vector; a series of pandas by the names of its entries."""
-    if n_axes(x) == 0:
-        raise InputError(f"x={x!r} is no vector; one value for each of the {d.n_features} features is required")
-    if not hasattr(x, "to_frame") or not all(isinstance(name, str) for name in getattr(x, "index", ())):
-        return x
-    names = list(x.index)
-    if sorted(names) != sorted(d.feature_names):
-        raise InputError(f"x has the entries {names}, but {list(d.feature_names)} are required; select those")
-    return np.array([x[name] for name in d.feature_names], dtype=None if d.schema.plain else object)
 
 
 @storable

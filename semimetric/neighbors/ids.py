@@ -9,7 +9,7 @@ from .._foundation.errors import InputError
 from .._foundation.types import ArrayLike
 from .segment import Segment
 
-__all__ = ["check_ids", "ids_to_remove", "masks_of", "new_ids", "next_ids"]
+__all__ = ["check_ids", "ids_to_remove", "masks_of", "check_known", "new_ids", "next_ids"]
 
 
 def next_ids(old_ids: NDArray, n: int) -> NDArray:
@@ -30,9 +30,14 @@ def new_ids(ids: ArrayLike | None, n: int, old_ids: NDArray) -> NDArray:
 def ids_to_remove(ids: ArrayLike, old_ids: NDArray) -> NDArray:
     """Distinct ids, increasing, all of which are among ``old_ids``."""
     removed = np.unique(check_ids(ids, None, old_ids.dtype.kind, unique=False))
-    if missing := np.setdiff1d(removed, old_ids).tolist():
-        raise InputError(f"id {missing[0]} is not in the index; nothing was removed: drop it from ids")
+    check_known(removed, old_ids, "; nothing was removed")
     return removed
+
+
+def check_known(wanted: NDArray, ids: NDArray, then: str = "") -> None:
+    """Refuse ids that are not among those of an index; ``then`` says what follows from it."""
+    if missing := np.setdiff1d(wanted, ids).tolist():
+        raise InputError(f"id {missing[0]!r} is not in the index{then}: drop it from ids")
 
 
 def masks_of(where: ArrayLike | Iterable | None, segments: Sequence[Segment]) -> list[NDArray[np.bool_] | None]:
