@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.input_arrays import as_cells
 from .._foundation.saved_estimators import SavedEstimator, check_names
+from .._foundation.short_reprs import ShortRepr
 from .._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from .._foundation.validation import check_items, check_tuples
 from ..data.schema import Schema, feature_names
@@ -60,7 +61,7 @@ def _check_printable(choices: Choices) -> None:
         raise InputError(f"what was compared cannot be printed ({error}); restore the file") from error
 
 
-class LearnedDistance(SavedEstimator, BaseEstimator):
+class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
     """A learner with `semimetric_`; the methods have metric-learn's names.
 
     Attributes

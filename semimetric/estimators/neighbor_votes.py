@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_classes, as_targets
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.short_reprs import ShortRepr
 from .._foundation.storable import storable
 from .._foundation.tables import take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
@@ -33,7 +34,7 @@ from .shared_parameters import VOTE_PARAMETERS
 __all__ = ["SemimetricClassifier", "SemimetricRegressor"]
 
 
-class NeighborVotes(SavedVotes, BaseEstimator):
+class NeighborVotes(ShortRepr, SavedVotes, BaseEstimator):
     """Neighbours under a learned distance: the parameters, the index and the explanations that both estimators share."""
 
     learner: Any

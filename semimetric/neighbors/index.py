@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import record_features, validated
+from .._foundation.short_reprs import ShortRepr
 from .._foundation.types import ArrayLike
 from .._foundation.validation import check_choice, check_count, check_n_jobs, check_shape
 from ..distances.semimetric import Semimetric
@@ -30,7 +31,7 @@ from .storage import StoredIndex
 __all__ = ["NeighborIndex"]
 
 
-class NeighborIndex(IndexedItems, StoredIndex, BaseEstimator):
+class NeighborIndex(ShortRepr, IndexedItems, StoredIndex, BaseEstimator):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
     No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would

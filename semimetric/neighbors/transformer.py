@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
 from .._foundation.saved_estimators import SavedEstimator, check_names
+from .._foundation.short_reprs import ShortRepr
 from .._foundation.storable import storable
 from .._foundation.types import ArrayLike
 from .._foundation.validation import check_choice, check_count, weight_option
@@ -23,7 +24,7 @@ __all__ = ["SemimetricNeighborsTransformer"]
 
 
 @storable
-class SemimetricNeighborsTransformer(SavedEstimator, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class SemimetricNeighborsTransformer(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Items to the sparse graph of their nearest neighbours under a learned distance.
 
     It stands where `sklearn.neighbors.KNeighborsTransformer` does: before ``KNeighborsClassifier(metric="precomputed")``,

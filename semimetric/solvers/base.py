@@ -14,6 +14,7 @@ from .._foundation.errors import ConvergenceWarning, NotSupportedError, warn
 from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.program import ConvexProgram
+from .history import History
 
 __all__ = [
     "Repair",
@@ -82,6 +83,8 @@ class Solution:
         The name of the solver, and the reason for it where it was chosen automatically.
     repair : Repair or None
         What it took to satisfy the inequalities; None for programs without any.
+    history : History or None
+        Objective and gap on the way, with ``to_frame()``; None where the solver tells none, as those that CVXPY calls.
     """
 
     weights: Floats
@@ -91,6 +94,7 @@ class Solution:
     status: Status
     solver: str
     repair: Repair | None = None
+    history: History | None = None
 
     @property
     def relative_gap(self) -> float:

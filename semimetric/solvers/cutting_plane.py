@@ -24,6 +24,7 @@ from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, with_repair
 from .default_choice import choose_plain
+from .history import History, Step
 
 __all__ = ["CuttingPlane"]
 
@@ -79,17 +80,22 @@ class CuttingPlane(Solver):
         return solver.solve(program, start=start, verbose=verbose)
 
     def _solve_in_rounds(self, program: ConvexProgram, triangles: Triangles, start: Floats | None, verbose: bool) -> Solution:
-        """The solution by rounds that add violated inequalities and drop slack ones, repaired at the end."""
+        """The solution by rounds that add violated inequalities and drop slack ones, repaired at the end.
+
+        Its history has an entry for the program of each round.
+        """
         w = program.lower if start is None else start
         rows = _no_rows(program)
         n_iter = 0
         bound = 0.0
         status = Status.LIMIT
+        steps: list[Step] = []
         with progress_bar(self.max_rounds, "cutting planes", verbose=verbose) as bar:
             for _ in range(self.max_rounds):
                 solution = self._solve_plain(_with_rows(program, rows, repairs=False), start, verbose)
                 start = w = solution.weights
                 n_iter += solution.n_iter
+                steps.append((n_iter, solution.objective, solution.gap))
                 bound = max(bound, solution.objective - solution.gap)
                 largest = float(np.abs(w).max())
                 violated = triangles.separate(w, self.tol * largest)
@@ -104,7 +110,7 @@ class CuttingPlane(Solver):
         feasible = replace(program, triangles=None, inequalities=_joined(program.inequalities, every)).feasible(w)
         objective = program.objective(feasible)
         gap = max(objective - bound, 0.0) + _ROUNDING * max(objective, program.exact)
-        solution = Solution(feasible, objective, gap, n_iter, status, solution.solver)
+        solution = Solution(feasible, objective, gap, n_iter, status, solution.solver, history=History.of(steps))
         return _named(with_repair(program, w, triangles.excess(w), solution), len(rows))
 
 

@@ -19,6 +19,7 @@ from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
 from .certified import certified
+from .history import History, Step
 
 __all__ = ["FirstOrder"]
 
@@ -51,6 +52,7 @@ class FirstOrder(Solver):
         run = _PrimalDualRun(program, start)
         status = Status.LIMIT
         n_iter = 0
+        steps: list[Step] = []
         with progress_bar(self.max_iter, "first order", verbose=verbose) as bar:
             try:
                 for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
@@ -60,6 +62,7 @@ class FirstOrder(Solver):
                     run.check()
                     bar.update(_CHECK)
                     bar.set_postfix(objective=run.objective, gap=run.gap)
+                    steps.append((n_iter, run.objective, run.gap))
                     if run.gap <= self.tol * max(abs(run.objective), program.exact):
                         status = Status.SOLVED
                         break
@@ -67,7 +70,7 @@ class FirstOrder(Solver):
                 status = Status.INTERRUPTED
         if status is not Status.SOLVED:
             run.certify()  # the iterations after the last check count too
-        solution = Solution(run.best, run.objective, run.gap, n_iter, status, "FirstOrder")
+        solution = Solution(run.best, run.objective, run.gap, n_iter, status, "FirstOrder", history=History.of(steps))
         solution = certified(solution, run.gap_bound, run.A, run.dual[0], self.tol, run.dual[1])
         rows = program.inequalities
         return with_repair(program, run.raw, 0.0 if rows is None else rows.excess(run.raw), solution)

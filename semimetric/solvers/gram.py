@@ -17,6 +17,7 @@ from ..programs.penalties import Quadratic
 from ..programs.program import EXACT, ConvexProgram
 from .base import Solution, Solver, Status, refuse_inequalities
 from .box_quadratic import BoxQuadratic, BoxSolution, interior, solve_regular
+from .history import History, Step
 
 __all__ = ["Gram", "minimise", "solve_moments"]
 
@@ -93,7 +94,9 @@ def solve_moments(
     program = QuadraticProgram(moments, penalty, lower, upper, n_rows)
     gap = certified_gap_of_moments(program, found.w, box.lift, solver.tol * scale)
     status = _status(solver, found, gap, scale)
-    return Solution(found.w, objective_at(found.w), gap, found.n_iter, status, "Gram")
+    constant = moments.square / 2 + penalty.constant
+    history = History.of([(n, at + constant, gap_there) for n, at, gap_there in found.steps])
+    return Solution(found.w, objective_at(found.w), gap, found.n_iter, status, "Gram", history=history)
 
 
 def _status(solver: Gram, found: BoxSolution, gap: float, scale: float) -> Status:
@@ -137,7 +140,8 @@ def minimise(box: BoxQuadratic, start: Floats | None = None, *, tol: float, max_
 def _better(old: BoxSolution, new: BoxSolution, tol: float) -> BoxSolution:
     """The new solution if its gap is below ``tol`` or the smaller of the two, else the old one; iterations add up."""
     point = new if new.gap <= max(tol, old.gap) else old
-    return BoxSolution(point.w, point.gap, old.n_iter + new.n_iter, new.interrupted)
+    steps = (*old.steps, *((old.n_iter + n, at, gap) for n, at, gap in new.steps))
+    return BoxSolution(point.w, point.gap, old.n_iter + new.n_iter, new.interrupted, steps)
 
 
 def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> BoxSolution:
@@ -145,9 +149,11 @@ def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> BoxSolut
     gradient = box.H @ w - box.b
     gap = np.inf
     n_iter = 0
+    steps: list[Step] = []
     try:
         for n_iter in range(max_iter + 1):  # noqa: B007 - the solution reports n_iter
             gap = box.gap(w, gradient)
+            steps.append((n_iter, box.objective(w, gradient), gap))
             if gap <= tol or n_iter == max_iter:
                 break
             step = _newton_direction(box, gradient, (w > box.lower) | (gradient < 0))
@@ -159,8 +165,8 @@ def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> BoxSolut
         if gap > tol:
             gap = min(gap, box.gap(w, gradient, box.lift(gradient)))
     except KeyboardInterrupt:
-        return BoxSolution(w, box.gap(w, box.H @ w - box.b), n_iter, interrupted=True)
-    return BoxSolution(w, gap, n_iter)
+        return BoxSolution(w, box.gap(w, box.H @ w - box.b), n_iter, interrupted=True, steps=tuple(steps))
+    return BoxSolution(w, gap, n_iter, steps=tuple(steps))
 
 
 def _newton_direction(box: BoxQuadratic, gradient: Floats, loose: np.ndarray) -> Floats:

@@ -26,6 +26,7 @@ from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_
 from .box_quadratic import longest_step
 from .certified import certified
 from .factorization import factorize
+from .history import History, Step
 
 __all__ = ["InteriorPoint"]
 
@@ -72,6 +73,7 @@ class InteriorPoint(Solver):
         point = newton.first(start)
         status = Status.LIMIT
         n_iter = 0
+        steps: list[Step] = []
         bound, dual = -np.inf, None
         best = (np.inf, program.lower if program.inside is None else program.inside)
         raw = best[1]
@@ -88,6 +90,7 @@ class InteriorPoint(Solver):
                         bound, dual = found, point
                     gap = max(best[0] - bound, 0.0)
                     bar.set_postfix(objective=objective, gap=gap)
+                    steps.append((n_iter, best[0], gap))
                     if gap <= self.tol * max(abs(best[0]), program.exact):
                         status = Status.SOLVED
                         break
@@ -101,7 +104,8 @@ class InteriorPoint(Solver):
                     raise
                 status = Status.INTERRUPTED
         objective, w = best
-        solution = Solution(np.maximum(w, program.lower), objective, np.inf, n_iter, status, "InteriorPoint")
+        w, history = np.maximum(w, program.lower), History.of(steps)
+        solution = Solution(w, objective, np.inf, n_iter, status, "InteriorPoint", history=history)
         solution = certified(
             solution, gap_bound, newton.A, None if dual is None else dual.theta, self.tol, None if dual is None else dual.w
         )

@@ -24,6 +24,7 @@ from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_inequalities
 from .box_quadratic import BoxQuadratic, pivot, solve_regular
 from .certified import certified
+from .history import History, Step
 
 __all__ = ["Newton"]
 
@@ -67,11 +68,13 @@ class Newton(Solver):
         run = _NewtonRun(program, program.lower if start is None else np.maximum(start, program.lower))
         status = Status.LIMIT
         n_iter = 0
+        steps: list[Step] = []
         with progress_bar(self.max_iter, "newton", verbose=verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
                     bar.set_postfix(objective=run.point.objective, gap=run.gap)
                     solved = run.certify(self.tol * max(run.point.objective, program.exact))
+                    steps.append((n_iter, run.point.objective, run.gap))
                     if solved or run.stuck:
                         status = Status.SOLVED if solved else Status.INACCURATE
                         break
@@ -80,7 +83,7 @@ class Newton(Solver):
                     bar.update()
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
-        solution = Solution(run.point.w, run.point.objective, run.gap, n_iter, status, "Newton")
+        solution = Solution(run.point.w, run.point.objective, run.gap, n_iter, status, "Newton", history=History.of(steps))
         if status is Status.SOLVED and not self.certify:
             return replace(solution, gap=np.inf)
         at = run.dual or run.point

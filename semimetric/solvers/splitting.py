@@ -31,6 +31,7 @@ from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
 from .certified import certified
 from .factorization import factorize
+from .history import History, Step
 
 __all__ = ["Splitting"]
 
@@ -76,6 +77,7 @@ class Splitting(Solver):
         run = _AdmmRun(program, start)
         status = Status.LIMIT
         n_iter = 0
+        steps: list[Step] = []
         with progress_bar(self.max_iter, "splitting", verbose=verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):
@@ -83,6 +85,7 @@ class Splitting(Solver):
                         run.check()
                         bar.update(_CHECK if n_iter else 0)
                         bar.set_postfix(objective=run.objective, gap=run.gap)
+                        steps.append((n_iter, run.objective, run.gap))
                         if run.gap <= self.tol * max(abs(run.objective), program.exact):
                             status = Status.SOLVED
                             break
@@ -92,7 +95,8 @@ class Splitting(Solver):
                 status = Status.INTERRUPTED
         if status is not Status.SOLVED:
             run.check()
-        solution = Solution(run.best, program.objective(run.best), run.gap, n_iter, status, "Splitting")
+        objective, history = program.objective(run.best), History.of(steps)
+        solution = Solution(run.best, objective, run.gap, n_iter, status, "Splitting", history=history)
         solution = certified(solution, GapBound(program), program.stacked, run.theta, self.tol, run.dual[0])
         return with_repair(program, run.raw, run.rows.excess(run.raw), solution)
 

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import validated
+from ..._foundation.short_reprs import ShortRepr
 from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats, FrozenValue, freeze
 from ..._foundation.validation import check_items
@@ -250,7 +251,7 @@ def _checked(matrix: Floats, names: Sequence[str] | None, n_features: int) -> Di
     return Directions(matrix, tuple(labels or (f"direction{k}" for k in range(len(matrix)))))
 
 
-class LinearFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinearFeatures(ShortRepr, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A scikit-learn transformer that is a linear map: ``transform(X) = X components_.T``."""
 
     components_: Floats
@@ -310,10 +311,9 @@ class EvenDirections(LinearFeatures):
 
     def _spread(self, n_features: int, names: list[str]) -> "EvenDirections":
         chosen = [self._column(f, n_features, names) for f in (self.features or range(n_features))]
-        if len(set(chosen)) < max(len(chosen), 2):
+        if (n := len(set(chosen))) < max(len(chosen), 2):
             raise InputError(
-                f"features={self.features!r} of {n_features} feature(s) name {len(set(chosen))} different; at least two are "
-                "required: name others, or leave these directions out"
+                f"features={self.features!r} of {n_features} feature(s) name {n} different; two are required: name others"
             )
         if not isinstance(self.n_directions, (int, np.integer)) or self.n_directions < 1:
             raise InputError(f"n_directions={self.n_directions!r} must be an integer >= 1")
