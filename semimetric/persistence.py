@@ -64,6 +64,20 @@ def load(
     StorageError
         If a file is foreign, truncated, altered, newer or not signed with the key, if what it holds is none of these, or
         if the base distances are not those of the model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor
+    >>> pairs = np.random.default_rng(0).random((50, 2, 2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "model.smm")
+    ...     again = load(Path(folder) / "model.smm")
+    >>> bool((again.predict(pairs) == model.predict(pairs)).all())
+    True
     """
     if os.path.isfile(os.path.join(path, SHARDS)):
         return ShardedIndex(path, mmap=mmap, base_distances=base_distances, key=key)

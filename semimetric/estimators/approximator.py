@@ -102,6 +102,17 @@ class DistanceApproximator(DistanceRegressor):
         With ``method="vertices"``: grid points of all groups.
     error_quantiles_ : dict of float to float
         Quantiles 0.5, 0.9 and 0.99 of the relative error on pairs of items set aside; NaN without them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceApproximator
+    >>> def slow(x, y):
+    ...     return float(np.abs(x - y).sum())
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> model = DistanceApproximator(slow, n_pairs=300, n_knots=3, alpha=1e-6).fit(X)
+    >>> bool(model.error_quantiles_[0.5] < 0.01)
+    True
     """
 
     _fitted = {

@@ -60,6 +60,16 @@ class QuadrupletLearner(ComparisonLearner):
     group_choices_ : Choices
         What ``groups="auto"`` compared; printed, a table.
     n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import QuadrupletLearner
+    >>> quadruplets = np.random.default_rng(0).random((400, 4, 2))
+    >>> near, far = (np.abs(quadruplets[:, k] - quadruplets[:, k + 1]) @ [1.0, 5.0] for k in (0, 2))
+    >>> model = QuadrupletLearner(n_knots=3, alpha=1e-3, directions=None).fit(quadruplets, np.where(near < far, 1, -1))
+    >>> bool(model.score(quadruplets, np.where(near < far, 1, -1)) > 0.9)
+    True
     """
 
     _kind = Quadruplets

@@ -62,6 +62,18 @@ class SemimetricNeighborsTransformer(ShortRepr, SavedEstimator, TransformerMixin
     learner_ : estimator
         The fitted learner, where there is one.
     n_samples_fit_, n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import Grid, PairEmbedding, Semimetric, SemimetricNeighborsTransformer
+    >>> embedding = PairEmbedding(Grid([[0.0, 1.0, 4.0]]))
+    >>> d = Semimetric(embedding, embedding.prior(np.array([2.0])), np.array([2.0]), ("height",))
+    >>> graph = SemimetricNeighborsTransformer(d, n_neighbors=1).fit_transform([[0.0], [1.0], [4.0]])
+    >>> graph.toarray()
+    array([[0., 2., 0.],
+           [2., 0., 0.],
+           [0., 6., 0.]])
     """
 
     _fitted: ClassVar[dict[str, Any]] = {

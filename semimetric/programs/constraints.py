@@ -68,6 +68,17 @@ class Monotone(Constraint):
     ----------
     features : sequence of int or str, or None
         The features by number or name. None takes all numeric features that are never missing and that no direction uses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Monotone
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[Monotone([0])]).fit(pairs, y)
+    >>> d = model.semimetric_
+    >>> d([0.2, 0.5], [0.6, 0.5]) <= d([0.1, 0.5], [0.9, 0.5])
+    True
     """
 
     of_features = True
@@ -124,6 +135,16 @@ class Bounded(Constraint):
     ----------
     ceiling : float
         The largest distance, > 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Bounded
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, outside="clip", constraints=[Bounded(2.0)]).fit(pairs, y)
+    >>> bool(model.semimetric_.pairwise(pairs[:, 0]).max() <= 2.0)
+    True
     """
 
     ceiling: float
@@ -167,6 +188,17 @@ class TranslationInvariant(Constraint):
     ----------
     features : sequence of int or str, or None
         The features by number or name. None takes all numeric features that are never missing and that no direction uses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, TranslationInvariant
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=[TranslationInvariant([0])]).fit(pairs, y)
+    >>> width = model.semimetric_.tables()["x0"].values
+    >>> bool(np.isclose(width[0, 1], width[1, 2]))
+    True
     """
 
     of_features = True
@@ -211,6 +243,17 @@ class Concave(Constraint):
     ----------
     features : sequence of int or str, or None
         The features by number or name. None takes all numeric features that are never missing and that no direction uses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Concave, TranslationInvariant
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=[TranslationInvariant([0]), Concave([0])]).fit(pairs, y)
+    >>> width = model.semimetric_.tables()["x0"].values
+    >>> bool(width[0, 2] <= 2 * width[0, 1] + 1e-9)
+    True
     """
 
     of_features = True
@@ -255,6 +298,16 @@ class AtLeast(Constraint):
         The points as numbers, in the range of the knots.
     distances : array-like of shape (n_pairs,)
         The smallest distance of each pair, >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, AtLeast
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[AtLeast([[[0.2, 0.5], [0.4, 0.5]]], [0.5])]).fit(pairs, y)
+    >>> model.semimetric_([0.2, 0.5], [0.4, 0.5]) >= 0.5 - 1e-9
+    True
     """
 
     pairs: ArrayLike
@@ -275,6 +328,16 @@ class AtMost(Constraint):
         The points as numbers, in the range of the knots.
     distances : array-like of shape (n_pairs,)
         The largest distance of each pair, >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, AtMost
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[AtMost([[[0.2, 0.2], [0.8, 0.8]]], [1.0])]).fit(pairs, y)
+    >>> model.semimetric_([0.2, 0.2], [0.8, 0.8]) <= 1.0 + 1e-9
+    True
     """
 
     pairs: ArrayLike

@@ -47,6 +47,16 @@ class CuttingPlane(Solver):
         Up to so many triangle inequalities are given to the solver at once; of more than these, only violated ones.
     max_rounds : int, default 50
         The limit of iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, CuttingPlane
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, axioms="metric", solver=CuttingPlane("auto")).fit(pairs, y)
+    >>> model.semimetric_.axioms.triangle
+    True
     """
 
     separates = True

@@ -13,8 +13,8 @@ from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.certificate_of_moments import QuadraticProgram, certified_gap_of_moments
 from ..programs.moments import Moments
-from ..programs.penalties import Quadratic
 from ..programs.program import EXACT, ConvexProgram
+from ..programs.quadratic import Quadratic
 from .base import Solution, Solver, Status, refuse_inequalities
 from .box_quadratic import BoxQuadratic, BoxSolution, interior, solve_regular
 from .history import History, Step
@@ -42,6 +42,18 @@ class Gram(Solver):
         The largest certified gap, relative to the objective at w = 0.
     max_iter : int, default 200
         The limit of iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Gram
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, solver=Gram(tol=1e-10)).fit(pairs, y)
+    >>> model.solution_.solver
+    'Gram (given)'
+    >>> bool(model.solution_.relative_gap < 1e-6)
+    True
     """
 
     tol: float = 1e-9

@@ -59,6 +59,18 @@ class InteriorPoint(Solver):
         The relative certified gap at which the iteration stops.
     max_iter : int, default 100
         The limit of iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, InteriorPoint
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="absolute", solver=InteriorPoint()).fit(pairs, y)
+    >>> model.solution_.solver
+    'InteriorPoint (given)'
+    >>> bool(model.solution_.relative_gap < 1e-5)
+    True
     """
 
     tol: float = 1e-6

@@ -53,6 +53,18 @@ class Newton(Solver):
         Whether the gap of the solution holds in floating point. Without it, a solution counts as solved by the gap that the
         iteration computed, which rounding may have made too small, and says nothing of its own: its gap is infinite. That is
         enough where many programs are solved for their weights alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Newton
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="huber", solver=Newton(tol=1e-9)).fit(pairs, y)
+    >>> model.solution_.solver
+    'Newton (given)'
+    >>> bool(model.solution_.relative_gap < 1e-6)
+    True
     """
 
     tol: float = 1e-8

@@ -31,6 +31,16 @@ class Reference(Solver):
         The name of any solver that CVXPY has installed.
     max_iter : int or None
         The limit of iterations, for Clarabel, OSQP, SCS and ECOS; None leaves the engine's own limit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Reference
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, solver=Reference()).fit(pairs, y)
+    >>> model.solution_.solver
+    'Reference(CLARABEL) (given)'
     """
 
     separates = True

@@ -63,6 +63,18 @@ class Splitting(Solver):
         The relative certified gap at which the iteration stops.
     max_iter : int, default 2000
         The limit of iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Splitting
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, solver=Splitting()).fit(pairs, y)
+    >>> model.solution_.solver
+    'Splitting (given)'
+    >>> bool(model.solution_.relative_gap < 0.01)
+    True
     """
 
     tol: float = 3e-4

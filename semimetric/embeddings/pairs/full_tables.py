@@ -52,6 +52,11 @@ class PairEmbedding(PairMap):
         The vertices of each group that have columns. None takes all; see `restricted` for groups whose tables are too large.
     unseen_slopes : ndarray of shape (n_features,) or None
         The slopes of a weighted L1 distance that gives its value to every vertex that training pairs never used.
+
+    Examples
+    --------
+    >>> PairEmbedding(Grid([[0.0, 1.0, 2.0], [0.0, 1.0]]), "pairs").n_columns
+    15
     """
 
     def __init__(
