@@ -272,8 +272,6 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, SemimetricRegressor
     >>> X = np.random.default_rng(0).random((200, 2))
     >>> model = SemimetricRegressor(DistanceRegressor(n_knots=3, alpha=1e-3), n_pairs=500).fit(X, 5 * X[:, 0])
     >>> bool(model.score(X, 5 * X[:, 0]) > 0.9)

@@ -131,6 +131,15 @@ def plot_n_components(models: DPLMClassifier | Sequence[DPLMClassifier], ax: Axe
     ------
     InputError
         If a model has no such posterior.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import DPLMClassifier
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> model = DPLMClassifier(n_sweeps=1_500).fit(X, X.sum(axis=1) > 1)
+    >>> plot_n_components(model, Figure().subplots()).get_xlabel()
+    'pieces'
     """
     drawn = [models] if isinstance(models, DPLMClassifier) else list(models)
     shares = [_posterior(model) for model in drawn]

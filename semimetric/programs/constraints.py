@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.errors import NotSupportedError
 from .._foundation.storable import storable
-from .._foundation.types import ArrayLike, Integers
+from .._foundation.types import Integers
 from .._foundation.validation import check_alpha
-from ..embeddings.directions.linear_directions import Directions, with_directions
+from ..embeddings.directions.linear_directions import Directions
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.triangle_inequality import Triangles
 from .inequalities import Inequalities
 from .table_layout import Features, TableLayout, numeric
 
-__all__ = ["AtLeast", "AtMost", "Bounded", "Concave", "Constraint", "Monotone", "TranslationInvariant"]
+__all__ = ["Bounded", "Concave", "Constraint", "Monotone", "TranslationInvariant"]
 
 _UNIFORM = 1e-9  # knots count as uniform if the widths of their cells differ by at most this share of the range
 
@@ -250,7 +250,8 @@ class Concave(Constraint):
     >>> from semimetric import DistanceRegressor, Concave, TranslationInvariant
     >>> pairs = np.random.default_rng(0).random((200, 2, 2))
     >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=[TranslationInvariant([0]), Concave([0])]).fit(pairs, y)
+    >>> shape = [TranslationInvariant([0]), Concave([0])]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=shape).fit(pairs, y)
     >>> width = model.semimetric_.tables()["x0"].values
     >>> bool(width[0, 2] <= 2 * width[0, 1] + 1e-9)
     True
@@ -282,94 +283,3 @@ class Concave(Constraint):
 def _depends_on_difference(embedding: Any, group: int) -> bool:
     """Whether the vertices (a, b) of the group share a column where b - a is the same."""
     return bool(getattr(embedding, "vertices", ()) and embedding.vertices[group].by_difference)
-
-
-@storable
-@dataclass(frozen=True, eq=False)
-class AtLeast(Constraint):
-    """d(x, y) >= the distance given, at the pairs given.
-
-    The inequality is a·w >= D for the row a of the pair and its distance D. It is exact at these points, wherever in the range
-    of the knots they are, and says nothing about other points.
-
-    Parameters
-    ----------
-    pairs : array-like of shape (n_pairs, 2, n_features)
-        The points as numbers, in the range of the knots.
-    distances : array-like of shape (n_pairs,)
-        The smallest distance of each pair, >= 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, AtLeast
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[AtLeast([[[0.2, 0.5], [0.4, 0.5]]], [0.5])]).fit(pairs, y)
-    >>> model.semimetric_([0.2, 0.5], [0.4, 0.5]) >= 0.5 - 1e-9
-    True
-    """
-
-    pairs: ArrayLike
-    distances: ArrayLike
-
-    def rows(self, layout: TableLayout) -> Inequalities:
-        return _rows_at_pairs(layout, self.pairs, self.distances, type(self).__name__)
-
-
-@storable
-@dataclass(frozen=True, eq=False)
-class AtMost(Constraint):
-    """d(x, y) <= the distance given, at the pairs given: the opposite of `AtLeast`.
-
-    Parameters
-    ----------
-    pairs : array-like of shape (n_pairs, 2, n_features)
-        The points as numbers, in the range of the knots.
-    distances : array-like of shape (n_pairs,)
-        The largest distance of each pair, >= 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, AtMost
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[AtMost([[[0.2, 0.2], [0.8, 0.8]]], [1.0])]).fit(pairs, y)
-    >>> model.semimetric_([0.2, 0.2], [0.8, 0.8]) <= 1.0 + 1e-9
-    True
-    """
-
-    pairs: ArrayLike
-    distances: ArrayLike
-
-    def rows(self, layout: TableLayout) -> Inequalities:
-        rows = _rows_at_pairs(layout, self.pairs, self.distances, type(self).__name__)
-        return Inequalities(sparse.csr_array(-rows.matrix), -rows.bound)
-
-
-def _rows_at_pairs(layout: TableLayout, pairs: ArrayLike, distances: ArrayLike, kind: str) -> Inequalities:
-    """The inequalities a·w >= D, one for each of the pairs, whose row is a and whose distance is D."""
-    n = len(layout.names)
-    try:
-        points = np.asarray(pairs, dtype=np.float64)
-        values = np.asarray(distances, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{kind} has pairs or distances that are no arrays of numbers; give points as numbers") from error
-    if values.ndim != 1:
-        raise InputError(f"{kind} has distances of shape {values.shape}; one distance for each pair is required: give a list")
-    if points.shape != (len(values), 2, n) or not np.isfinite(points).all():
-        raise InputError(
-            f"{kind} has pairs of shape {points.shape} for {len(values)} distances; finite points of shape "
-            f"({len(values)}, 2, {n}) are required"
-        )
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise InputError(f"{kind} has distances that are negative or not finite; numbers >= 0 are required")
-    items = with_directions(layout.directions, points.reshape(-1, n))
-    if layout.embedding.grid.excess(items).any():
-        raise InputError(
-            f"{kind} has points outside the knots, where the tables end; give points in range, or knots= that hold them"
-        )
-    located = layout.embedding.locate(items)
-    first = 2 * np.arange(len(values))
-    return Inequalities(layout.embedding.csr(located, first, located, first + 1), layout.scaled(values, kind))

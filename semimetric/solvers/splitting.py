@@ -66,15 +66,8 @@ class Splitting(Solver):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from semimetric import DistanceRegressor, Splitting
-    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
-    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
-    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, solver=Splitting()).fit(pairs, y)
-    >>> model.solution_.solver
-    'Splitting (given)'
-    >>> bool(model.solution_.relative_gap < 0.01)
-    True
+    >>> Splitting(tol=1e-4)
+    Splitting(tol=0.0001, max_iter=2000)
     """
 
     tol: float = 3e-4
@@ -87,8 +80,7 @@ class Splitting(Solver):
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         run = _AdmmRun(program, start)
-        status = Status.LIMIT
-        n_iter = 0
+        status, n_iter = Status.LIMIT, 0
         steps: list[Step] = []
         with progress_bar(self.max_iter, "splitting", verbose=verbose) as bar:
             try:
@@ -108,7 +100,7 @@ class Splitting(Solver):
         if status is not Status.SOLVED:
             run.check()
         objective, history = program.objective(run.best), History.of(steps)
-        solution = Solution(run.best, objective, run.gap, n_iter, status, "Splitting", history=history)
+        solution = Solution(run.best, objective, run.gap, n_iter, status, "Splitting", None, history)
         solution = certified(solution, GapBound(program), program.stacked, run.theta, self.tol, run.dual[0])
         return with_repair(program, run.raw, run.rows.excess(run.raw), solution)
 
@@ -300,10 +292,8 @@ class _AdmmRun:
         self.h = self.rows.bound
         self.D = self.system.D
         self.multipliers = np.zeros(len(self.rows) + len(program.lower))
-        if start is None:
-            start_of_free = program.lower if program.inside is None else program.inside
-        else:
-            start_of_free = start
+        inside = program.lower if program.inside is None else program.inside
+        start_of_free = inside if start is None else start
         # If the minimum without any bound or inequality satisfies all of them, nothing is left to do.
         free, bound = self.system.minimum(self.system.b, np.maximum(start_of_free, program.lower))
         self.bound = bound + self.system.constant
