@@ -239,7 +239,7 @@ class Schema:
         InputError
             If X has other columns, text where numbers are required, infinite values, or missing values without a level.
         """
-        n, X = len(self.features), self.table(X, name)
+        n, X = len(self.features), X if type(X) is np.ndarray else self.table(X, name)
         if self.plain:
             return check_items(X, name=name, n_features=n, names=self.names, min_items=min_items)
         table = as_table(X, name)
@@ -286,7 +286,7 @@ class Schema:
 
     def row(self, x: Any) -> NDArray[Any]:
         """One vector, or dict, as a table of one row."""
-        x = named_rows(x, self.names, name="x")
+        x = x if type(x) is np.ndarray else named_rows(x, self.names, name="x")
         return as_floats(x, "x", ndim=1)[None] if self.plain else as_cells(x, "x")[None]
 
     def rows(self, x: Any) -> Any:

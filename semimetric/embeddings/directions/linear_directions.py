@@ -302,8 +302,8 @@ class EvenDirections(LinearFeatures):
     def fit(self, X: ArrayLike, y: object = None) -> "EvenDirections":
         """Compute the directions; X gives the number and the names of the features, and y is ignored."""
         checked = validated(self, X, dtype=np.float64)
-        default = [f"x{k}" for k in range(checked.shape[1])]
-        return self._spread(checked.shape[1], list(getattr(self, "feature_names_in_", default)))
+        names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(checked.shape[1])])
+        return self._spread(checked.shape[1], list(names))
 
     def fit_named(self, X: Floats, names: Sequence[str]) -> "EvenDirections":
         """Compute the directions for an array whose columns have the given ``names``."""
@@ -342,9 +342,8 @@ def half_sphere(dimension: int, n: int, random_state: int) -> Floats:
         return np.column_stack([np.cos(angle), np.sin(angle)])
     if dimension == 3:  # Fibonacci lattice about the first axis
         height = 1.0 - (np.arange(n) + 0.5) / n
-        radius = np.sqrt(1.0 - height**2)
         angle = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(n)
-        return np.column_stack([height, radius * np.cos(angle), radius * np.sin(angle)])
+        return np.column_stack([height, *(np.sqrt(1.0 - height**2) * f(angle) for f in (np.cos, np.sin))])
     sobol = qmc.Sobol(dimension, rng=np.random.default_rng(random_state))
     normal = norm.ppf(np.clip(sobol.random_base2(max(int(np.ceil(np.log2(n))), 0))[:n], 1e-9, 1 - 1e-9))
     unit = normal / np.linalg.norm(normal, axis=1, keepdims=True)
