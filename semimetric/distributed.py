@@ -94,6 +94,12 @@ def fit(
         If the scheduler, or all workers, are lost on the way, or one part has cost several workers.
     InputError
         If a part cannot be used, naming it; if no scheduler answers, or lengths of chunks are unknown.
+
+    Examples
+    --------
+    >>> from semimetric import distributed
+    >>> client = distributed.connect()  # doctest: +SKIP
+    >>> distributed.fit(client, model, pairs, y)  # doctest: +SKIP
     """
     task = task_of(model)
     engine, limit = Cluster(client), parse_memory(block_size)
@@ -125,6 +131,12 @@ def transform(client: Any, embedding: Any, X: Any, *, block_size: str | int = "2
     -------
     dask.array.Array of shape (n, n_columns)
         Its chunks are sparse where the embedding's rows are; lengths of partitions of a frame are unknown.
+
+    Examples
+    --------
+    >>> from semimetric import distributed
+    >>> client = distributed.connect()  # doctest: +SKIP
+    >>> coordinates = distributed.transform(client, d, X)  # doctest: +SKIP
     """
     engine, parts = Cluster(client), item_parts(X, block_size)
     n_columns, dtype, meta = next(engine.each(_shape_of, parts[:1], embedding))
@@ -144,6 +156,12 @@ def pairwise(client: Any, d: Semimetric, X: Any, Y: Any = None, *, to: Any, bloc
         Parts of the rows of X must be of one length for Zarr; rechunk those that are not, or write Parquet.
     to : path NAME.zarr or NAME.parquet, on storage that every worker sees
     block_size : as in `fit`, default "256 MiB"
+
+    Examples
+    --------
+    >>> from semimetric import distributed
+    >>> client = distributed.connect()  # doctest: +SKIP
+    >>> distributed.pairwise(client, d, X, to="distances.zarr")  # doctest: +SKIP
     """
     engine = Cluster(client)
     sides = [None if side is None else [(p.name, p.pieces[0]) for p in item_parts(side, block_size)] for side in (X, Y)]
@@ -169,6 +187,12 @@ def build_index(
     ------
     InputError
         If a part cannot be used, or ids repeat; nothing is left of the new index then.
+
+    Examples
+    --------
+    >>> from semimetric import distributed
+    >>> client = distributed.connect()  # doctest: +SKIP
+    >>> index = distributed.build_index(client, "shards", d, X)  # doctest: +SKIP
     """
     engine = Cluster(client)
     parts = item_parts(X, block_size)
@@ -193,6 +217,12 @@ def rebalance(client: Any, folder: Any, n_shards: int | None = None) -> ShardedI
     ----------
     client, folder : as in `build_index`
     n_shards : int or None for as many as there are, default None
+
+    Examples
+    --------
+    >>> from semimetric import distributed
+    >>> client = distributed.connect()  # doctest: +SKIP
+    >>> distributed.rebalance(client, "shards", n_shards=8)  # doctest: +SKIP
     """
     return ShardedIndex(folder).rebalance(n_shards, engine=Cluster(client))
 
@@ -216,6 +246,12 @@ def kneighbors(
     n_neighbors, algorithm, n_candidates : as in `NeighborIndex.kneighbors`
     key : bytes or None
         The key that the folder was signed with, if it was. It goes to the workers if the folder holds one index.
+
+    Examples
+    --------
+    >>> from semimetric import distributed
+    >>> client = distributed.connect()  # doctest: +SKIP
+    >>> distances, ids = distributed.kneighbors(client, "shards", X, n_neighbors=5)  # doctest: +SKIP
     """
     engine, queries = Cluster(client), computed(X)
 
@@ -236,6 +272,12 @@ def radius_neighbors(
     client, folder, X : as in `kneighbors`
     radius : float, default 1.0
     key : as in `kneighbors`
+
+    Examples
+    --------
+    >>> from semimetric import distributed
+    >>> client = distributed.connect()  # doctest: +SKIP
+    >>> distances, ids = distributed.radius_neighbors(client, "shards", X, radius=0.5)  # doctest: +SKIP
     """
     engine, queries = Cluster(client), computed(X)
     return read_places(folder, lambda places: within(engine, places, queries, radius), key=key)
@@ -252,6 +294,12 @@ def kneighbors_graph(
     mode : {"connectivity", "distance"}, default "connectivity"
         Entries are ones, or distances.
     key : as in `kneighbors`
+
+    Examples
+    --------
+    >>> from semimetric import distributed
+    >>> client = distributed.connect()  # doctest: +SKIP
+    >>> graph = distributed.kneighbors_graph(client, "shards", X, n_neighbors=5)  # doctest: +SKIP
     """
     engine, queries = Cluster(client), computed(X)
     return read_places(folder, lambda places: graph(engine, places, queries, n_neighbors, mode), key=key)

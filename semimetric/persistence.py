@@ -1,4 +1,7 @@
-"""Reading saved objects: the explicit table of what a file may hold."""
+"""Reading saved objects: the explicit table of what a file may hold.
+
+What may stand inside of an estimator, its parameters and results, says of itself that it is `storable`.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,41 @@ from collections.abc import Sequence
 
 from ._foundation.errors import StorageError
 from ._foundation.members import located
+from ._foundation.saved_estimators import SavedEstimator, read_estimator
 from ._foundation.storage import read_state
 from .distances.semimetric import Semimetric
+from .estimators.approximator import DistanceApproximator
+from .estimators.large_margin_learner import LargeMarginLearner
+from .estimators.neighbor_votes import SemimetricClassifier, SemimetricRegressor
+from .estimators.pair_learner import PairLearner
+from .estimators.quadruplet_learner import QuadrupletLearner
+from .estimators.regressor import DistanceRegressor
+from .estimators.triplet_learner import TripletLearner
 from .neighbors.index import NeighborIndex
 from .neighbors.sharded.shard_files import FILE as SHARDS
 from .neighbors.sharded.sharded_index import ShardedIndex
+from .neighbors.transformer import SemimetricNeighborsTransformer
 
 __all__ = ["load"]
 
-_CLASSES = {"Semimetric": Semimetric}
+_ESTIMATORS = (
+    DistanceApproximator,
+    DistanceRegressor,
+    LargeMarginLearner,
+    PairLearner,
+    QuadrupletLearner,
+    SemimetricClassifier,
+    SemimetricNeighborsTransformer,
+    SemimetricRegressor,
+    TripletLearner,
+)
+_CLASSES = {"Semimetric": Semimetric.from_state} | {kind.__name__: read_estimator for kind in _ESTIMATORS}
 
 
 def load(
     path: str | os.PathLike[str], *, base_distances: Sequence[object] = (), mmap: bool = False, key: bytes | None = None
-) -> Semimetric | NeighborIndex | ShardedIndex:
-    """Read a saved distance (a file), index or sharded index (folders); no code in the files is run.
+) -> Semimetric | SavedEstimator | NeighborIndex | ShardedIndex:
+    """Read a saved distance or fitted estimator (a file), index or sharded index (folders); no code in the files is run.
 
     Parameters
     ----------
@@ -39,8 +62,22 @@ def load(
     FileNotFoundError
         If there is no such file.
     StorageError
-        If a file is foreign, truncated, altered, newer or not signed with the key, if what it holds is no distance or index, or
+        If a file is foreign, truncated, altered, newer or not signed with the key, if what it holds is none of these, or
         if the base distances are not those of the model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor
+    >>> pairs = np.random.default_rng(0).random((50, 2, 2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "model.smm")
+    ...     again = load(Path(folder) / "model.smm")
+    >>> bool((again.predict(pairs) == model.predict(pairs)).all())
+    True
     """
     if os.path.isfile(os.path.join(path, SHARDS)):
         return ShardedIndex(path, mmap=mmap, base_distances=base_distances, key=key)
@@ -50,4 +87,4 @@ def load(
     if state.kind not in _CLASSES:
         raise StorageError(f"{path} holds a {state.kind}, which this version cannot read; upgrade semimetric")
     with located(path):
-        return _CLASSES[state.kind].from_state(state, base_distances)
+        return _CLASSES[state.kind](state, base_distances)

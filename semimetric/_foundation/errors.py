@@ -26,11 +26,31 @@ _PACKAGE = str(Path(__file__).parents[1] / "_")[:-1]  # the folder of the packag
 
 
 class SemimetricError(Exception):
-    """The base class of every error that semimetric raises on purpose."""
+    """The base class of every error that semimetric raises on purpose.
+
+    Examples
+    --------
+    >>> from semimetric import DistanceRegressor, SemimetricError
+    >>> try:
+    ...     DistanceRegressor(tables="flat").fit([[[0.0], [1.0]]], [1.0])
+    ... except SemimetricError as error:
+    ...     print(error)
+    tables='flat' is not known; use one of 'full', 'warped'
+    """
 
 
 class InputError(SemimetricError, ValueError):
-    """The data or a parameter cannot be used as given."""
+    """The data or a parameter cannot be used as given.
+
+    Examples
+    --------
+    >>> from semimetric import Ridge
+    >>> try:
+    ...     Ridge(alpha=-1.0)
+    ... except InputError as error:
+    ...     print(error)
+    alpha=-1.0 must be >= 0
+    """
 
 
 class InputTypeError(InputError, TypeError):
@@ -38,11 +58,33 @@ class InputTypeError(InputError, TypeError):
 
 
 class NotSupportedError(SemimetricError, ValueError):
-    """Data and parameters that are valid one by one, but cannot be combined."""
+    """Data and parameters that are valid one by one, but cannot be combined.
+
+    Examples
+    --------
+    >>> from semimetric import DistanceRegressor
+    >>> try:
+    ...     DistanceRegressor(tables="warped", axioms=None).fit([[[0.0], [1.0]]], [1.0])
+    ... except NotSupportedError as error:
+    ...     print(error)
+    tables="warped" is a metric by construction; axioms=None needs tables="full"
+    """
 
 
 class StorageError(SemimetricError, ValueError):
-    """A file is truncated, altered, foreign or newer than this package."""
+    """A file is truncated, altered, foreign or newer than this package.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from semimetric import load
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     try:
+    ...         load(file.name)
+    ...     except StorageError as error:
+    ...         print("no semimetric file" in str(error))
+    True
+    """
 
 
 class SignedFileError(StorageError):
@@ -50,11 +92,23 @@ class SignedFileError(StorageError):
 
 
 class MissingExtraError(SemimetricError, ImportError):
-    """An optional package is needed; the message names the pip extra."""
+    """An optional package is needed; the message names the pip extra.
+
+    Examples
+    --------
+    >>> issubclass(MissingExtraError, ImportError)
+    True
+    """
 
 
 class ClusterError(SemimetricError, RuntimeError):
-    """Workers of a cluster, or its scheduler, were lost in the middle of the work."""
+    """Workers of a cluster, or its scheduler, were lost in the middle of the work.
+
+    Examples
+    --------
+    >>> issubclass(ClusterError, RuntimeError)
+    True
+    """
 
 
 class DistanceCallError(SemimetricError, RuntimeError):
@@ -73,6 +127,17 @@ class DistanceCallError(SemimetricError, RuntimeError):
     ----------
     pair, pairs, distances
         As they were given.
+
+    Examples
+    --------
+    >>> from semimetric import DistanceApproximator
+    >>> def broken(x, y):
+    ...     return abs(x[0] - y[0]) if max(x[0], y[0]) < 39 else 1 / 0
+    >>> try:
+    ...     DistanceApproximator(broken).fit([[float(k)] for k in range(40)])
+    ... except DistanceCallError as error:
+    ...     print(39 in error.pair, len(error.distances) == len(error.pairs))
+    True True
     """
 
     def __init__(self, message, pair, pairs, distances):
@@ -86,11 +151,23 @@ class DistanceCallError(SemimetricError, RuntimeError):
 
 
 class SemimetricWarning(UserWarning):
-    """The package has adapted something to the data; the message says what."""
+    """The package has adapted something to the data; the message says what.
+
+    Examples
+    --------
+    >>> issubclass(SemimetricWarning, UserWarning)
+    True
+    """
 
 
 class ConvergenceWarning(SemimetricWarning):
-    """A solver stopped before its tolerance; the message gives the gap that it certifies."""
+    """A solver stopped before its tolerance; the message gives the gap that it certifies.
+
+    Examples
+    --------
+    >>> issubclass(ConvergenceWarning, SemimetricWarning)
+    True
+    """
 
 
 def warn(message: str, category: type[Warning] = SemimetricWarning) -> None:

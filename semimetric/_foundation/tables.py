@@ -1,5 +1,7 @@
-"""Frames of any library: those of pandas and polars as they are, all others as narwhals reads them."""
+"""Frames of any library: those of pandas and polars as they are, all others as narwhals reads them; and rows given by name."""
 
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -7,7 +9,7 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["numbered_rows", "read_table", "row_labels", "take_rows"]
+__all__ = ["named_rows", "numbered_rows", "read_table", "row_labels", "take_rows"]
 
 
 def read_table(X: Any, *, name: str = "X") -> Any:
@@ -34,6 +36,54 @@ def read_table(X: Any, *, name: str = "X") -> Any:
     return frame.to_native() if frame.implementation.is_pandas() or frame.implementation.is_polars() else frame
 
 
+def named_rows(X: Any, names: Sequence[str], *, name: str = "X") -> Any:
+    """Rows whose values are given by name, in the order of ``names``; anything else as it is.
+
+    Parameters
+    ----------
+    X : dict, series of pandas with names, sequence of dicts, or anything else
+    names : sequence of str
+        The features.
+    name : str
+        The name of X in messages.
+
+    Returns
+    -------
+    ndarray of shape (n_features,), or (n_items, n_features) of a sequence, of objects; or X
+
+    Raises
+    ------
+    InputError
+        If a feature has no value, or a value has a name that is not among the features.
+    """
+    if isinstance(X, np.ndarray):
+        return X
+    if isinstance(X, Mapping):
+        return _row(X, names, name)
+    if isinstance(X, list | tuple) and len(X) and all(isinstance(row, Mapping) for row in X):
+        return np.stack([_row(row, names, f"row {k} of {name}") for k, row in enumerate(X)])
+    named = hasattr(X, "to_frame") and hasattr(X, "items") and all(isinstance(label, str) for label in X.index)
+    if named and list(names) != [f"x{k}" for k in range(len(names))]:  # which are the names of those that have none
+        return _row(dict(X.items()), names, name)
+    return X
+
+
+def _row(given: Mapping[Any, Any], names: Sequence[str], name: str) -> Any:
+    """The values of one row in the order of ``names``."""
+    foreign = [key for key in given if key not in names]
+    missing = [feature for feature in names if feature not in given]
+    if foreign:
+        meant = get_close_matches(str(foreign[0]), missing, 1)
+        known = ", ".join(map(str, names[:8])) + (", ..." if len(names) > 8 else "")
+        advice = f"write {meant[0]!r}" if meant else "leave it out"
+        raise InputError(f"{name} names {foreign[0]!r}, but the features are {known}: {advice}")
+    if missing:
+        raise InputError(f"{name} has no {missing[0]!r}; a value for each feature is required: give it, None if it is missing")
+    out = np.empty(len(names), dtype=object)
+    out[:] = [given[feature] for feature in names]
+    return out
+
+
 def take_rows(X: Any, rows: Any) -> Any:
     """The rows with these numbers of an array, a frame, a sparse matrix or a list of rows, in a thing of the same kind."""
     if hasattr(X, "iloc"):
@@ -50,5 +100,8 @@ def numbered_rows(X: Any) -> Any:
 
 
 def row_labels(X: Any, n: int) -> Any:
-    """What a frame of pandas calls its n rows, shape (n,); the row numbers of anything else."""
-    return np.asarray(X.index) if hasattr(X, "iloc") else np.arange(n)
+    """What a frame of pandas calls its n rows, shape (n,), as integers or texts; the row numbers of anything else."""
+    if not hasattr(X, "iloc"):
+        return np.arange(n)
+    labels = np.asarray(X.index)
+    return labels.astype(np.int64) if labels.dtype.kind in "iu" else np.array([str(label) for label in labels], dtype=str)

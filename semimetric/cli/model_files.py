@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from .._foundation.errors import InputError, NotSupportedError, SignedFileError, StorageError
+from .._foundation.saved_estimators import SavedEstimator
 from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.sharded_index import ShardedIndex
@@ -13,17 +14,18 @@ __all__ = ["check_all_numeric", "check_folder", "check_output", "load_model", "l
 
 
 def load_unsigned(path: str) -> Semimetric | NeighborIndex | ShardedIndex:
-    """What was saved at ``path``; the command line has no keys, so what is signed is refused."""
+    """What was saved at ``path``, of an estimator its distance; the command line has no keys, so what is signed is refused."""
     try:
-        return load(path)
+        found = load(path)
     except SignedFileError as error:
         raise StorageError(
             f"{path} is signed, and the command line opens no signed files; load it in Python by semimetric.load(path, key=...)"
         ) from error
+    return found.semimetric_ if isinstance(found, SavedEstimator) else found
 
 
 def load_model(path: str) -> Semimetric:
-    """The distance that was saved at ``path``.
+    """The distance that was saved at ``path``; of a fitted estimator the one that it has learned.
 
     Raises
     ------

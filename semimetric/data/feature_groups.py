@@ -8,11 +8,13 @@ from typing import TypeAlias
 import numpy as np
 
 from .._foundation.errors import InputError
+from .._foundation.storable import storable
 from .._foundation.validation import check_alpha, check_choice, check_count
 
 __all__ = ["AutoGroups", "Groups", "JointGroups", "automatic", "resolve_groups"]
 
 
+@storable
 @dataclass(frozen=True)
 class AutoGroups:
     """The budget of ``groups="auto"``, which finds pairs of features that deserve a joint table beside the single features.
@@ -49,6 +51,7 @@ class AutoGroups:
                 check_count(name, getattr(self, name))
 
 
+@storable
 @dataclass(frozen=True)
 class JointGroups:
     """Every single feature and, beside these, groups with joint tables: this is what ``groups="auto"`` chooses.

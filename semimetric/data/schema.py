@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_cells, as_floats, check_finite, n_axes
 from .._foundation.members import Members
-from .._foundation.tables import read_table
+from .._foundation.tables import named_rows, read_table
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_choice, check_items, check_shape
 from .columns import (
@@ -244,7 +244,7 @@ class Schema:
         InputError
             If X has other columns, text where numbers are required, infinite values, or missing values without a level.
         """
-        n = len(self.features)
+        n, X = len(self.features), X if type(X) is np.ndarray else self.table(X, name)
         if self.plain:
             return check_items(X, name=name, n_features=n, names=self.names, min_items=min_items)
         table = as_table(X, name)
@@ -288,12 +288,21 @@ class Schema:
             parts.append(np.where(missing, mean, part))
         return np.hstack(parts)
 
+    def table(self, X: Any, name: str = "X") -> Any:
+        """A table whose rows are dicts, or a dict, as an array; anything else as it is."""
+        found = named_rows(X, self.names, name=name)
+        return found[None] if found is not X and found.ndim == 1 else found
+
     def row(self, x: Any) -> NDArray[Any]:
-        """One vector as a table of one row."""
+        """One vector, or dict, as a table of one row."""
+        x = x if type(x) is np.ndarray else named_rows(x, self.names, name="x")
         return as_floats(x, "x", ndim=1)[None] if self.plain else as_cells(x, "x")[None]
 
-    def rows(self, x: Any) -> Any:
-        """One vector as a table of one row; a table unchanged."""
+    def rows(self, x: Any, name: str = "x") -> Any:
+        """One vector, or dict, as a table of one row; a table, or a list of dicts, as a table."""
+        x = named_rows(x, self.names, name=name)
+        if not hasattr(x, "columns") and n_axes(x) == 0:
+            raise InputError(f"{name}={x!r} is no vector; one value for each of the {len(self.features)} features is required")
         return self.row(x) if not hasattr(x, "columns") and n_axes(x) == 1 else x
 
     def unseen(self, X: Floats) -> NDArray[np.bool_]:

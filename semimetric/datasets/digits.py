@@ -28,6 +28,13 @@ class DigitHistograms:
         Row and column of each pixel.
     labels : ndarray of shape (1797,)
         The digit that was written.
+
+    Examples
+    --------
+    >>> from semimetric.datasets import load_digit_histograms
+    >>> digits = load_digit_histograms()
+    >>> digits.histograms.shape, digits.bin_coordinates.shape
+    ((1797, 64), (64, 2))
     """
 
     histograms: Floats
@@ -67,6 +74,12 @@ def exact_emd(X: ArrayLike, Y: ArrayLike, bin_coordinates: ArrayLike) -> Floats:
     ------
     MissingExtraError
         If POT is not installed.
+
+    Examples
+    --------
+    >>> from semimetric.datasets import exact_emd
+    >>> exact_emd([1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [[0.0], [1.0], [3.0]])
+    array([3.])
     """
     ot = optional("ot")
     coordinates = check_items(bin_coordinates, name="bin_coordinates")

@@ -37,6 +37,13 @@ class DistancePairs:
     items : ndarray of shape (n_items, n_features)
     pairs : ndarray of shape (n_pairs, 2), int64
     distances : ndarray of shape (n_pairs,)
+
+    Examples
+    --------
+    >>> from semimetric.datasets import make_distance_pairs
+    >>> data = make_distance_pairs("chi2", 100, n_items=50)
+    >>> data.items.shape, data.pairs.shape, data.distances.shape
+    ((50, 16), (100, 2), (100,))
     """
 
     items: Floats
@@ -149,6 +156,13 @@ def make_items(name: str, n_items: int, *, random_state: int | None = 0) -> Floa
         "haversine" latitudes and longitudes in degrees.
     n_items : int
     random_state : int or None
+
+    Examples
+    --------
+    >>> from semimetric.datasets import KNOWN_DISTANCES, make_items
+    >>> X = make_items("emd_1d", 5)
+    >>> KNOWN_DISTANCES["emd_1d"](X[:2], X[2:4]).shape
+    (2,)
     """
     check_choice("name", name, tuple(_FORMULAS_AND_ITEMS))
     if n_items < 1:

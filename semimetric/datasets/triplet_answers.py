@@ -23,6 +23,13 @@ class TripletAnswers:
         Stimuli in [0, 1].
     triplets : ndarray of shape (n_triplets, 3)
         Rows of ``items``: (the third stimulus, the one that was chosen as closer to it, the other one).
+
+    Examples
+    --------
+    >>> from semimetric.datasets import make_triplet_answers
+    >>> answers = make_triplet_answers(100, n_items=20)
+    >>> answers.items.shape, answers.triplets.shape
+    ((20, 1), (100, 3))
     """
 
     items: Floats
@@ -43,6 +50,14 @@ def perceived(stimulus: ArrayLike) -> Floats:
     Returns
     -------
     ndarray of that shape
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric.datasets import perceived
+    >>> seen = perceived([0.0, 0.5, 1.0])
+    >>> bool((np.diff(seen) > 0).all())
+    True
     """
     t = as_floats(stimulus, "stimulus")
     if not ((t >= 0) & (t <= 1)).all():

@@ -42,6 +42,17 @@ class Axioms:
         d(x, z) <= d(x, y) + d(y, z).
     continuous : bool
         d has no jumps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables="warped").fit(pairs, y)
+    >>> axioms = model.semimetric_.axioms
+    >>> axioms.triangle, axioms.symmetric, axioms.name
+    (True, True, 'metric')
     """
 
     nonnegative: bool

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._foundation.input_arrays import n_axes
-from .._foundation.tables import row_labels
+from .._foundation.tables import named_rows, row_labels
 from .._foundation.types import ArrayLike, Floats, distinct
 from .._foundation.validation import check_alpha, check_choice, check_same_length
 from ..data.feature_parameters import column_number
@@ -46,7 +46,7 @@ class ExplainedDistance:
 
         Parameters
         ----------
-        x, y : array-like of shape (n_features,) or (n, n_features)
+        x, y : array-like of shape (n_features,) or (n, n_features), dict, or list of dicts
             If one is a single vector and the other has many rows, the vector is compared with each row.
         by : {"terms", "features"}, default "terms"
             The `terms`, or the raw features and the base distances: what directions and joint tables add is then divided among
@@ -70,6 +70,7 @@ class ExplainedDistance:
         array([0.4, 0.2, 0. ])
         """
         check_choice("by", by, ("terms", "features"))
+        x, y = (named_rows(side, self.feature_names, name=name) for side, name in ((x, "x"), (y, "y")))
         one_pair = n_axes(x) == 1 and n_axes(y) == 1
         left, right = check_same_length(*self._both(*map(self.schema.rows, (x, y))), repeat=True)
         out = self.contributions_of_encoded(left, right, by=by)
@@ -95,8 +96,8 @@ class ExplainedDistance:
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), series of pandas, or table of one row
-        Y : array-like of shape (n, n_features), or frame
+        x : array-like of shape (n_features,), dict, series of pandas, or table of one row
+        Y : array-like of shape (n, n_features), list of dicts, or frame
             The others; a frame of pandas labels them.
         by : {"features", "terms"}, default "features"
             See `contributions`.
@@ -135,7 +136,7 @@ class ExplainedDistance:
 
         Parameters
         ----------
-        x, y : array-like of shape (n_features,), series of pandas, or table of one row
+        x, y : array-like of shape (n_features,), dict, series of pandas, or table of one row
         within : float or None
             The distance that is asked for; None is for the single change that lowers it most.
         features : sequence of int or str, or None

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import NotSupportedError
 from .._foundation.members import refused_as_stored
+from .._foundation.storable import storable
 from .._foundation.storage import State, write_state
 from .._foundation.threads import map_blocks
 from .._foundation.types import ArrayLike, Floats, FrozenValue, Integers, distinct, freeze
@@ -47,6 +48,7 @@ __all__ = ["Semimetric"]
 _BLOCK = 4096  # pairs whose distances a thread computes at once
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Semimetric(ExplainedDistance, FrozenValue):
     """A distance: an embedding, its weights, and all else that the formula needs. Made by a learner or `semimetric.load`.
@@ -135,7 +137,7 @@ class Semimetric(ExplainedDistance, FrozenValue):
         return certify(self, random_state=random_state)
 
     def __call__(self, x: ArrayLike, y: ArrayLike, squared: bool = False) -> float:
-        """The distance of two vectors of shape (n_features,), or its square; equal to `paired` up to rounding.
+        """The distance of two vectors (n_features,), or dicts of their values, or its square; as `paired` up to rounding.
 
         The object can be a scikit-learn ``metric``, and be pickled. A call takes some 2 microseconds for float64 arrays if
         the distance is a sum over single features that are numbers, and some 100 otherwise (joint groups, categories, missing

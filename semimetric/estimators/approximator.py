@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NotRequired, cast
 
 import numpy as np
 
 from .._foundation.errors import InputError, NotSupportedError, warn
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.storable import storable
 from .._foundation.types import ArrayLike, Floats, Integers, Pairs
 from .._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_weights
 from ..data.pair_sampling import sample_pairs
@@ -37,6 +38,7 @@ __all__ = ["DistanceApproximator"]
 _MOST_VERTICES = 5_000_000
 
 
+@storable
 @with_shared_parameters(LEARNER_PARAMETERS, REGRESSION_PARAMETERS)
 class DistanceApproximator(DistanceRegressor):
     """A fast distance in place of a slow one: draws pairs of X, calls the distance, and regresses (`DistanceRegressor`).
@@ -100,7 +102,26 @@ class DistanceApproximator(DistanceRegressor):
         With ``method="vertices"``: grid points of all groups.
     error_quantiles_ : dict of float to float
         Quantiles 0.5, 0.9 and 0.99 of the relative error on pairs of items set aside; NaN without them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceApproximator
+    >>> def slow(x, y):
+    ...     return float(np.abs(x - y).sum())
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> model = DistanceApproximator(slow, n_pairs=300, n_knots=3, alpha=1e-6).fit(X)
+    >>> bool(model.error_quantiles_[0.5] < 0.01)
+    True
     """
+
+    _fitted = {
+        **DistanceRegressor._fitted,
+        "pairs_": Integers,
+        "distances_": Floats,
+        "error_quantiles_": dict[float, float],
+        "vertices_": NotRequired[Floats],
+    }
 
     def __init__(
         self,
@@ -163,11 +184,7 @@ class DistanceApproximator(DistanceRegressor):
             If the data or parameters cannot be used; NotSupportedError if they do not go together.
         """
         recipe = self._recipe()
-        check_choice("method", self.method, ("regress", "vertices"))
-        check_count("n_pairs", self.n_pairs)
-        for name in ("near", "validation_fraction"):
-            if check_alpha(name, getattr(self, name)) > 1:
-                raise InputError(f"{name}={getattr(self, name)!r} must lie between 0 and 1")
+        self._check_parameters()
         items, schema = self._encoded(X, min_items=2)
         if self.method == "vertices" and len(recipe.constraints):
             raise NotSupportedError('method="vertices" learns nothing, so constraints= cannot hold; use method="regress"')
@@ -182,6 +199,24 @@ class DistanceApproximator(DistanceRegressor):
             self._regress(recipe, items, learn, schema, function)
         self.error_quantiles_ = self._errors(items, held, function)
         return self
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        """All but the distance, which is code: of a model that was loaded it is None, until `set_params` gives it again."""
+        return {name: value for name, value in super()._stored_parameters().items() if name != "distance"}
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        super()._restore(fitted)
+        self._check_parameters()
+        if self.distances_.ndim != 1 or self.pairs_.shape != (len(self.distances_), 2):
+            raise InputError(f"there are distances of shape {self.distances_.shape} for pairs of shape {self.pairs_.shape}")
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that no evaluation of the distance can follow."""
+        check_choice("method", self.method, ("regress", "vertices"))
+        check_count("n_pairs", self.n_pairs)
+        for name in ("near", "validation_fraction"):
+            if check_alpha(name, getattr(self, name)) > 1:
+                raise InputError(f"{name}={getattr(self, name)!r} must lie between 0 and 1")
 
     def partial_fit(self, *args: object, **kwargs: object) -> DistanceApproximator:
         """Not for approximators: use `DistanceRegressor.partial_fit` with distances that you evaluate."""

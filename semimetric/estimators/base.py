@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NotRequired, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError, warn
 from .._foundation.input_arrays import as_cells, check_feature_names
+from .._foundation.saved_estimators import SavedEstimator, check_names
+from .._foundation.short_reprs import ShortRepr
 from .._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from .._foundation.validation import check_items, check_tuples
 from ..data.item_lookup import item_rows, items_named, warn_of_integer_index
@@ -21,6 +22,8 @@ from ..data.schema import Schema, feature_names
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
+from ..learning.candidates import Choices
+from ..learning.recipe import Recipe
 from ..solvers.base import Solution
 from .part_tasks import ItemTask, TupleTask, refuse_parts
 
@@ -28,16 +31,8 @@ __all__ = ["LearnedDistance", "has_coordinates"]
 
 T = TypeVar("T", bound=Tuples)
 
+_MOST_FOLDS = 12  # more than "auto" ever compares on
 _KINDS: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "missing": "error"}
-
-
-class _Items(NamedTuple):
-    """What stands for items where a learner is printed: their shape, and no values."""
-
-    shape: str
-
-    def __repr__(self) -> str:
-        return f"<items: {self.shape}>"
 
 
 def has_coordinates(learner: LearnedDistance) -> bool:
@@ -57,7 +52,17 @@ def has_coordinates(learner: LearnedDistance) -> bool:
     return True
 
 
-class LearnedDistance(BaseEstimator):
+def _check_printable(choices: Choices) -> None:
+    """Refuse what was compared if no table can be made of it."""
+    if max((len(c.losses) for c in choices), default=0) > _MOST_FOLDS:
+        raise InputError(f"candidates have losses of more than {_MOST_FOLDS} folds, which nothing compares; restore the file")
+    try:
+        repr(choices)
+    except (TypeError, ValueError, LookupError, ArithmeticError, StopIteration) as error:
+        raise InputError(f"what was compared cannot be printed ({error}); restore the file") from error
+
+
+class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
     """A learner with `semimetric_`; the methods have metric-learn's names.
 
     Attributes
@@ -76,6 +81,28 @@ class LearnedDistance(BaseEstimator):
     knots: Any
     penalty: Any
     alpha: Any
+
+    _fitted: ClassVar[Mapping[str, Any]] = {
+        "semimetric_": Semimetric,
+        "solution_": Solution,
+        "recipe_": Recipe,
+        "choices_": Choices,
+        "group_choices_": NotRequired[Choices],
+        "n_features_in_": int,
+        "feature_names_in_": NotRequired[NDArray[Any]],
+    }
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        super()._restore(fitted)
+        self._recipe()
+        self.recipe_.checked()
+        check_names(self, self.semimetric_.n_features)
+        for name in ("choices_", "group_choices_"):
+            _check_printable(getattr(self, name, Choices()))
+
+    def _recipe(self) -> Any:
+        """The parameters as a recipe, all checked."""
+        raise NotImplementedError
 
     def part_task(self) -> TupleTask | ItemTask:
         """The task of learning from data in parts: `semimetric.out_of_core` reads the parts as it says.
@@ -222,14 +249,6 @@ class LearnedDistance(BaseEstimator):
             if not isinstance(value, str):
                 given[name] = value.tolist() if isinstance(value, np.ndarray) else value
         return given
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  # the name is scikit-learn's
-        given = getattr(self, "preprocessor", None)
-        if given is None or callable(given):
-            return super().__repr__(N_CHAR_MAX)
-        shown: Any = copy(self)
-        shown.preprocessor = _Items(" x ".join(map(str, np.shape(given))))
-        return BaseEstimator.__repr__(shown, N_CHAR_MAX)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

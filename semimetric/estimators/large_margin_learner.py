@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.input_arrays import validated
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.storable import storable
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import ArrayLike, Floats, Pairs
 from .._foundation.validation import check_alpha, check_choice, check_count
@@ -24,7 +26,7 @@ from ..embeddings.directions.from_labels import LABELLED
 from ..learning.candidates import Choices
 from ..learning.groups.selection import choose_groups, without_joint
 from ..learning.large_margin.class_labels import ClassLabels, encode_class_labels
-from ..learning.large_margin.fit import LargeMarginResult, fit_large_margin
+from ..learning.large_margin.fit import LargeMarginPass, LargeMarginResult, fit_large_margin
 from ..learning.large_margin.in_memory_items import InMemoryItems
 from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
 from ..learning.large_margin.selection import HeldOutLabels, announce_learning, choose_stage
@@ -47,6 +49,7 @@ _PARAMETERS = (
 _AUTO = ("directions", "tables")
 
 
+@storable
 @with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
 class LargeMarginLearner(TransformerMixin, LearnedDistance):
     """A distance under which items are closer to their own class than to others by a margin.
@@ -131,6 +134,13 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
     >>> model.transform(X).shape
     (150, 4)
     """
+
+    _fitted = {
+        **LearnedDistance._fitted,
+        "classes_": NDArray[Any],
+        "passes_": tuple[LargeMarginPass, ...],
+        "feature_importances_": Floats,
+    }
 
     def __init__(
         self,
@@ -249,6 +259,13 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         self.feature_importances_ = importances(result.semimetric, impostors.items, impostors.index)
         self._record(result.semimetric, result.passes[-1].solution)
 
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        super()._restore(fitted)
+        self._rule()
+        shape, classes = self.feature_importances_.shape, self.classes_
+        if shape != (self.n_features_in_,) or not self.passes_ or len(set(classes.ravel().tolist())) < max(classes.size, 2):
+            raise InputError("classes repeat, or the importances or passes are not those of a fit; restore the file")
+
     def _rule(self) -> LargeMargin:
         """The parameters of the large-margin program, checked."""
         for name in ("n_targets", "n_impostors", "n_passes"):
@@ -304,7 +321,8 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         """
         check_is_fitted(self, "semimetric_")
         d, X = self.semimetric_, items_named(X, self.preprocessor)
-        return d.transform(validated(self, X, reset=False, dtype=np.float64) if d.schema.plain else X)
+        by_name = d.schema.table(X) is not X
+        return d.transform(X if by_name or not d.schema.plain else validated(self, X, reset=False, dtype=np.float64))
 
 
 # The mixin wraps the transform that a class defines for `set_output`, and would wrap a condition inside, where nobody asks it.

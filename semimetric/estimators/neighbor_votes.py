@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_classes, as_targets
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.short_reprs import ShortRepr
+from .._foundation.storable import storable
 from .._foundation.tables import numbered_rows, row_labels, take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_count, check_weights, weight_option
@@ -25,12 +28,13 @@ from ..neighbors.index import NeighborIndex
 from ..neighbors.voting import counted_weights, nearness, shares
 from .large_margin_learner import LargeMarginLearner
 from .regressor import DistanceRegressor
+from .saved_votes import SavedVotes
 from .shared_parameters import VOTE_PARAMETERS
 
 __all__ = ["SemimetricClassifier", "SemimetricRegressor"]
 
 
-class NeighborVotes(BaseEstimator):
+class NeighborVotes(ShortRepr, SavedVotes, BaseEstimator):
     """Neighbours under a learned distance: the parameters, the index and the explanations that both estimators share."""
 
     learner: Any
@@ -46,8 +50,13 @@ class NeighborVotes(BaseEstimator):
         """Index the items under the learned distance, and record their classes or values, and their weights."""
         self._weight = None if sample_weight is None else _neighbors_each(np.asarray(sample_weight, dtype=np.float64))
         d = self.learner_.semimetric_
-        self.index_ = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
-        self._targets, self._labels = targets, row_labels(X, len(targets))
+        index = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
+        self._keep_index(index, targets, row_labels(X, len(targets)))
+
+    def _keep_index(self, index: NeighborIndex, targets: Any, labels: Any) -> None:
+        """Record the index of the items, their classes or values, and what their table calls them."""
+        d = self.learner_.semimetric_
+        self.index_, self._targets, self._labels = index, targets, labels
         self.n_features_in_ = d.n_features
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(self.learner_, "feature_names_in_"):
@@ -100,7 +109,7 @@ class NeighborVotes(BaseEstimator):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), series of pandas, or a table of one row
+        x : array-like of shape (n_features,), dict, series of pandas, or a table of one row
         n_neighbors : int or None
             `n_neighbors` of the estimator by default.
         by : {"features", "terms"}, default "features"
@@ -122,6 +131,7 @@ def _neighbors_each(weight: Floats) -> Floats:
     return weight / min(1.0, weight.max())
 
 
+@storable
 @with_shared_parameters(VOTE_PARAMETERS)
 class SemimetricClassifier(ClassifierMixin, NeighborVotes):
     """k nearest neighbours under a distance learned from the classes: fit learns, indexes, and predict counts votes.
@@ -199,10 +209,19 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         learner = self._seeded(clone(LargeMarginLearner() if self.learner is None else self.learner))
         self.learner_ = learner.fit(X, y, **weight_option(learner, sample_weight))
         used = check_weights(sample_weight, len(labels)) > 0
-        self.classes_ = np.unique(labels[used])
-        self._codes = np.searchsorted(self.classes_, np.where(used, labels, self.classes_[0]))  # unused ones have no vote
+        self._keep_classes(labels, used)
         self._index(X, labels, sample_weight)
         return self
+
+    def _keep_classes(self, labels: Any, used: Any) -> None:
+        """Record the classes of the items that are used, and the number of the class of every item."""
+        self.classes_ = np.unique(labels[used])
+        self._codes = np.searchsorted(self.classes_, np.where(used, labels, self.classes_[0]))  # unused ones have no vote
+
+    def _keep_targets(self, targets: Any, used: Any) -> Any:
+        labels = as_classes(targets, targets)
+        self._keep_classes(labels, used)
+        return labels
 
     def _seeded(self, learner: Any) -> Any:
         """The learner with seeds from ``random_state``, if there is one, wherever it draws."""
@@ -223,6 +242,7 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         return self.classes_[chosen]
 
 
+@storable
 @with_shared_parameters(VOTE_PARAMETERS)
 class SemimetricRegressor(RegressorMixin, NeighborVotes):
     """k nearest neighbours under a distance learned from abs(y_i - y_j): near are items with like values.
@@ -248,6 +268,13 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
     semimetric_ : Semimetric
     index_ : NeighborIndex
     n_features_in_ : int
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 2))
+    >>> model = SemimetricRegressor(DistanceRegressor(n_knots=3, alpha=1e-3), n_pairs=500).fit(X, 5 * X[:, 0])
+    >>> bool(model.score(X, 5 * X[:, 0]) > 0.9)
+    True
     """
 
     def __init__(
@@ -294,6 +321,13 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         self._learn(learner, X, items, schema, values, check_weights(sample_weight, len(items)))
         self._index(X, values, sample_weight)
         return self
+
+    def _keep_targets(self, targets: Any, used: Any) -> Any:
+        return as_targets(targets, targets)
+
+    def _stored(self) -> dict[str, Any]:
+        """What is saved; the learner goes without the items that `fit` gave it, which the index has."""
+        return super()._stored() | {"learner_": copy(self.learner_).set_params(preprocessor=None)}
 
     def _learn(self, learner: Any, X: ArrayLike, items: Floats, schema: Schema, values: Floats, weight: Floats) -> None:
         """Learn from pairs of the distinct items, which have the encoded form ``items``."""

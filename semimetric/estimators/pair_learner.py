@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NotRequired
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -15,10 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.storable import storable
 from .._foundation.types import ArrayLike, Floats, Pairs
 from .._foundation.validation import check_choice, check_finite_number, check_judgements, check_weights
 from ..data.parts.tuple_parts import TargetSpec
 from ..learning.comparisons.tuple_data import JudgedPairs
+from .calibrators import calibrator_of, isotonic, stored_calibrator
 from .comparison_learner import TupleLearner
 from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 
@@ -35,6 +37,7 @@ def _is_calibrated(learner: PairLearner) -> bool:
     return True
 
 
+@storable
 @with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
 class PairLearner(ClassifierMixin, TupleLearner):
     """A distance, and a threshold, from pairs judged similar (+1) or dissimilar (-1).
@@ -96,6 +99,21 @@ class PairLearner(ClassifierMixin, TupleLearner):
     >>> bool(model.score(pairs, y) > 0.99)
     True
     """
+
+    _fitted = {**TupleLearner._fitted, "threshold_": float, "calibration": NotRequired[dict[str, Any]]}
+
+    def _stored(self) -> dict[str, Any]:
+        calibrator = getattr(self, "calibrator_", None)
+        return super()._stored() | ({} if calibrator is None else {"calibration": stored_calibrator(calibrator)})
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        calibration = fitted.pop("calibration", None)
+        super()._restore(fitted)
+        self.classes_ = np.array([-1, 1])
+        if not np.isfinite(self.threshold_):
+            raise InputError(f"the threshold is {self.threshold_}; a finite number is required")
+        if calibration is not None:
+            self.calibrator_ = calibrator_of(calibration)
 
     @property
     def _targets(self) -> TargetSpec:
@@ -227,7 +245,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
         check_choice("method", method, ("sigmoid", "isotonic"))
         distances = self.pair_distance(pairs_valid)
         labels = check_judgements(y_valid, len(distances))
-        model: Any = LogisticRegression() if method == "sigmoid" else IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+        model: Any = LogisticRegression() if method == "sigmoid" else isotonic()
         self.calibrator_ = model.fit(-distances[:, None], labels > 0)
         return self
 

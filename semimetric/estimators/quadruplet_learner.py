@@ -6,6 +6,7 @@ import numpy as np
 
 from .._foundation.errors import InputError
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.storable import storable
 from .._foundation.types import ArrayLike, Quadruplets
 from .._foundation.validation import check_judgements
 from .comparison_learner import ComparisonLearner
@@ -14,6 +15,7 @@ from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 __all__ = ["QuadrupletLearner"]
 
 
+@storable
 @with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
 class QuadrupletLearner(ComparisonLearner):
     """A distance from quadruplets (a, b, c, e) that say: a and b are closer than c and e.
@@ -59,6 +61,16 @@ class QuadrupletLearner(ComparisonLearner):
     group_choices_ : Choices
         What ``groups="auto"`` compared; printed, a table.
     n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import QuadrupletLearner
+    >>> quadruplets = np.random.default_rng(0).random((400, 4, 2))
+    >>> near, far = (np.abs(quadruplets[:, k] - quadruplets[:, k + 1]) @ [1.0, 5.0] for k in (0, 2))
+    >>> model = QuadrupletLearner(n_knots=3, alpha=1e-3, directions=None).fit(quadruplets, np.where(near < far, 1, -1))
+    >>> bool(model.score(quadruplets, np.where(near < far, 1, -1)) > 0.9)
+    True
     """
 
     _kind = Quadruplets

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.storable import storable
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import ArrayLike, Floats, Pairs
 from .._foundation.validation import check_distances, check_weights
@@ -37,6 +38,7 @@ from .shared_parameters import LEARNER_PARAMETERS, REGRESSION_PARAMETERS
 __all__ = ["DistanceRegressor"]
 
 
+@storable
 @with_shared_parameters(LEARNER_PARAMETERS, REGRESSION_PARAMETERS)
 class DistanceRegressor(RegressorMixin, LearnedDistance):
     """Regression of distances: tables over features that predict the distance of a pair, under the axioms asked for.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.storable import storable
 from .._foundation.types import ArrayLike, Triplets
 from .comparison_learner import ComparisonLearner
 from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
@@ -10,6 +11,7 @@ from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 __all__ = ["TripletLearner"]
 
 
+@storable
 @with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
 class TripletLearner(ComparisonLearner):
     """A distance from triplets (i, j, l) that say: i is closer to j than to l.

@@ -25,6 +25,7 @@ from .._foundation.errors import SemimetricWarning
 from .._foundation.optional_imports import optional
 from .._foundation.printed_tables import html_table, text_table
 from .._foundation.progress import progress_bar
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..data.schema import Schema
 from ..programs.design_matrix import Design
@@ -37,6 +38,7 @@ __all__ = ["Candidate", "Choices", "FittedModel", "HeldOutData", "Trial", "compa
 _ROUNDING = 1e-9  # relative
 
 
+@storable
 @dataclass(frozen=True)
 class Candidate:
     """Settings, and the loss on what each fold holds out.
@@ -85,6 +87,7 @@ class Candidate:
         return bool(gain.mean() > (1 + _ROUNDING) * gain.std(ddof=1) / np.sqrt(len(gain)))
 
 
+@storable
 def simplest(candidates: Sequence[Candidate]) -> Candidate:
     """The simplest candidate that the best is not better than: the fewest knots, which come first, then the largest alpha."""
     best = min(candidates, key=lambda c: c.loss)
@@ -93,6 +96,7 @@ def simplest(candidates: Sequence[Candidate]) -> Candidate:
     return max(fewest, key=lambda c: c.alpha)
 
 
+@storable
 class Choices(tuple[Candidate, ...]):
     """What "auto" compared; printed as a table of losses, a row for each setting, in which the choice has a star.
 

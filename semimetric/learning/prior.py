@@ -13,7 +13,7 @@ from .._foundation.types import Floats, Pairs
 from ..embeddings.pairs.base import PairMap
 from ..programs.design_matrix import PairDesign
 from ..programs.moments import Moments
-from ..programs.penalties import Quadratic
+from ..programs.quadratics import Quadratic
 from ..solvers.base import Solution
 from ..solvers.gram import Gram, solve_moments
 from .structure import Structure

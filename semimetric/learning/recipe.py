@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.storable import storable
 from .._foundation.types import ArrayLike
 from .._foundation.validation import check_alpha, check_choice, check_n_jobs
 from ..data.feature_groups import Groups, JointGroups, automatic
@@ -21,6 +22,7 @@ _AXIOMS = ("semimetric", "metric", "quasimetric", "premetric", None)
 _TENSOR = 300.0  # times alpha: pairs of items determine a table near its diagonal well, but its corners poorly
 
 
+@storable
 @dataclass(frozen=True)
 class Recipe:
     """How to learn: the parameters of an estimator, with everything that was ``"auto"`` decided."""

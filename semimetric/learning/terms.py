@@ -7,7 +7,8 @@ import numpy as np
 
 from .._foundation.types import Floats
 from ..embeddings.pairs.base import PairMap
-from ..programs.penalties import Columns, Quadratic
+from ..programs.penalties import Columns
+from ..programs.quadratics import Quadratic
 from .prior import L1Prior
 from .recipe import Recipe
 from .structure import Structure

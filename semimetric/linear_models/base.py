@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_vector, input_errors, n_axes, record_features
 from .._foundation.magnitudes import check_squares
+from .._foundation.short_reprs import ShortRepr
 from .._foundation.tables import take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
@@ -32,7 +33,7 @@ from .training.pegasos import Pegasos
 __all__ = ["EmbeddedLinear", "drop_zero_weights"]
 
 
-class EmbeddedLinear(BaseEstimator):
+class EmbeddedLinear(ShortRepr, BaseEstimator):
     """A linear model on an embedding: checks of parameters, training and decision values.
 
     A subclass makes the `Problem`, the losses of its rows, and says which values ``loss`` may have.

@@ -48,6 +48,16 @@ def curve(embedding: FeatureMap, coef: ArrayLike, feature: int, at: ArrayLike, *
     Returns
     -------
     ndarray of shape (n_points,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import PL1Embedding
+    >>> X = np.random.default_rng(0).random((50, 2))
+    >>> embedding = PL1Embedding(2).fit(X)
+    >>> coef = np.ones(embedding.n_columns_)
+    >>> curve(embedding, coef, 0, [0.2, 0.8])
+    array([1., 1.])
     """
     values = as_floats(at, "at")
     return _sum_of_terms(embedding, coef, (feature,), values[:, None], base)
@@ -75,6 +85,16 @@ def surface(
     -------
     ndarray of shape (n_first, n_second)
         0 where there is no term.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import PL2Embedding
+    >>> X = np.random.default_rng(0).random((50, 2))
+    >>> embedding = PL2Embedding(2).fit(X)
+    >>> coef = np.ones(embedding.n_columns_)
+    >>> surface(embedding, coef, (0, 1), ([0.2, 0.8], [0.5])).shape
+    (2, 1)
     """
     first, second = (as_floats(values, "at") for values in at)
     points = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1).reshape(-1, 2)

@@ -9,7 +9,7 @@ from .._foundation.errors import InputError
 from .._foundation.types import ArrayLike
 from .item_columns import ItemColumns, items_that_fulfil
 
-__all__ = ["check_ids", "ids_to_remove", "known_ids", "masks_of", "new_ids", "next_ids"]
+__all__ = ["check_ids", "check_known", "ids_to_remove", "known_ids", "masks_of", "new_ids", "next_ids"]
 
 
 def next_ids(old_ids: NDArray, n: int) -> NDArray:
@@ -30,16 +30,20 @@ def new_ids(ids: ArrayLike | None, n: int, old_ids: NDArray) -> NDArray:
 def ids_to_remove(ids: ArrayLike, old_ids: NDArray) -> NDArray:
     """Distinct ids, increasing, all of which are among ``old_ids``."""
     removed = np.unique(check_ids(ids, None, old_ids.dtype.kind, unique=False))
-    if missing := np.setdiff1d(removed, old_ids).tolist():
-        raise InputError(f"id {missing[0]} is not in the index; nothing was removed: drop it from ids")
+    check_known(removed, old_ids, "; nothing was removed")
     return removed
+
+
+def check_known(wanted: NDArray, ids: NDArray, then: str = "") -> None:
+    """Refuse ids that are not among those of an index; ``then`` says what follows from it."""
+    if missing := np.setdiff1d(wanted, ids).tolist():
+        raise InputError(f"id {missing[0]!r} is not in the index{then}: drop it from ids")
 
 
 def known_ids(ids: ArrayLike, old_ids: NDArray) -> NDArray:
     """Ids in the order given, all of which are among ``old_ids``."""
     given = check_ids(ids, None, old_ids.dtype.kind, unique=False)
-    if unknown := given[~np.isin(given, old_ids)].tolist():
-        raise InputError(f"id {unknown[0]} is not in the index; give ids that are in ids_")
+    check_known(given, old_ids)
     return given
 
 

@@ -17,24 +17,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import record_features, validated
+from .._foundation.short_reprs import ShortRepr
 from .._foundation.types import ArrayLike
 from .._foundation.validation import check_choice, check_count, check_n_jobs, check_shape
 from ..distances.semimetric import Semimetric
 from .cells import CellLayout
 from .explained_index import ExplainedIndex
-from .ids import check_ids, ids_to_remove, masks_of, new_ids
+from .ids import check_ids, masks_of
+from .indexed_items import IndexedItems
 from .item_columns import ItemColumns
 from .query_tables import QueryView
 from .results import Collection, Neighbors, Recall, as_graph, as_objects, no_neighbors, without_own
 from .search_arguments import ALGORITHMS, candidate_count, check_neighbors, check_radius
 from .segment import SearchRequest, Segment
 from .storage import StoredIndex
-from .updates import with_items, without_items
 
 __all__ = ["NeighborIndex"]
 
 
-class NeighborIndex(ExplainedIndex, StoredIndex, BaseEstimator):
+class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEstimator):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
     No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would
@@ -133,10 +134,15 @@ class NeighborIndex(ExplainedIndex, StoredIndex, BaseEstimator):
         fitted = copy(self)
         items = fitted._items(X, reset=True)
         given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
-        fitted._view = view = QueryView(self.semimetric, self.side)
-        fitted.layout_ = CellLayout.fit(view, items, self.random_state)
-        fitted.segments_ = [Segment.build(view, fitted.layout_, given, items, **self._build_options)]
+        fitted.fit_encoded(items, given)
         self.__dict__ = fitted.__dict__  # in one step, so that no signal comes between
+        return self
+
+    def fit_encoded(self, items: NDArray, ids: NDArray) -> NeighborIndex:
+        """Index items (n, n_features) that are encoded already, with their checked ids (n,)."""
+        self._view = QueryView(self.semimetric, self.side)
+        self.layout_ = CellLayout.fit(self._view, items, self.random_state)
+        self.segments_ = [Segment.build(self._view, self.layout_, ids, items, **self._build_options)]
         return self
 
     def _check_parameters(self) -> None:
@@ -149,45 +155,6 @@ class NeighborIndex(ExplainedIndex, StoredIndex, BaseEstimator):
         if self.n_candidates is not None:
             check_count("n_candidates", self.n_candidates)
         check_n_jobs(self.n_jobs)
-
-    @property
-    def _build_options(self) -> dict[str, Any]:
-        return {"n_lists": self.n_lists, "n_jobs": self.n_jobs, "seed": self.random_state}
-
-    @property
-    def n_samples_fit_(self) -> int:
-        """Number of items that have not been removed."""
-        return sum(s.n_alive for s in self.segments_)
-
-    @property
-    def ids_(self) -> NDArray:
-        """Ids of the items that have not been removed, shape (n_samples_fit_,)."""
-        return np.concatenate([s.ids[s.alive] for s in self.segments_])
-
-    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> NeighborIndex:
-        """Add the rows of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        ids : array-like of shape (n,) or None
-            New ids, of the kind of those that are there; None numbers on from the largest integer.
-
-        Raises
-        ------
-        InputError
-            If an id is there already, or ids are of another kind.
-        """
-        check_is_fitted(self)
-        items = self._items(X)
-        self.segments_ = with_items(self.segments_, new_ids(ids, len(items), self.ids_), items, self._build_options)
-        return self
-
-    def remove(self, ids: ArrayLike) -> NeighborIndex:
-        """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
-        check_is_fitted(self)
-        self.segments_ = without_items(self.segments_, ids_to_remove(ids, self.ids_), self._build_options)
-        return self
 
     def with_semimetric(self, semimetric: Semimetric) -> NeighborIndex:
         """The same items and codes under a distance learned again on the same grid, groups and directions (or an error)."""
@@ -299,6 +266,9 @@ class NeighborIndex(ExplainedIndex, StoredIndex, BaseEstimator):
 
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
         d = self.semimetric if reset else self._view.semimetric
+        if (table := d.schema.table(X)) is not X and not reset:
+            return d.schema.encode(table)  # which was read by its names
+        X = table
         if not d.schema.plain:
             record_features(self, X, reset=reset)
             return d.schema.encode(X)
@@ -346,4 +316,5 @@ class NeighborIndex(ExplainedIndex, StoredIndex, BaseEstimator):
 
 def _check_distance(semimetric: object) -> None:
     if not isinstance(semimetric, Semimetric):
-        raise InputError(f"semimetric={semimetric!r} is not a Semimetric; give model.semimetric_ of a fitted learner")
+        given = f"of type {type(semimetric).__name__}" if not isinstance(semimetric, str) else repr(semimetric)
+        raise InputError(f"semimetric= is {given}, which is not a Semimetric; give semimetric_ of a fitted learner")

@@ -93,7 +93,7 @@ class Segment:
         return len(self.ids)
 
     def __repr__(self) -> str:
-        return f"Segment of {self.n_alive} items"
+        return f"Segment of {len(self)} items, of which {self.n_alive} are there"
 
     def with_alive(self, alive: NDArray[np.bool_]) -> "Segment":
         """The same items, of which ``alive`` (n,) are not removed; the scan is shared."""

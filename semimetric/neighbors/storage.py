@@ -55,12 +55,29 @@ class StoredIndex:
         callable ``rerank`` is not saved: give it again by ``set_params``.
         """
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        given = {name: getattr(self, name) for name in _SAVED} | {"side": self._view.side}
-        values = {name: v.item() if isinstance(v, np.generic) else v for name, v in given.items()}
+        names, values = getattr(self, "feature_names_in_", None), self.parameter_values
         values["n_features_in"] = self.n_features_in_
         values["feature_names_in"] = None if names is None else list(names)
         write_segments(path, self._view.semimetric, self.segments_, values, key=key)
+
+    @property
+    def parameter_values(self) -> dict[str, Any]:
+        """The parameters that a file keeps, as values that JSON can hold: all but the distance and ``rerank``."""
+        given = {name: getattr(self, name) for name in _SAVED} | {"side": self._view.side}
+        return {name: v.item() if isinstance(v, np.generic) else v for name, v in given.items()}
+
+    @classmethod
+    def of_values(cls, semimetric: Semimetric, side: str, values: Members) -> Any:
+        """An index without items, of the `parameter_values` of another, which are checked."""
+        whole = (int, type(None))
+        index: Any = cls(
+            semimetric, side=side, algorithm=values.text("algorithm"), n_lists=values.typed("n_lists", (int, str)),
+            n_probe=values.whole("n_probe"), n_candidates=values.typed("n_candidates", whole),
+            n_jobs=values.typed("n_jobs", whole), random_state=values.seed("random_state"),
+            verbose=values.typed("verbose", (bool, int)),
+        )  # fmt: skip
+        index._check_parameters()
+        return index
 
     @classmethod
     def _load(
@@ -69,15 +86,9 @@ class StoredIndex:
         semimetric, segments, values = read_whole(
             Path(path) / FILE, lambda: read_segments(path, mmap=mmap, base_distances=base_distances, key=key)
         )
-        view, whole = segments[0].view, (int, type(None))
+        view = segments[0].view
         with located(path), refused_as_stored("the index"):
-            index: Any = cls(
-                semimetric, side=view.side, algorithm=values.text("algorithm"), n_lists=values.typed("n_lists", (int, str)),
-                n_probe=values.whole("n_probe"), n_candidates=values.typed("n_candidates", whole),
-                n_jobs=values.typed("n_jobs", whole), random_state=values.seed("random_state"),
-                verbose=values.typed("verbose", (bool, int)),
-            )  # fmt: skip
-            index._check_parameters()
+            index = cls.of_values(semimetric, view.side, values)
             n, names = values.whole("n_features_in"), values.any("feature_names_in")
             if names is not None:
                 index.feature_names_in_ = np.array(Members({"names": names}).list_of("names", str), dtype=object)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, NotRequired
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
+from .._foundation.saved_estimators import SavedEstimator, check_names
+from .._foundation.short_reprs import ShortRepr
+from .._foundation.storable import storable
 from .._foundation.types import ArrayLike
-from .._foundation.validation import check_choice, weight_option
+from .._foundation.validation import check_choice, check_count, weight_option
 from ..distances.semimetric import Semimetric
 from .index import NeighborIndex
+from .stored_items import index_of_stored, stored_index
 
 __all__ = ["SemimetricNeighborsTransformer"]
 
 
-class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+@storable
+class SemimetricNeighborsTransformer(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Items to the sparse graph of their nearest neighbours under a learned distance.
 
     It stands where `sklearn.neighbors.KNeighborsTransformer` does: before ``KNeighborsClassifier(metric="precomputed")``,
@@ -52,10 +58,30 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator, auto_wrap_
     Attributes
     ----------
     index_ : NeighborIndex
+    semimetric_ : Semimetric
     learner_ : estimator
         The fitted learner, where there is one.
     n_samples_fit_, n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import Grid, PairEmbedding, Semimetric, SemimetricNeighborsTransformer
+    >>> embedding = PairEmbedding(Grid([[0.0, 1.0, 4.0]]))
+    >>> d = Semimetric(embedding, embedding.prior(np.array([2.0])), np.array([2.0]), ("height",))
+    >>> graph = SemimetricNeighborsTransformer(d, n_neighbors=1).fit_transform([[0.0], [1.0], [4.0]])
+    >>> graph.toarray()
+    array([[0., 2., 0.],
+           [2., 0., 0.],
+           [0., 6., 0.]])
     """
+
+    _fitted: ClassVar[dict[str, Any]] = {
+        "learner_": NotRequired[SavedEstimator],
+        "feature_names_in_": NotRequired[NDArray[Any]],
+        "index": dict[str, Any],
+        "items": NDArray[np.floating],
+    }
 
     def __init__(
         self,
@@ -91,9 +117,7 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator, auto_wrap_
         sample_weight : array-like of shape (n_items,) or None
             For the learner; a distance that is given learns nothing, and takes none.
         """
-        check_choice("mode", self.mode, ("distance", "connectivity"))
-        if (self.semimetric is None) == (self.learner is None):
-            raise InputError("one of semimetric= and learner= is required: a distance, or what learns it from X and y")
+        self._check()
         if self.learner is None and sample_weight is not None:
             raise InputError("sample_weight is for a learner, but semimetric= is a distance already; drop it, or give learner=")
         for name in ("learner_", "feature_names_in_"):  # An earlier fit may have left them.
@@ -110,6 +134,37 @@ class SemimetricNeighborsTransformer(TransformerMixin, BaseEstimator, auto_wrap_
         if hasattr(self.index_, "feature_names_in_"):
             self.feature_names_in_ = self.index_.feature_names_in_
         return self
+
+    def _stored(self) -> dict[str, Any]:
+        return super()._stored() | stored_index(self.index_, self.n_samples_fit_)
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        self._check()
+        learner, names = fitted.get("learner_"), fitted.get("feature_names_in_")
+        if (learner is None) != (self.learner is None):
+            raise InputError("there is a learner that was not fitted, or a fitted one that is no parameter; restore the file")
+        semimetric: Any = self.semimetric if learner is None else getattr(learner, "semimetric_", None)
+        if not isinstance(semimetric, Semimetric):
+            raise InputError("no distance is learned; restore the file")
+        self.index_ = index_of_stored(semimetric, fitted, names)
+        for name in ("learner_", "feature_names_in_"):
+            if name in fitted:
+                setattr(self, name, fitted[name])
+        self.n_features_in_ = self.index_.n_features_in_
+        check_names(self, self.n_features_in_)
+
+    def _check(self) -> None:
+        """Refuse parameters that do not go together."""
+        check_choice("mode", self.mode, ("distance", "connectivity"))
+        check_count("n_neighbors", self.n_neighbors)
+        if (self.semimetric is None) == (self.learner is None):
+            raise InputError("one of semimetric= and learner= is required: a distance, or what learns it from X and y")
+
+    @property
+    def semimetric_(self) -> Semimetric:
+        """The distance, which was given or learned."""
+        check_is_fitted(self)
+        return self.index_.semimetric
 
     @property
     def n_samples_fit_(self) -> int:

@@ -113,6 +113,18 @@ def transform(embedding: Any, X: Any, *, memory_limit: str | int = "1 GiB") -> I
     ------
     ndarray or sparse matrix
         The rows of a part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, out_of_core
+    >>> pairs = np.random.default_rng(0).random((100, 2, 2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables="warped")
+    >>> d = model.fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)).semimetric_
+    >>> X = pairs[:, 0]
+    >>> parts = list(out_of_core.transform(d, X, memory_limit="1 MiB"))
+    >>> bool((np.vstack(parts) == d.transform(X)).all())
+    True
     """
     for rows in item_rows(X, _item_size(width_of(X), parse_memory(memory_limit))):
         yield _call(embedding.transform, rows)
@@ -133,6 +145,21 @@ def pairwise(d: Semimetric, X: Any, Y: Any = None, *, to: Any, memory_limit: str
     ------
     InputError
         If rows of a part cannot be used, naming it, or ``to`` exists already.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, out_of_core
+    >>> pairs = np.random.default_rng(0).random((100, 2, 2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables="warped")
+    >>> d = model.fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)).semimetric_
+    >>> X = pairs[:, 0]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = out_of_core.pairwise(d, X, to=Path(folder) / "all.zarr")
+    ...     print(path.name)
+    all.zarr
     """
     size = max(int((parse_memory(memory_limit) / 2 / 8) ** 0.5), 1)
     sides = [None if side is None else [(r.name, r) for r in item_rows(side, size, even=False)] for side in (X, Y)]
@@ -162,6 +189,22 @@ def kneighbors(
         For the queries; the answers are held in memory besides.
     key : bytes or None
         The key that the folder was signed with, if it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, NeighborIndex, out_of_core
+    >>> pairs = np.random.default_rng(0).random((100, 2, 2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, tables="warped")
+    >>> d = model.fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1)).semimetric_
+    >>> X = pairs[:, 0]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     NeighborIndex(d).fit(X).save(Path(folder) / "index")
+    ...     distances, ids = out_of_core.kneighbors(Path(folder) / "index", X[:2], n_neighbors=1)
+    >>> ids.ravel()
+    array([0, 1])
     """
     parts = item_rows(X, _item_size(width_of(X), parse_memory(memory_limit)))
 

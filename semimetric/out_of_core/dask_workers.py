@@ -47,6 +47,12 @@ def connect(address: str | None = None, *, workers: int | None = None) -> Any:
     ------
     InputError
         If no scheduler answers there, or no processes can be started here.
+
+    Examples
+    --------
+    >>> from semimetric import distributed
+    >>> client = distributed.connect()  # doctest: +SKIP
+    >>> client.close()  # doctest: +SKIP
     """
     distributed = optional("distributed")
     if address is None:

@@ -45,6 +45,17 @@ def plot_boundary_points(
     ------
     InputError
         If the items do not have two features, or are not those of the fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import BoundaryPoints
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> y = X.sum(axis=1) > 1
+    >>> ax = plot_boundary_points(BoundaryPoints().fit(X, y), X, y, Figure().subplots())
+    >>> "support points" in ax.get_title()
+    True
     """
     check_is_fitted(found, "boundary_points_")
     items = check_items(X, n_features=2)
@@ -79,6 +90,18 @@ def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike 
     ------
     InputError
         If the model has more than two classes, or does not have two features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import DPLMClassifier
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> y = X.sum(axis=1) > 1
+    >>> model = DPLMClassifier(n_components=1).fit(X, y)
+    >>> ax = plot_pieces(model, X, y, Figure().subplots())
+    >>> len(ax.get_title()) > 0
+    True
     """
     pieces = _only_pieces(model)
     axes = axes_of(ax)
@@ -108,6 +131,15 @@ def plot_n_components(models: DPLMClassifier | Sequence[DPLMClassifier], ax: Axe
     ------
     InputError
         If a model has no such posterior.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import DPLMClassifier
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> model = DPLMClassifier(n_sweeps=1_500).fit(X, X.sum(axis=1) > 1)
+    >>> plot_n_components(model, Figure().subplots()).get_xlabel()
+    'pieces'
     """
     drawn = [models] if isinstance(models, DPLMClassifier) else list(models)
     shares = [_posterior(model) for model in drawn]

@@ -45,6 +45,17 @@ def plot_level_sets(
     ------
     InputError
         If X does not have two features, or the model has no ``decision_function``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.svm import LinearSVC
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> y = X.sum(axis=1) > 1
+    >>> ax = plot_level_sets(LinearSVC().fit(X, y), X, y, Figure().subplots())
+    >>> ax.get_title()
+    'Level sets'
     """
     if not hasattr(model, "decision_function"):
         raise InputError(
@@ -91,6 +102,17 @@ def plot_anchor_distances(
     ------
     InputError
         If the map does not have two such columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import ConicEmbedding
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> y = X.sum(axis=1) > 1
+    >>> ax = plot_anchor_distances(ConicEmbedding(anchors="class").fit(X, y), X, y, Figure().subplots())
+    >>> len(ax.get_xlabel()) > 0
+    True
     """
     names = embedding.get_feature_names_out()[embedding.n_features_in_ :]
     if embedding.expand != "one" or not all(0 <= s < len(names) for s in sets) or len(sets) != 2:

@@ -50,6 +50,16 @@ def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
         If there is no such table, or the feature was constant.
     NotSupportedError
         If the term is a group of several features.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import DistanceRegressor
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0])
+    >>> ax = plot_table(model.semimetric_, "x0", Figure().subplots())
+    >>> ax.get_xlabel()
+    'x0 of x'
     """
     d = _distance(d)
     name, table = _find_table(d, term)
@@ -83,6 +93,16 @@ def plot_around(
     X : array-like of shape (n_items, n_features) or None
         Items to draw, which also set the range. Without them it is the range of the training items.
     ax : matplotlib Axes or None
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import DistanceRegressor
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0])
+    >>> ax = plot_around(model.semimetric_, [0.5, 0.5], ["x0", "x1"], ax=Figure().subplots())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('x0', 'x1')
     """
     d = _distance(d)
     point = d.schema.encode(d.schema.rows(x), name="x")[0]
@@ -112,6 +132,12 @@ def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: Axes | None = None
     ----------
     true, predicted : array-like of shape (n_pairs,)
     ax : matplotlib Axes or None
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> plot_predicted([1.0, 2.0, 3.0], [1.1, 1.9, 3.0], Figure().subplots()).get_xlabel() != ""
+    True
     """
     t, p = as_floats(true, "true"), as_floats(predicted, "predicted")
     if t.ndim != 1 or t.shape != p.shape or not len(t):
@@ -147,6 +173,16 @@ def plot_contributions(
         Number of features that have a bar; the sum of all others is the last bar.
     by : {"features", "terms"}, default "features"
         By "terms", directions and joint tables have bars of their own; see `Semimetric.contributions`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import DistanceRegressor
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0])
+    >>> ax = plot_contributions(model.semimetric_, pairs[0, 0], pairs[0, 1], Figure().subplots())
+    >>> len(ax.patches)
+    2
     """
     d = _distance(d)
     if most < 1:

@@ -37,6 +37,16 @@ def plot_basis(embedding: FeatureMap, X: ArrayLike, feature: str | int = 0, ax: 
     feature : str or int, default 0
         Name or number of the feature.
     ax : matplotlib Axes or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import PL1Embedding
+    >>> X = np.random.default_rng(0).random((30, 2))
+    >>> ax = plot_basis(PL1Embedding(4).fit(X), X, 0, Figure().subplots())
+    >>> len(ax.lines)
+    4
     """
     if not isinstance(embedding, FeatureMap):
         raise InputError(f"embedding={embedding!r} is no embedding of single vectors; give one such as BSplineEmbedding")
@@ -65,6 +75,14 @@ def plot_kernel(
         Where the range of x and y begins.
     high : float, default 1
         Where it ends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> ax = plot_kernel(np.minimum, Figure().subplots())
+    >>> ax.get_xlabel()
+    'y'
     """
     if not callable(kernel) or not low < high:
         raise InputError(f"kernel={kernel!r} on [{low!r}, {high!r}]: a callable of X and Y, and low < high, are required")

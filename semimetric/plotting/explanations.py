@@ -35,6 +35,18 @@ def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> A
     ------
     InputError
         If the model has no importances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import LargeMarginLearner, SemimetricClassifier
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> learner = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped")
+    >>> model = SemimetricClassifier(learner).fit(X, X[:, 0] > 0.5)
+    >>> ax = plot_importances(model.learner_, Figure().subplots())
+    >>> len(ax.patches)
+    2
     """
     check_count("most", most)
     names, values = _importances(model)
@@ -62,6 +74,18 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: 
     ax : matplotlib Axes or None
     most : int, default 8
         Number of features with a colour of their own, the largest over all neighbours; the others are one grey part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import LargeMarginLearner, SemimetricClassifier
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> learner = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped")
+    >>> model = SemimetricClassifier(learner).fit(X, X[:, 0] > 0.5)
+    >>> ax = plot_explanation(model.explain_neighbors([0.3, 0.4]), Figure().subplots())
+    >>> len(ax.get_yticks())
+    3
     """
     check_count("most", most)
     if not isinstance(explanation, Explanation):

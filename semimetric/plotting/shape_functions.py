@@ -41,6 +41,19 @@ def plot_curve(shapes: Shapes, feature: str | int, ax: Axes | None = None, *, na
     ------
     InputError
         If there is no such feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import PL1Embedding
+    >>> from semimetric.linear_models import Shapes
+    >>> X = np.random.default_rng(0).random((50, 2))
+    >>> embedding = PL1Embedding(3).fit(X)
+    >>> shapes = Shapes.of(embedding, np.ones(embedding.n_columns_))
+    >>> ax = plot_curve(shapes, 0, Figure().subplots(), name="height")
+    >>> ax.get_xlabel()
+    'height'
     """
     f = shapes.feature_number(feature)
     axes = axes_of(ax)
@@ -73,6 +86,19 @@ def plot_surface(
     ------
     InputError
         If there is no such table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from semimetric import PL2Embedding
+    >>> from semimetric.linear_models import Shapes
+    >>> X = np.random.default_rng(0).random((50, 2))
+    >>> embedding = PL2Embedding(3).fit(X)
+    >>> shapes = Shapes.of(embedding, np.ones(embedding.n_columns_))
+    >>> ax = plot_surface(shapes, (0, 1), Figure().subplots(), names=["height", "width"])
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('height', 'width')
     """
     first, second = (shapes.feature_number(f) for f in pair)
     if (first, second) not in shapes.tables:

@@ -3,7 +3,8 @@
 It stands on `_foundation` and `embeddings`.
 """
 
-from .constraints import AtLeast, AtMost, Bounded, Concave, Monotone, TranslationInvariant
+from .constraints import Bounded, Concave, Monotone, TranslationInvariant
+from .constraints_at_pairs import AtLeast, AtMost
 from .losses import Absolute, Hinge, Huber, Loss, Squared, SquaredHinge
 from .penalties import Lasso, Linear, Penalty, Ridge, Roughness, Shift
 

@@ -17,16 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._foundation.errors import InputError, NotSupportedError
-from .._foundation.types import ArrayLike, Integers
+from .._foundation.errors import NotSupportedError
+from .._foundation.storable import storable
+from .._foundation.types import Integers
 from .._foundation.validation import check_alpha
-from ..embeddings.directions.linear_directions import Directions, with_directions
+from ..embeddings.directions.linear_directions import Directions
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.triangle_inequality import Triangles
 from .inequalities import Inequalities
 from .table_layout import Features, TableLayout, numeric
 
-__all__ = ["AtLeast", "AtMost", "Bounded", "Concave", "Constraint", "Monotone", "TranslationInvariant"]
+__all__ = ["Bounded", "Concave", "Constraint", "Monotone", "TranslationInvariant"]
 
 _UNIFORM = 1e-9  # knots count as uniform if the widths of their cells differ by at most this share of the range
 
@@ -55,6 +56,7 @@ class Constraint(ABC):
         return set()
 
 
+@storable
 @dataclass(frozen=True)
 class Monotone(Constraint):
     """Further apart on the scale of a feature is never closer: d(x', y') <= d(x, y) for x <= x' <= y' <= y along it.
@@ -68,6 +70,17 @@ class Monotone(Constraint):
     ----------
     features : sequence of int or str, or None
         The features by number or name. None takes all numeric features that are never missing and that no direction uses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Monotone
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, constraints=[Monotone([0])]).fit(pairs, y)
+    >>> d = model.semimetric_
+    >>> d([0.2, 0.5], [0.6, 0.5]) <= d([0.1, 0.5], [0.9, 0.5])
+    True
     """
 
     of_features = True
@@ -110,6 +123,7 @@ def _matrix(entries: list[tuple[Integers, float]], n: int) -> sparse.csr_array:
     return sparse.csr_array((values[exists], (rows[exists], columns[exists])), shape=(k, n))
 
 
+@storable
 @dataclass(frozen=True)
 class Bounded(Constraint):
     """d(x, y) <= ceiling in the range of the knots.
@@ -123,6 +137,16 @@ class Bounded(Constraint):
     ----------
     ceiling : float
         The largest distance, > 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Bounded
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, outside="clip", constraints=[Bounded(2.0)]).fit(pairs, y)
+    >>> bool(model.semimetric_.pairwise(pairs[:, 0]).max() <= 2.0)
+    True
     """
 
     ceiling: float
@@ -153,6 +177,7 @@ def _columns_of_scales(embedding: PairMap) -> NDArray[np.bool_]:
     return ~np.isin(embedding.group_of_column, tables)
 
 
+@storable
 @dataclass(frozen=True)
 class TranslationInvariant(Constraint):
     """A feature's part of the distance depends on the difference x - y alone, in the range of the knots.
@@ -165,6 +190,17 @@ class TranslationInvariant(Constraint):
     ----------
     features : sequence of int or str, or None
         The features by number or name. None takes all numeric features that are never missing and that no direction uses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, TranslationInvariant
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=[TranslationInvariant([0])]).fit(pairs, y)
+    >>> width = model.semimetric_.tables()["x0"].values
+    >>> bool(np.isclose(width[0, 1], width[1, 2]))
+    True
     """
 
     of_features = True
@@ -196,6 +232,7 @@ class TranslationInvariant(Constraint):
         return found
 
 
+@storable
 @dataclass(frozen=True)
 class Concave(Constraint):
     """Differences saturate: a feature's part of the distance is a concave function of |x - y|, in the range of the knots.
@@ -208,6 +245,18 @@ class Concave(Constraint):
     ----------
     features : sequence of int or str, or None
         The features by number or name. None takes all numeric features that are never missing and that no direction uses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Concave, TranslationInvariant
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> shape = [TranslationInvariant([0]), Concave([0])]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, knots="uniform", constraints=shape).fit(pairs, y)
+    >>> width = model.semimetric_.tables()["x0"].values
+    >>> bool(width[0, 2] <= 2 * width[0, 1] + 1e-9)
+    True
     """
 
     of_features = True
@@ -236,72 +285,3 @@ class Concave(Constraint):
 def _depends_on_difference(embedding: Any, group: int) -> bool:
     """Whether the vertices (a, b) of the group share a column where b - a is the same."""
     return bool(getattr(embedding, "vertices", ()) and embedding.vertices[group].by_difference)
-
-
-@dataclass(frozen=True, eq=False)
-class AtLeast(Constraint):
-    """d(x, y) >= the distance given, at the pairs given.
-
-    The inequality is a·w >= D for the row a of the pair and its distance D. It is exact at these points, wherever in the range
-    of the knots they are, and says nothing about other points.
-
-    Parameters
-    ----------
-    pairs : array-like of shape (n_pairs, 2, n_features)
-        The points as numbers, in the range of the knots.
-    distances : array-like of shape (n_pairs,)
-        The smallest distance of each pair, >= 0.
-    """
-
-    pairs: ArrayLike
-    distances: ArrayLike
-
-    def rows(self, layout: TableLayout) -> Inequalities:
-        return _rows_at_pairs(layout, self.pairs, self.distances, type(self).__name__)
-
-
-@dataclass(frozen=True, eq=False)
-class AtMost(Constraint):
-    """d(x, y) <= the distance given, at the pairs given: the opposite of `AtLeast`.
-
-    Parameters
-    ----------
-    pairs : array-like of shape (n_pairs, 2, n_features)
-        The points as numbers, in the range of the knots.
-    distances : array-like of shape (n_pairs,)
-        The largest distance of each pair, >= 0.
-    """
-
-    pairs: ArrayLike
-    distances: ArrayLike
-
-    def rows(self, layout: TableLayout) -> Inequalities:
-        rows = _rows_at_pairs(layout, self.pairs, self.distances, type(self).__name__)
-        return Inequalities(sparse.csr_array(-rows.matrix), -rows.bound)
-
-
-def _rows_at_pairs(layout: TableLayout, pairs: ArrayLike, distances: ArrayLike, kind: str) -> Inequalities:
-    """The inequalities a·w >= D, one for each of the pairs, whose row is a and whose distance is D."""
-    n = len(layout.names)
-    try:
-        points = np.asarray(pairs, dtype=np.float64)
-        values = np.asarray(distances, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{kind} has pairs or distances that are no arrays of numbers; give points as numbers") from error
-    if values.ndim != 1:
-        raise InputError(f"{kind} has distances of shape {values.shape}; one distance for each pair is required: give a list")
-    if points.shape != (len(values), 2, n) or not np.isfinite(points).all():
-        raise InputError(
-            f"{kind} has pairs of shape {points.shape} for {len(values)} distances; finite points of shape "
-            f"({len(values)}, 2, {n}) are required"
-        )
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise InputError(f"{kind} has distances that are negative or not finite; numbers >= 0 are required")
-    items = with_directions(layout.directions, points.reshape(-1, n))
-    if layout.embedding.grid.excess(items).any():
-        raise InputError(
-            f"{kind} has points outside the knots, where the tables end; give points in range, or knots= that hold them"
-        )
-    located = layout.embedding.locate(items)
-    first = 2 * np.arange(len(values))
-    return Inequalities(layout.embedding.csr(located, first, located, first + 1), layout.scaled(values, kind))

@@ -13,8 +13,10 @@ from typing import ClassVar
 import numpy as np
 
 from .._foundation.errors import ConvergenceWarning, NotSupportedError, warn
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.program import ConvexProgram
+from .history import History
 
 __all__ = [
     "Repair",
@@ -33,6 +35,7 @@ _HUGE = 1e150  # numbers that solvers square
 _TINY = 1e-280  # a loss at w = 0 below this leaves no room for the digits of smaller ones
 
 
+@storable
 class Status(Enum):
     """Why a solver stopped; the text also advises what to do about it."""
 
@@ -42,6 +45,7 @@ class Status(Enum):
     INACCURATE = "solved to less than the tolerance: rescale the targets, add a ridge, or try another solver"
 
 
+@storable
 @dataclass(frozen=True)
 class Repair:
     """By how much the weights violated the inequalities when a solver stopped, and what it cost to satisfy them.
@@ -61,6 +65,7 @@ class Repair:
     objective: float
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Weights and how good they are.
@@ -80,6 +85,8 @@ class Solution:
         The name of the solver, and the reason for it where it was chosen automatically.
     repair : Repair or None
         What it took to satisfy the inequalities; None for programs without any.
+    history : History or None
+        Objective and gap on the way, with ``to_frame()``; None where the solver tells none, as those that CVXPY calls.
     """
 
     weights: Floats
@@ -89,6 +96,7 @@ class Solution:
     status: Status
     solver: str
     repair: Repair | None = None
+    history: History | None = None
 
     @property
     def relative_gap(self) -> float:

@@ -18,6 +18,7 @@ from scipy.linalg import LinAlgError, cho_solve
 
 from .._foundation.types import Floats
 from .factorization import factorize
+from .history import Step
 
 __all__ = ["BoxQuadratic", "BoxSolution", "interior", "longest_step", "pivot", "solve_regular"]
 
@@ -29,12 +30,13 @@ _CHANCES = 3  # exchanges of blocks that may fail to help before weights are exc
 
 
 class BoxSolution(NamedTuple):
-    """The weights w of shape (n,), their certified gap, the number of iterations, and whether Ctrl-C ended these."""
+    """The weights w (n,), their certified gap, the number of iterations, whether Ctrl-C ended these, and the steps."""
 
     w: Floats
     gap: float
     n_iter: int
     interrupted: bool = False
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,10 @@ class BoxQuadratic:
     @cached_property
     def _row_sums(self) -> Floats:
         return self.H.sum(axis=1)
+
+    def objective(self, w: Floats, gradient: Floats) -> float:
+        """wᵀ H w / 2 - bᵀ w at weights whose ``gradient`` is H w - b."""
+        return float(w @ gradient - w @ self.b) / 2
 
     @property
     def scale(self) -> float:
@@ -136,6 +142,7 @@ def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[BoxSoluti
     z = np.full(n, max(float(np.abs(H @ (box.lower + x) - box.b).mean()), 1e-300))
     best = (np.inf, box.lower + x, z)
     n_iter = 0
+    steps: list[Step] = []
     interrupted = False
     try:
         for n_iter in range(max_iter + 1):  # noqa: B007 - the solution reports n_iter
@@ -143,6 +150,7 @@ def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[BoxSoluti
             gradient = H @ w - box.b
             gap = box.gap(w, gradient)
             best = (gap, w, z) if gap < best[0] else best
+            steps.append((n_iter, box.objective(w, gradient), gap))
             if gap <= tol or n_iter == max_iter:
                 break
             try:
@@ -152,7 +160,7 @@ def interior(box: BoxQuadratic, *, tol: float, max_iter: int) -> tuple[BoxSoluti
                 break
     except KeyboardInterrupt:
         interrupted = True
-    return BoxSolution(best[1], best[0], n_iter, interrupted), best[2]
+    return BoxSolution(best[1], best[0], n_iter, interrupted, tuple(steps)), best[2]
 
 
 def _step(H: Floats, gradient: Floats, x: Floats, z: Floats) -> tuple[Floats, Floats]:

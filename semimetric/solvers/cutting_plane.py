@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from .._foundation.progress import progress_bar
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from .._foundation.validation import check_alpha, check_count
 from ..embeddings.pairs.triangle_inequality import Triangles
@@ -23,6 +24,7 @@ from ..programs.inequalities import Inequalities
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, with_repair
 from .default_choice import choose_plain
+from .history import History, Step
 
 __all__ = ["CuttingPlane"]
 
@@ -30,6 +32,7 @@ _ROUNDING = 1e-11  # this share of the objective is added to a gap for the round
 _KEPT = 1e-3  # inequalities whose slack exceeds this share of the largest weight are dropped
 
 
+@storable
 @dataclass(frozen=True)
 class CuttingPlane(Solver):
     """A solver of programs with ``triangles``, around any solver that takes inequalities.
@@ -44,6 +47,16 @@ class CuttingPlane(Solver):
         Up to so many triangle inequalities are given to the solver at once; of more than these, only violated ones.
     max_rounds : int, default 50
         The limit of iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, CuttingPlane
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, axioms="metric", solver=CuttingPlane("auto")).fit(pairs, y)
+    >>> model.semimetric_.axioms.triangle
+    True
     """
 
     separates = True
@@ -77,17 +90,22 @@ class CuttingPlane(Solver):
         return solver.solve(program, start=start, verbose=verbose)
 
     def _solve_in_rounds(self, program: ConvexProgram, triangles: Triangles, start: Floats | None, verbose: bool) -> Solution:
-        """The solution by rounds that add violated inequalities and drop slack ones, repaired at the end."""
+        """The solution by rounds that add violated inequalities and drop slack ones, repaired at the end.
+
+        Its history has an entry for the program of each round.
+        """
         w = program.lower if start is None else start
         rows = _no_rows(program)
         n_iter = 0
         bound = 0.0
         status = Status.LIMIT
+        steps: list[Step] = []
         with progress_bar(self.max_rounds, "cutting planes", verbose=verbose) as bar:
             for _ in range(self.max_rounds):
                 solution = self._solve_plain(_with_rows(program, rows, repairs=False), start, verbose)
                 start = w = solution.weights
                 n_iter += solution.n_iter
+                steps.append((n_iter, solution.objective, solution.gap))
                 bound = max(bound, solution.objective - solution.gap)
                 largest = float(np.abs(w).max())
                 violated = triangles.separate(w, self.tol * largest)
@@ -102,7 +120,7 @@ class CuttingPlane(Solver):
         feasible = replace(program, triangles=None, inequalities=_joined(program.inequalities, every)).feasible(w)
         objective = program.objective(feasible)
         gap = max(objective - bound, 0.0) + _ROUNDING * max(objective, program.exact)
-        solution = Solution(feasible, objective, gap, n_iter, status, solution.solver)
+        solution = Solution(feasible, objective, gap, n_iter, status, solution.solver, history=History.of(steps))
         return _named(with_repair(program, w, triangles.excess(w), solution), len(rows))
 
 

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._foundation.progress import progress_bar
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
 from .certified import certified
+from .history import History, Step
 
 __all__ = ["FirstOrder"]
 
@@ -25,6 +27,7 @@ _CHECK = 50  # iterations between two certificates of the gap
 _LONGEST_EPOCH = 1000  # iterations before a restart at the latest
 
 
+@storable
 @dataclass(frozen=True)
 class FirstOrder(Solver):
     """The first-order method, for any loss and any number of weights with finite lower bounds.
@@ -37,6 +40,18 @@ class FirstOrder(Solver):
         The relative certified gap at which the iteration stops.
     max_iter : int, default 20000
         The limit of iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, FirstOrder
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="huber", solver=FirstOrder(tol=1e-2)).fit(pairs, y)
+    >>> model.solution_.solver
+    'FirstOrder (given)'
+    >>> bool(model.solution_.relative_gap < 0.05)
+    True
     """
 
     tol: float = 1e-3
@@ -49,6 +64,7 @@ class FirstOrder(Solver):
         run = _PrimalDualRun(program, start)
         status = Status.LIMIT
         n_iter = 0
+        steps: list[Step] = []
         with progress_bar(self.max_iter, "first order", verbose=verbose) as bar:
             try:
                 for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
@@ -58,6 +74,7 @@ class FirstOrder(Solver):
                     run.check()
                     bar.update(_CHECK)
                     bar.set_postfix(objective=run.objective, gap=run.gap)
+                    steps.append((n_iter, run.objective, run.gap))
                     if run.gap <= self.tol * max(abs(run.objective), program.exact):
                         status = Status.SOLVED
                         break
@@ -65,7 +82,7 @@ class FirstOrder(Solver):
                 status = Status.INTERRUPTED
         if status is not Status.SOLVED:
             run.certify()  # the iterations after the last check count too
-        solution = Solution(run.best, run.objective, run.gap, n_iter, status, "FirstOrder")
+        solution = Solution(run.best, run.objective, run.gap, n_iter, status, "FirstOrder", history=History.of(steps))
         solution = certified(solution, run.gap_bound, run.A, run.dual[0], self.tol, run.dual[1])
         rows = program.inequalities
         return with_repair(program, run.raw, 0.0 if rows is None else rows.excess(run.raw), solution)

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.certificate_of_moments import QuadraticProgram, certified_gap_of_moments
 from ..programs.moments import Moments
-from ..programs.penalties import Quadratic
 from ..programs.program import EXACT, ConvexProgram
+from ..programs.quadratics import Quadratic
 from .base import Solution, Solver, Status, refuse_inequalities
 from .box_quadratic import BoxQuadratic, BoxSolution, interior, solve_regular
+from .history import History, Step
 
 __all__ = ["Gram", "minimise", "solve_moments"]
 
@@ -26,6 +28,7 @@ _NEAR = 2.0  # times the tolerance: what is computed on the way and what can be 
 _BEYOND = 1 + 1e-6  # upper bounds are raised by so much, so that their rounding does not matter
 
 
+@storable
 @dataclass(frozen=True)
 class Gram(Solver):
     """Projected Newton steps on the second moments (Bertsekas 1982): exact up to rounding, for up to ~10,000 weights.
@@ -39,6 +42,18 @@ class Gram(Solver):
         The largest certified gap, relative to the objective at w = 0.
     max_iter : int, default 200
         The limit of iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Gram
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, solver=Gram(tol=1e-10)).fit(pairs, y)
+    >>> model.solution_.solver
+    'Gram (given)'
+    >>> bool(model.solution_.relative_gap < 1e-6)
+    True
     """
 
     tol: float = 1e-9
@@ -91,7 +106,9 @@ def solve_moments(
     program = QuadraticProgram(moments, penalty, lower, upper, n_rows)
     gap = certified_gap_of_moments(program, found.w, box.lift, solver.tol * scale)
     status = _status(solver, found, gap, scale)
-    return Solution(found.w, objective_at(found.w), gap, found.n_iter, status, "Gram")
+    constant = moments.square / 2 + penalty.constant
+    history = History.of([(n, at + constant, gap_there) for n, at, gap_there in found.steps])
+    return Solution(found.w, objective_at(found.w), gap, found.n_iter, status, "Gram", history=history)
 
 
 def _status(solver: Gram, found: BoxSolution, gap: float, scale: float) -> Status:
@@ -135,7 +152,8 @@ def minimise(box: BoxQuadratic, start: Floats | None = None, *, tol: float, max_
 def _better(old: BoxSolution, new: BoxSolution, tol: float) -> BoxSolution:
     """The new solution if its gap is below ``tol`` or the smaller of the two, else the old one; iterations add up."""
     point = new if new.gap <= max(tol, old.gap) else old
-    return BoxSolution(point.w, point.gap, old.n_iter + new.n_iter, new.interrupted)
+    steps = (*old.steps, *((old.n_iter + n, at, gap) for n, at, gap in new.steps))
+    return BoxSolution(point.w, point.gap, old.n_iter + new.n_iter, new.interrupted, steps)
 
 
 def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> BoxSolution:
@@ -143,9 +161,11 @@ def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> BoxSolut
     gradient = box.H @ w - box.b
     gap = np.inf
     n_iter = 0
+    steps: list[Step] = []
     try:
         for n_iter in range(max_iter + 1):  # noqa: B007 - the solution reports n_iter
             gap = box.gap(w, gradient)
+            steps.append((n_iter, box.objective(w, gradient), gap))
             if gap <= tol or n_iter == max_iter:
                 break
             step = _newton_direction(box, gradient, (w > box.lower) | (gradient < 0))
@@ -157,8 +177,8 @@ def _newton(box: BoxQuadratic, w: Floats, tol: float, max_iter: int) -> BoxSolut
         if gap > tol:
             gap = min(gap, box.gap(w, gradient, box.lift(gradient)))
     except KeyboardInterrupt:
-        return BoxSolution(w, box.gap(w, box.H @ w - box.b), n_iter, interrupted=True)
-    return BoxSolution(w, gap, n_iter)
+        return BoxSolution(w, box.gap(w, box.H @ w - box.b), n_iter, interrupted=True, steps=tuple(steps))
+    return BoxSolution(w, gap, n_iter, steps=tuple(steps))
 
 
 def _newton_direction(box: BoxQuadratic, gradient: Floats, loose: np.ndarray) -> Floats:

@@ -18,6 +18,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cho_solve
 
 from .._foundation.progress import progress_bar
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
@@ -25,6 +26,7 @@ from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_
 from .box_quadratic import longest_step
 from .certified import certified
 from .factorization import factorize
+from .history import History, Step
 
 __all__ = ["InteriorPoint"]
 
@@ -46,6 +48,7 @@ class _PrimalDualPoint(NamedTuple):
         return _PrimalDualPoint(*(x + t * dx for x, dx, t in zip(self, step, lengths, strict=True)))
 
 
+@storable
 @dataclass(frozen=True)
 class InteriorPoint(Solver):
     """The interior point method, for every loss and up to ~5,000 weights with finite lower bounds.
@@ -56,6 +59,18 @@ class InteriorPoint(Solver):
         The relative certified gap at which the iteration stops.
     max_iter : int, default 100
         The limit of iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, InteriorPoint
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="absolute", solver=InteriorPoint()).fit(pairs, y)
+    >>> model.solution_.solver
+    'InteriorPoint (given)'
+    >>> bool(model.solution_.relative_gap < 1e-5)
+    True
     """
 
     tol: float = 1e-6
@@ -70,6 +85,7 @@ class InteriorPoint(Solver):
         point = newton.first(start)
         status = Status.LIMIT
         n_iter = 0
+        steps: list[Step] = []
         bound, dual = -np.inf, None
         best = (np.inf, program.lower if program.inside is None else program.inside)
         raw = best[1]
@@ -86,6 +102,7 @@ class InteriorPoint(Solver):
                         bound, dual = found, point
                     gap = max(best[0] - bound, 0.0)
                     bar.set_postfix(objective=objective, gap=gap)
+                    steps.append((n_iter, best[0], gap))
                     if gap <= self.tol * max(abs(best[0]), program.exact):
                         status = Status.SOLVED
                         break
@@ -99,7 +116,8 @@ class InteriorPoint(Solver):
                     raise
                 status = Status.INTERRUPTED
         objective, w = best
-        solution = Solution(np.maximum(w, program.lower), objective, np.inf, n_iter, status, "InteriorPoint")
+        w, history = np.maximum(w, program.lower), History.of(steps)
+        solution = Solution(w, objective, np.inf, n_iter, status, "InteriorPoint", history=history)
         solution = certified(
             solution, gap_bound, newton.A, None if dual is None else dual.theta, self.tol, None if dual is None else dual.w
         )

@@ -17,12 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .._foundation.progress import progress_bar
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.gap_bound import GapBound
 from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_inequalities
 from .box_quadratic import BoxQuadratic, pivot, solve_regular
 from .certified import certified
+from .history import History, Step
 
 __all__ = ["Newton"]
 
@@ -36,6 +38,7 @@ _NEAR = 1e-2  # a step that lowers the objective by less than this share is near
 _BISECTIONS = 60  # the most steps of the line search
 
 
+@storable
 @dataclass(frozen=True)
 class Newton(Solver):
     """Newton's method, for losses that curve and up to ~5,000 weights with finite lower bounds.
@@ -50,6 +53,18 @@ class Newton(Solver):
         Whether the gap of the solution holds in floating point. Without it, a solution counts as solved by the gap that the
         iteration computed, which rounding may have made too small, and says nothing of its own: its gap is infinite. That is
         enough where many programs are solved for their weights alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Newton
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, loss="huber", solver=Newton(tol=1e-9)).fit(pairs, y)
+    >>> model.solution_.solver
+    'Newton (given)'
+    >>> bool(model.solution_.relative_gap < 1e-6)
+    True
     """
 
     tol: float = 1e-8
@@ -65,11 +80,13 @@ class Newton(Solver):
         run = _NewtonRun(program, program.lower if start is None else np.maximum(start, program.lower))
         status = Status.LIMIT
         n_iter = 0
+        steps: list[Step] = []
         with progress_bar(self.max_iter, "newton", verbose=verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
                     bar.set_postfix(objective=run.point.objective, gap=run.gap)
                     solved = run.certify(self.tol * max(run.point.objective, program.exact))
+                    steps.append((n_iter, run.point.objective, run.gap))
                     if solved or run.stuck:
                         status = Status.SOLVED if solved else Status.INACCURATE
                         break
@@ -78,7 +95,7 @@ class Newton(Solver):
                     bar.update()
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
-        solution = Solution(run.point.w, run.point.objective, run.gap, n_iter, status, "Newton")
+        solution = Solution(run.point.w, run.point.objective, run.gap, n_iter, status, "Newton", history=History.of(steps))
         if status is Status.SOLVED and not self.certify:
             return replace(solution, gap=np.inf)
         at = run.dual or run.point

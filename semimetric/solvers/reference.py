@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._foundation.errors import NotSupportedError
+from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.certificate import certified_gap
 from ..programs.gap_bound import GapBound
@@ -19,6 +20,7 @@ __all__ = ["Reference"]
 _LIMITS = {"CLARABEL": "max_iter", "OSQP": "max_iter", "SCS": "max_iters", "ECOS": "max_iters"}
 
 
+@storable
 @dataclass(frozen=True)
 class Reference(Solver):
     """The program handed to CVXPY as it is written. It takes any loss, penalty and inequality, for small programs.
@@ -29,6 +31,16 @@ class Reference(Solver):
         The name of any solver that CVXPY has installed.
     max_iter : int or None
         The limit of iterations, for Clarabel, OSQP, SCS and ECOS; None leaves the engine's own limit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import DistanceRegressor, Reference
+    >>> pairs = np.random.default_rng(0).random((200, 2, 2))
+    >>> y = np.abs(pairs[:, 0] - pairs[:, 1]) @ [1.0, 3.0]
+    >>> model = DistanceRegressor(n_knots=3, alpha=1e-3, solver=Reference()).fit(pairs, y)
+    >>> model.solution_.solver
+    'Reference(CLARABEL) (given)'
     """
 
     separates = True

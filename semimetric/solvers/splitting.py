@@ -21,6 +21,7 @@ from scipy.linalg import LinAlgError, cho_solve
 from scipy.sparse.csgraph import connected_components
 
 from .._foundation.progress import progress_bar
+from .._foundation.storable import storable
 from .._foundation.types import Floats, Integers
 from .._kernels.triangles import Rows, project_rows
 from ..programs.design_matrix import MatrixDesign
@@ -30,6 +31,7 @@ from ..programs.program import ConvexProgram
 from .base import Solution, Solver, Status, refuse_free_weights, refuse_unknown_inside, with_repair
 from .certified import certified
 from .factorization import factorize
+from .history import History, Step
 
 __all__ = ["Splitting"]
 
@@ -48,6 +50,7 @@ _MOST_TOGETHER = 3_000  # columns factored at once in the preconditioner
 _DAMPED = 1e-9  # the share of a block's diagonal that is added to it before it is factored
 
 
+@storable
 @dataclass(frozen=True)
 class Splitting(Solver):
     """Alternating directions, for a squared loss with inequalities and any number of weights.
@@ -60,6 +63,11 @@ class Splitting(Solver):
         The relative certified gap at which the iteration stops.
     max_iter : int, default 2000
         The limit of iterations.
+
+    Examples
+    --------
+    >>> Splitting(tol=1e-4)
+    Splitting(tol=0.0001, max_iter=2000)
     """
 
     tol: float = 3e-4
@@ -72,8 +80,8 @@ class Splitting(Solver):
 
     def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
         run = _AdmmRun(program, start)
-        status = Status.LIMIT
-        n_iter = 0
+        status, n_iter = Status.LIMIT, 0
+        steps: list[Step] = []
         with progress_bar(self.max_iter, "splitting", verbose=verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):
@@ -81,6 +89,7 @@ class Splitting(Solver):
                         run.check()
                         bar.update(_CHECK if n_iter else 0)
                         bar.set_postfix(objective=run.objective, gap=run.gap)
+                        steps.append((n_iter, run.objective, run.gap))
                         if run.gap <= self.tol * max(abs(run.objective), program.exact):
                             status = Status.SOLVED
                             break
@@ -90,7 +99,8 @@ class Splitting(Solver):
                 status = Status.INTERRUPTED
         if status is not Status.SOLVED:
             run.check()
-        solution = Solution(run.best, program.objective(run.best), run.gap, n_iter, status, "Splitting")
+        objective, history = program.objective(run.best), History.of(steps)
+        solution = Solution(run.best, objective, run.gap, n_iter, status, "Splitting", None, history)
         solution = certified(solution, GapBound(program), program.stacked, run.theta, self.tol, run.dual[0])
         return with_repair(program, run.raw, run.rows.excess(run.raw), solution)
 
@@ -282,10 +292,8 @@ class _AdmmRun:
         self.h = self.rows.bound
         self.D = self.system.D
         self.multipliers = np.zeros(len(self.rows) + len(program.lower))
-        if start is None:
-            start_of_free = program.lower if program.inside is None else program.inside
-        else:
-            start_of_free = start
+        inside = program.lower if program.inside is None else program.inside
+        start_of_free = inside if start is None else start
         # If the minimum without any bound or inequality satisfies all of them, nothing is left to do.
         free, bound = self.system.minimum(self.system.b, np.maximum(start_of_free, program.lower))
         self.bound = bound + self.system.constant

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from cases import assert_refused
+from cases import assert_refused, fitted
 from command_line import call, paths
 
 import semimetric
@@ -58,3 +58,9 @@ def test_models_and_pictures_are_written_through_links(folder, tmp_path, capsys)
     assert (tmp_path / "far" / "b.png").read_bytes().startswith(b"\x89PNG")
     assert all((tmp_path / name).is_symlink() for name in ("a.smm", "b.png"))
     assert sorted(os.listdir(tmp_path / "far")) == ["a.smm", "b.png"]
+
+
+def test_of_a_fitted_estimator_the_distance_is_read(tmp_path):
+    model = fitted("singles")[0]
+    model.save(tmp_path / "m")
+    assert repr(load_model(str(tmp_path / "m"))) == repr(model.semimetric_)

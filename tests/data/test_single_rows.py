@@ -39,4 +39,4 @@ def test_what_is_not_one_item_is_refused():
         lambda: single_row([[1.0, 2.0], [3.0, 4.0]], PLAIN), "x holds 2 rows", "one is explained", "a table of one row"
     )
     assert_refused(lambda: single_row(0.5, PLAIN, "y"), "y=0.5 is no vector", "2 features is required")
-    assert_refused(lambda: single_row(pd.Series({"a": 1.0, "c": 2.0}), PLAIN), "x has the entries ['a', 'c']", "['a', 'b']")
+    assert_refused(lambda: single_row(pd.Series({"a": 1.0, "c": 2.0}), PLAIN), "x names 'c'", "the features are a, b")

@@ -80,7 +80,7 @@ def test_a_series_is_read_by_the_names_of_its_entries():
     expected = model.explain_neighbors(frame.iloc[[5]]).indices
     assert_array_equal(model.explain_neighbors(frame.iloc[5]).indices, expected)
     assert_array_equal(model.explain_neighbors(frame[list("dbca")].iloc[5]).indices, expected)
-    with pytest.raises(InputError, match="entries"):
+    with pytest.raises(InputError, match="the features are a, b, c, d"):
         model.explain_neighbors(frame.rename(columns={"a": "e"}).iloc[5])
     with pytest.raises(InputError, match="no vector"):
         model.explain_neighbors(0.5)

@@ -23,6 +23,7 @@ ATTACKS = {
     "command-lines": command_lines.COMMAND_LINES,
     "hostile-input": hostile_input.INPUT,
     "model-files": models.FILES,
+    "estimator-files": models.ESTIMATORS,
     "solvers-agree": certificates.CERTIFICATES,
     "promised-constraints": promises.PROMISES,
     "exact-search": exact_search.EXACT,

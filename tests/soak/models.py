@@ -85,7 +85,7 @@ def attempt(case, folder):
                 raise
             return "refused"
         with np.errstate(all="ignore"):
-            (check_distance if isinstance(found, sm.Semimetric) else check_index)(found, bases, folder)
+            CHECKS.get(type(found), check_estimator)(found, bases, folder)
     assert sorted(p for p in folder.rglob("*") if not p.relative_to(folder).parts[0].startswith("again")) == around
     return "correct"
 
@@ -124,6 +124,53 @@ def check_distance(d, bases, folder):
     d.save(folder / "again.smm")
     again = sm.load(folder / "again.smm", base_distances=bases)
     np.testing.assert_array_equal(again.pairwise(X), every)
+
+
+def check_estimator(model, bases, folder):
+    """What it answers are numbers or classes, and it is the same when it is saved again; its distance is a correct one."""
+    learner = getattr(model, "learner_", model)
+    if hasattr(learner, "semimetric_"):
+        check_distance(learner.semimetric_, bases, folder)
+    if hasattr(model, "index_"):
+        check_index(model.index_, bases, folder)
+    given = table_for(model)
+    first = answers_to(model, given)
+    repr(model), model.get_params()
+    for name in ("choices_", "group_choices_", "solution_", "recipe_", "passes_"):
+        repr(getattr(learner, name, None))
+    model.save(folder / "again-estimator.smm")
+    again = answers_to(sm.load(folder / "again-estimator.smm", base_distances=bases), given)
+    assert list(again) == list(first)
+    for name, found in first.items():
+        np.testing.assert_array_equal(again[name], found)
+
+
+def table_for(model):
+    """Items that an estimator takes."""
+    d = model.index_.semimetric if hasattr(model, "index_") else model.semimetric_
+    return saved_objects.table(d, saved_objects.encoded(d, 12, 3))
+
+
+def answers_to(model, X):
+    """What an estimator answers, by the name of the method; what it refuses on purpose is no answer."""
+    size, out = getattr(getattr(model, "_kind", None), "size", 2), {}
+    for name in ("predict", "predict_proba", "decision_function", "kneighbors", "transform", "pair_distance"):
+        if not hasattr(model, name):
+            continue
+        of_tuples = name == "pair_distance" or (name not in ("kneighbors", "transform") and not hasattr(model, "index_"))
+        n = 2 if name == "pair_distance" else size
+        given = X.reshape(12 // n, n, -1) if of_tuples else X
+        if of_tuples and getattr(model, "preprocessor", None) is not None:
+            given = np.zeros((1, n), dtype=int)
+        try:
+            found = getattr(model, name)(given)
+        except sm.SemimetricError:
+            continue
+        out[name] = np.asarray(
+            found[0] if isinstance(found, tuple) else found.toarray() if hasattr(found, "toarray") else found
+        )
+        assert out[name].dtype.kind != "f" or not np.isnan(out[name]).any(), f"{name} gives NaN"
+    return out
 
 
 def own_items(index):
@@ -178,6 +225,8 @@ def ties(distances, k, rounding):
     return bool((gaps <= rounding + 1e-12 * np.abs(distances).max()).any())
 
 
+CHECKS = {sm.Semimetric: check_distance, sm.NeighborIndex: check_index, sm.ShardedIndex: check_index}
 FILES = Attack(drawn(saved_objects.MODELS), attempt, short=40)
+ESTIMATORS = Attack(drawn(list(saved_objects.ESTIMATORS)), attempt, short=40)
 INDEXES = Attack(drawn(list(saved_objects.INDEXES)), attempt, short=25)
 SHARDS = Attack(drawn(list(saved_objects.SHARDS)), attempt, short=12)

@@ -3,10 +3,13 @@
 import atexit
 import shutil
 import tempfile
+import warnings
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from fitted_estimators import FITTED
+from fitted_estimators import bases_of as bases_of_estimator
 
 import semimetric as sm
 from semimetric.neighbors import segment, updates
@@ -21,6 +24,8 @@ def cityblock(X, Y):
 
 def bases_of(name):
     """The base distances of an object, by its name."""
+    if name in ESTIMATORS:
+        return bases_of_estimator(name.removesuffix(":estimator"))
     return [cityblock] if name.split(":")[0] == "base" else []
 
 
@@ -71,6 +76,7 @@ INDEXES = {f"{name}:index": (name, {}) for name in MODELS} | {
     "clipped:segments": ("clipped", {"n_lists": 2}),
     "mixed:segments": ("mixed", {}),
 }
+ESTIMATORS = {f"{name}:estimator": make for name, make in FITTED.items()}
 SHARDS = {f"{name}:shards": name for name in ("warped", "groups-and-directions", "asymmetric", "square-root", "clipped")}
 
 
@@ -101,8 +107,12 @@ def saved(name):
     if name in MODELS:
         return SAVED / f"{name}.smm"
     lower_thresholds()
-    path = root() / name.replace(":", "-")
-    if name in INDEXES:
+    path = root() / name.replace(":", "-").replace(" ", "-")
+    if name in ESTIMATORS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ESTIMATORS[name]().save(path)
+    elif name in INDEXES:
         built_index(name).save(path)
     else:
         d = model(SHARDS[name])

@@ -11,13 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import validated
+from ..._foundation.short_reprs import ShortRepr
+from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_items
 
 __all__ = ["EvenDirections", "LinearFeatures", "half_sphere"]
 
 
-class LinearFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinearFeatures(ShortRepr, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A scikit-learn transformer that is a linear map: ``transform(X) = X components_.T``."""
 
     components_: Floats
@@ -33,6 +35,7 @@ class LinearFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return items @ self.components_.T
 
 
+@storable
 class EvenDirections(LinearFeatures):
     """Directions spread evenly within a set of features, such as the a-b plane of a colour or the coordinates of a place.
 

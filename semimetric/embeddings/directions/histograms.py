@@ -15,6 +15,7 @@ from scipy.spatial.distance import cdist
 
 from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import validated
+from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_alpha, check_count
 from .even_directions import LinearFeatures, half_sphere
@@ -24,6 +25,7 @@ __all__ = ["HistogramFeatures"]
 Named = tuple[str, Floats]
 
 
+@storable
 class HistogramFeatures(LinearFeatures):
     """Cumulative sums, balls and edges over bins: a linear transformer, which can also be given as ``directions=``.
 

@@ -21,6 +21,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 
 from ..._foundation.errors import InputError
+from ..._foundation.storable import storable
 from ..._foundation.types import Floats, FrozenValue, freeze
 from ..._kernels.linear import linear_map
 from ...data.grid import Grid
@@ -30,6 +31,7 @@ from .even_directions import EvenDirections
 __all__ = ["Directions", "fit_directions", "with_directions"]
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Directions(FrozenValue):
     """A fitted map of the raw features, whose arrays are read only.

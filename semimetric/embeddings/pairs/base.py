@@ -41,6 +41,11 @@ class Items(NamedTuple):
     def __len__(self) -> int:  # a NamedTuple would give the number of its fields
         return len(self.located.fraction)
 
+    @property
+    def sorted_order(self) -> Integers:
+        """What sorts the fractions of each item, shape (n_items, n_features), whether or not ``order`` has it."""
+        return np.argsort(self.located.fraction, axis=1, kind="stable")
+
 
 def check_rows(x: Items, i: Integers, y: Items, j: Integers, n_features: int) -> None:
     """Refuse pairs (x[i[r]], y[j[r]]) whose row numbers are out of range, or whose items were located on another grid.

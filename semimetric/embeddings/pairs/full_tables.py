@@ -52,6 +52,11 @@ class PairEmbedding(PairMap):
         The vertices of each group that have columns. None takes all; see `restricted` for groups whose tables are too large.
     unseen_slopes : ndarray of shape (n_features,) or None
         The slopes of a weighted L1 distance that gives its value to every vertex that training pairs never used.
+
+    Examples
+    --------
+    >>> PairEmbedding(Grid([[0.0, 1.0, 2.0], [0.0, 1.0]]), "pairs").n_columns
+    15
     """
 
     def __init__(
@@ -224,7 +229,7 @@ class PairEmbedding(PairMap):
 
     def locate(self, X: ArrayLike) -> Items:
         items = super().locate(X)
-        return items if self.singles else Items(items.located, _sorted_order(items))
+        return items if self.singles else Items(items.located, items.sorted_order)
 
     def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> SparseRows:
         check_rows(x, i, y, j, self.grid.n_features)
@@ -241,7 +246,7 @@ class PairEmbedding(PairMap):
         shape = (len(i), int(self._slot[-1]))
         vertices = np.empty(shape, np.int64)
         values = np.empty(shape)
-        order = tuple(side.order if side.order.shape[1] else _sorted_order(side) for side in (x, y))
+        order = tuple(side.order if side.order.shape[1] else side.sorted_order for side in (x, y))
         group_rows_of_pairs(x.located, i, y.located, j, order, self._axes, vertices, values)
         if self.symmetry == "swap":
             self._swap(vertices, _signs(x, i, y, j))
@@ -337,11 +342,6 @@ class PairEmbedding(PairMap):
             parts.append(table_differences(columns, v.sizes, knots, kind=kind, n_columns=self.n_columns, kinds=kinds))
         scale = np.sqrt(0.5) if self.symmetry == "tie" else 1.0  # every difference occurs twice, in (a, b) and in (b, a)
         return sparse.csr_array(sparse.vstack(parts, format="csr") * scale)
-
-
-def _sorted_order(items: Items) -> Integers:
-    """What sorts the fractions of each item, shape (n_items, n_features)."""
-    return np.argsort(items.located.fraction, axis=1, kind="stable")
 
 
 def _signs(x: Items, i: Integers, y: Items, j: Integers) -> NDArray[np.int8]:

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import check_feature_names, validated
+from ..._foundation.short_reprs import ShortRepr
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
@@ -41,7 +42,7 @@ class Term(NamedTuple):
     stop: int
 
 
-class FeatureMap(TransformerMixin, BaseEstimator, ABC):
+class FeatureMap(ShortRepr, TransformerMixin, BaseEstimator, ABC):
     """An embedding of vectors as a scikit-learn transformer.
 
     Embeddings have these parameters where they make sense: ``missing`` ("error" refuses missing values, with "zeros" they add

@@ -30,6 +30,12 @@ class Separation(FrozenValue):
         The gap of ``||x - a||_p^p`` (eq. 3; for sets eq. 5).
     feature_gaps : ndarray of shape (n_features,)
         The gap of ``|x_l - a_l|^p`` for every feature (eq. 4).
+
+    Examples
+    --------
+    >>> from semimetric.embeddings import separates
+    >>> separates([[0.0], [1.0], [3.0]], ["in", "in", "out"], [0.0]).gap
+    2.0
     """
 
     gap: float

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..._foundation.errors import InputError
+from ..._foundation.storable import storable
 from ..._foundation.types import Floats, Integers
 from ...data.schema import Names, Schema
 from ...data.splits import item_disjoint_splits
@@ -154,6 +155,7 @@ def choose_settings(
     return (replace(chosen, directions=best.directions) if directions else chosen), choices
 
 
+@storable
 def simplest_with_discriminants(candidates: Sequence[Candidate]) -> Candidate:
     """The simplest candidate with directions, unless raw features alone are better by more than one standard error."""
     raw = [c for c in candidates if c.directions is None]

@@ -26,6 +26,7 @@ import numpy as np
 
 from ..._foundation.errors import InputError, SemimetricWarning, warn
 from ..._foundation.progress import progress_bar
+from ..._foundation.storable import storable
 from ...data.feature_groups import AutoGroups, JointGroups, automatic
 from ...data.grid import Grid
 from ..candidates import Candidate, Choices, FittedModel, HeldOutData, simplest
@@ -42,6 +43,7 @@ _MEASURE = "held-out loss"
 _SHORTLIST = 40  # pairs that are scored again after the first step
 
 
+@storable
 def last_gain(tried: Sequence[Candidate]) -> Candidate:
     """The last step that was better than the one before, and than its rivals, by more than one standard error.
 

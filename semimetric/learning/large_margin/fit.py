@@ -16,6 +16,7 @@ import numpy as np
 
 from ..._foundation.errors import NotSupportedError
 from ..._foundation.progress import progress_bar
+from ..._foundation.storable import storable
 from ..._foundation.types import Floats
 from ...distances.semimetric import Semimetric
 from ...embeddings.directions.from_labels import are_combined
@@ -48,6 +49,7 @@ N_DRAWN = 4_000  # pairs of items from which the spread of each feature is estim
 _NEVER = 1e-3  # of the typical spread, for a feature that no drawn pair varies
 
 
+@storable
 class LargeMarginPass(NamedTuple):
     """One pass of large-margin learning.
 

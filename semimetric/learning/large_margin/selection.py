@@ -16,6 +16,7 @@ import numpy as np
 
 from ..._foundation.errors import InputError, warn
 from ..._foundation.progress import announce
+from ..._foundation.storable import storable
 from ..._foundation.types import Floats, Triplets
 from ...data.schema import Schema
 from ...data.splits import ItemClasses
@@ -184,6 +185,7 @@ def announce_learning(recipe: Recipe, rule: LargeMargin, dataset: LabeledDataset
     )
 
 
+@storable
 def first_unless_better(candidates: Sequence[Candidate]) -> Candidate:
     """The best stage that is better than the first by more than one standard error, else the first."""
     stages: dict[tuple[str | None, str | None], list[Candidate]] = {}

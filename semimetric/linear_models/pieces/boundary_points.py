@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import as_classes, validated
+from ..._foundation.short_reprs import ShortRepr
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ...distances.semimetric import Semimetric
 from .support_pairs import DistinctPlaces, SupportPairs, find_distinct_places, find_support_pairs
@@ -87,7 +88,7 @@ class Boundary:
         return cls(positive / 2 + negative / 2, positive - negative, places.rows[distinct], counts, member)
 
 
-class BoundaryPoints(BaseEstimator):
+class BoundaryPoints(ShortRepr, BaseEstimator):
     """Points of the surface between the nearest-neighbour regions of two classes, and the directions that it faces there.
 
     For an item x, s- is the nearest item of the other class (equation 3), and s+ is the item of its own class whose bisector

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import ConvergenceWarning, InputError, warn
 from ..._foundation.input_arrays import validated
+from ..._foundation.short_reprs import ShortRepr
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
 from ..._kernels.mixture import Points, Prior
@@ -34,7 +35,7 @@ def _has_probabilities(model: DPLMClassifier) -> bool:
     return model.local == "plane" and len(getattr(model, "classes_", (0, 1))) == 2
 
 
-class DPLMClassifier(ClassifierMixin, BaseEstimator):
+class DPLMClassifier(ShortRepr, ClassifierMixin, BaseEstimator):
     """Classes separated by pieces of planes, whose number is inferred from the data (Gai & Zhang 2010).
 
     The boundary points x and directions v of `BoundaryPoints` are modelled by a Dirichlet process mixture of planes, equations

@@ -10,6 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.input_arrays import validated
+from ..._foundation.short_reprs import ShortRepr
 from ..._foundation.types import ArrayLike
 from .boundary_points import check_classes, support_places
 from .support_pairs import common_unit, find_distinct_places, find_support_pairs
@@ -17,7 +18,7 @@ from .support_pairs import common_unit, find_distinct_places, find_support_pairs
 __all__ = ["SupportPointClassifier"]
 
 
-class SupportPointClassifier(ClassifierMixin, BaseEstimator):
+class SupportPointClassifier(ShortRepr, ClassifierMixin, BaseEstimator):
     """Nearest-neighbour classifier that keeps the support points only and still has no training error (theorem 1).
 
     The support point of its own class that is nearest to an item is nearer than any item of another class. So leaving out all

@@ -178,6 +178,16 @@ class ShardedIndex:
         """Ids of the items, shard after shard."""
         return self._joined.ids_
 
+    def __len__(self) -> int:
+        return len(self._joined)
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._joined
+
+    def get_items(self, ids: ArrayLike) -> NDArray[Any]:
+        """The items of these ids, as they were given; see `NeighborIndex.get_items`."""
+        return self._joined.get_items(ids)
+
     def kneighbors(self, X: ArrayLike | None = None, n_neighbors: int = 5, return_distance: bool = True, **options: Any) -> Any:
         """The nearest items of every query among all shards; see `NeighborIndex.kneighbors`."""
         return self._joined.kneighbors(X, n_neighbors, return_distance, **options)

@@ -1,0 +1,115 @@
+"""The items of an index: how many there are, under which ids, what they are, and how they are added and removed."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .._foundation.types import ArrayLike
+from ..data.schema import Schema
+from .ids import check_ids, check_known, ids_to_remove, new_ids
+from .segment import Segment
+from .updates import with_items, without_items
+
+__all__ = ["IndexedItems", "items_of"]
+
+
+class IndexedItems:
+    """The part of `NeighborIndex` that holds its items."""
+
+    segments_: list[Segment]
+    n_lists: int | str
+    n_jobs: int | None
+    random_state: int | None
+
+    def __len__(self) -> int:
+        return self.n_samples_fit_ if hasattr(self, "segments_") else 0
+
+    def __bool__(self) -> bool:
+        return True  # an estimator is one, even without items
+
+    def __contains__(self, id: object) -> bool:
+        check_is_fitted(self)
+        kind = str if self.segments_[0].ids.dtype.kind == "U" else (int, np.integer)
+        if not isinstance(id, kind) or isinstance(id, bool):
+            return False
+        return any(bool((s.alive & (s.ids == id)).any()) for s in self.segments_)
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """Number of items that have not been removed."""
+        return sum(s.n_alive for s in self.segments_)
+
+    @property
+    def ids_(self) -> NDArray:
+        """Ids of the items that have not been removed, shape (n_samples_fit_,)."""
+        return np.concatenate([s.ids[s.alive] for s in self.segments_])
+
+    def get_items(self, ids: ArrayLike) -> NDArray[Any]:
+        """The items of these ids, as they were given: exact, with categories in words, and angles within their period.
+
+        Parameters
+        ----------
+        ids : array-like of shape (n,), or one id
+
+        Returns
+        -------
+        ndarray of shape (n, n_features), or (n_features,) of one id
+            Floating-point numbers as they were given, or objects where there are categories, periods or missing values.
+
+        Raises
+        ------
+        InputError
+            If an id is not in the index.
+        """
+        check_is_fitted(self)
+        found = items_of(self.segments_, ids)
+        return found[0] if np.ndim(ids) == 0 else found
+
+    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:
+        """Add the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        ids : array-like of shape (n,) or None
+            New ids, of the kind of those that are there; None numbers on from the largest integer.
+
+        Raises
+        ------
+        InputError
+            If an id is there already, or ids are of another kind.
+        """
+        check_is_fitted(self)
+        items = self._items(X)
+        self.segments_ = with_items(self.segments_, new_ids(ids, len(items), self.ids_), items, self._build_options)
+        return self
+
+    def remove(self, ids: ArrayLike) -> Self:
+        """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
+        check_is_fitted(self)
+        self.segments_ = without_items(self.segments_, ids_to_remove(ids, self.ids_), self._build_options)
+        return self
+
+    @property
+    def _build_options(self) -> dict[str, Any]:
+        return {"n_lists": self.n_lists, "n_jobs": self.n_jobs, "seed": self.random_state}
+
+    def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
+        """The rows of X, encoded."""
+        raise NotImplementedError
+
+
+def items_of(segments: list[Segment], ids: ArrayLike) -> NDArray[Any]:
+    """The items of these ids among the segments, decoded, shape (n_ids, n_features)."""
+    wanted = check_ids([ids] if np.ndim(ids) == 0 else ids, None, segments[0].ids.dtype.kind, unique=False)
+    rows = [np.flatnonzero(s.alive & np.isin(s.ids, wanted)) for s in segments]
+    found = np.concatenate([s.ids[of_segment] for s, of_segment in zip(segments, rows, strict=True)])
+    check_known(wanted, found)
+    raw = np.concatenate([s.points.raw[of_segment] for s, of_segment in zip(segments, rows, strict=True)])
+    order = np.argsort(found, kind="stable")
+    schema: Schema = segments[0].view.semimetric.schema
+    return schema.decode(raw[order[np.searchsorted(found, wanted, sorter=order)]])

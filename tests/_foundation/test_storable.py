@@ -1,0 +1,58 @@
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NotRequired
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+
+from semimetric._foundation.storable import arguments_of, fits, hints_of, known, storable
+from semimetric.learning.candidates import Candidate, Choices, simplest
+
+FITS = [
+    (3, int), (True, bool), (2, bool), (3, float), (np.int64(3), int), (None, int | None), ("a", str | Sequence[int]),
+    ([1, 2], tuple[int, ...]), (np.array([1, 2]), Sequence[int]), ((1, "a"), tuple[int, str]), ({"a": 1}, Mapping[str, int]),
+    ({}, dict[str, Any]), (np.ones(3), NDArray[np.float64]), (np.array(["a"]), NDArray[Any]), ([[1.0]], ArrayLike),
+    (np.ones(2), ArrayLike), (1.5, NotRequired[float]), (len, Callable[..., Any]), (object(), Any),
+]  # fmt: skip
+DOES_NOT_FIT = [
+    (True, int), (True, float), (1.5, int), ("a", int), (None, int), ([1, "a"], tuple[int, ...]), ((1,), tuple[int, str]),
+    ({"a": "b"}, Mapping[str, int]), ([], Mapping[str, int]), (np.ones(3), NDArray[np.int64]), ([1.0], NDArray[np.float64]),
+    ("ab", Sequence[str]), ({"a": 1}, ArrayLike), (1, str | None), ("a", NotRequired[float]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "hint"), FITS)
+def test_a_value_fits_its_annotation(value, hint):
+    assert fits(value, hint)
+
+
+@pytest.mark.parametrize(("value", "hint"), DOES_NOT_FIT)
+def test_another_value_does_not(value, hint):
+    assert not fits(value, hint)
+
+
+@dataclass(frozen=True)
+class Box:
+    low: float
+    high: float = 1.0
+
+
+class Pass(NamedTuple):
+    n: int
+    before: float
+
+
+def test_objects_are_the_arguments_that_make_them():
+    choices = Choices([Candidate(3, 0.1, (1.0, 2.0))], "error", simplest, ("a",))
+    for value in (Box(0.5), Pass(3, 0.1), choices):
+        arguments = arguments_of(value)
+        assert type(value)(**arguments) == value
+        assert all(fits(found, hints_of(type(value))[name]) for name, found in arguments.items())
+    assert arguments_of(choices)["measure"] == "error"
+
+
+def test_what_is_storable_is_known_by_its_name():
+    assert storable(Box) is Box
+    assert known("Box") is Box
+    assert known("box") is None
