@@ -63,6 +63,7 @@ from .programs import (
 from .solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting
 
 __version__ = package_version()
+gower = Semimetric.gower
 
 __all__ = [
     "Absolute",
@@ -129,6 +130,7 @@ __all__ = [
     "SupportPointClassifier",
     "TranslationInvariant",
     "TripletLearner",
+    "gower",
     "load",
     "metric_repair",
 ]

@@ -38,9 +38,10 @@ from .columns import (
 )
 from .feature_parameters import check_period, chosen_columns, column_number
 
-__all__ = ["Feature", "Names", "Schema", "feature_names"]
+__all__ = ["MISSING_ADVICE", "Feature", "Names", "Schema", "feature_names"]
 
 KINDS = ("numeric", "periodic", "categorical")
+MISSING_ADVICE = 'fill them in, drop these rows, or give missing="level" to what makes the distance'
 _MOST_COORDINATES = 30  # a feature with more categories than this has no coordinates
 
 
@@ -241,7 +242,7 @@ class Schema:
         """
         n = len(self.features)
         if self.plain:
-            return check_items(X, name=name, n_features=n, names=self.names, min_items=min_items)
+            return check_items(X, name=name, n_features=n, names=self.names, min_items=min_items, advice=MISSING_ADVICE)
         table = as_table(X, name)
         if len(table.shape) != 2 or table.shape[0] < min_items:
             found = f", n_samples = {table.shape[0]}" if len(table.shape) == 2 else ""
@@ -311,8 +312,7 @@ class Schema:
 
     def _check_values(self, items: Floats, name: str) -> None:
         """Refuse infinite values, and missing values without a level."""
-        advice = 'fill them in, drop those rows, or use missing="level"'
-        check_finite(items, name, names=self.names, may_miss=self.missing, advice=advice)
+        check_finite(items, name, names=self.names, may_miss=self.missing, advice=MISSING_ADVICE)
 
 
 Names: TypeAlias = Schema | Sequence[str]

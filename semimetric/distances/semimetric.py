@@ -11,7 +11,7 @@ pseudometric, so it keeps every axiom (docs/mathematics.md, section 2).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -37,7 +37,9 @@ from .axiom_report import AxiomReport, certify
 from .axioms import Axioms
 from .base_distances import BaseDistance
 from .feature_tables import compiled_metric
+from .known_distances import KnownDistances
 from .reach import GridPoints, Reach
+from .reweighting import reweighted
 from .state import base_distances_state, directions_state, map_state, read_parts
 
 __all__ = ["Semimetric"]
@@ -46,8 +48,10 @@ _BLOCK = 4096  # pairs whose distances a thread computes at once
 
 
 @dataclass(frozen=True, eq=False)
-class Semimetric(FrozenValue):
-    """A distance: an embedding, its weights, and all else that the formula needs. Made by a learner or `semimetric.load`.
+class Semimetric(KnownDistances, FrozenValue):
+    """A distance: an embedding, its weights, and all else that the formula needs.
+
+    It is made by a learner or `semimetric.load`, or without learning by `gower`, `l1` and `emd`.
 
     Its arrays are read-only copies, so its `axioms` cannot change. Distances are finite: a vector with a value so far outside
     the range that they would overflow (from about 1e307 ranges on, or that much distance) is refused with an `InputError`.
@@ -244,6 +248,14 @@ class Semimetric(FrozenValue):
                 'pairwise(X) as a precomputed metric, or fit with tables="warped"'
             )
         return self._coordinates(self.embedding, self._points(self.schema.encode(X)))
+
+    def reweighted(self, factors: Mapping[str, float]) -> Semimetric:
+        """The distance with some terms so many times as large, such as ``d.reweighted({"age": 2})``; 0 leaves a term out.
+
+        The names are those of `terms`, whose sum is before the link. Slopes outside the range grow as the distance across it.
+        """
+        other: Semimetric = reweighted(self, factors)
+        return other
 
     def outside(self, X: ArrayLike) -> Floats:
         """The share of the rows of X that lie outside the range of each raw feature, where the slope epsilon applies.

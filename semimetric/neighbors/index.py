@@ -17,12 +17,14 @@ from .._foundation.errors import InputError
 from .._foundation.input_arrays import record_features, validated
 from .._foundation.types import ArrayLike
 from .._foundation.validation import check_choice, check_count, check_n_jobs, check_shape
+from ..data.schema import MISSING_ADVICE
 from ..distances.semimetric import Semimetric
 from .cells import CellLayout
 from .ids import check_ids, ids_to_remove, masks_of, new_ids
 from .query_tables import QueryView
-from .results import Collection, Neighbors, Recall, as_graph, no_neighbors, without_own
+from .results import Collection, Neighbors, Recall, as_graph, as_objects, no_neighbors, without_own
 from .search_arguments import ALGORITHMS, candidate_count, check_neighbors, check_radius
+from .searched_distance import searched_distance
 from .segment import SearchRequest, Segment
 from .storage import StoredIndex
 from .updates import with_items, without_items
@@ -41,7 +43,9 @@ class NeighborIndex(StoredIndex, BaseEstimator):
 
     Parameters
     ----------
-    semimetric : Semimetric
+    semimetric : Semimetric, fitted learner, "gower" or "l1"
+        A name makes the distance of the items of `fit` by `Semimetric.gower` or `Semimetric.l1`; give
+        ``Semimetric.gower(X, ...)`` itself to say more of the columns. Euclidean is no sum over features, so it is refused.
     side : {"query-first", "query-last"}, default "query-first"
         For distances that are not symmetric: d(query, item), or d(item, query).
     algorithm : {"exact", "approximate", "brute"}, default "exact"
@@ -66,6 +70,8 @@ class NeighborIndex(StoredIndex, BaseEstimator):
 
     Attributes
     ----------
+    semimetric_ : Semimetric
+        The distance that is searched under.
     ids_ : ndarray of shape (n_samples_fit_,)
         Ids of the items, in the order of the columns of `kneighbors_graph`.
     n_samples_fit_, n_features_in_ : int
@@ -82,11 +88,13 @@ class NeighborIndex(StoredIndex, BaseEstimator):
     >>> distances, ids = sm.NeighborIndex(d).fit(X).kneighbors(X[:2], n_neighbors=1)
     >>> ids.ravel()
     array([0, 1])
+    >>> sm.NeighborIndex("gower").fit(X).kneighbors(X[:2], n_neighbors=1, return_distance=False).ravel()
+    array([0, 1])
     """
 
     def __init__(
         self,
-        semimetric: Semimetric,
+        semimetric: Semimetric | BaseEstimator | str,
         *,
         side: str = "query-first",
         algorithm: str = "exact",
@@ -98,7 +106,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         random_state: int | None = 0,
         verbose: bool = False,
     ) -> None:
-        self.semimetric = semimetric
+        self.semimetric: Any = semimetric
         self.side = side
         self.algorithm = algorithm
         self.n_lists = n_lists
@@ -127,9 +135,9 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         """
         self._check_parameters()
         fitted = copy(self)
+        fitted._view = view = QueryView(searched_distance(self.semimetric, X), self.side)
         items = fitted._items(X, reset=True)
         given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
-        fitted._view = view = QueryView(self.semimetric, self.side)
         fitted.layout_ = CellLayout.fit(view, items, self.random_state)
         fitted.segments_ = [Segment.build(view, fitted.layout_, given, items, **self._build_options)]
         self.__dict__ = fitted.__dict__  # in one step, so that no signal comes between
@@ -137,7 +145,6 @@ class NeighborIndex(StoredIndex, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Refuse parameters with which queries could not be answered; an index that is loaded has to pass it too."""
-        _check_distance(self.semimetric)
         check_choice("algorithm", self.algorithm, ALGORITHMS)
         if self.n_lists != "auto":
             check_count("n_lists", self.n_lists)
@@ -149,6 +156,11 @@ class NeighborIndex(StoredIndex, BaseEstimator):
     @property
     def _build_options(self) -> dict[str, Any]:
         return {"n_lists": self.n_lists, "n_jobs": self.n_jobs, "seed": self.random_state}
+
+    @property
+    def semimetric_(self) -> Semimetric:
+        """The distance that is searched under."""
+        return self._view.semimetric
 
     @property
     def n_samples_fit_(self) -> int:
@@ -185,10 +197,10 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         self.segments_ = without_items(self.segments_, ids_to_remove(ids, self.ids_), self._build_options)
         return self
 
-    def with_semimetric(self, semimetric: Semimetric) -> "NeighborIndex":
+    def with_semimetric(self, semimetric: Semimetric | BaseEstimator) -> "NeighborIndex":
         """The same items and codes under a distance learned again on the same grid, groups and directions (or an error)."""
         check_is_fitted(self)
-        _check_distance(semimetric)
+        semimetric = searched_distance(semimetric)
         other = type(self)(**(self.get_params(deep=False) | {"semimetric": semimetric}))
         view = QueryView(semimetric, self.side)
         if not view.same_cells(self._view):
@@ -256,8 +268,8 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         found = self._collection(where).within(queries, radius, n_jobs=self.n_jobs, verbose=self.verbose)
         if X is None:
             found = [(d[ids != own], ids[ids != own]) for (d, ids), own in zip(found, self.ids_, strict=True)]
-        ids = _objects([ids for _, ids in found])
-        return (_objects([distances for distances, _ in found]), ids) if return_distance else ids
+        ids = as_objects([ids for _, ids in found])
+        return (as_objects([distances for distances, _ in found]), ids) if return_distance else ids
 
     def kneighbors_graph(
         self, X: ArrayLike | None = None, n_neighbors: int = 5, mode: str = "connectivity", **options: Any
@@ -293,11 +305,11 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         return Recall.of(true.distances, got.distances)
 
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
-        d = self.semimetric if reset else self._view.semimetric
+        d = self.semimetric_
         if not d.schema.plain:
             record_features(self, X, reset=reset)
             return d.schema.encode(X)
-        items = validated(self, X, dtype=[np.float64, np.float32], order="C", copy=True, reset=reset)
+        items = validated(self, X, dtype=[np.float64, np.float32], order="C", copy=True, reset=reset, advice=MISSING_ADVICE)
         check_shape(items, X, n_features=d.n_features, names=d.feature_names)
         return items
 
@@ -335,15 +347,3 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         if self.rerank is None:
             return found
         return items.reranked(queries, found, self.rerank, k, n_jobs=self.n_jobs, verbose=self.verbose)
-
-
-def _check_distance(semimetric: object) -> None:
-    if not isinstance(semimetric, Semimetric):
-        raise InputError(f"semimetric={semimetric!r} is not a Semimetric; give model.semimetric_ of a fitted learner")
-
-
-def _objects(arrays: list[NDArray]) -> NDArray:
-    """Arrays of any lengths as an array of objects, shape (len(arrays),)."""
-    out = np.empty(len(arrays), dtype=object)
-    out[:] = arrays
-    return out

@@ -15,7 +15,17 @@ from ..distances.callables import DistanceFunction
 from .query_tables import QueryBlock, QueryView
 from .segment import SearchRequest, Segment
 
-__all__ = ["Collection", "Neighbors", "Recall", "as_graph", "merged", "merged_within", "no_neighbors", "without_own"]
+__all__ = [
+    "Collection",
+    "Neighbors",
+    "Recall",
+    "as_graph",
+    "as_objects",
+    "merged",
+    "merged_within",
+    "no_neighbors",
+    "without_own",
+]
 
 _BLOCK = 128  # At most so many queries are tabulated together,
 _PIECES = 1 << 23  # and at most so many linear pieces, of 16 bytes.
@@ -198,3 +208,10 @@ def without_own(found: Neighbors, own: NDArray) -> Neighbors:
     drop[~drop.any(axis=1), -1] = True
     shape = (len(own), found.ids.shape[1] - 1)
     return found._replace(distances=found.distances[~drop].reshape(shape), ids=found.ids[~drop].reshape(shape))
+
+
+def as_objects(arrays: list[NDArray]) -> NDArray:
+    """Arrays of any lengths as an array of objects, shape (len(arrays),)."""
+    out = np.empty(len(arrays), dtype=object)
+    out[:] = arrays
+    return out

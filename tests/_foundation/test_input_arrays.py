@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from cases import assert_refused
 
 import semimetric
-from semimetric._foundation.input_arrays import check_one_type, is_missing
+from semimetric._foundation.input_arrays import check_finite, check_one_type, is_missing
 
 pd = pytest.importorskip("pandas")
 
@@ -40,3 +41,13 @@ def test_cells_that_are_missing(cell):
 @pytest.mark.parametrize("cell", [0, 0.0, "", "nan", False, np.inf, ()], ids=repr)
 def test_cells_that_are_not_missing(cell):
     assert not is_missing(cell)
+
+
+def test_missing_values_are_counted_by_column():
+    values = np.ones((9, 7))
+    values[[1, 2], 3], values[4, 0] = np.nan, np.nan
+    message = str(assert_refused(lambda: check_finite(values, "X", names=list("abcdefg")), "row 1 of X", "in 'd'"))
+    assert "(3 such values in all: 2 in 'd', 1 in 'a', in rows 1, 2, 4)" in message
+    values[0] = np.nan
+    message = str(assert_refused(lambda: check_finite(values, "X"), "row 0 of X", "in column 0"))
+    assert "3 in column 3, 2 in column 0, 1 in column 1, 1 in column 2, 1 in column 4, ...," in message

@@ -91,6 +91,8 @@ class ConicEmbedding(DenseMap):
     ['x0', 'x1', '|x - a0|_2^2']
     """
 
+    missing_choices = ("error", "zeros")
+
     def __init__(
         self,
         p: float = 1.0,
@@ -174,7 +176,7 @@ class ConicEmbedding(DenseMap):
     def _check_parameters(self) -> None:
         check_power("p", self.p)
         check_choice("expand", self.expand, EXPAND)
-        check_choice("missing", self.missing, ("error", "zeros"))
+        check_choice("missing", self.missing, self.missing_choices)
         check_choice("concatenate", self.concatenate, (True, False))
         check_band(self.band)
         if self.band_p is not None:
