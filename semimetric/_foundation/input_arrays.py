@@ -84,8 +84,8 @@ def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
     _refuse_sparse(values, name)
     values = read_table(values, name=name)
     if hasattr(values, "columns"):
-        for dtype in getattr(values, "dtypes", ()):
-            _check_kind(dtype, name)
+        for column, dtype in zip(values.columns, getattr(values, "dtypes", ()), strict=False):
+            _check_kind(dtype, f"column {column!r} of {name}")
         return values
     try:
         with input_errors():

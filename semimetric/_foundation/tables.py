@@ -1,5 +1,7 @@
 """Frames of any library: those of pandas and polars as they are, all others as narwhals reads them."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -7,7 +9,10 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["read_table", "take_rows"]
+__all__ = ["offer", "read_table", "take_rows"]
+
+_FEW = 20  # different texts in a column may well be categories, and more if they repeat as often
+_REPEATED = 10
 
 
 def read_table(X: Any, *, name: str = "X") -> Any:
@@ -42,3 +47,28 @@ def take_rows(X: Any, rows: Any) -> Any:
         return X.tocsr()[rows]
     table = read_table(X)
     return nw.to_native(table[rows], pass_through=True) if hasattr(table, "shape") else np.asarray(table)[rows]
+
+
+def offer(cells: Sequence[Any]) -> str:
+    """What to do about a column that holds something else than numbers, by how many different texts it holds."""
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    if texts and _is_time(texts[0]) and _is_time(texts[-1]):
+        return "it reads like times: make its dtype datetime, as by pandas.to_datetime, and such columns are read"
+    n = len(set(texts))
+    if n > max(_FEW, len(texts) / _REPEATED):
+        return (
+            f"it holds {n} different texts in {len(texts)} rows, as names and free text do: drop it, or encode it in numbers, "
+            "such as lengths or the vectors of a text embedding; if they are categories, name it in categorical_features="
+        )
+    return (
+        f"it holds {n} different texts; if it holds categories, name it in categorical_features= where there is such a "
+        "parameter, or make its dtype category; else drop it, or encode it in numbers"
+    )
+
+
+def _is_time(text: str) -> bool:
+    """Whether a text is a date, or a time with a date, as ISO 8601 writes it with dashes."""
+    try:
+        return "-" in text and datetime.fromisoformat(text.strip()) is not None
+    except ValueError:
+        return False

@@ -9,6 +9,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .errors import InputError
 from .input_arrays import as_array, as_cells, as_floats, check_finite, input_errors, is_ready
+from .tables import offer
 from .types import ArrayLike, Floats, Integers, Tuples
 
 __all__ = [
@@ -85,8 +86,7 @@ def _check_numbers(X: ArrayLike, name: str) -> None:
             np.asarray(frame[column]).astype(np.float64)
         except (TypeError, ValueError) as error:
             raise InputError(
-                f"column {column!r} of {name} is not of numbers ({error}); if it holds categories, name it in "
-                "categorical_features=, or make its dtype category; else drop the column, or encode it in numbers"
+                f"column {column!r} of {name} is not of numbers ({error}); {offer(list(frame[column]))}"
             ) from error
 
 

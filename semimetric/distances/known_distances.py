@@ -19,9 +19,10 @@ from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_vector
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha, check_choice
+from ..data.feature import Feature
 from ..data.feature_parameters import column_number
 from ..data.grid import Grid
-from ..data.schema import Feature, Schema
+from ..data.schema import Schema
 from ..embeddings.directions.histograms import HistogramFeatures
 from ..embeddings.directions.linear_directions import Directions
 from ..embeddings.pairs.full_tables import PairEmbedding
