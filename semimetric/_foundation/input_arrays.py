@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from .errors import InputError, InputTypeError, SemimetricError
-from .tables import read_table
+from .tables import check_numbers, read_table
 from .types import ArrayLike, Floats, Integers
 
 __all__ = [
@@ -327,7 +327,11 @@ def validated(estimator: Any, X: Any, *, may_miss: bool = False, advice: str = "
         If they are no finite numbers in rows and columns, or have other features than those of the fit.
     """
     array = X if sparse.issparse(X) else as_array(X, "X", ndim=2)
-    with input_errors():
-        items = validate_data(estimator, X if hasattr(X, "columns") else array, ensure_all_finite=False, **options)
+    try:
+        with input_errors():
+            items = validate_data(estimator, X if hasattr(X, "columns") else array, ensure_all_finite=False, **options)
+    except InputError:
+        check_numbers(array, "X")
+        raise
     check_finite(items, "X", names=getattr(array, "columns", ()), may_miss=may_miss, advice=advice)
     return items

@@ -9,7 +9,7 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["offer", "read_table", "take_rows"]
+__all__ = ["check_numbers", "offer", "read_table", "take_rows"]
 
 _FEW = 20  # different texts in a column may well be categories, and more if they repeat as often
 _REPEATED = 10
@@ -47,6 +47,15 @@ def take_rows(X: Any, rows: Any) -> Any:
         return X.tocsr()[rows]
     table = read_table(X)
     return nw.to_native(table[rows], pass_through=True) if hasattr(table, "shape") else np.asarray(table)[rows]
+
+
+def check_numbers(X: Any, name: str) -> None:
+    """Refuse a frame that holds something that is no number, naming its first such column."""
+    for column in getattr(X, "columns", ()):
+        try:
+            np.asarray(X[column]).astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"column {column!r} of {name} is not of numbers ({error}); {offer(list(X[column]))}") from error
 
 
 def offer(cells: Sequence[Any]) -> str:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .errors import InputError
 from .input_arrays import as_array, as_cells, as_floats, check_finite, input_errors, is_ready
-from .tables import offer
+from .tables import check_numbers
 from .types import ArrayLike, Floats, Integers, Tuples
 
 __all__ = [
@@ -61,7 +61,7 @@ def _as_matrix(array: Any, name: str, min_items: int) -> Floats:
         with input_errors():
             return check_array(array, dtype=np.float64, **options)
     except InputError:
-        _check_numbers(array, name)
+        check_numbers(array, name)
         raise
 
 
@@ -76,18 +76,6 @@ def check_shape(
         )
     if names:
         _check_names(getattr(X, "columns", ()), names, name)
-
-
-def _check_numbers(X: ArrayLike, name: str) -> None:
-    """Refuse a frame that holds something that is no number, naming its first such column."""
-    frame: Any = X
-    for column in getattr(X, "columns", ()):
-        try:
-            np.asarray(frame[column]).astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                f"column {column!r} of {name} is not of numbers ({error}); {offer(list(frame[column]))}"
-            ) from error
 
 
 def _check_names(given: Sequence[object], names: Sequence[str], name: str) -> None:

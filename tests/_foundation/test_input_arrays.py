@@ -51,3 +51,10 @@ def test_missing_values_are_counted_by_column():
     values[0] = np.nan
     message = str(assert_refused(lambda: check_finite(values, "X"), "row 0 of X", "in column 0"))
     assert "3 in column 3, 2 in column 0, 1 in column 1, 1 in column 2, 1 in column 4, ...," in message
+
+
+def test_a_column_of_text_is_named_by_embeddings_too():
+    frame = pd.DataFrame({"size": [1.0, 2.0], "colour": ["red", "blue"]})
+    assert_refused(lambda: semimetric.PL1Embedding().fit(frame), "column 'colour' of X is not of numbers", "2 different texts")
+    times = frame.assign(colour=pd.to_datetime(["2020-01-01", "2020-01-02"]))
+    assert_refused(lambda: semimetric.PL1Embedding().fit(times), "column 'colour' of X holds times", "numbers are required")
