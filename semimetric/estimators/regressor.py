@@ -71,6 +71,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     {periodic}
     {missing}
     {constraints}
+    {prior}
     preprocessor : array-like of shape (n_items, n_features), or frame, or None, default None
         The items, if pairs are given as row numbers.
     {n_jobs}
@@ -125,6 +126,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
         constraints: Sequence[Constraint] = (),
+        prior: Semimetric | None = None,
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
@@ -150,6 +152,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self.periodic = periodic
         self.missing = missing
         self.constraints = constraints
+        self.prior = prior
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state

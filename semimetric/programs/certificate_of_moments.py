@@ -14,7 +14,7 @@ from .._foundation.rounding import rounding_of
 from .._foundation.types import Floats
 from .certificate import largest_gain
 from .moments import Moments
-from .penalties import Quadratic
+from .quadratics import Quadratic
 
 __all__ = ["QuadraticProgram", "certified_gap_of_moments"]
 

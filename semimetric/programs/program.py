@@ -10,7 +10,8 @@ from ..embeddings.pairs.triangle_inequality import Triangles
 from .design_matrix import Design
 from .inequalities import Inequalities, StackedDesign
 from .losses import Loss
-from .penalties import Columns, Penalty, Quadratic, total
+from .penalties import Columns, Penalty, total
+from .quadratics import Quadratic
 
 __all__ = ["EXACT", "ConvexProgram"]
 

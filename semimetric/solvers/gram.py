@@ -12,8 +12,8 @@ import numpy as np
 from .._foundation.types import Floats
 from ..programs.certificate_of_moments import QuadraticProgram, certified_gap_of_moments
 from ..programs.moments import Moments
-from ..programs.penalties import Quadratic
 from ..programs.program import EXACT, ConvexProgram
+from ..programs.quadratics import Quadratic
 from .base import Solution, Solver, Status, refuse_inequalities
 from .box_quadratic import BoxQuadratic, BoxSolution, interior, solve_regular
 

@@ -12,7 +12,8 @@ from semimetric.learning.recipe import Recipe
 from semimetric.learning.regression.pair_targets import PairTargets
 from semimetric.learning.structure import build_structure
 from semimetric.learning.terms import make_terms
-from semimetric.programs.penalties import Quadratic, total
+from semimetric.programs.penalties import total
+from semimetric.programs.quadratics import Quadratic
 
 ITEMS, INDEX, Y = cases.sample()
 NAMES = ("u", "v", "w")

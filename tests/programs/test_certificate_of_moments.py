@@ -6,7 +6,7 @@ from scipy import sparse
 
 from semimetric.programs.certificate_of_moments import QuadraticProgram, certified_gap_of_moments
 from semimetric.programs.design_matrix import MatrixDesign
-from semimetric.programs.penalties import Quadratic, Square
+from semimetric.programs.quadratics import Quadratic, Square
 
 
 def program(rng, *, ridge, free):

@@ -6,7 +6,7 @@ from scipy.optimize import lsq_linear, nnls
 
 from semimetric import DistanceRegressor
 from semimetric.programs.moments import Moments
-from semimetric.programs.penalties import Quadratic
+from semimetric.programs.quadratics import Quadratic
 from semimetric.solvers import Status
 from semimetric.solvers.box_quadratic import BoxQuadratic
 from semimetric.solvers.gram import Gram, minimise, solve_moments
