@@ -4,6 +4,7 @@ NumPy drops masks and imaginary parts, and takes times and text for numbers; sci
 of their own, some of many lines. Here each is refused in one sentence, before any work.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -39,6 +40,7 @@ __all__ = [
 _MOST_ROWS = 3  # that a message names
 _MOST_COLUMNS = 5
 _BYTES = 8  # of a float64
+_LARGE = 1.0  # gigabytes, of which many are made on the way
 _NO_NUMBERS = {"M": "times", "m": "durations", "U": "text", "S": "bytes", "T": "text", "V": "records"}
 
 
@@ -112,7 +114,11 @@ def is_ready(values: Any) -> bool:
 
 def _refuse_sparse(values: Any, name: str) -> None:
     if sparse.issparse(values):
-        raise InputTypeError(f"Sparse data was passed for {name}, but dense data is required; give {name}.toarray()")
+        size = math.prod(values.shape) * _BYTES / 1e9
+        raise InputTypeError(
+            f"Sparse data was passed for {name}, but dense data is required; give {name}.toarray(), which takes {size:.2g} GB"
+            f"{', or fewer columns, such as those of TruncatedSVD' if size > _LARGE else ''}"
+        )
 
 
 def _check_kind(dtype: Any, name: str) -> None:
