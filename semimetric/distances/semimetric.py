@@ -42,7 +42,7 @@ from .reach import GridPoints, Reach
 from .reweighting import reweighted
 from .state import base_distances_state, directions_state, map_state, read_parts
 
-__all__ = ["Semimetric"]
+__all__ = ["Semimetric", "gower"]
 
 _BLOCK = 4096  # pairs whose distances a thread computes at once
 
@@ -254,8 +254,7 @@ class Semimetric(KnownDistances, FrozenValue):
 
         The names are those of `terms`, whose sum is before the link. Slopes outside the range grow as the distance across it.
         """
-        other: Semimetric = reweighted(self, factors)
-        return other
+        return reweighted(self, factors)  # type: ignore[no-any-return]  # it returns a distance for a distance
 
     def outside(self, X: ArrayLike) -> Floats:
         """The share of the rows of X that lie outside the range of each raw feature, where the slope epsilon applies.
@@ -346,3 +345,6 @@ class Semimetric(KnownDistances, FrozenValue):
 
     def _linked(self, total: Floats) -> Floats:
         return np.sqrt(total) if self.link == "sqrt" else total
+
+
+gower = Semimetric.gower

@@ -5,6 +5,8 @@ tables are those of what is learned minus what is given. So alpha -> infinity gi
 that fits the examples best, wherever the knots hold it.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

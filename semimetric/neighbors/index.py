@@ -3,6 +3,8 @@
 The theory is in docs/mathematics.md, section 4 and in paper 2, section 3.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
@@ -21,6 +23,7 @@ from ..data.schema import MISSING_ADVICE
 from ..distances.semimetric import Semimetric
 from .cells import CellLayout
 from .ids import check_ids, ids_to_remove, masks_of, new_ids
+from .item_columns import ItemColumns
 from .query_tables import QueryView
 from .results import Collection, Neighbors, Recall, as_graph, as_objects, no_neighbors, without_own
 from .search_arguments import ALGORITHMS, candidate_count, check_neighbors, check_radius
@@ -117,7 +120,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> "NeighborIndex":
+    def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> NeighborIndex:
         """Index the rows of X; what fails or is interrupted leaves the index as it was, here and in `add` and `remove`.
 
         Parameters
@@ -158,11 +161,6 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         return {"n_lists": self.n_lists, "n_jobs": self.n_jobs, "seed": self.random_state}
 
     @property
-    def semimetric_(self) -> Semimetric:
-        """The distance that is searched under."""
-        return self._view.semimetric
-
-    @property
     def n_samples_fit_(self) -> int:
         """Number of items that have not been removed."""
         return sum(s.n_alive for s in self.segments_)
@@ -172,7 +170,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         """Ids of the items that have not been removed, shape (n_samples_fit_,)."""
         return np.concatenate([s.ids[s.alive] for s in self.segments_])
 
-    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> "NeighborIndex":
+    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> NeighborIndex:
         """Add the rows of X.
 
         Parameters
@@ -191,13 +189,13 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         self.segments_ = with_items(self.segments_, new_ids(ids, len(items), self.ids_), items, self._build_options)
         return self
 
-    def remove(self, ids: ArrayLike) -> "NeighborIndex":
+    def remove(self, ids: ArrayLike) -> NeighborIndex:
         """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
         check_is_fitted(self)
         self.segments_ = without_items(self.segments_, ids_to_remove(ids, self.ids_), self._build_options)
         return self
 
-    def with_semimetric(self, semimetric: Semimetric | BaseEstimator) -> "NeighborIndex":
+    def with_semimetric(self, semimetric: Semimetric | BaseEstimator) -> NeighborIndex:
         """The same items and codes under a distance learned again on the same grid, groups and directions (or an error)."""
         check_is_fitted(self)
         semimetric = searched_distance(semimetric)
@@ -231,8 +229,9 @@ class NeighborIndex(StoredIndex, BaseEstimator):
             1 to the number of items.
         return_distance : bool
         algorithm, n_candidates : as in the class, for this call
-        where : boolean mask over `ids_`, or ids; None
-            The items that may be answered; ids that are not in the index are nobody.
+        where : str, boolean mask over `ids_`, or list of ids; None
+            The items that may be answered: those of which a condition on features holds, such as ``'alcohol > 13 and (hue < 1
+            or origin in ("France", "Italy"))'``, or those of these ids; ids that are not in the index are nobody.
 
         Returns
         -------
@@ -320,7 +319,9 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         return self._items(X)
 
     def _collection(self, where: ArrayLike | Iterable | None) -> Collection:
-        return Collection(self._view, self.segments_, masks_of(where, self.segments_))
+        d = self._view.semimetric
+        columns = ItemColumns(tuple(getattr(self, "feature_names_in_", d.feature_names)), d.schema, self.segments_)
+        return Collection(self._view, self.segments_, masks_of(where, columns))
 
     def _answer(
         self,

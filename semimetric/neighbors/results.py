@@ -197,6 +197,13 @@ def as_graph(values: Floats, ids: NDArray, all_ids: NDArray) -> sparse.csr_matri
     return sparse.csr_matrix((values.ravel(), columns, indptr), shape=(len(ids), len(all_ids)))
 
 
+def as_objects(arrays: Sequence[NDArray]) -> NDArray:
+    """Arrays of any lengths as an array of objects, shape (len(arrays),)."""
+    out = np.empty(len(arrays), dtype=object)
+    out[:] = arrays
+    return out
+
+
 def no_neighbors(n: int, dtype: np.dtype) -> Neighbors:
     """The answer to n queries where no item may be answered; ids are of type ``dtype``."""
     return Neighbors(np.empty((n, 0)), np.empty((n, 0), dtype), np.zeros(n, np.int64), np.ones(n, dtype=bool))
@@ -208,10 +215,3 @@ def without_own(found: Neighbors, own: NDArray) -> Neighbors:
     drop[~drop.any(axis=1), -1] = True
     shape = (len(own), found.ids.shape[1] - 1)
     return found._replace(distances=found.distances[~drop].reshape(shape), ids=found.ids[~drop].reshape(shape))
-
-
-def as_objects(arrays: list[NDArray]) -> NDArray:
-    """Arrays of any lengths as an array of objects, shape (len(arrays),)."""
-    out = np.empty(len(arrays), dtype=object)
-    out[:] = arrays
-    return out

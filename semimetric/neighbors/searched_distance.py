@@ -1,5 +1,7 @@
 """The distance that an index searches under: given, learned by a fitted model, or made of the items by its name."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from .._foundation.errors import InputError

@@ -4,6 +4,8 @@ Given w >= 0, every penalty is a convex quadratic, so solvers see the sum of the
 also written as an independent CVXPY expression, against which the tests check the quadratic.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,5 +1,7 @@
 """Convex quadratics of the weights, as which solvers see penalties, and how far rounding may be off in them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -42,9 +44,9 @@ class Quadratic:
     q: Floats
     constant: float = 0.0
     square: Square | None = None
-    parts: tuple["Quadratic", ...] = ()
+    parts: tuple[Quadratic, ...] = ()
 
-    def __add__(self, other: "Quadratic") -> "Quadratic":
+    def __add__(self, other: Quadratic) -> Quadratic:
         P = sparse.csr_array(self.P + other.P)
         parts = (*(self.parts or (self,)), *(other.parts or (other,)))
         return Quadratic(P, self.q + other.q, self.constant + other.constant, parts=parts)
