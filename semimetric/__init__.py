@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .data.grid import Grid
     from .data.schema import Schema
     from .distances.axioms import Axioms
-    from .distances.semimetric import Semimetric
+    from .distances.semimetric import Semimetric, gower
     from .embeddings.directions.even_directions import EvenDirections
     from .embeddings.directions.histograms import HistogramFeatures
     from .embeddings.pairs.full_tables import PairEmbedding
@@ -138,6 +138,7 @@ __all__ = [
     "SupportPointClassifier",
     "TranslationInvariant",
     "TripletLearner",
+    "gower",
     "load",
     "metric_repair",
 ]
@@ -151,7 +152,7 @@ _HOMES = {
     "data.grid": "Grid",
     "data.schema": "Schema",
     "distances.axioms": "Axioms",
-    "distances.semimetric": "Semimetric",
+    "distances.semimetric": "Semimetric gower",
     "embeddings.directions.even_directions": "EvenDirections",
     "embeddings.directions.histograms": "HistogramFeatures",
     "embeddings.pairs.full_tables": "PairEmbedding",

@@ -27,15 +27,18 @@ def position(value, knots, kind="numeric", missing=False):
     return lower + fraction
 
 
-def gower(x, y, kinds, widths, weights):
+def gower(x, y, kinds, widths, weights, middles=None):
     """Gower's distance with weights: |x - y| over the range, on the circle over half a turn, 0 or 1 for categories.
 
     A missing value (None) is half the largest gap away from a number, the largest from a category, 0 from another missing one.
+    With ``middles``, a number is as far from it as from the first of two numbers, and by the second further.
     """
     total = 0.0
-    for a, b, kind, width, weight in zip(x, y, kinds, widths, weights, strict=True):
+    for f, (a, b, kind, width, weight) in enumerate(zip(x, y, kinds, widths, weights, strict=True)):
         if a is None or b is None:
             gap = 0.0 if a is b else 1.0 if kind == "categorical" else 0.5
+            if middles and kind == "numeric" and a is not b:
+                gap = (abs((a if b is None else b) - middles[f][0]) + middles[f][1]) / width
         elif kind == "categorical":
             gap = float(a != b)
         elif kind == "periodic":

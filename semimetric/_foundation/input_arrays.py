@@ -4,6 +4,7 @@ NumPy drops masks and imaginary parts, and takes times and text for numbers; sci
 of their own, some of many lines. Here each is refused in one sentence, before any work.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -12,23 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from .errors import InputError, InputTypeError, SemimetricError
-from .tables import read_table
-from .types import ArrayLike, Floats
+from .tables import check_numbers, read_table
+from .types import ArrayLike, Floats, Integers
 
 __all__ = [
     "as_array",
     "as_cells",
-    "as_classes",
     "as_floats",
-    "as_targets",
     "as_vector",
     "check_feature_names",
     "check_finite",
-    "check_one_type",
     "input_errors",
     "is_missing",
     "is_ready",
@@ -38,7 +35,9 @@ __all__ = [
 ]
 
 _MOST_ROWS = 3  # that a message names
+_MOST_COLUMNS = 5
 _BYTES = 8  # of a float64
+_LARGE = 1.0  # gigabytes, of which many are made on the way
 _NO_NUMBERS = {"M": "times", "m": "durations", "U": "text", "S": "bytes", "T": "text", "V": "records"}
 
 
@@ -84,8 +83,8 @@ def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
     _refuse_sparse(values, name)
     values = read_table(values, name=name)
     if hasattr(values, "columns"):
-        for dtype in getattr(values, "dtypes", ()):
-            _check_kind(dtype, name)
+        for column, dtype in zip(values.columns, getattr(values, "dtypes", ()), strict=False):
+            _check_kind(dtype, f"column {column!r} of {name}")
         return values
     try:
         with input_errors():
@@ -112,7 +111,11 @@ def is_ready(values: Any) -> bool:
 
 def _refuse_sparse(values: Any, name: str) -> None:
     if sparse.issparse(values):
-        raise InputTypeError(f"Sparse data was passed for {name}, but dense data is required; give {name}.toarray()")
+        size = math.prod(values.shape) * _BYTES / 1e9
+        raise InputTypeError(
+            f"Sparse data was passed for {name}, but dense data is required; give {name}.toarray(), which takes {size:.2g} GB"
+            f"{', or fewer columns, such as those of TruncatedSVD' if size > _LARGE else ''}"
+        )
 
 
 def _check_kind(dtype: Any, name: str) -> None:
@@ -203,67 +206,9 @@ def as_vector(values: ArrayLike, name: str) -> Floats:
     return vector
 
 
-def as_targets(y: Any, X: Any) -> Floats:
-    """Finite values as float64, one for each row of X, shape (n_items,)."""
-    if y is None:
-        raise InputError("requires y to be passed, but the target y is None; give a value for every item")
-    array = as_array(y, "y")
-    with input_errors():
-        values = as_vector(column_or_1d(array, warn=True), "y")
-        _check_length(values, X, "values")
-    return values
-
-
-def _check_length(y: NDArray[Any], X: Any, called: str) -> None:
-    """Refuse values or classes that are more or fewer than the rows of X."""
-    n = _num_samples(read_table(X))
-    if len(y) != n:
-        raise InputError(f"y has {len(y)} {called} for {n} items; one for each item is required: give as many")
-
-
-def as_classes(y: Any, X: Any) -> NDArray[Any]:
-    """Class labels of one type, one for each row of X, as an array of shape (n_items,).
-
-    Raises
-    ------
-    InputError
-        If there are none, too few or too many, some are missing, or they are measured values.
-    """
-    if y is None:
-        raise InputError("requires y to be passed, but the target y is None; give a class for every item")
-    if np.ma.is_masked(y):
-        row = int(np.flatnonzero(np.ma.getmaskarray(y))[0])
-        raise InputError(f"y[{row}] is masked; a class is required for every item: fill it in, or drop the item")
-    with input_errors():
-        labels = column_or_1d(y, warn=True)
-        _check_length(labels, X, "classes")
-        missing = [k for k, label in enumerate(labels.tolist()) if is_missing(label)]
-        if missing:
-            raise InputError(
-                f"y[{missing[0]}] is missing ({labels[missing[0]]}: NaN or None, {len(missing)} such in all); a class is "
-                "required for every item: fill it in, or drop the item"
-            )
-        if labels.dtype.kind == "f":
-            check_finite(labels, "y")
-        check_one_type(labels)
-        with np.errstate(invalid="ignore"):  # of numbers that are too large for integers
-            check_classification_targets(labels)
-    return labels
-
-
 def is_missing(cell: Any) -> bool:
     """Whether a cell is None, NaN, NaT, or the NA of pandas (whose comparisons have no truth value)."""
     return cell is None or type(cell).__name__ == "NAType" or bool(cell != cell)
-
-
-def check_one_type(labels: NDArray[Any]) -> None:
-    """Refuse labels that cannot be sorted, which those of several types and missing ones cannot."""
-    if labels.dtype != object:
-        return
-    try:
-        np.sort(labels, axis=None)
-    except TypeError as error:
-        raise InputError(f"y has classes of several types, or missing ones ({error}); give all of one type") from error
 
 
 def check_finite(values: Any, name: str, *, names: Sequence[object] = (), may_miss: Any = False, advice: str = "") -> None:
@@ -287,12 +232,22 @@ def check_finite(values: Any, name: str, *, names: Sequence[object] = (), may_mi
     row, column = _row_and_column(bad[0], name, names)
     rows = np.unique(bad[:, 0])
     shown = ", ".join(map(str, rows[:_MOST_ROWS].tolist())) + (", ..." if len(rows) > _MOST_ROWS else "")
-    others = f" ({len(bad)} such values in all, in rows {shown})" if len(bad) > 1 else ""
+    others = f" ({len(bad)} such values in all{_by_column(bad, name, names)}, in rows {shown})" if len(bad) > 1 else ""
     remedy = "correct it" if infinite else advice or "fill them in, or drop these rows"
     raise InputError(
         f"{row} has {'an infinite' if infinite else 'a missing'} value (NaN or infinity){column}{others}; finite values are "
         f"required: {remedy}"
     )
+
+
+def _by_column(places: Integers, name: str, names: Sequence[object]) -> str:
+    """How many of some values each column has, the most first, if several have any: ": 2 in 'height', 1 in 'weight'"."""
+    columns, counts = np.unique(places[:, -1], return_counts=True)
+    if places.shape[1] < 2 or len(columns) < 2:
+        return ""
+    order = np.argsort(-counts, kind="stable")
+    shown = [f"{counts[k]}{_row_and_column((0, columns[k]), name, names)[1]}" for k in order[:_MOST_COLUMNS]]
+    return ": " + ", ".join(shown) + (", ..." if len(order) > _MOST_COLUMNS else "")
 
 
 def _not_finite(values: Any, may_miss: Any) -> NDArray[np.bool_]:
@@ -306,8 +261,10 @@ def record_features(estimator: Any, X: Any, *, reset: bool) -> None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-def validated(estimator: Any, X: Any, *, may_miss: bool = False, **options: Any) -> Any:
+def validated(estimator: Any, X: Any, *, may_miss: bool = False, advice: str = "", **options: Any) -> Any:
     """The items that scikit-learn's ``validate_data`` reads with these options, which records or compares their features.
+
+    ``may_miss`` and ``advice`` are those of `check_finite`.
 
     Raises
     ------
@@ -315,9 +272,13 @@ def validated(estimator: Any, X: Any, *, may_miss: bool = False, **options: Any)
         If they are no finite numbers in rows and columns, or have other features than those of the fit.
     """
     array = X if sparse.issparse(X) else as_array(X, "X", ndim=2)
-    with input_errors():
-        items = validate_data(estimator, X if hasattr(X, "columns") else array, ensure_all_finite=False, **options)
-    check_finite(items, "X", names=getattr(array, "columns", ()), may_miss=may_miss)
+    try:
+        with input_errors():
+            items = validate_data(estimator, X if hasattr(X, "columns") else array, ensure_all_finite=False, **options)
+    except InputError:
+        check_numbers(array, "X")
+        raise
+    check_finite(items, "X", names=getattr(array, "columns", ()), may_miss=may_miss, advice=advice)
     return items
 
 

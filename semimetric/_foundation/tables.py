@@ -1,6 +1,7 @@
 """Frames of any library: those of pandas and polars as they are, all others as narwhals reads them; and rows given by name."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from difflib import get_close_matches
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["named_rows", "numbered_rows", "read_table", "row_labels", "take_rows"]
+__all__ = ["check_numbers", "named_rows", "numbered_rows", "offer", "read_table", "row_labels", "take_rows"]
+
+_FEW = 20  # different texts in a column may well be categories, and more if they repeat as often
+_REPEATED = 10
 
 
 def read_table(X: Any, *, name: str = "X") -> Any:
@@ -105,3 +109,37 @@ def row_labels(X: Any, n: int) -> Any:
         return np.arange(n)
     labels = np.asarray(X.index)
     return labels.astype(np.int64) if labels.dtype.kind in "iu" else np.array([str(label) for label in labels], dtype=str)
+
+
+def check_numbers(X: Any, name: str) -> None:
+    """Refuse a frame that holds something that is no number, naming its first such column."""
+    for column in getattr(X, "columns", ()):
+        try:
+            np.asarray(X[column]).astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"column {column!r} of {name} is not of numbers ({error}); {offer(list(X[column]))}") from error
+
+
+def offer(cells: Sequence[Any]) -> str:
+    """What to do about a column that holds something else than numbers, by how many different texts it holds."""
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    if texts and _is_time(texts[0]) and _is_time(texts[-1]):
+        return "it reads like times: make its dtype datetime, as by pandas.to_datetime, and such columns are read"
+    n = len(set(texts))
+    if n > max(_FEW, len(texts) / _REPEATED):
+        return (
+            f"it holds {n} different texts in {len(texts)} rows, as names and free text do: drop it, or encode it in numbers, "
+            "such as lengths or the vectors of a text embedding; if they are categories, name it in categorical_features="
+        )
+    return (
+        f"it holds {n} different texts; if it holds categories, name it in categorical_features= where there is such a "
+        "parameter, or make its dtype category; else drop it, or encode it in numbers"
+    )
+
+
+def _is_time(text: str) -> bool:
+    """Whether a text is a date, or a time with a date, as ISO 8601 writes it with dashes."""
+    try:
+        return "-" in text and datetime.fromisoformat(text.strip()) is not None
+    except ValueError:
+        return False

@@ -9,6 +9,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .errors import InputError
 from .input_arrays import as_array, as_cells, as_floats, check_finite, input_errors, is_ready
+from .tables import check_numbers
 from .types import ArrayLike, Floats, Integers, Tuples
 
 __all__ = [
@@ -34,15 +35,22 @@ _NEW = "new points are given as tuples of points, or to model.semimetric_.paired
 
 
 def check_items(
-    X: ArrayLike, *, name: str = "X", n_features: int | None = None, names: Sequence[str] = (), min_items: int = 1
+    X: ArrayLike,
+    *,
+    name: str = "X",
+    n_features: int | None = None,
+    names: Sequence[str] = (),
+    min_items: int = 1,
+    advice: str = "",
 ) -> Floats:
     """X as a finite, C-contiguous float64 matrix of shape (n_items, n_features).
 
-    If ``names`` are given, a frame must have these columns in this order; an array has no names to compare.
+    If ``names`` are given, a frame must have these columns in this order; an array has no names to compare. ``advice`` says
+    what to do about missing values.
     """
     array = as_array(X, name, ndim=2)
     items = array if is_ready(array) and len(array) >= min_items and array.shape[1] else _as_matrix(array, name, min_items)
-    check_finite(items, name, names=names or getattr(array, "columns", ()))
+    check_finite(items, name, names=names or getattr(array, "columns", ()), advice=advice)
     check_shape(items, array, name=name, n_features=n_features, names=names)
     return items
 
@@ -54,7 +62,7 @@ def _as_matrix(array: Any, name: str, min_items: int) -> Floats:
         with input_errors():
             return check_array(array, dtype=np.float64, **options)
     except InputError:
-        _check_numbers(array, name)
+        check_numbers(array, name)
         raise
 
 
@@ -69,19 +77,6 @@ def check_shape(
         )
     if names:
         _check_names(getattr(X, "columns", ()), names, name)
-
-
-def _check_numbers(X: ArrayLike, name: str) -> None:
-    """Refuse a frame that holds something that is no number, naming its first such column."""
-    frame: Any = X
-    for column in getattr(X, "columns", ()):
-        try:
-            np.asarray(frame[column]).astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                f"column {column!r} of {name} is not of numbers ({error}); if it holds categories, name it in "
-                "categorical_features=, or make its dtype category; else drop the column, or encode it in numbers"
-            ) from error
 
 
 def _check_names(given: Sequence[object], names: Sequence[str], name: str) -> None:
@@ -147,12 +142,14 @@ def check_tuples(
     n_features: int | None = None,
     names: Sequence[str] = (),
     encode: Callable[..., Floats] | None = None,
+    advice: str = "",
 ) -> T:
     """The tuples that a user gives, as an object of the class ``kind``: `Pairs`, `Triplets` or `Quadruplets`.
 
     They are given as points of shape (m, size, n_features), or as row numbers of shape (m, size) of the items
     ``preprocessor``. Points are viewed as items, so nothing is copied. A frame of items must have the columns ``names``. For
-    items that are not numbers alone, ``encode(table, name=...)`` makes the matrix of a table.
+    items that are not numbers alone, ``encode(table, name=...)`` makes the matrix of a table. ``advice`` says what to do about
+    missing values.
     """
     name, size = kind.__name__.lower()[:-1], kind.size
     if preprocessor is not None:
@@ -166,7 +163,7 @@ def check_tuples(
         if encode is not None:
             items = encode(preprocessor, name="preprocessor")
         else:
-            items = check_items(preprocessor, name="preprocessor", n_features=n_features, names=names)
+            items = check_items(preprocessor, name="preprocessor", n_features=n_features, names=names, advice=advice)
         return kind(items, _check_index(index, len(items), name))
     try:
         points = as_floats(tuples, f"{name}s") if encode is None else as_cells(tuples, f"{name}s")
@@ -183,7 +180,7 @@ def check_tuples(
     if not len(points):
         raise InputError(f"there are 0 {name}s; at least one is required")
     if encode is None:
-        check_finite(points, f"{name}s", names=names)
+        check_finite(points, f"{name}s", names=names, advice=advice)
     flat = points.reshape(-1, points.shape[2])
     items = check_items(flat, name=f"{name}s", n_features=n_features) if encode is None else encode(flat, name=f"{name}s")
     return kind(items, np.arange(len(items), dtype=np.int64).reshape(-1, size))

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
-from ..data.schema import Feature, Schema
+from ..data.feature import Feature
+from ..data.schema import Schema
 from ..distances.semimetric import Semimetric
 from .numeric_tables import as_key, column_in, ids_in, looks_like_ids, numbers_in, warn_of_likely_id
 from .table_files import read_table

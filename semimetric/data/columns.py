@@ -13,7 +13,7 @@ import numpy as np
 
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_cells, is_missing
-from .._foundation.tables import read_table
+from .._foundation.tables import offer, read_table
 from .._foundation.types import Floats
 
 __all__ = [
@@ -66,8 +66,8 @@ def numbers_of(column: Any, title: str, source: str) -> Floats:
     """
     if str(getattr(column, "dtype", "")).lower().startswith(_TIMES):
         raise InputError(
-            f"column {title!r} of {source} holds times ({column.dtype}); numbers are required: turn them into such, as days, "
-            "or the hour with periodic={...: 24}"
+            f"column {title!r} of {source} holds times ({column.dtype}); numbers are required: turn them into such, or, if it "
+            "is what you fit to that should hold times, fit to those"
         )
     if np.iscomplexobj(column):
         raise InputError(f"column {title!r} of {source} is complex. Complex data not supported: give real and imaginary parts")
@@ -79,10 +79,7 @@ def numbers_of(column: Any, title: str, source: str) -> Floats:
     try:
         return np.array(cells, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(
-            f"column {title!r} of {source} is not of numbers ({error}); if it holds categories, name it in "
-            "categorical_features= of the learner, or make its dtype category; else drop it, or encode it in numbers"
-        ) from error
+        raise InputError(f"column {title!r} of {source} is not of numbers ({error}); {offer(cells_of(column))}") from error
 
 
 def codes_of(cells: Sequence[Any], categories: Sequence[Category], source: str) -> Floats:

@@ -26,8 +26,9 @@ from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_choice, check_items
 from .._kernels.locate import locate_cells
 from .._kernels.simplex import Located
+from .feature import KINDS, Feature
 from .knots import STRATEGIES, knot_counts, place_knots, warn_of_fewer
-from .schema import KINDS, Feature, Schema
+from .schema import Schema
 
 __all__ = ["Grid", "schema_of"]
 
@@ -325,8 +326,7 @@ def schema_of(grid: Grid, names: Sequence[str], schema: Schema | None = None) ->
     """
     n = len(names)
     if schema is None:
-        parts = zip(names, grid.kinds, grid.knots, grid.missing, strict=False)
-        return Schema(tuple(_feature_of(*part) for part in parts))
+        return Schema(tuple(map(_feature_of, names, grid.kinds, grid.knots, grid.missing)))
     if (schema.kinds, schema.missing) != (grid.kinds[:n], grid.missing[:n]) or len(grid.kinds) < n:
         raise InputError(
             f"the schema has features of the kinds {schema.kinds}, the grid {grid.kinds[:n]} for {tuple(names)}; "

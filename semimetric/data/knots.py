@@ -8,7 +8,8 @@ import numpy as np
 
 from .._foundation.errors import InputError, warn
 from .._foundation.types import Floats, Integers
-from .schema import Feature, Schema
+from .feature import Feature
+from .schema import Schema
 
 __all__ = ["STRATEGIES", "knot_counts", "knots_of_values", "place_knots", "sampled_rows", "warn_of_fewer"]
 

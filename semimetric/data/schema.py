@@ -3,7 +3,7 @@
 A schema encodes a table, which is an array, or a frame of any library that narwhals reads, as the float64 matrix that
 everything else uses:
 
-    numeric      the number
+    numeric      the number, of times the days since 1970
     periodic     the number modulo its period, in [0, period)
     categorical  the place of the category among those of the fit, 0 to K - 1, or K for a new category
     missing      NaN, where the schema has a level for missing values
@@ -14,7 +14,7 @@ Example: a table of an hour with the period 24 and a colour with the categories 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,86 +24,17 @@ from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_cells, as_floats, check_finite, n_axes
 from .._foundation.members import Members
 from .._foundation.tables import named_rows, read_table
-from .._foundation.types import ArrayLike, Floats
+from .._foundation.types import Floats
 from .._foundation.validation import check_choice, check_items, check_shape
-from .columns import (
-    Category,
-    as_table,
-    categories_of,
-    cells_of,
-    check_categories,
-    codes_of,
-    column_of,
-    numbers_of,
-)
+from .columns import as_table, categories_of, column_of
+from .feature import Feature
 from .feature_parameters import check_period, chosen_columns, column_number
+from .times import PERIODS, SCALE, holds_times, zone_of
 
-__all__ = ["Feature", "Names", "Schema", "feature_names"]
+__all__ = ["MISSING_ADVICE", "Names", "Schema", "feature_names"]
 
-KINDS = ("numeric", "periodic", "categorical")
+MISSING_ADVICE = 'fill them in, drop these rows, or give missing="level" to what makes the distance'
 _MOST_COORDINATES = 30  # a feature with more categories than this has no coordinates
-
-
-@dataclass(frozen=True)
-class Feature:
-    """One column of a table.
-
-    Parameters
-    ----------
-    name : str
-    kind : {"numeric", "periodic", "categorical"}
-    categories : tuple of str, bool, int or float
-        The categories of a categorical feature, in the order of their codes.
-    period : float
-        The period of a periodic feature.
-    missing : bool
-        Whether a missing value is a level of its own; else it is an error.
-    """
-
-    name: str
-    kind: str = "numeric"
-    categories: tuple[Category, ...] = ()
-    period: float = 0.0
-    missing: bool = False
-
-    def __post_init__(self) -> None:
-        check_choice("kind", self.kind, KINDS)
-        if self.kind == "periodic":
-            check_period(self.name, self.period)
-        if self.kind == "categorical":
-            check_categories(self.categories, f"{self.name!r}")
-
-    def encode(self, column: Any, source: str) -> Floats:
-        """The encoded column, float64 of shape (n_items,), NaN where a value is missing; ``source`` names the table."""
-        if self.kind == "categorical":
-            return codes_of(cells_of(column), self.categories, f"column {self.name!r} of {source}")
-        numbers = numbers_of(column, self.name, source)
-        if self.kind == "periodic":
-            finite = np.isfinite(numbers)
-            numbers[finite] = np.mod(numbers[finite], self.period)  # infinity stays, and is refused later
-            numbers[numbers == self.period] = 0.0  # np.mod rounds a tiny negative number up to the period
-        return numbers
-
-    def whole_knots(self, knots: ArrayLike) -> ArrayLike:
-        """The knots of the feature, made of those that a user gives: its kind adds the codes of categories, or the seam."""
-        if self.kind == "categorical":
-            return np.arange(len(self.categories) + 1.0)
-        if self.kind == "numeric":
-            return knots
-        turn = np.unique(np.mod(np.asarray(knots, dtype=np.float64), self.period))
-        return np.append(turn, turn[0] + self.period)
-
-    def decode(self, codes: Floats) -> NDArray[Any]:
-        """The values that ``codes`` stand for, as objects; None for a category that is missing or was not in the fit."""
-        if self.kind != "categorical":
-            return codes.astype(object)
-        values = np.array([*self.categories, None], dtype=object)
-        return values[np.where(np.isnan(codes), len(self.categories), codes).astype(np.int64)]
-
-    def labels(self, codes: Floats) -> list[Any]:
-        """`decode` of one level each: "(other)" for a category that was not in the fit, "(missing)" for a missing value."""
-        cells = zip(codes, self.decode(codes).tolist(), strict=True)
-        return ["(missing)" if np.isnan(code) else "(other)" if cell is None else cell for code, cell in cells]
 
 
 @dataclass(frozen=True)
@@ -141,7 +72,7 @@ class Schema:
         X: Any,
         *,
         categorical_features: str | Sequence[int | str] | None = "auto",
-        periodic: Mapping[int | str, float] | None = None,
+        periodic: Mapping[int | str, float | str] | None = None,
         missing: str = "error",
         name: str = "X",
     ) -> Schema:
@@ -156,8 +87,11 @@ class Schema:
             identifier as a category, so columns of text that are not named here are an error. Truth values are the numbers 1
             and 0. Categories are text, truth values or finite numbers, in the order of the dtype where it has one, else
             sorted.
-        periodic : dict of int or str to float, or None
-            The periods of columns that wrap around, such as ``{"hour": 24}``.
+        periodic : dict of int or str to float or {"day", "week", "year"}, or None
+            The periods of columns that wrap around, such as ``{"hour": 24}``. For a column of times (datetime or date, with a
+            time zone or without) name its period: ``{"when": "day"}`` takes the hour that clocks show, "week" the day since
+            Monday, and "year" the day since 1 January. A column of times without a period is a scale, in days; for several of
+            these give the column several times.
         missing : {"error", "level"}
             Whether a missing value (NaN, None, NA) is refused, or a level of its own in every feature.
         name : str
@@ -174,20 +108,20 @@ class Schema:
         X = as_table(X, name)
         n = X.shape[1] if len(X.shape) == 2 else 0
         names = feature_names(X, n)
-        periods = {column_number(f, names, "periodic"): check_period(f, p) for f, p in (periodic or {}).items()}
+        periods = {column_number(f, names, "periodic"): p for f, p in (periodic or {}).items()}
         chosen = chosen_columns(X, categorical_features, names)
         if both := chosen & set(periods):
             raise InputError(f"{names[min(both)]!r} is in categorical_features= and in periodic=; a feature is one of the two")
         features = []
         for k, title in enumerate(names):
+            column = column_of(X, k)
             feature = Feature(title, missing=missing == "level")
-            if k in periods:
-                feature = replace(feature, kind="periodic", period=periods[k])
-            elif k in chosen:
-                feature = replace(
-                    feature, kind="categorical", categories=categories_of(column_of(X, k), f"{title!r} of {name}")
-                )
-            if feature.missing and np.isnan(feature.encode(column_of(X, k), name)).all():
+            if k in chosen:
+                categories = categories_of(column, f"{title!r} of {name}")
+                feature = replace(feature, kind="categorical", categories=categories)
+            else:
+                feature = replace(feature, **_kind_of(column, title, periods.get(k)))
+            if feature.missing and np.isnan(feature.encode(column, name)).all():
                 raise InputError(f"column {title!r} of {name} holds nothing but missing values; drop it")
             features.append(feature)
         return cls(tuple(features))
@@ -209,8 +143,8 @@ class Schema:
 
     @property
     def plain(self) -> bool:
-        """Whether all features are numeric and never missing, so that a table needs no encoding."""
-        return all(f.kind == "numeric" and not f.missing for f in self.features)
+        """Whether all features are numbers that are never missing, so that a table needs no encoding."""
+        return all(f.kind == "numeric" and not f.missing and not f.time for f in self.features)
 
     def renamed(self, names: Sequence[str]) -> Schema:
         """The schema with other names of the features."""
@@ -246,7 +180,7 @@ class Schema:
         """
         n, X = len(self.features), X if type(X) is np.ndarray else self.table(X, name)
         if self.plain:
-            return check_items(X, name=name, n_features=n, names=self.names, min_items=min_items)
+            return check_items(X, name=name, n_features=n, names=self.names, min_items=min_items, advice=MISSING_ADVICE)
         table = as_table(X, name)
         if len(table.shape) != 2 or table.shape[0] < min_items:
             found = f", n_samples = {table.shape[0]}" if len(table.shape) == 2 else ""
@@ -312,25 +246,16 @@ class Schema:
 
     def state(self) -> list[dict[str, Any]]:
         """The features as values that JSON can hold."""
-        return [asdict(f) | {"categories": list(f.categories)} for f in self.features]
+        return [f.state() for f in self.features]
 
     @classmethod
     def read(cls, state: Sequence[Members]) -> Schema:
         """The schema whose `state` is given."""
-        kinds = (str, bool, int, float)
-        return cls(
-            tuple(
-                Feature(
-                    f.text("name"), f.text("kind"), tuple(f.list_of("categories", kinds)), f.number("period"), f.flag("missing")
-                )
-                for f in state
-            )
-        )
+        return cls(tuple(Feature.read(f) for f in state))
 
     def _check_values(self, items: Floats, name: str) -> None:
         """Refuse infinite values, and missing values without a level."""
-        advice = 'fill them in, drop those rows, or use missing="level"'
-        check_finite(items, name, names=self.names, may_miss=self.missing, advice=advice)
+        check_finite(items, name, names=self.names, may_miss=self.missing, advice=MISSING_ADVICE)
 
 
 Names: TypeAlias = Schema | Sequence[str]
@@ -342,3 +267,22 @@ def feature_names(X: Any, n_features: int) -> tuple[str, ...]:
     if columns is not None and all(isinstance(c, str) for c in columns) and len(columns) == n_features:
         return tuple(columns)
     return tuple(f"x{k}" for k in range(n_features))
+
+
+def _kind_of(column: Any, title: str, period: Any) -> dict[str, Any]:
+    """What a feature that is no category has beside its name: its period, and what is counted of times."""
+    if not holds_times(column):
+        if isinstance(period, str):
+            raise InputError(
+                f"periodic= gives {title!r} the period {period!r}, which is one of times, but the column holds none; give a "
+                "number, or make its dtype datetime"
+            )
+        return {} if period is None else {"kind": "periodic", "period": check_period(title, period)}
+    if period is None:
+        return {"time": SCALE, "zone": "UTC" if zone_of(column) else ""}
+    if period not in PERIODS:
+        raise InputError(
+            f"periodic= gives {title!r} the period {period!r}, but the column holds times; one of "
+            f"{', '.join(map(repr, PERIODS))} is required, or nothing for a scale in days"
+        )
+    return {"kind": "periodic", "period": PERIODS[period], "time": period, "zone": zone_of(column)}

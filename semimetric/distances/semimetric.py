@@ -11,7 +11,7 @@ pseudometric, so it keeps every axiom (docs/mathematics.md, section 2).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan
@@ -28,8 +28,9 @@ from .._foundation.threads import map_blocks
 from .._foundation.types import ArrayLike, Floats, FrozenValue, Integers, distinct, freeze
 from .._foundation.validation import check_same_length
 from .._kernels.metric import make_metric
+from ..data.feature import Feature
 from ..data.grid import schema_of
-from ..data.schema import Feature, Schema
+from ..data.schema import Schema
 from ..embeddings.directions.linear_directions import Directions, with_directions
 from ..embeddings.pairs.base import PairMap, Table, mirror
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding, l1_pairwise
@@ -39,19 +40,23 @@ from .axioms import Axioms
 from .base_distances import BaseDistance
 from .compiled_sum import distance_of_arrays, feature_sum
 from .explained_distance import ExplainedDistance
+from .known_distances import KnownDistances
 from .reach import GridPoints, Reach
+from .reweighting import reweighted
 from .state import base_distances_state, directions_state, map_state, read_parts
 from .summary import summary, summary_html
 
-__all__ = ["Semimetric"]
+__all__ = ["Semimetric", "gower"]
 
 _BLOCK = 4096  # pairs whose distances a thread computes at once
 
 
 @storable
 @dataclass(frozen=True, eq=False)
-class Semimetric(ExplainedDistance, FrozenValue):
-    """A distance: an embedding, its weights, and all else that the formula needs. Made by a learner or `semimetric.load`.
+class Semimetric(ExplainedDistance, KnownDistances, FrozenValue):
+    """A distance: an embedding, its weights, and all else that the formula needs.
+
+    It is made by a learner or `semimetric.load`, or without learning by `gower`, `l1` and `emd`.
 
     Its arrays are read-only copies, so its `axioms` cannot change. Distances are finite: a vector with a value so far outside
     the range that they would overflow (from about 1e307 ranges on, or that much distance) is refused with an `InputError`.
@@ -69,8 +74,7 @@ class Semimetric(ExplainedDistance, FrozenValue):
     base_distances : tuple of BaseDistance
     link : {"identity", "sqrt"}
     schema : Schema or None
-        The schema of the raw features, by which the methods encode tables; all categories that were not in the fit are encoded
-        alike. None makes it from the grid; categories are then their codes.
+        The schema of the raw features, by which tables are encoded; None makes it from the grid, with codes as categories.
 
     Raises
     ------
@@ -249,6 +253,13 @@ class Semimetric(ExplainedDistance, FrozenValue):
             )
         return self.embedding
 
+    def reweighted(self, factors: Mapping[str, float]) -> Semimetric:
+        """The distance with some terms so many times as large, such as ``d.reweighted({"age": 2})``; 0 leaves a term out.
+
+        The names are those of `terms`, whose sum is before the link. Slopes outside the range grow as the distance across it.
+        """
+        return reweighted(self, factors)  # type: ignore[no-any-return]  # it returns a distance for a distance
+
     def outside(self, X: ArrayLike) -> Floats:
         """The share of the rows of X that lie outside the range of each raw feature, where the slope epsilon applies.
 
@@ -334,3 +345,6 @@ class Semimetric(ExplainedDistance, FrozenValue):
 
     def _linked(self, total: Floats) -> Floats:
         return np.sqrt(total) if self.link == "sqrt" else total
+
+
+gower = Semimetric.gower

@@ -16,6 +16,7 @@ from ..data.pair_sampling import sample_pairs
 from ..data.schema import Schema
 from ..data.splits import hold_out
 from ..distances.callables import Distance, DistanceFunction
+from ..distances.semimetric import Semimetric
 from ..embeddings.directions.linear_directions import fit_directions, with_directions
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.full_tables import PairEmbedding
@@ -87,6 +88,7 @@ class DistanceApproximator(DistanceRegressor):
     {periodic}
     {missing}
     {constraints}
+    {prior}
     {n_jobs}
         The threads also call the distance.
     {random_state}
@@ -151,6 +153,7 @@ class DistanceApproximator(DistanceRegressor):
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
         constraints: Sequence[Constraint] = (),
+        prior: Semimetric | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
@@ -159,7 +162,7 @@ class DistanceApproximator(DistanceRegressor):
             n_knots=n_knots, knots=knots, groups=groups, directions=directions, tables=tables, axioms=axioms,
             symmetry=symmetry, delta=delta, outside=outside, link=link, loss=loss, relative=relative,
             penalty=penalty, alpha=alpha, solver=solver, base_distances=base_distances,
-            categorical_features=categorical_features, periodic=periodic, missing=missing, constraints=constraints,
+            categorical_features=categorical_features, periodic=periodic, missing=missing, constraints=constraints, prior=prior,
             n_jobs=n_jobs, random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.distance = distance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, NotRequired, TypeVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from .._foundation.short_reprs import ShortRepr
 from .._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from .._foundation.validation import check_items, check_tuples
 from ..data.item_lookup import item_rows, items_named, warn_of_integer_index
-from ..data.schema import Schema, feature_names
+from ..data.schema import MISSING_ADVICE, Schema, feature_names
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
@@ -130,7 +131,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
     ) -> T:
         """Tuples to learn from, as `_given` returns them, encoded by the schema, if there is one."""
         encode = None if schema is None or schema.plain else schema.encode
-        return check_tuples(tuples, kind, items, n_features=n_features, names=names, encode=encode)
+        return check_tuples(tuples, kind, items, n_features=n_features, names=names, encode=encode, advice=MISSING_ADVICE)
 
     def _known(self, tuples: ArrayLike, kind: type[T]) -> T:
         """Tuples for the fitted model, encoded by its schema."""
@@ -159,7 +160,8 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
     def _encoded(self, X: Any, *, min_items: int) -> tuple[Floats, Schema]:
         """A table X as the matrix to learn from, and its schema, for learners whose `fit` takes items; names are recorded."""
         given = self._schema(X)
-        items = check_items(X, min_items=min_items) if given is None else given.encode(X, min_items=min_items)
+        read = partial(check_items, advice=MISSING_ADVICE) if given is None else given.encode
+        items = read(X, min_items=min_items)
         names = self._names(X, items.shape[1])
         return items, given or Schema.numeric(names)
 

@@ -36,7 +36,7 @@ T = TypeVar("T", bound=Tuples)
 
 _PARAMETERS = (
     "knots", "groups", "tables", "axioms", "delta", "outside", "penalty", "solver", "categorical_features", "periodic",
-    "missing", "constraints", "n_jobs", "random_state", "verbose",
+    "missing", "constraints", "prior", "n_jobs", "random_state", "verbose",
 )  # fmt: skip
 
 
@@ -62,6 +62,7 @@ class TupleLearner(LearnedDistance):
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
         constraints: Sequence[Constraint] = (),
+        prior: Semimetric | None = None,
         preprocessor: Any = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
@@ -83,6 +84,7 @@ class TupleLearner(LearnedDistance):
         self.periodic = periodic
         self.missing = missing
         self.constraints = constraints
+        self.prior = prior
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state

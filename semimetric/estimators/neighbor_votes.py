@@ -12,11 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
-from .._foundation.input_arrays import as_classes, as_targets
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.short_reprs import ShortRepr
 from .._foundation.storable import storable
 from .._foundation.tables import numbered_rows, row_labels, take_rows
+from .._foundation.target_arrays import as_classes, as_targets
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_count, check_weights, weight_option
 from ..data.distinct_rows import distinct_rows

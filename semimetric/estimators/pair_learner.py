@@ -66,6 +66,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
     {periodic}
     {missing}
     {constraints}
+    {prior}
         Values are in units of the margin.
     {preprocessor}
     {n_jobs}

@@ -42,6 +42,7 @@ class QuadrupletLearner(ComparisonLearner):
     {periodic}
     {missing}
     {constraints}
+    {prior}
         Values are in units of the margin.
     {preprocessor}
     {n_jobs}

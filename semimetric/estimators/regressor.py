@@ -73,6 +73,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     {periodic}
     {missing}
     {constraints}
+    {prior}
     {preprocessor}
     {n_jobs}
     {random_state}
@@ -126,6 +127,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
         constraints: Sequence[Constraint] = (),
+        prior: Semimetric | None = None,
         preprocessor: Any = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
@@ -151,6 +153,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self.periodic = periodic
         self.missing = missing
         self.constraints = constraints
+        self.prior = prior
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -49,6 +49,10 @@ missing : {"error", "level"}, default "error"
     distance to any other value is that of the weighted L1 distance across half the range of the feature.
 constraints : sequence of Monotone, Bounded, TranslationInvariant, Concave, AtLeast, AtMost, default ()
     What else is known of the distance; each says in its docstring what it guarantees and why. Tables are held whole.
+prior : Semimetric or None, default None
+    A distance to start from, such as ``gower(X)`` or that of another fit: penalties draw tables to those of this distance at
+    their knots, times the one number that fits the examples best, in place of the weighted L1 distance of the data; the fewer
+    the examples, the more it says. It is a sum over single features, of the same names and kinds; directions start from 0.
 n_jobs : int or None, default None
     Threads: None is one, -1 all.
 random_state : int or None, default 0

@@ -40,6 +40,7 @@ class TripletLearner(ComparisonLearner):
     {periodic}
     {missing}
     {constraints}
+    {prior}
         Values are in units of the margin.
     {preprocessor}
     {n_jobs}

@@ -37,10 +37,13 @@ def vertices_of_columns(structure: Structure) -> list[Integers]:
 
 
 def with_vertices(structure: Structure, vertices: Sequence[Integers], prior: L1Prior) -> Structure:
-    """Keep columns only at these vertices, unless they are most of tables that can be held; the others take the prior."""
+    """Keep columns only at these vertices, unless they are most of tables that can be held; the others take the prior.
+
+    A prior that is given has tables of its own, so all vertices of tables that can be held stay columns.
+    """
     embedding = _full_tables(structure)
     restricted = embedding.restricted(vertices, prior.unseen_slopes(len(embedding.groups)))
-    if embedding.holds_tables and restricted.n_columns > embedding.n_columns // 2:
+    if embedding.holds_tables and (prior.given is not None or restricted.n_columns > embedding.n_columns // 2):
         return structure
     return replace(structure, embedding=restricted)
 

@@ -10,12 +10,14 @@ import numpy as np
 from scipy import sparse
 
 from .._foundation.types import Floats, Pairs
+from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.base import PairMap
 from ..programs.design_matrix import PairDesign
 from ..programs.moments import Moments
 from ..programs.quadratics import Quadratic
 from ..solvers.base import Solution
 from ..solvers.gram import Gram, solve_moments
+from .given_prior import given_weights
 from .structure import Structure
 
 __all__ = ["L1Prior", "fit_l1_prior", "least_squares", "spread_from_moments", "spread_of_pairs"]
@@ -34,10 +36,22 @@ class L1Prior:
         The weight of each feature: distance per unit of the feature.
     spread : ndarray of shape (n_features,)
         The root mean square difference of each feature in a pair, in the unit of the feature.
+    given : Semimetric or None
+        A distance that takes its place, see `given_prior`.
+    multiple : float
+        How many times the given distance is taken.
     """
 
     slopes: Floats
     spread: Floats
+    given: Semimetric | None = None
+    multiple: float = 1.0
+
+    def weights(self, structure: Structure) -> Floats:
+        """The weights of the prior on the columns of a structure, shape (n_columns,)."""
+        if self.given is None:
+            return structure.embedding.prior(self.slopes)
+        return self.multiple * given_weights(self.given, structure.embedding, structure.schema)
 
     def unseen_slopes(self, n_groups: int) -> Floats:
         """Slopes for vertices that no example touches: those of the prior, and never 0."""

@@ -15,6 +15,7 @@ from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Lasso, Penalty, Ridge, Roughness, Shift
 from ..solvers.auto import resolve_solver
 from ..solvers.base import Solver
+from .given_prior import check_prior
 
 __all__ = ["Recipe"]
 
@@ -47,6 +48,7 @@ class Recipe:
     periodic: Mapping[int | str, float] | None = None
     missing: str = "error"
     constraints: Sequence[Constraint] = ()
+    prior: Any = None
     n_jobs: int | None = None
     random_state: int | None = None
     verbose: bool = False
@@ -95,8 +97,20 @@ class Recipe:
             )
         resolve_loss(self.loss)
         resolve_solver(self.solver)
-        self.penalties()
+        penalties = self.penalties()
+        if self.prior is not None:
+            self._check_prior(penalties)
         return self
+
+    def _check_prior(self, penalties: Sequence[Penalty]) -> None:
+        """Refuse a given distance that cannot be drawn to, or that no penalty draws to."""
+        check_prior(self.prior)
+        if not any(isinstance(penalty, Ridge) and penalty.towards == "prior" for penalty in penalties):
+            raise NotSupportedError(
+                f'prior= is given, but penalty={self.penalty!r} does not draw to it; use "auto", "ridge" or "roughness"'
+            )
+        if self.link != "identity" or self.axioms is None:
+            raise NotSupportedError('prior= is drawn to by distances >= 0 themselves; use link="identity", and axioms')
 
     def _check_constraints(self) -> None:
         """Refuse what is no constraint, and constraints that cannot be guaranteed with the other parameters."""

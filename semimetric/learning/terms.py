@@ -66,15 +66,16 @@ class Terms:
 def make_terms(recipe: Recipe, structure: Structure, prior: L1Prior) -> Terms:
     """The terms of a recipe on the columns of a structure, those of base distances last."""
     embedding, n_base = structure.embedding, len(structure.bases)
-    weights = embedding.prior(prior.slopes)
+    weights = prior.weights(structure)
     delta = recipe.delta * float(weights.mean()) if recipe.axioms is not None and len(weights) else 0.0
     lower = np.where(structure.is_raw[embedding.group_of_column], delta, 0.0)
     if recipe.axioms is None:
         lower = np.full(len(weights), -np.inf)
-    unseen = np.maximum(embedding.prior(prior.unseen_slopes(len(embedding.groups))), lower)
+    unseen = embedding.prior(prior.unseen_slopes(len(embedding.groups))) if prior.given is None else weights
     shares = recipe.joint.shares(structure.names)
     columns = columns_of(embedding, prior, n_base, nonnegative=recipe.axioms is not None, shares=shares)
-    return Terms(columns, np.append(lower, np.zeros(n_base)), delta, unseen)
+    columns = replace(columns, prior=weights, given=prior.given is not None)
+    return Terms(columns, np.append(lower, np.zeros(n_base)), delta, np.maximum(unseen, lower))
 
 
 def columns_of(

@@ -12,8 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError, warn
-from .._foundation.input_arrays import as_classes, record_features
+from .._foundation.input_arrays import record_features
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.target_arrays import as_classes
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_choice
 from .._kernels.coordinate_descent import Problem

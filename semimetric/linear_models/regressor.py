@@ -6,9 +6,10 @@ from typing import Any, Self
 
 from sklearn.base import RegressorMixin
 
-from .._foundation.input_arrays import as_targets, record_features
+from .._foundation.input_arrays import record_features
 from .._foundation.magnitudes import check_squares
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.target_arrays import as_targets
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha
 from .._kernels.coordinate_descent import Problem

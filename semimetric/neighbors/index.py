@@ -20,6 +20,7 @@ from .._foundation.input_arrays import record_features, validated
 from .._foundation.short_reprs import ShortRepr
 from .._foundation.types import ArrayLike
 from .._foundation.validation import check_choice, check_count, check_n_jobs, check_shape
+from ..data.schema import MISSING_ADVICE
 from ..distances.semimetric import Semimetric
 from .cells import CellLayout
 from .explained_index import ExplainedIndex
@@ -29,6 +30,7 @@ from .item_columns import ItemColumns
 from .query_tables import QueryView
 from .results import Collection, Neighbors, Recall, as_graph, as_objects, no_neighbors, without_own
 from .search_arguments import ALGORITHMS, candidate_count, check_neighbors, check_radius
+from .searched_distance import searched_distance
 from .segment import SearchRequest, Segment
 from .storage import StoredIndex
 
@@ -46,7 +48,9 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
 
     Parameters
     ----------
-    semimetric : Semimetric
+    semimetric : Semimetric, fitted learner, "gower" or "l1"
+        A name makes the distance of the items of `fit` by `Semimetric.gower` or `Semimetric.l1`; give
+        ``Semimetric.gower(X, ...)`` itself to say more of the columns. Euclidean is no sum over features, so it is refused.
     side : {"query-first", "query-last"}, default "query-first"
         For distances that are not symmetric: d(query, item), or d(item, query).
     algorithm : {"exact", "approximate", "brute"}, default "exact"
@@ -71,6 +75,8 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
 
     Attributes
     ----------
+    semimetric_ : Semimetric
+        The distance that is searched under.
     ids_ : ndarray of shape (n_samples_fit_,)
         Ids of the items, in the order of the columns of `kneighbors_graph`.
     n_samples_fit_, n_features_in_ : int
@@ -87,11 +93,13 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
     >>> distances, ids = sm.NeighborIndex(d).fit(X).kneighbors(X[:2], n_neighbors=1)
     >>> ids.ravel()
     array([0, 1])
+    >>> sm.NeighborIndex("gower").fit(X).kneighbors(X[:2], n_neighbors=1, return_distance=False).ravel()
+    array([0, 1])
     """
 
     def __init__(
         self,
-        semimetric: Semimetric,
+        semimetric: Semimetric | BaseEstimator | str,
         *,
         side: str = "query-first",
         algorithm: str = "exact",
@@ -103,7 +111,7 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
         random_state: int | None = 0,
         verbose: bool = False,
     ) -> None:
-        self.semimetric = semimetric
+        self.semimetric: Any = semimetric
         self.side = side
         self.algorithm = algorithm
         self.n_lists = n_lists
@@ -132,6 +140,7 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
         """
         self._check_parameters()
         fitted = copy(self)
+        fitted._view = QueryView(searched_distance(self.semimetric, X), self.side)
         items = fitted._items(X, reset=True)
         given = np.arange(len(items)) if ids is None else check_ids(ids, len(items))
         fitted.fit_encoded(items, given)
@@ -139,15 +148,13 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
         return self
 
     def fit_encoded(self, items: NDArray, ids: NDArray) -> NeighborIndex:
-        """Index items (n, n_features) that are encoded already, with their checked ids (n,)."""
-        self._view = QueryView(self.semimetric, self.side)
+        """Index items (n, n_features) that are encoded already, with their checked ids (n,), under ``_view``."""
         self.layout_ = CellLayout.fit(self._view, items, self.random_state)
         self.segments_ = [Segment.build(self._view, self.layout_, ids, items, **self._build_options)]
         return self
 
     def _check_parameters(self) -> None:
         """Refuse parameters with which queries could not be answered; an index that is loaded has to pass it too."""
-        _check_distance(self.semimetric)
         check_choice("algorithm", self.algorithm, ALGORITHMS)
         if self.n_lists != "auto":
             check_count("n_lists", self.n_lists)
@@ -156,10 +163,10 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
             check_count("n_candidates", self.n_candidates)
         check_n_jobs(self.n_jobs)
 
-    def with_semimetric(self, semimetric: Semimetric) -> NeighborIndex:
+    def with_semimetric(self, semimetric: Semimetric | BaseEstimator) -> NeighborIndex:
         """The same items and codes under a distance learned again on the same grid, groups and directions (or an error)."""
         check_is_fitted(self)
-        _check_distance(semimetric)
+        semimetric = searched_distance(semimetric)
         other = type(self)(**(self.get_params(deep=False) | {"semimetric": semimetric}))
         view = QueryView(semimetric, self.side)
         if not view.same_cells(self._view):
@@ -265,14 +272,14 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
         return Recall.of(true.distances, got.distances)
 
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
-        d = self.semimetric if reset else self._view.semimetric
+        d = self.semimetric_
         if (table := d.schema.table(X)) is not X and not reset:
             return d.schema.encode(table)  # which was read by its names
         X = table
         if not d.schema.plain:
             record_features(self, X, reset=reset)
             return d.schema.encode(X)
-        items = validated(self, X, dtype=[np.float64, np.float32], order="C", copy=True, reset=reset)
+        items = validated(self, X, dtype=[np.float64, np.float32], order="C", copy=True, reset=reset, advice=MISSING_ADVICE)
         check_shape(items, X, n_features=d.n_features, names=d.feature_names)
         return items
 
@@ -312,9 +319,3 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
         if self.rerank is None:
             return found
         return items.reranked(queries, found, self.rerank, k, n_jobs=self.n_jobs, verbose=self.verbose)
-
-
-def _check_distance(semimetric: object) -> None:
-    if not isinstance(semimetric, Semimetric):
-        given = f"of type {type(semimetric).__name__}" if not isinstance(semimetric, str) else repr(semimetric)
-        raise InputError(f"semimetric= is {given}, which is not a Semimetric; give semimetric_ of a fitted learner")

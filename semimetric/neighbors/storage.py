@@ -48,6 +48,11 @@ class StoredIndex:
 
     def __init__(self, semimetric: Semimetric, **parameters: Any) -> None: ...
 
+    @property
+    def semimetric_(self) -> Semimetric:
+        """The distance that is searched under."""
+        return self._view.semimetric
+
     def save(self, path: str | os.PathLike[str], *, key: bytes | None = None) -> None:
         """Write the index to a folder; `semimetric.load` reads it. With ``key`` it is signed, see ``docs/files.md``.
 

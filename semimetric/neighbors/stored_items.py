@@ -14,6 +14,7 @@ from ..data.schema import Schema
 from ..distances.agreement import check_probe
 from ..distances.semimetric import Semimetric
 from .index import NeighborIndex
+from .query_tables import QueryView
 
 __all__ = ["index_of_stored", "stored_index"]
 
@@ -43,6 +44,7 @@ def index_of_stored(semimetric: Semimetric, stored: dict[str, Any], names: Any) 
     index.n_features_in_ = semimetric.n_features
     if names is not None:
         index.feature_names_in_ = names
+    index._view = QueryView(semimetric, index.side)
     return index.fit_encoded(items, np.arange(len(items)))
 
 

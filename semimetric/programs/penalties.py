@@ -49,6 +49,8 @@ class Columns:
         The function from "tables" (order 1), "curves" (order 2) or "shifts" to the sparse matrix D of those differences.
     nonnegative : bool
         Whether the program requires weights >= 0.
+    given : bool
+        Whether ``prior`` is a distance that was given, from which differences are measured too.
     """
 
     n: int
@@ -59,6 +61,7 @@ class Columns:
     cells: Floats
     differences: Callable[[str], sparse.csr_array]
     nonnegative: bool = True
+    given: bool = False
 
 
 class Penalty(ABC):
@@ -151,11 +154,13 @@ class _Differences(Penalty):
         P.resize((columns.n, columns.n))
         R = sparse.csr_array(np.sqrt(self.alpha) * D)
         R.resize((D.shape[0], columns.n))
-        return Quadratic(P, np.zeros(columns.n), square=Square(R, np.zeros(columns.n)))
+        center = _padded(columns.prior * columns.given, columns)
+        return Quadratic(P, P @ center, float(center @ (P @ center)) / 2, Square(R, center))
 
     def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
         D = self.matrix(columns)
-        return self.alpha / 2 * cp.sum_squares(D @ w[: D.shape[1]]) if D.shape[0] else cp.Constant(0.0)
+        moved = w[: D.shape[1]] - columns.prior * columns.given
+        return self.alpha / 2 * cp.sum_squares(D @ moved) if D.shape[0] else cp.Constant(0.0)
 
 
 @storable

@@ -173,7 +173,7 @@ def _step(H: Floats, gradient: Floats, x: Floats, z: Floats) -> tuple[Floats, Fl
         dx = cho_solve(factor, z - gradient + target / x, check_finite=False)
         return dx, (target - z * dx) / x
 
-    mu = float(x @ z) / len(x)
+    mu = np.float64(x @ z) / len(x)  # which may round to 0, and is then no number of Python, whose error nobody awaits
     dx, dz = direction(-x * z)
     t, u = longest_step(x, dx), longest_step(z, dz)
     after = float((x + t * dx) @ (z + u * dz)) / len(x)

@@ -2,34 +2,13 @@
 
 import numpy as np
 import pytest
+from cases import assert_refused
+from scipy import sparse
 
 import semimetric
-from semimetric._foundation.input_arrays import check_one_type, is_missing
+from semimetric._foundation.input_arrays import check_finite, is_missing
 
 pd = pytest.importorskip("pandas")
-
-
-@pytest.mark.parametrize("y", [["a", None], [1, "a"], [1.5, "a"], [None, None]], ids=str)
-def test_labels_of_several_types_or_missing_are_refused(y):
-    """By whatever learns from classes, in one sentence, and not by a TypeError of NumPy."""
-    labels = np.array(y * 4, dtype=object)
-    X = np.random.default_rng(0).random((8, 2))
-    models = (
-        semimetric.ConicEmbedding(anchors="class"),
-        semimetric.LargeMarginLearner(n_knots=2, alpha=1e-2, directions=None),
-        semimetric.SemimetricClassifier(),
-        semimetric.BoundaryPoints(),
-        semimetric.SupportPointClassifier(),
-        semimetric.DPLMClassifier(),
-        semimetric.EmbeddedLinearClassifier(),
-        semimetric.PL1Embedding(knots="tree"),
-        semimetric.PL2Embedding(pairs="best", n_pairs=1),
-    )
-    for model in models:
-        with pytest.raises(semimetric.InputError, match=r"classes of several types, or missing ones|y\[\d\] is missing"):
-            model.fit(X, labels)
-    check_one_type(np.array(list("ab"), dtype=object))
-    check_one_type(np.array([1.0, np.nan]))
 
 
 @pytest.mark.parametrize("cell", [None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s")], ids=repr)
@@ -40,3 +19,28 @@ def test_cells_that_are_missing(cell):
 @pytest.mark.parametrize("cell", [0, 0.0, "", "nan", False, np.inf, ()], ids=repr)
 def test_cells_that_are_not_missing(cell):
     assert not is_missing(cell)
+
+
+def test_missing_values_are_counted_by_column():
+    values = np.ones((9, 7))
+    values[[1, 2], 3], values[4, 0] = np.nan, np.nan
+    message = str(assert_refused(lambda: check_finite(values, "X", names=list("abcdefg")), "row 1 of X", "in 'd'"))
+    assert "(3 such values in all: 2 in 'd', 1 in 'a', in rows 1, 2, 4)" in message
+    values[0] = np.nan
+    message = str(assert_refused(lambda: check_finite(values, "X"), "row 0 of X", "in column 0"))
+    assert "3 in column 3, 2 in column 0, 1 in column 1, 1 in column 2, 1 in column 4, ...," in message
+
+
+def test_a_column_of_text_is_named_by_embeddings_too():
+    frame = pd.DataFrame({"size": [1.0, 2.0], "colour": ["red", "blue"]})
+    assert_refused(lambda: semimetric.PL1Embedding().fit(frame), "column 'colour' of X is not of numbers", "2 different texts")
+    times = frame.assign(colour=pd.to_datetime(["2020-01-01", "2020-01-02"]))
+    assert_refused(lambda: semimetric.PL1Embedding().fit(times), "column 'colour' of X holds times", "numbers are required")
+
+
+def test_sparse_items_are_refused_with_the_size_that_they_would_take():
+    small, large = sparse.csr_array((100, 5)), sparse.csr_array((1_000_000, 1_500))
+    learner = semimetric.LargeMarginLearner()
+    message = str(assert_refused(lambda: learner.fit(small, [0, 1] * 50), "Sparse data", "4e-06 GB"))
+    assert "TruncatedSVD" not in message
+    assert_refused(lambda: learner.fit(large, [0, 1]), "which takes 12 GB", "TruncatedSVD")

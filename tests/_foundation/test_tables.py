@@ -6,7 +6,7 @@ import pytest
 from cases import assert_refused
 from scipy import sparse
 
-from semimetric._foundation.tables import numbered_rows, read_table, take_rows
+from semimetric._foundation.tables import numbered_rows, offer, read_table, take_rows
 
 pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 X = np.arange(6.0).reshape(3, 2)
@@ -52,3 +52,11 @@ def test_rows_are_numbered_from_0():
     assert numbered_rows(frame).index.tolist() == [0, 1, 2]
     assert frame.index.tolist() == [7, 3, 5]
     assert numbered_rows(X) is X
+
+
+def test_what_is_offered_for_text_depends_on_how_much_of_it_differs():
+    assert "3 different texts" in offer(["red", "green", "blue", None] * 9)
+    assert "categorical_features=" in offer(["red", "green", "blue"])
+    assert "60 different texts in 60 rows" in offer([f"name {k}" for k in range(60)])
+    assert "make its dtype datetime" in offer(["2024-01-01", "2024-02-30 is not looked at", "2024-03-01 12:00"])
+    assert "datetime" not in offer(["2024", "1-2"])

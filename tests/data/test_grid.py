@@ -6,8 +6,9 @@ import pytest
 from cases import assert_refused
 
 from semimetric import SemimetricWarning
+from semimetric.data.feature import Feature
 from semimetric.data.grid import Grid, schema_of
-from semimetric.data.schema import Feature, Schema
+from semimetric.data.schema import Schema
 
 STRATEGIES = ["quantile", "uniform", "kmeans"]
 

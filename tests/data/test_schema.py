@@ -8,7 +8,8 @@ from numpy.testing import assert_array_equal
 
 from semimetric import InputError, Schema
 from semimetric._foundation.members import Members
-from semimetric.data.schema import Feature, feature_names
+from semimetric.data.feature import Feature
+from semimetric.data.schema import feature_names
 
 ROWS = [["red", 23.0, 1.5], ["blue", -1.0, 2.0], ["red", 49.0, 0.0]]
 TOLD = {"categorical_features": [0], "periodic": {1: 24}}
@@ -115,8 +116,8 @@ BAD = {
         "column 'x0' of X is not of numbers",
         "categorical_features=",
     ),
-    "a date": (
-        lambda: Schema.fit(np.array([["2020-01-01"]], dtype="M8[D]"), missing="level"),
+    "a duration": (
+        lambda: Schema.fit(np.array([[1]], dtype="m8[D]"), missing="level"),
         "column 'x0' of X holds times",
         "numbers are required",
     ),

@@ -8,7 +8,7 @@ import pytest
 from cases import assert_refused
 
 from semimetric import Grid, PairEmbedding, Schema, Semimetric
-from semimetric.data.schema import Feature
+from semimetric.data.feature import Feature
 from semimetric.distances.agreement import check_probe
 from semimetric.embeddings.directions.linear_directions import Directions
 from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding

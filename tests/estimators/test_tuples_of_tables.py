@@ -150,14 +150,14 @@ def gower_triplets(levels):
 
 
 def test_the_prior_is_the_gower_distance_that_triplets_ask_for():
-    slopes = fit_comparison_prior(*gower_triplets(3), None).l1.slopes
+    slopes = fit_comparison_prior(Recipe(), *gower_triplets(3)).l1.slopes
     assert min(slopes[0], slopes[2]) > 10 * slopes[1] > 0
 
 
 @pytest.mark.parametrize("levels", [3, 30])
 def test_the_ridge_of_the_prior_does_not_depend_on_the_number_of_levels(levels):
     structure, evidence = gower_triplets(levels)
-    columns = columns_of(l1_embedding(structure), fit_comparison_prior(structure, evidence, None).l1)
+    columns = columns_of(l1_embedding(structure), fit_comparison_prior(Recipe(), structure, evidence).l1)
     assert_allclose(columns.share, 1 / 3)
     assert_allclose(columns.step, columns.unit)
 

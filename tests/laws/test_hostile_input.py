@@ -14,7 +14,8 @@ from hostile.trials import ARGUMENTS, FORMS, tried
 
 import semimetric as sm
 from semimetric._foundation.errors import InputTypeError
-from semimetric._foundation.input_arrays import as_array, as_classes, as_floats
+from semimetric._foundation.input_arrays import as_array, as_floats
+from semimetric._foundation.target_arrays import as_classes
 
 NAMES = list(ARGUMENTS)
 KINDS = [list(SAME), list(SPARSE), list(BAD)]
@@ -39,7 +40,7 @@ def test_every_form_is_tried():
 
 PLACES = {
     "NaN": ([[0.0, 1.0], [2.0, np.nan]], "row 1 of X has a missing value", "in column 1"),
-    "several": ([[np.inf, 1.0], [np.nan] * 2], "row 0 of X has an infinite value", "(3 such values in all, in rows 0, 1)"),
+    "several": ([[np.inf, 1.0], [np.nan] * 2], "row 0 of X has an infinite value", "3 such values in all: 2 in column 0, 1 in"),
     "text": ([[0.0, 1.0], ["much", 2.0]], "X holds text", "numbers are required"),
     "an object": (np.array([[0.0, {}]], dtype=object), "row 0 of X has {} in column 1, which is no number", "correct it"),
     "mask": (np.ma.masked_equal([[0.0, 1.0], [2.0, 5.0]], 5.0), "row 1 of X has a missing value", "in column 1"),

@@ -405,7 +405,7 @@ BAD = {
     ),
     "no such period": (TABLE, {"periodic": {"minute": 60}}, "periodic= names the feature 'minute'", "correct it"),
     "missing=": (TABLE, {"missing": "mean"}, "missing='mean'", "use one of 'error', 'level'"),
-    "dates": (TABLE.assign(size=pd.Timestamp("2020-01-01")), {}, "column 'size' of preprocessor holds times", "periodic="),
+    "durations": (TABLE.assign(size=pd.Timedelta(days=1)), {}, "column 'size' of preprocessor holds durations", "numbers"),
 }
 
 

@@ -335,7 +335,7 @@ BAD = {
     "too few ids": (lambda i, q: i.add(q, ids=[600]), "1 ids for 7 rows", "one for each"),
     "not there": (lambda i, q: i.remove([3, 900]), "id 900", "not in the index", "nothing was removed"),
     "radius": (lambda i, q: i.radius_neighbors(q, np.inf), "radius=inf", "finite"),
-    "no distance": (lambda i, q: NeighborIndex("euclidean").fit(q), "is not a Semimetric", "semimetric_"),
+    "no distance": (lambda i, q: NeighborIndex("euclidean").fit(q), "no sum over features", "faiss.IndexFlatL2"),
     "side": (lambda i, q: NeighborIndex(i.semimetric, side="left").fit(q), "side='left'", "'query-first'"),
 }
 

@@ -247,8 +247,8 @@ class PairMap(ABC):
         """The weights, with those of new categories computed from the weights of categories in the fit: see `fill_unseen`."""
         return w
 
-    def in_unit(self, unit: float) -> PairMap:
-        """The embedding for weights that are multiplied by ``unit``."""
+    def in_unit(self, unit: float | Floats) -> PairMap:
+        """The embedding for weights that are multiplied by ``unit``: one number, or one for each feature of single groups."""
         return self
 
     def csr(self, x: Items, i: Integers, y: Items, j: Integers) -> sparse.csr_array:

@@ -155,7 +155,7 @@ class PairEmbedding(PairMap):
             vertices=vertices, unseen_slopes=unseen_slopes,
         )  # fmt: skip
 
-    def in_unit(self, unit: float) -> PairEmbedding:
+    def in_unit(self, unit: float | Floats) -> PairEmbedding:
         return self if self.unseen_slopes is None else self._with(self.vertices, unit * self.unseen_slopes)
 
     @property

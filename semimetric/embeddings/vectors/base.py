@@ -29,7 +29,6 @@ from ..._kernels.csr_rows import Chunk, Ladder
 
 __all__ = ["DenseMap", "FeatureMap", "Term", "check_columns_fit", "dense_rows", "distinct_labels"]
 
-MISSING = ("error", "zeros", "indicator")
 _BLOCK = 1 << 18  # entries that a thread writes at a time
 _INT32 = np.iinfo(np.int32).max
 
@@ -58,6 +57,7 @@ class FeatureMap(ShortRepr, TransformerMixin, BaseEstimator, ABC):
     """
 
     missing: str = "error"
+    missing_choices: tuple[str, ...] = ("error", "zeros", "indicator")  # the values of ``missing`` that the class has
     dtype: Any = np.float64
     sparse_output: bool | str = "auto"
     zero_preserving: bool = False
@@ -129,10 +129,16 @@ class FeatureMap(ShortRepr, TransformerMixin, BaseEstimator, ABC):
 
     def _check_output(self) -> None:
         """Refuse values of ``missing``, ``sparse_output`` and ``dtype`` that no embedding has."""
-        check_choice("missing", self.missing, MISSING)
+        check_choice("missing", self.missing, self.missing_choices)
         check_choice("sparse_output", self.sparse_output, ("auto", True, False))
         if self.dtype is None or np.dtype(self.dtype) not in (np.float32, np.float64):
             raise InputError(f"dtype={self.dtype!r}: float32 or float64 is required")
+
+    @property
+    def _missing_advice(self) -> str:
+        """What to do about missing values: the last of the choices of the class is the most that it can do with them."""
+        choice = f', or use {type(self).__name__}(missing="{self.missing_choices[-1]}")' if self.missing_choices[1:] else ""
+        return f"fill them in, drop these rows{choice}"
 
     def transform(self, X: ArrayLike) -> Any:
         """phi of every row, a CSR matrix of shape (n_items, n_columns_), or an array as ``sparse_output`` says.
@@ -168,7 +174,7 @@ class FeatureMap(ShortRepr, TransformerMixin, BaseEstimator, ABC):
                 f"X is sparse, but {type(self).__name__} maps 0 to something; give X.toarray(), or use "
                 "zero_preserving=True where the map has it, so that zeros add nothing"
             )
-        options = {"dtype": np.float64, "order": "C", "accept_sparse": "csr"}
+        options: Any = {"dtype": np.float64, "order": "C", "accept_sparse": "csr", "advice": self._missing_advice}
         return validated(self, X, may_miss=self.missing != "error", reset=reset, **options)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..._foundation.errors import InputError
-from ..._foundation.input_arrays import as_classes
+from ..._foundation.target_arrays import as_classes
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_items
 from .anchors import AnchorSet, as_sets, check_band, check_power, class_anchors, cluster_centers, powers
@@ -92,6 +92,8 @@ class ConicEmbedding(DenseMap):
     >>> embedding.get_feature_names_out().tolist()
     ['x0', 'x1', '|x - a0|_2^2']
     """
+
+    missing_choices = ("error", "zeros")
 
     def __init__(
         self,
@@ -176,7 +178,7 @@ class ConicEmbedding(DenseMap):
     def _check_parameters(self) -> None:
         check_power("p", self.p)
         check_choice("expand", self.expand, EXPAND)
-        check_choice("missing", self.missing, ("error", "zeros"))
+        check_choice("missing", self.missing, self.missing_choices)
         check_choice("concatenate", self.concatenate, (True, False))
         check_band(self.band)
         if self.band_p is not None:

@@ -24,6 +24,7 @@ class IdentityEmbedding(FeatureMap):
     """
 
     zero_preserving = True
+    missing_choices = ("error",)
 
     def __init__(self, *, dtype: Any = np.float64, n_jobs: int | None = None) -> None:
         self.dtype = dtype

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from ..._foundation.errors import InputError
-from ..._foundation.input_arrays import check_one_type
+from ..._foundation.target_arrays import check_one_type
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
 from ..._kernels.vector_rows import Axes

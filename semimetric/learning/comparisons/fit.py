@@ -62,18 +62,23 @@ def with_discriminants(recipe: Recipe, data: InMemoryComparisons, names: Names) 
     return replace(recipe, directions=found)
 
 
-def fit_comparison_prior(structure: Structure, data: ComparisonData, n_jobs: int | None) -> ComparisonPrior:
+def fit_comparison_prior(recipe: Recipe, structure: Structure, data: ComparisonData) -> ComparisonPrior:
     """The even L1 distance at its best scale, then the weighted L1 distance by the squared hinge, with a ridge towards it.
+
+    Of a recipe with a given distance it is that one, at its best scale.
 
     Raises
     ------
     InputError
         If no tuple compares anything, because each repeats an item.
     """
-    embedding, k = l1_embedding(structure), data.n_extra
+    embedding, k, n_jobs = l1_embedding(structure), data.n_extra, recipe.n_jobs
     spread = data.spread(structure, n_jobs)
-    even = L1Prior(1.0 / (spread * len(structure.embedding.groups)), spread)
-    design, weights = data.design(structure, embedding, n_jobs), embedding.prior(even.slopes)
+    even = L1Prior(1.0 / (spread * len(structure.embedding.groups)), spread, recipe.prior)
+    if recipe.prior is not None:
+        embedding = structure.embedding
+    design = data.design(structure, embedding, n_jobs)
+    weights = embedding.prior(even.slopes) if recipe.prior is None else even.weights(structure)
     columns = [design.matvec(np.append(weights, np.zeros(k)))]
     columns += [design.matvec(e) for e in np.eye(design.shape[1])[embedding.n_columns :]]
     if not np.any(columns[0]):
@@ -82,6 +87,8 @@ def fit_comparison_prior(structure: Structure, data: ComparisonData, n_jobs: int
     one = Columns(1 + k, unit, unit, unit, unit, unit, differences=lambda kind: sparse.csr_array((0, 1)))
     matrix = MatrixDesign(sparse.csr_array(np.column_stack(columns)))
     scaled = _by_squared_hinge(matrix, data, (Ridge(_SCALE_RIDGE),), one, np.append(_LEAST, np.zeros(k)), np.ones(1 + k))
+    if recipe.prior is not None:
+        return ComparisonPrior(replace(even, slopes=scaled[0] * even.slopes, multiple=float(scaled[0])), scaled[1:])
     start = np.append(scaled[0] * weights, scaled[1:])
     terms = columns_of(embedding, L1Prior(scaled[0] * even.slopes, spread), k)
     lower = np.append(_LEAST * scaled[0] * weights, np.zeros(k))
@@ -131,7 +138,7 @@ def fit_comparisons(recipe: Recipe, data: ComparisonData, names: Names) -> tuple
         The values of the columns that follow those of the tables.
     """
     structure = build_structure(recipe, data.items, names)
-    prior = fit_comparison_prior(structure, data, recipe.n_jobs)
+    prior = fit_comparison_prior(recipe, structure, data)
     if not recipe.asks_rows:
         structure = with_touched_vertices(structure, data, prior)
     program, terms, start = comparison_program(recipe, structure, data, prior)

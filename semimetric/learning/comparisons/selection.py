@@ -81,7 +81,7 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
         structure = build_structure(recipe, self.items, self.names)
         if structure.embedding.n_columns > _MOST_COLUMNS:
             return None
-        prior = fit_comparison_prior(structure, part, recipe.n_jobs)
+        prior = fit_comparison_prior(recipe, structure, part)
         errors, start = [0.0] * len(trial.alphas), None
         for k, alpha in sorted(enumerate(trial.alphas), key=lambda numbered: -numbered[1]):
             program, _, first = comparison_program(replace(recipe, alpha=alpha), structure, part, prior)
@@ -94,7 +94,7 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
         """The model of one recipe, judged by its error."""
         recipe = with_discriminants(replace(recipe, loss=SquaredHinge()), part, self.names)
         structure = build_structure(recipe, self.items, self.names)
-        prior = fit_comparison_prior(structure, part, recipe.n_jobs)
+        prior = fit_comparison_prior(recipe, structure, part)
         structure = with_touched_vertices(structure, part, prior)
         program, _, start = comparison_program(recipe, structure, part, prior)
         weights = Newton(tol=1e-3, certify=False).solve(program, start=start).raise_if_interrupted().weights

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError, warn
-from ..._foundation.input_arrays import as_classes
+from ..._foundation.target_arrays import as_classes
 from ..._foundation.types import Floats, Integers
 from ..._foundation.validation import check_weights
 

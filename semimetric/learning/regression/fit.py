@@ -26,7 +26,7 @@ def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -
     if sums is not None:
         return sums.solve(recipe)
     outline = data.outline(recipe, structure)
-    prior = fit_l1_prior(structure, outline.l1_moments)
+    prior = data.prior(recipe, structure, fit_l1_prior(structure, outline.l1_moments))
     if outline.vertices is not None:
         structure = with_vertices(structure, outline.vertices, prior)
     terms = make_terms(recipe, structure, prior)

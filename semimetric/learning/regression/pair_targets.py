@@ -20,7 +20,9 @@ from ...programs.losses import Loss, Squared
 from ...programs.moments import Moments
 from ...solvers.base import Solution
 from ..assembly import count_out_of_range, warn_out_of_range
+from ..given_prior import best_multiple, given_distances
 from ..kept_columns import keeps_all_vertices, vertices_of_pairs
+from ..prior import L1Prior
 from ..recipe import Recipe
 from ..structure import Structure, l1_embedding
 from ..training_tuples import TrainingTuples
@@ -94,6 +96,10 @@ class ScaledDistances(ABC):
     @abstractmethod
     def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:
         """The rows of the columns of ``structure``."""
+
+    def prior(self, recipe: Recipe, structure: Structure, fitted: L1Prior) -> L1Prior:
+        """The prior to shrink towards, given the one that was fitted; of pairs in parts no other is taken."""
+        return fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +196,14 @@ class PairTargets(TrainingTuples, ScaledDistances):
     def l1_moments(self, structure: Structure, n_jobs: int | None) -> Moments:
         """Second moments of the columns of the weighted L1 distance."""
         return self.design(structure, l1_embedding(structure), n_jobs).moments(self.targets, self.weight)
+
+    def prior(self, recipe: Recipe, structure: Structure, fitted: L1Prior) -> L1Prior:
+        """The prior that was fitted to the pairs, or the multiple of the given distance that fits them best."""
+        if recipe.prior is None:
+            return fitted
+        values = given_distances(recipe.prior, structure.schema, self.tuples)
+        values = values if self.scale is None else values * self.scale
+        return replace(fitted, given=recipe.prior, multiple=best_multiple(values, self.targets, self.weight))
 
     def sums(self, recipe: Recipe, structure: Structure) -> None:
         """None: of pairs in memory a solver takes the rows."""

@@ -63,8 +63,9 @@ def check_sums_impose(recipe: Recipe, learner: str, elsewhere: str) -> None:
     ------
     NotSupportedError
     """
-    if len(recipe.constraints):
-        raise NotSupportedError(f"{learner} cannot impose constraints=; fit {elsewhere}")
+    if len(recipe.constraints) or recipe.prior is not None:
+        wanted = "impose constraints=" if len(recipe.constraints) else "start from prior="
+        raise NotSupportedError(f"{learner} cannot {wanted}; fit {elsewhere}")
     if recipe.asks_triangle and recipe.tables == "full":
         raise NotSupportedError(
             f"{learner} cannot impose axioms={recipe.axioms!r} on full tables; fit {elsewhere}, or use "

@@ -93,7 +93,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
     def _columns(self, recipe: Recipe, part: PairTargets) -> tuple[Structure, L1Prior]:
         """The structure with the columns that a part touches, and the prior of the part."""
         structure = self._structure(recipe)
-        prior = fit_l1_prior(structure, part.l1_moments(structure, recipe.n_jobs))
+        prior = part.prior(recipe, structure, fit_l1_prior(structure, part.l1_moments(structure, recipe.n_jobs)))
         if keeps_all_vertices(structure):
             return structure, prior
         return with_vertices(structure, vertices_of_pairs(structure, part.tuples), prior), prior

@@ -14,8 +14,9 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.multiclass import type_of_target
 
 from ..._foundation.errors import InputError
-from ..._foundation.input_arrays import as_classes, validated
+from ..._foundation.input_arrays import validated
 from ..._foundation.short_reprs import ShortRepr
+from ..._foundation.target_arrays import as_classes
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ...distances.semimetric import Semimetric
 from .support_pairs import DistinctPlaces, SupportPairs, find_distinct_places, find_support_pairs

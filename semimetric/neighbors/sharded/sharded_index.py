@@ -24,6 +24,7 @@ from ...distances.semimetric import Semimetric
 from ..ids import ids_to_remove, new_ids
 from ..index import NeighborIndex
 from ..proofs import check_distinct_ids
+from ..searched_distance import searched_distance
 from .shard_building import build_shards, parts_of
 from .shard_files import (
     FILE,
@@ -132,7 +133,7 @@ class ShardedIndex:
         ----------
         folder : path-like
             New, or a sharded index, which stays whole until the new one is.
-        semimetric : Semimetric
+        semimetric : Semimetric, or fitted learner
         X : array of shape (n, n_features), mapped or not, or path of a .npy file or of Parquet
         ids : array-like of shape (n,), name of a column of Parquet, or None
             Distinct 64-bit integers or strings; row numbers by default.
@@ -149,6 +150,7 @@ class ShardedIndex:
         InputError
             If items of a part cannot be used, or ids repeat, within a shard or across shards.
         """
+        semimetric = searched_distance(semimetric)
         size = shard_size(semimetric.n_features, parse_memory(memory_limit))
         rows = item_rows(X, size)
         n = sum(map(len, rows))

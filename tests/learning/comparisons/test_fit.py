@@ -16,7 +16,7 @@ from semimetric.solvers import Status
 
 @every_kind
 def test_the_prior_finds_the_weighted_l1_distance(kind):
-    found = fit_comparison_prior(build_structure(RECIPE, ITEMS, ("u", "v", "w")), evidence(kind), None)
+    found = fit_comparison_prior(RECIPE, build_structure(RECIPE, ITEMS, ("u", "v", "w")), evidence(kind))
     slopes = found.l1.slopes
     assert (slopes > 0).all()
     assert 2 < slopes[1] / slopes[0] < 8
@@ -54,7 +54,10 @@ def test_tuples_of_equal_points_hold_nothing():
     nothing = OrderedTuples(Triplets(ITEMS, same), np.full(60, 1 / 60))
     structure = build_structure(RECIPE, ITEMS, ("u", "v", "w"))
     assert_refused(
-        lambda: fit_comparison_prior(structure, nothing, None), "60 tuples", "compares equal points", "give tuples that differ"
+        lambda: fit_comparison_prior(RECIPE, structure, nothing),
+        "60 tuples",
+        "compares equal points",
+        "give tuples that differ",
     )
 
 

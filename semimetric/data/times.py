@@ -1,0 +1,127 @@
+"""Times as numbers: days on a scale, or where in the day, the week or the year they lie.
+
+    scale  days since 1970-01-01, of times with a zone in UTC
+    day    hours since midnight, period 24
+    week   days since Monday, period 7
+    year   days since 1 January, every year stretched to the period 365.25
+
+Hours, days of the week and days of the year are those that clocks and calendars in the time zone of the fit show.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from .._foundation.errors import InputError
+from .._foundation.input_arrays import is_missing
+from .._foundation.types import Floats
+from .columns import numbers_of
+
+__all__ = ["PERIODS", "SCALE", "days_or_hours", "holds_times", "zone_of"]
+
+SCALE = "scale"
+PERIODS = {"day": 24.0, "week": 7.0, "year": 365.25}
+_DAY = np.timedelta64(1, "D") / np.timedelta64(1, "us")
+_MONDAY = np.datetime64("1969-12-29", "us")
+_Times = NDArray[np.datetime64]
+
+
+def holds_times(column: Any) -> bool:
+    """Whether a column holds times or dates, by its dtype, or by its first cell that is not missing."""
+    series = _series(column)
+    if series is not None:
+        if series.dtype != nw.Object:
+            return bool(series.dtype in (nw.Datetime, nw.Date))
+        column = series.to_numpy()
+    if column.dtype.kind == "M":
+        return True
+    first = next((cell for cell in column if not is_missing(cell)), None) if column.dtype == object else None
+    return isinstance(first, (date, np.datetime64))
+
+
+def zone_of(column: Any) -> str:
+    """The time zone of a column of times, by its name; "" if its times have none."""
+    series = _series(column)
+    if series is not None and series.dtype != nw.Object:
+        return getattr(series.dtype, "time_zone", None) or ""
+    cells = column if series is None else series.to_numpy()
+    zone = next((getattr(cell, "tzinfo", None) for cell in cells if not is_missing(cell)), None)
+    return "" if zone is None else getattr(zone, "key", "UTC")
+
+
+def days_or_hours(column: Any, unit: str, zone: str, title: str, source: str) -> Floats:
+    """The numbers of a column of times, shape (n,), NaN where one is missing; ``unit`` is `SCALE` or one of `PERIODS`.
+
+    A column of numbers is taken for numbers that were counted already.
+
+    Raises
+    ------
+    InputError
+        If the column holds no times, or times with a zone although ``zone`` is "", or the other way round.
+    """
+    if not holds_times(column):
+        try:
+            return numbers_of(column, title, source)
+        except InputError as error:
+            raise InputError(
+                f"column {title!r} of {source} holds no times ({getattr(column, 'dtype', 'objects')}); times are required, as "
+                "in the fit, or the numbers that are counted of them"
+            ) from error
+    if bool(zone_of(column)) != bool(zone):
+        given, remedy = ("no zone", f"dt.tz_localize({zone!r})") if zone else ("a zone", "dt.tz_localize(None)")
+        raise InputError(
+            f"column {title!r} of {source} has times with {given}, unlike the fit; times that are comparable are required: "
+            f"convert them, as by {remedy} of pandas"
+        )
+    shown = _shown(column, zone)
+    numbers = _numbers(shown, unit)
+    numbers[np.isnat(shown)] = np.nan
+    return numbers
+
+
+def _series(column: Any) -> Any:
+    """The column of a frame as narwhals reads it; None for an array."""
+    return None if isinstance(column, np.ndarray) else nw.from_native(nw.to_native(column, pass_through=True), series_only=True)
+
+
+def _shown(column: Any, zone: str) -> _Times:
+    """What clocks in the time zone show, in microseconds."""
+    series = _series(column)
+    if series is None and column.dtype.kind == "M":
+        return column.astype("M8[us]")
+    if series is None or series.dtype == nw.Object:
+        cells = (column if series is None else series.to_numpy()).tolist()
+        return np.array([_clock(cell, zone) for cell in cells], dtype="M8[us]")
+    if series.dtype == nw.Date:
+        return series.cast(nw.Datetime("us")).to_numpy().astype("M8[us]")
+    if zone:
+        series = series.dt.convert_time_zone(zone).dt.replace_time_zone(None)
+    return series.to_numpy().astype("M8[us]")
+
+
+def _clock(cell: Any, zone: str) -> Any:
+    """What a clock in the time zone shows at one time; NaT for a missing one."""
+    if is_missing(cell):
+        return np.datetime64("NaT")
+    if isinstance(cell, datetime) and cell.tzinfo is not None:
+        return np.datetime64(cell.astimezone(ZoneInfo(zone) if zone != "UTC" else UTC).replace(tzinfo=None))
+    return np.datetime64(cell, "us")
+
+
+def _numbers(shown: _Times, unit: str) -> Floats:
+    """The numbers of times; that of a missing one is any."""
+    if unit == SCALE:
+        return shown.astype(np.int64) / _DAY
+    if unit == "day":
+        return (shown - shown.astype("M8[D]")).astype(np.int64) / (_DAY / 24)
+    if unit == "week":
+        return np.mod((shown - _MONDAY).astype(np.int64), int(7 * _DAY)) / _DAY
+    year = shown.astype("M8[Y]")
+    length = ((year + 1).astype("M8[us]") - year.astype("M8[us]")).astype(np.int64)
+    return (shown - year.astype("M8[us]")).astype(np.int64) / length * PERIODS["year"]
