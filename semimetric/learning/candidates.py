@@ -26,11 +26,12 @@ from .._foundation.progress import progress_bar
 from .._foundation.types import Floats
 from ..data.schema import Schema
 from ..programs.design_matrix import Design
+from .effort import Judged
 from .recipe import Recipe
 from .structure import Structure
 from .training_tuples import TrainingTuples
 
-__all__ = ["Candidate", "Choices", "FittedModel", "HeldOutData", "Trial", "compare", "simplest"]
+__all__ = ["Candidate", "Choices", "FittedModel", "HeldOutData", "Trial", "compare", "n_fits", "n_losses", "simplest"]
 
 _ROUNDING = 1e-9  # relative
 
@@ -84,7 +85,7 @@ class Candidate:
 
 
 def simplest(candidates: Sequence[Candidate]) -> Candidate:
-    """The simplest candidate that the best is not better than: the fewest knots, which come first, then the largest alpha."""
+    """The simplest within one standard error of the best: the fewest knots, which come first, then the largest alpha."""
     best = min(candidates, key=lambda c: c.loss)
     as_good = [c for c in candidates if not best.better_than(c)]
     fewest = [c for c in as_good if c.n_knots == as_good[0].n_knots]
@@ -100,10 +101,13 @@ class Choices(tuple[Candidate, ...]):
         What the losses are.
     names : tuple of str
         Names of the features, for rows that name groups of them.
+    judged : Judged or None
+        On how many rows candidates were judged, and how many models were fitted for it.
     """
 
     measure: str
     names: tuple[str, ...]
+    judged: Judged | None
     _rule: Callable[[Sequence[Candidate]], Candidate]
 
     def __new__(  # noqa: D102  # the parameters are the attributes
@@ -112,13 +116,14 @@ class Choices(tuple[Candidate, ...]):
         measure: str = "held-out loss",
         rule: Callable[[Sequence[Candidate]], Candidate] = simplest,
         names: Sequence[str] = (),
+        judged: Judged | None = None,
     ) -> "Choices":
         made = super().__new__(cls, candidates)
-        made.measure, made._rule, made.names = measure, rule, tuple(names)
+        made.measure, made._rule, made.names, made.judged = measure, rule, tuple(names), judged
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (tuple(self), self.measure, self._rule, self.names)
+        return type(self), (tuple(self), self.measure, self._rule, self.names, self.judged)
 
     @property
     def chosen(self) -> Candidate:
@@ -169,8 +174,14 @@ class Choices(tuple[Candidate, ...]):
         shown += [[row, *(losses.get(a, "") for a in alphas)] for row, losses in cells.items()]
         widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in shown]
-        title = f"{self.measure}, mean of {len(chosen.losses)} folds; * the choice"
-        return "\n".join([title, *lines, *self._expected(), *self._at_ends()])
+        of_rows = "" if self.judged is None else f" of {self.judged.sample}"
+        title = f"{self.measure}, mean of {len(chosen.losses)} folds{of_rows}; * the choice"
+        return "\n".join([title, *lines, *self._how(), *self._expected(), *self._at_ends()])
+
+    def _how(self) -> list[str]:
+        """The rule that took the choice, in its own words, and what was fitted for it, as lines."""
+        rule = (self._rule.__doc__ or "").partition("\n")[0].rstrip(".")
+        return ([f"taken: {rule[0].lower()}{rule[1:]}"] if rule else []) + ([self.judged.cost] if self.judged else [])
 
     def _expected(self) -> list[str]:
         """What to expect of the choice, as a line."""
@@ -219,6 +230,23 @@ class Trial(NamedTuple):
 
     recipe: Recipe
     alphas: Sequence[float]
+
+    @property
+    def work(self) -> float:
+        """How long a fold takes, in no unit, for the estimate of the bar: some for the fold, the rest by cells of tables."""
+        cells = float(np.max(self.recipe.n_knots)) - 1.0
+        per_feature = cells if self.recipe.tables == "warped" else cells * (cells + 1.0) / 2.0
+        return (8.0 + per_feature * (6.0 if self.recipe.directions is not None else 1.0)) ** 1.5 * (2 + len(self.alphas))
+
+
+def n_fits(trials: Sequence[Trial], n_folds: int) -> int:
+    """How many models are fitted to compare the trials."""
+    return n_folds * sum(len(trial.alphas) for trial in trials)
+
+
+def n_losses(candidates: Sequence[Candidate]) -> int:
+    """How many models were fitted for these candidates."""
+    return sum(len(candidate.losses) for candidate in candidates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,16 +315,18 @@ class HeldOutData(ABC, Generic[P]):
         """The model of one recipe, fitted to ``part`` and judged on ``held``."""
 
 
-def compare(data: HeldOutData[P], trials: Sequence[Trial], *, verbose: bool) -> list[Candidate]:
+def compare(data: HeldOutData[P], trials: Sequence[Trial], *, verbose: bool | None) -> list[Candidate]:
     """Fit every trial in every fold and judge it on what the fold holds out; trials of too many weights are left out."""
     found: list[Candidate] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
         folds = data.folds(trials[0].recipe)
-        with progress_bar(len(trials) * len(folds), "selection", verbose=verbose) as bar:
+        total = sum(len(folds) * trial.work for trial in trials)
+        with progress_bar(total, "selection", verbose=verbose, share=True) as bar:
             for k, trial in enumerate(trials, 1):
+                bar.set_postfix_str(f"setting {k} of {len(trials)}")
                 found += _compared(data, folds, trial, bar)
-                bar.update(k * len(folds) - bar.n)
+                bar.update(sum(len(folds) * trial.work for trial in trials[:k]) - bar.n)
     return found
 
 
@@ -308,7 +338,7 @@ def _compared(data: HeldOutData[P], folds: Sequence[tuple[P, P]], trial: Trial, 
         if losses is None:
             return []
         rows.append(losses)
-        bar.update()
+        bar.update(trial.work)
     recipe = trial.recipe
     named = recipe.directions is None or isinstance(recipe.directions, str)
     directions = recipe.directions if named else "given"

@@ -14,6 +14,7 @@ from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Lasso, Penalty, Ridge, Roughness, Shift
 from ..solvers.auto import resolve_solver
 from ..solvers.base import Solver
+from .effort import EFFORTS
 
 __all__ = ["Recipe"]
 
@@ -47,7 +48,8 @@ class Recipe:
     constraints: Sequence[Constraint] = ()
     n_jobs: int | None = None
     random_state: int | None = None
-    verbose: bool = False
+    verbose: bool | None = False
+    effort: str = "default"
 
     def checked(self) -> "Recipe":
         """The recipe, if its parts are known and go together.
@@ -63,6 +65,7 @@ class Recipe:
         check_choice("outside", self.outside, ("extend", "clip"))
         check_choice("link", self.link, ("identity", "sqrt"))
         check_choice("missing", self.missing, ("error", "level"))
+        check_choice("effort", self.effort, EFFORTS)
         if self.joint.n_knots is not None and not isinstance(self.knots, str):
             raise InputError(
                 f"JointGroups(n_knots={self.joint.n_knots}) places knots, and knots= gives them; leave out n_knots, or name "

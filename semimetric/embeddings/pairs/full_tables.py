@@ -328,6 +328,17 @@ class PairEmbedding(PairMap):
         return np.concatenate([v.weighted_l1(self.grid, v.keys, shared) for v in self.vertices])
 
     def differences(self, kind: str) -> sparse.csr_array:
+        if kind not in self._known_differences:
+            self._known_differences[kind] = self._differences(kind)
+        return self._known_differences[kind]
+
+    @cached_property
+    def _known_differences(self) -> dict[str, sparse.csr_array]:
+        """The matrices of `differences` by kind: programs of many strengths and passes ask for the same ones."""
+        return {}
+
+    def _differences(self, kind: str) -> sparse.csr_array:
+        """`differences`, computed."""
         if not self.holds_tables:
             raise NotSupportedError("a difference penalty needs tables that can be held; use a ridge towards the prior")
         parts = []
