@@ -1,8 +1,8 @@
 """Progress of what takes long: bars and announcements on standard error, for those who asked for them or who look.
 
-With ``verbose=True`` a bar is shown at once, with ``verbose=False`` never. With ``verbose=None``, the default of everything that
-has it, a bar is shown at a terminal and in a notebook once its whole work is likely to take more than ten seconds, so that
-short work stays silent; and nothing is written where nobody looks: in pipes, logs and tests.
+With ``verbose=True`` a bar is shown at once, with ``verbose=False`` never. With ``verbose=None``, the default of learners and
+linear machines, a bar is shown at a terminal and in a notebook once its whole work is likely to take more than ten seconds, so
+that short work stays silent; and nothing is written where nobody looks: in pipes, logs and tests.
 """
 
 import sys
@@ -30,6 +30,8 @@ def _in_notebook() -> bool:
 
 class _PatientBar(tqdm):
     """A bar that appears once its whole work, at the rate so far, would take longer than one cares to wait without a word."""
+
+    delay: float
 
     def update(self, n: float | None = 1) -> bool | None:
         if not self.disable and self.delay and self.total:

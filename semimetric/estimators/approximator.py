@@ -88,6 +88,7 @@ class DistanceApproximator(DistanceRegressor):
     {n_jobs}
         The threads also call the distance.
     {random_state}
+    {effort}
     {verbose}
 
     Attributes
@@ -132,14 +133,15 @@ class DistanceApproximator(DistanceRegressor):
         constraints: Sequence[Constraint] = (),
         n_jobs: int | None = None,
         random_state: int | None = 0,
-        verbose: bool = False,
+        effort: str = "default",
+        verbose: bool | None = None,
     ) -> None:
         super().__init__(
             n_knots=n_knots, knots=knots, groups=groups, directions=directions, tables=tables, axioms=axioms,
             symmetry=symmetry, delta=delta, outside=outside, link=link, loss=loss, relative=relative,
             penalty=penalty, alpha=alpha, solver=solver, base_distances=base_distances,
             categorical_features=categorical_features, periodic=periodic, missing=missing, constraints=constraints,
-            n_jobs=n_jobs, random_state=random_state, verbose=verbose,
+            n_jobs=n_jobs, random_state=random_state, effort=effort, verbose=verbose,
         )  # fmt: skip
         self.distance = distance
         self.n_pairs = n_pairs

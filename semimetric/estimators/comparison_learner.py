@@ -36,7 +36,7 @@ T = TypeVar("T", bound=Tuples)
 
 _PARAMETERS = (
     "knots", "groups", "tables", "axioms", "delta", "outside", "penalty", "solver", "categorical_features", "periodic",
-    "missing", "constraints", "n_jobs", "random_state", "verbose",
+    "missing", "constraints", "n_jobs", "random_state", "effort", "verbose",
 )  # fmt: skip
 
 
@@ -65,7 +65,8 @@ class TupleLearner(LearnedDistance):
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
-        verbose: bool = False,
+        effort: str = "default",
+        verbose: bool | None = None,
     ) -> None:
         self.n_knots = n_knots
         self.knots = knots
@@ -86,6 +87,7 @@ class TupleLearner(LearnedDistance):
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.effort = effort
         self.verbose = verbose
 
     @property

@@ -41,7 +41,7 @@ __all__ = ["LargeMarginLearner"]
 
 _PARAMETERS = (
     "knots", "groups", "axioms", "delta", "outside", "solver", "categorical_features", "periodic", "missing",
-    "constraints", "n_jobs", "random_state", "verbose",
+    "constraints", "n_jobs", "random_state", "effort", "verbose",
 )  # fmt: skip
 _AUTO = ("directions", "tables")
 
@@ -100,6 +100,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         The items, if pairs are given to `pair_distance` as row numbers.
     {n_jobs}
     {random_state}
+    {effort}
     {verbose}
 
     Attributes
@@ -159,7 +160,8 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
-        verbose: bool = False,
+        effort: str = "default",
+        verbose: bool | None = None,
     ) -> None:
         self.n_targets = n_targets
         self.n_impostors = n_impostors
@@ -185,6 +187,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.effort = effort
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LargeMarginLearner:

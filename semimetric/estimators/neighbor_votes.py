@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.utils import check_random_state
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
@@ -23,21 +22,20 @@ from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
 from ..neighbors.voting import counted_weights, nearness, shares
 from .large_margin_learner import LargeMarginLearner
+from .nested_learner import NestedLearner
 from .regressor import DistanceRegressor
 from .shared_parameters import VOTE_PARAMETERS
 
 __all__ = ["SemimetricClassifier", "SemimetricRegressor"]
 
 
-class NeighborVotes(BaseEstimator):
+class NeighborVotes(NestedLearner):
     """Neighbours under a learned distance: the parameters, the index and the explanations that both estimators share."""
 
-    learner: Any
     n_neighbors: int
     weights: str
     algorithm: str
     n_jobs: int | None
-    random_state: Any
     learner_: Any
     index_: NeighborIndex
 
@@ -142,8 +140,8 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
     Parameters
     ----------
     learner : estimator or None, default None
-        With ``fit(X, y)`` and ``semimetric_``; None is a `LargeMarginLearner` with its default settings. Parameters of a given
-        one are reached as ``learner__alpha`` and so on.
+        With ``fit(X, y)`` and ``semimetric_``; None is a `LargeMarginLearner` with its default settings. Parameters of the
+        learner are set as ``learner__alpha`` and so on, those of the default one too.
     n_neighbors : int, default 3
         Neighbours that vote.
     weights : {"uniform", "distance"}, default "uniform"
@@ -152,6 +150,7 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
     {n_jobs}
     random_state : int, RandomState or None, default None
         Seed of what the learner draws, in place of its own; None leaves the learner as it is.
+    {effort}
 
     Attributes
     ----------
@@ -181,6 +180,7 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         algorithm: str = "exact",
         n_jobs: int | None = None,
         random_state: Any = None,
+        effort: str | None = None,
     ) -> None:
         self.learner = learner
         self.n_neighbors = n_neighbors
@@ -188,6 +188,11 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         self.algorithm = algorithm
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.effort = effort
+
+    @staticmethod
+    def _default_learner() -> LargeMarginLearner:
+        return LargeMarginLearner()
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricClassifier:
         """Learn the distance from X (n_items, n_features) and the classes y, and index the items.
@@ -209,21 +214,13 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         """
         self._check()
         labels = as_classes(y, X)
-        learner = self._seeded(clone(LargeMarginLearner() if self.learner is None else self.learner))
+        learner = self._own_learner(self.random_state)
         self.learner_ = learner.fit(X, y, **weight_option(learner, sample_weight))
         used = check_weights(sample_weight, len(labels)) > 0
         self.classes_ = np.unique(labels[used])
         self._codes = np.searchsorted(self.classes_, np.where(used, labels, self.classes_[0]))  # unused ones have no vote
         self._index(X, labels, sample_weight)
         return self
-
-    def _seeded(self, learner: Any) -> Any:
-        """The learner with seeds from ``random_state``, if there is one, wherever it draws."""
-        if self.random_state is not None:
-            random = check_random_state(self.random_state)
-            names = sorted(name for name in learner.get_params() if name.split("__")[-1] == "random_state")
-            learner.set_params(**{name: int(random.randint(2**31 - 1)) for name in names})
-        return learner
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Share of the votes that each class gets, shape (n_queries, n_classes)."""
@@ -243,7 +240,8 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
     Parameters
     ----------
     learner : DistanceRegressor or None, default None
-        Learns from pairs and distances; None is ``DistanceRegressor()``. Its ``preprocessor`` is set to the items.
+        Learns from pairs and distances; None is ``DistanceRegressor()``. Its ``preprocessor`` is set to the items. Its
+        parameters are set as ``learner__alpha`` and so on, those of the default one too.
     n_neighbors : int, default 5
         Neighbours that vote.
     weights : {"uniform", "distance"}, default "distance"
@@ -254,6 +252,7 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
     {n_jobs}
     random_state : int or None, default 0
         Seed of the pairs that are drawn.
+    {effort}
 
     Attributes
     ----------
@@ -273,6 +272,7 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         algorithm: str = "exact",
         n_jobs: int | None = None,
         random_state: int | None = 0,
+        effort: str | None = None,
     ) -> None:
         self.learner = learner
         self.n_neighbors = n_neighbors
@@ -281,6 +281,11 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         self.algorithm = algorithm
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.effort = effort
+
+    @staticmethod
+    def _default_learner() -> DistanceRegressor:
+        return DistanceRegressor()
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricRegressor:
         """Learn the distance from X (n_items, n_features) and the values y, and index the items.
@@ -301,7 +306,7 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         """
         self._check()
         check_count("n_pairs", self.n_pairs)
-        learner = clone(DistanceRegressor() if self.learner is None else self.learner)
+        learner = self._own_learner()
         items, schema = learner._encoded(X, min_items=2)
         values = as_targets(y, items)
         self._learn(learner, X, items, schema, values, check_weights(sample_weight, len(items)))

@@ -43,6 +43,7 @@ class QuadrupletLearner(ComparisonLearner):
     {preprocessor}
     {n_jobs}
     {random_state}
+    {effort}
     {verbose}
 
     Attributes

@@ -75,6 +75,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         The items, if pairs are given as row numbers.
     {n_jobs}
     {random_state}
+    {effort}
     {verbose}
 
     Attributes
@@ -128,7 +129,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         preprocessor: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
-        verbose: bool = False,
+        effort: str = "default",
+        verbose: bool | None = None,
     ) -> None:
         self.n_knots = n_knots
         self.knots = knots
@@ -153,6 +155,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.effort = effort
         self.verbose = verbose
 
     def fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> DistanceRegressor:

@@ -42,6 +42,7 @@ class TripletLearner(ComparisonLearner):
     {preprocessor}
     {n_jobs}
     {random_state}
+    {effort}
     {verbose}
 
     Attributes

@@ -232,11 +232,12 @@ class Trial(NamedTuple):
     alphas: Sequence[float]
 
     @property
-    def work(self) -> float:
-        """How long a fold takes, in no unit, for the estimate of the bar: some for the fold, the rest by cells of tables."""
+    def work(self) -> int:
+        """How long a fold takes, in no unit, for the estimate of a bar: by the cells of tables, and a little for the fold."""
         cells = float(np.max(self.recipe.n_knots)) - 1.0
         per_feature = cells if self.recipe.tables == "warped" else cells * (cells + 1.0) / 2.0
-        return (8.0 + per_feature * (6.0 if self.recipe.directions is not None else 1.0)) ** 1.5 * (2 + len(self.alphas))
+        weights = 8.0 + per_feature * (6.0 if self.recipe.directions is not None else 1.0)
+        return round(weights**1.5 * (2 + len(self.alphas)))
 
 
 def n_fits(trials: Sequence[Trial], n_folds: int) -> int:

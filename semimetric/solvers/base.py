@@ -178,10 +178,10 @@ class Solver(ABC):
         """Why this solver cannot take the program, naming what it lacks; None if it can."""
 
     @abstractmethod
-    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
         """Solve a program that `refusal` has accepted; ``start`` are weights of shape (n,) to begin with."""
 
-    def solve(self, program: ConvexProgram, *, start: Floats | None = None, verbose: bool = False) -> Solution:
+    def solve(self, program: ConvexProgram, *, start: Floats | None = None, verbose: bool | None = None) -> Solution:
         """Solve ``program``; solvers that can use weights to begin with take those of ``start``, shape (n,).
 
         Ctrl-C ends the iterations: the solution then has the status ``INTERRUPTED`` and the best weights so far, and the

@@ -187,7 +187,7 @@ class _Search:
         tied = self.recipe.symmetry_of_columns == "tie"
         return sum(joint_columns(self.joint if grid is None else grid, pair, tied=tied) for pair in pairs)
 
-    def run(self, *, verbose: bool) -> list[Candidate]:
+    def run(self, *, verbose: bool | None) -> list[Candidate]:
         """The candidates of each step, of which the last may be no gain, and the rivals of those that are."""
         most = self.budget.max_groups or min(_MOST_GROUPS, len(self.source.schema.features))
         tried = [self._choice((), 1.0, [fold.fitted for fold in self.courses[1:]])]

@@ -142,7 +142,9 @@ def _trials(recipe: Recipe, *, knots: bool, alpha: bool) -> list[Trial]:
     """What is compared: every number of knots, fewest first, with every strength."""
     limits, kind = DISTANCES[recipe.effort], recipe.tables
     alphas = limits.alphas[kind] if alpha else (recipe.alpha,)
-    return [Trial(replace(recipe, n_knots=n, verbose=False), alphas) for n in (limits.n_knots[kind] if knots else (recipe.n_knots,))]
+    return [
+        Trial(replace(recipe, n_knots=n, verbose=False), alphas) for n in (limits.n_knots[kind] if knots else (recipe.n_knots,))
+    ]
 
 
 def _sampled_rows(pairs: Pairs, recipe: Recipe) -> Integers:

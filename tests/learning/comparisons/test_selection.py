@@ -14,6 +14,7 @@ from semimetric.learning.candidates import Candidate, Trial, simplest
 from semimetric.learning.comparisons import selection
 from semimetric.learning.comparisons.selection import HeldOutComparisons, choose_settings, simplest_with_discriminants
 from semimetric.learning.comparisons.tuple_data import JudgedPairs, OrderedTuples
+from semimetric.learning.effort import COMPARISONS
 from semimetric.learning.recipe import Recipe
 from semimetric.programs.losses import SquaredHinge
 
@@ -44,9 +45,14 @@ def test_folds_share_no_item_and_can_be_judged(kind):
         assert held.weight.sum() == pytest.approx(1.0)
 
 
+def limited(monkeypatch, **limits):
+    """The default effort, with other limits."""
+    monkeypatch.setitem(COMPARISONS, "default", replace(COMPARISONS["default"], **limits))
+
+
 @every_kind
 def test_large_data_are_sampled(kind, monkeypatch):
-    monkeypatch.setattr(selection, "_MOST", 20)
+    limited(monkeypatch, n_rows=20)
     for part, held in HeldOutComparisons(DATA[kind], NAMES).folds(RECIPE):
         assert len(part.weight) == 20 >= len(held.weight)
         assert len(np.unique(part.tuples.index, axis=0)) > 15  # drawn without replacement
@@ -78,10 +84,10 @@ def test_losses_are_the_errors_of_the_fitted_models():
 
 
 def test_candidates_of_too_many_weights_are_left_out(monkeypatch):
-    monkeypatch.setattr(selection, "_MOST_COLUMNS", 12)
+    limited(monkeypatch, n_columns={"warped": 12})
     recipe, choices = chosen(directions=False, alpha=False)
     assert {c.n_knots for c in choices} == {2, 4}
-    monkeypatch.setattr(selection, "_MOST_COLUMNS", 1)
+    limited(monkeypatch, n_columns={"warped": 1})
     assert_refused(chosen, "every candidate has more than 1 weights", "set n_knots=, alpha= and directions=")
 
 
