@@ -19,6 +19,7 @@ __all__ = [
     "SemimetricWarning",
     "SignedFileError",
     "StorageError",
+    "TooFewError",
     "warn",
 ]
 
@@ -31,6 +32,10 @@ class SemimetricError(Exception):
 
 class InputError(SemimetricError, ValueError):
     """The data or a parameter cannot be used as given."""
+
+
+class TooFewError(InputError):
+    """There are too few items or tuples to hold some out, so that settings cannot be compared."""
 
 
 class InputTypeError(InputError, TypeError):

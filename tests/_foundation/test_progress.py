@@ -128,7 +128,7 @@ def test_the_total_of_a_selection_is_what_it_does(monkeypatch, shown, learner):
         bars.append(progress_bar(*args, **options))
         return bars[-1]
 
-    monkeypatch.setattr("semimetric.learning.candidates.progress_bar", watched)
+    monkeypatch.setattr("semimetric.learning.held_out.progress_bar", watched)
     shown(io.StringIO())
     rng = np.random.default_rng(0)
     if learner == "regressor":

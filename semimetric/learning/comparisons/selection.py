@@ -10,15 +10,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._foundation.errors import InputError
+from ..._foundation.errors import InputError, TooFewError
 from ..._foundation.types import Floats, Integers
 from ...data.schema import Names, Schema
 from ...data.splits import item_disjoint_splits
 from ...embeddings.directions.discriminants import combinable
 from ...programs.losses import SquaredHinge
 from ...solvers.newton import Newton
-from ..candidates import Candidate, Choices, FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, simplest
+from ..candidates import Candidate, Choices, simplest
 from ..effort import COMPARISONS, Judged
+from ..held_out import FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, uncompared
 from ..recipe import Recipe
 from ..structure import build_structure
 from .fit import comparison_program, fit_comparison_prior, with_discriminants, with_touched_vertices
@@ -28,6 +29,7 @@ __all__ = ["HeldOutComparisons", "choose_settings"]
 
 _DIRECTIONS = (None, "discriminant")
 _HELD_OUT = {2: 0.3, 3: 0.4, 4: 0.5}  # share of the items, by the size of a tuple: a tuple counts if all its items are out
+_FOR_FEW = {"directions": None, "n_knots": 2, "alpha": 1e-2}  # where nothing can be held out: a weighted L1 distance
 _MEASURE = "held-out error"
 
 
@@ -61,9 +63,10 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
         parts = [tuple(self.data.take(_sample(side, rng, limits.n_rows)) for side in sides) for sides in splits]
         usable = [(part, held) for part, held in parts if part.decides and held.decides]
         if len(usable) < 2:
-            raise InputError(
-                f"{len(self.data.weight)} tuples are too few to hold some of both classes out on items of their own; give more "
-                'tuples, or set n_knots=, alpha= and directions= instead of "auto"'
+            kind = type(self.data.tuples).__name__.lower()
+            raise TooFewError(
+                f"{len(self.data.weight)} {kind} are too few to hold some of both classes out on items of their own; give more "
+                f'{kind}, or numbers instead of "auto"'
             )
         return usable
 
@@ -130,7 +133,7 @@ def choose_settings(
     Raises
     ------
     InputError
-        If there are too few tuples to hold some out, or too many features for any candidate.
+        If there are too many features for any candidate. Of too few tuples to hold some out a warning says what is taken.
     """
     alpha, knots = alpha and isinstance(recipe.penalty, str), knots and isinstance(recipe.knots, str)
     numbers = combinable(data.items, Schema.of(names).usable)
@@ -139,7 +142,13 @@ def choose_settings(
     if not (directions or knots or alpha):
         return recipe, Choices(measure=_MEASURE)
     chosen = {"directions": directions, "knots": knots, "alpha": alpha}
-    found = compare(HeldOutComparisons(data, names), _trials(recipe, **chosen), verbose=recipe.verbose)
+    try:
+        found = compare(HeldOutComparisons(data, names), _trials(recipe, **chosen), verbose=recipe.verbose)
+    except TooFewError as error:
+        given = {"directions": directions, "n_knots": knots, "alpha": alpha}
+        return uncompared(recipe, error, {name: _FOR_FEW[name] for name, auto in given.items() if auto}), Choices(
+            measure=_MEASURE
+        )
     limits = COMPARISONS[recipe.effort]
     if not found:
         most = limits.n_columns[recipe.tables]

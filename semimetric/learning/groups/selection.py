@@ -28,7 +28,8 @@ from ..._foundation.errors import InputError, SemimetricWarning, warn
 from ..._foundation.progress import progress_bar
 from ...data.feature_groups import AutoGroups, JointGroups, automatic
 from ...data.grid import Grid
-from ..candidates import Candidate, Choices, FittedModel, HeldOutData, simplest
+from ..candidates import Candidate, Choices, simplest
+from ..held_out import FittedModel, HeldOutData
 from ..recipe import Recipe
 from .interaction_scores import coarse_grid, joint_columns, paired_features, scores
 

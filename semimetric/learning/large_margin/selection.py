@@ -14,7 +14,7 @@ from typing import cast
 
 import numpy as np
 
-from ..._foundation.errors import InputError, warn
+from ..._foundation.errors import TooFewError, warn
 from ..._foundation.progress import announce
 from ..._foundation.types import Floats, Triplets
 from ...data.schema import Schema
@@ -22,9 +22,10 @@ from ...data.splits import ItemClasses
 from ...neighbors.voting import shares
 from ...programs.losses import resolve_loss
 from ...solvers.newton import Newton
-from ..candidates import Candidate, Choices, FittedModel, HeldOutData, Trial, compare, n_fits, n_losses
+from ..candidates import Candidate, Choices
 from ..comparisons.tuple_data import OrderedTuples
 from ..effort import LABELS, Judged, Limits
+from ..held_out import FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, uncompared
 from ..recipe import Recipe
 from .fit import LargeMarginResult, fit_large_margin
 from .in_memory_items import InMemoryItems, InMemoryNeighbors
@@ -36,6 +37,7 @@ _COMPLETE = 0.8  # of the items have all numbers: directions are missing where o
 _FEW_ITEMS, _FEW_FEATURES = 400, 30
 _LARGE = 500_000  # numbers in a table of which learning may take minutes
 _TOL = 1e-3  # relative gap, for candidates
+_FOR_FEW = {"directions": None, "tables": "warped", "n_knots": 6, "alpha": 1e-2}  # where nothing can be held out
 _MEASURE = "wrong votes on items held out"
 
 
@@ -146,11 +148,6 @@ def choose_stage(
     recipe : Recipe
     choices : Choices
         What was compared, in the order of the stages.
-
-    Raises
-    ------
-    InputError
-        If every class has one member, so that nothing can be held out.
     """
     if not isinstance(recipe.penalty, str):
         auto = auto - {"alpha"}
@@ -158,7 +155,11 @@ def choose_stage(
         auto = auto - {"n_knots"}
     if not auto:
         return recipe, Choices(measure=_MEASURE)
-    found = compare(HeldOutLabels(dataset, rule, schema), list(_stages(recipe, auto, dataset, schema)), verbose=recipe.verbose)
+    try:
+        trials = list(_stages(recipe, auto, dataset, schema))
+        found = compare(HeldOutLabels(dataset, rule, schema), trials, verbose=recipe.verbose)
+    except TooFewError as error:
+        return uncompared(recipe, error, {name: _FOR_FEW[name] for name in sorted(auto)}), Choices(measure=_MEASURE)
     if not found:
         return _too_wide(recipe, auto), Choices(measure=_MEASURE)
     more, n = replace(recipe, effort="thorough"), len(dataset.labels)
@@ -283,13 +284,15 @@ def _class_folds(dataset: LabeledDataset, recipe: Recipe) -> list[tuple[LabeledD
     classes = ItemClasses(dataset.items, dataset.labels)
     n_folds = min(limits.n_folds, max(map(len, classes.members)))
     if n_folds < 2:
-        raise InputError(
-            "every class has one member, or identical ones, so nothing can be held out; set n_knots=, alpha=, directions= and "
-            "tables="
+        raise TooFewError(
+            'every class has one member, or identical ones, so nothing can be held out; give more, or set what is "auto"'
         )
     seed = recipe.random_state or 0
     repeats = range(_repeats(dataset, recipe))
-    return [fold for repeat in repeats for fold in _stratified(dataset, classes, n_folds, seed + repeat)]
+    folds = [fold for repeat in repeats for fold in _stratified(dataset, classes, n_folds, seed + repeat)]
+    if not folds:
+        raise TooFewError(f"no class keeps two members where others of {n} items are held out; give more of each")
+    return folds
 
 
 def _repeats(dataset: LabeledDataset, recipe: Recipe) -> int:
@@ -301,8 +304,10 @@ def _repeats(dataset: LabeledDataset, recipe: Recipe) -> int:
 def _stratified(
     dataset: LabeledDataset, classes: ItemClasses, n_folds: int, random_state: int
 ) -> list[tuple[LabeledDataset, LabeledDataset]]:
-    """Folds of equal shares of every class; a part that holds one class only is left out."""
+    """Folds of equal shares of every class; a part of one class only, or with one item of each, is left out."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # classes with fewer members than folds
         parts = classes.folds(n_folds, random_state)
-    return [(dataset.take(a), dataset.take(b)) for a, b in parts if len(np.unique(dataset.labels[a])) > 1]
+    counts = [np.bincount(dataset.labels[a]) for a, _ in parts]
+    usable = [part for part, of_class in zip(parts, counts, strict=True) if (of_class > 0).sum() > 1 and of_class.max() > 1]
+    return [(dataset.take(a), dataset.take(b)) for a, b in usable]

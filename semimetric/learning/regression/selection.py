@@ -10,14 +10,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._foundation.errors import InputError
+from ..._foundation.errors import InputError, TooFewError
 from ..._foundation.types import Floats, Integers, Pairs
 from ...data.schema import Names, Schema
 from ...data.splits import item_disjoint_splits
 from ...programs.losses import resolve_loss
 from ...programs.penalties import total
-from ..candidates import Choices, FittedModel, HeldOutData, Trial, compare, n_fits, n_losses
+from ..candidates import Choices
 from ..effort import DISTANCES, Judged
+from ..held_out import FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, uncompared
 from ..kept_columns import keeps_all_vertices, vertices_of_pairs, with_vertices
 from ..prior import L1Prior, fit_l1_prior, least_squares
 from ..recipe import Recipe
@@ -27,6 +28,8 @@ from .distance_data import InMemoryDistances
 from .pair_targets import PairTargets
 
 __all__ = ["HeldOutDistances", "choose_numbers"]
+
+_FEW_KNOTS = {"full": 3, "warped": 2}  # where nothing can be held out; with alpha=1e-2 little but a weighted L1 distance
 
 
 class HeldOutDistances(HeldOutData[PairTargets]):
@@ -120,7 +123,7 @@ def choose_numbers(
     Raises
     ------
     InputError
-        If there are too few pairs to hold some out, or too many features for any number of knots.
+        If there are too many features for any number of knots. Of too few pairs to hold some out a warning says what is taken.
     """
     alpha = alpha and isinstance(recipe.penalty, str)
     knots = knots and isinstance(recipe.knots, str)
@@ -129,7 +132,11 @@ def choose_numbers(
     rows = _sampled_rows(data.pairs, recipe)
     sample = InMemoryDistances(data.pairs.take(rows), data.y[rows], data.weight[rows])
     trials = _trials(recipe, knots=knots, alpha=alpha)
-    found = compare(HeldOutDistances(sample, names), trials, verbose=recipe.verbose)
+    try:
+        found = compare(HeldOutDistances(sample, names), trials, verbose=recipe.verbose)
+    except TooFewError as error:
+        few = ({"n_knots": _FEW_KNOTS[recipe.tables]} if knots else {}) | ({"alpha": 1e-2} if alpha else {})
+        return uncompared(recipe, error, few), Choices()
     if not found:
         tried, most = tuple(t.recipe.n_knots for t in trials), DISTANCES[recipe.effort].n_columns[recipe.tables]
         raise InputError(f"every number of knots in {tried} gives more than {most} weights; set n_knots= and alpha=")

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
-from semimetric.learning.candidates import Candidate, Trial, simplest
+from semimetric.learning.candidates import Candidate, simplest
 from semimetric.learning.comparisons import selection
 from semimetric.learning.comparisons.selection import HeldOutComparisons, choose_settings, simplest_with_discriminants
 from semimetric.learning.comparisons.tuple_data import JudgedPairs, OrderedTuples
 from semimetric.learning.effort import COMPARISONS
+from semimetric.learning.held_out import Trial
 from semimetric.learning.recipe import Recipe
 from semimetric.programs.losses import SquaredHinge
 
@@ -109,7 +110,7 @@ def test_one_feature_has_nothing_to_be_combined_with():
 def test_too_few_to_hold_both_judgements_out_are_refused():
     rows = np.flatnonzero(Y > 0)[:200].tolist() + np.flatnonzero(Y < 0)[:1].tolist()
     few = HeldOutComparisons(DATA["pairs"].take(np.array(rows)), NAMES)
-    assert_refused(lambda: few.folds(RECIPE), "201 tuples are too few", "both classes", "give more tuples, or set n_knots=")
+    assert_refused(lambda: few.folds(RECIPE), "201 pairs are too few", "both classes", "give more pairs, or numbers")
 
 
 LOSSES = st.tuples(*[st.integers(0, 4).map(float)] * 3)

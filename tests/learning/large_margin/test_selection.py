@@ -171,7 +171,7 @@ def test_copies_of_an_item_are_on_one_side():
         assert np.bincount(held.labels).tolist() == [8, 8, 8]
         assert not {x.tobytes() for x in part.items} & {x.tobytes() for x in held.items}
     alike = HeldOutLabels(once.take(np.repeat([0, 1, 2], 4)), LargeMargin(), Schema.numeric(["x0", "x1"]))
-    assert_refused(lambda: alike.folds(Recipe()), "identical ones", "nothing can be held out", "set n_knots=")
+    assert_refused(lambda: alike.folds(Recipe()), "identical ones", "nothing can be held out", "give more")
 
 
 def test_large_tables_are_sampled_and_single_members_cannot_be_held_out(monkeypatch):
@@ -179,7 +179,7 @@ def test_large_tables_are_sampled_and_single_members_cannot_be_held_out(monkeypa
     for part, held in held_out(np.arange(60) % 3).folds(Recipe()):
         assert len(part.labels) + len(held.labels) == 40
     alone = held_out(np.arange(5))
-    assert_refused(lambda: alone.folds(Recipe()), "every class has one member", "nothing can be held out", "set n_knots=")
+    assert_refused(lambda: alone.folds(Recipe()), "every class has one member", "nothing can be held out", "give more")
 
 
 def test_candidates_make_few_passes():
@@ -191,3 +191,10 @@ def test_candidates_make_few_passes():
     assert (passes("fast"), passes(), passes("thorough")) == (1, 2, 3)
     assert passes(n_passes=1) == 1
     assert passes(n_passes=9) == LargeMargin().n_passes
+
+
+def test_few_items_are_fitted_with_fixed_settings_and_a_warning():
+    items = np.random.default_rng(0).random((30, 3))
+    with pytest.warns(SemimetricWarning, match="no class keeps two members .* of 30 items .* n_knots=6, .* are taken"):
+        model = LargeMarginLearner().fit(items, np.arange(30) // 2)
+    assert (model.recipe_.n_knots, model.recipe_.alpha, model.recipe_.directions, model.choices_) == (6, 1e-2, None, ())
