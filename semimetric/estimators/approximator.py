@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
-from .._foundation.errors import InputError, NotSupportedError, warn
+from .._foundation.errors import InputError, NotSupportedError, SemimetricWarning, warn
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats, Integers, Pairs
 from .._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_weights
@@ -22,13 +24,16 @@ from ..embeddings.pairs.triangle_inequality import Triangles
 from ..embeddings.pairs.vertices import WHOLE_TABLE
 from ..learning.assembly import assemble
 from ..learning.candidates import Choices
+from ..learning.groups.selection import without_joint
 from ..learning.recipe import Recipe
 from ..learning.regression.distance_data import InMemoryDistances
-from ..learning.structure import Structure, build_structure
+from ..learning.regression.selection import check_width
+from ..learning.structure import Structure, build_structure, check_varied
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..solvers.base import Solution, Solver, Status
+from .approximation_errors import ApproximationErrors
 from .regressor import DistanceRegressor
 from .shared_parameters import LEARNER_PARAMETERS, REGRESSION_PARAMETERS
 
@@ -100,7 +105,10 @@ class DistanceApproximator(DistanceRegressor):
     vertices_ : ndarray of shape (n_vertices, n_features)
         With ``method="vertices"``: grid points of all groups.
     error_quantiles_ : dict of float to float
-        Quantiles 0.5, 0.9 and 0.99 of the relative error on pairs of items set aside; NaN without them.
+        Quantiles 0.5, 0.9 and 0.99 of the relative error on pairs of items set aside; NaN without them. A warning says
+        where the model is no better than one distance for all pairs.
+    n_error_pairs_ : int
+        How many pairs these quantiles are of.
     """
 
     def __init__(
@@ -203,11 +211,30 @@ class DistanceApproximator(DistanceRegressor):
 
     def _regress(self, recipe: Recipe, items: Floats, learn: Integers, schema: Schema, function: DistanceFunction) -> None:
         features = self._features(recipe, items[learn], schema)
+        self._check_before_calls(recipe, items[learn], schema)
         index = learn[sample_pairs(features, self.n_pairs, near=self.near, random_state=self.random_state)]
         pairs = Pairs(items, index)
-        distances = self._evaluated(function, pairs, "items")
-        target = check_distances(distances, len(pairs), minimum=-np.inf if recipe.axioms is None else 0.0)
-        self._choose_and_learn(recipe, InMemoryDistances(pairs, target, check_weights(None, len(pairs))), schema)
+        try:
+            distances = self._evaluated(function, pairs, "items")
+            target = check_distances(distances, len(pairs), minimum=-np.inf if recipe.axioms is None else 0.0)
+            self._choose_and_learn(recipe, InMemoryDistances(pairs, target, check_weights(None, len(pairs))), schema)
+        except BaseException as error:
+            error.add_note(
+                f"The {len(self.distances_)} distances that were evaluated are kept: DistanceRegressor(preprocessor=X, ...)"
+                ".fit(model.pairs_, model.distances_) learns from them without another call."
+            )
+            raise
+
+    def _check_before_calls(self, recipe: Recipe, items: Floats, schema: Schema) -> None:
+        """Refuse what cannot be learned whatever the distances are."""
+        check_varied(items)
+        if isinstance(self.n_knots, str) and isinstance(recipe.knots, str):
+            recipe = replace(recipe, n_knots=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
+            structure = build_structure(without_joint(recipe), items, schema)
+        if self.chooses_numbers:
+            check_width(recipe, structure)
 
     def _evaluated(self, function: DistanceFunction, pairs: Pairs, kind: str) -> Floats:
         """Distances of the pairs; what was evaluated is kept even if it ends early."""
@@ -229,6 +256,7 @@ class DistanceApproximator(DistanceRegressor):
 
     def _errors(self, items: Floats, held: Integers, function: DistanceFunction) -> dict[float, float]:
         levels = (0.5, 0.9, 0.99)
+        self.n_error_pairs_ = 0
         if not len(held):
             return dict.fromkeys(levels, float("nan"))
         n = max(2, round(self.validation_fraction * self.n_pairs))
@@ -236,9 +264,10 @@ class DistanceApproximator(DistanceRegressor):
         true = function.evaluate(
             Pairs(items, index), n_jobs=self.n_jobs, verbose=self.verbose, nonnegative=self.axioms is not None
         )  # fmt: skip
-        learned, used = self.semimetric_.paired_by_index(items, index), true != 0
-        relative = np.abs(learned - true)[used] / np.abs(true[used])
-        return dict(zip(levels, np.quantile(relative, levels).tolist(), strict=True)) if len(relative) else {}
+        errors = ApproximationErrors.of(self.semimetric_.paired_by_index(items, index), true)
+        errors.warn_if_useless()
+        self.n_error_pairs_ = errors.n_pairs
+        return errors.quantiles(levels)
 
     def _set_vertices(self, recipe: Recipe, items: Floats, structure: Structure, function: DistanceFunction) -> None:
         """Set the weights to the distances at the vertices, and record the distance that they make."""

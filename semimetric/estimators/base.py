@@ -15,7 +15,7 @@ from .._foundation.input_arrays import as_cells
 from .._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from .._foundation.validation import check_items, check_tuples
 from ..data.schema import Schema, feature_names
-from ..distances.out_of_range import warn_outside
+from ..distances.out_of_range import warn_outside_once
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..solvers.base import Solution
@@ -125,14 +125,14 @@ class LearnedDistance(BaseEstimator):
         return given["missing"] == "error" and not given["periodic"] and given["categorical_features"] in (None, "auto")
 
     def pair_distance(self, pairs: ArrayLike) -> Floats:
-        """Learned distances, shape (n_pairs,), float64; a `SemimetricWarning` says how many items lie outside the range.
+        """Learned distances, shape (n_pairs,), float64; a `SemimetricWarning` says once if many items lie outside the range.
 
         Parameters
         ----------
         pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) integers with ``preprocessor``
         """
         checked = self._known(pairs, Pairs)
-        warn_outside(self.semimetric_, checked.used)
+        warn_outside_once(self.semimetric_, checked.used)
         return self.semimetric_.paired_by_index(checked.items, checked.index, n_jobs=getattr(self, "n_jobs", None))
 
     def pair_score(self, pairs: ArrayLike) -> Floats:

@@ -14,7 +14,7 @@ from .._foundation.validation import check_choice, check_weights
 from ..data.feature_groups import Groups
 from ..data.parts.tuple_parts import TargetSpec
 from ..data.schema import Names
-from ..distances.out_of_range import warn_outside
+from ..distances.out_of_range import warn_outside_once
 from ..distances.semimetric import Semimetric
 from ..learning.candidates import Choices
 from ..learning.comparisons.fit import fit_comparisons, with_discriminants
@@ -166,7 +166,7 @@ class ComparisonLearner(TupleLearner):
     def decision_function(self, tuples: ArrayLike) -> Floats:
         """d(far pair) - d(near pair), shape (n_tuples,): > 0 where the order is as the tuple says."""
         checked = self._known(tuples, self._kind)
-        warn_outside(self.semimetric_, checked.used)
+        warn_outside_once(self.semimetric_, checked.used)
         far, near = (
             self.semimetric_.paired_by_index(checked.items, p.index, n_jobs=self.n_jobs) for p in (checked.far, checked.near)
         )

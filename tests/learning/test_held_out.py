@@ -71,9 +71,7 @@ def test_residuals_are_distances_less_targets(rng):
 
 def test_what_is_taken_where_nothing_is_held_out_is_said_with_the_reason():
     error = TooFewError("3 pairs are too few to hold some out; give more pairs")
-    said = (
-        r"3 pairs are too few to hold some out, so nothing was compared, and n_knots=2, alpha=0.1 are taken instead"
-    )
+    said = r"3 pairs are too few to hold some out, so nothing was compared, and n_knots=2, alpha=0.1 are taken instead"
     with pytest.warns(SemimetricWarning, match=said):
         assert uncompared(Recipe(), error, {"n_knots": 2, "alpha": 0.1}) == Recipe(n_knots=2, alpha=0.1)
     with pytest.warns(SemimetricWarning, match="and directions=None is taken"):

@@ -27,7 +27,7 @@ from ..terms import make_terms
 from .distance_data import InMemoryDistances
 from .pair_targets import PairTargets
 
-__all__ = ["HeldOutDistances", "choose_numbers"]
+__all__ = ["HeldOutDistances", "check_width", "choose_numbers"]
 
 _FEW_KNOTS = {"full": 3, "warped": 2}  # where nothing can be held out; with alpha=1e-2 little but a weighted L1 distance
 
@@ -134,12 +134,13 @@ def choose_numbers(
     trials = _trials(recipe, knots=knots, alpha=alpha)
     try:
         found = compare(HeldOutDistances(sample, names), trials, verbose=recipe.verbose)
+        if knots and not found:  # the items have so many features that tables can have little more than a slope each
+            found = compare(HeldOutDistances(sample, names), [_wide(trials[0])], verbose=recipe.verbose)
     except TooFewError as error:
         few = ({"n_knots": _FEW_KNOTS[recipe.tables]} if knots else {}) | ({"alpha": 1e-2} if alpha else {})
         return uncompared(recipe, error, few), Choices()
     if not found:
-        tried, most = tuple(t.recipe.n_knots for t in trials), DISTANCES[recipe.effort].n_columns[recipe.tables]
-        raise InputError(f"every number of knots in {tried} gives more than {most} weights; set n_knots= and alpha=")
+        raise _too_wide(recipe)
     thorough = n_fits(_trials(replace(recipe, effort="thorough"), knots=knots, alpha=alpha), DISTANCES["thorough"].n_folds)
     choices = Choices(found, judged=Judged("pairs", len(rows), len(data.pairs), n_losses(found), thorough))
     return replace(recipe, n_knots=choices.chosen.n_knots, alpha=choices.chosen.alpha), choices
@@ -152,6 +153,27 @@ def _trials(recipe: Recipe, *, knots: bool, alpha: bool) -> list[Trial]:
     return [
         Trial(replace(recipe, n_knots=n, verbose=False), alphas) for n in (limits.n_knots[kind] if knots else (recipe.n_knots,))
     ]
+
+
+def _wide(trial: Trial) -> Trial:
+    """A trial with the fewest knots that there are."""
+    return trial._replace(recipe=replace(trial.recipe, n_knots=2))
+
+
+def check_width(recipe: Recipe, structure: Structure) -> None:
+    """Refuse features of which even ``recipe.n_knots`` knots, the fewest that would be compared, give too many weights."""
+    most = DISTANCES[recipe.effort].n_columns[recipe.tables]
+    if all(len(group) == 1 for group in structure.embedding.groups) and structure.embedding.n_columns > most:
+        raise _too_wide(recipe)
+
+
+def _too_wide(recipe: Recipe) -> InputError:
+    """The error that says that nothing can be compared, because everything has too many weights."""
+    most = DISTANCES[recipe.effort].n_columns[recipe.tables]
+    return InputError(
+        f"every number of knots gives more than {most} weights, so that nothing can be compared; set n_knots= and alpha=, or "
+        "give fewer features, directions or groups"
+    )
 
 
 def _sampled_rows(pairs: Pairs, recipe: Recipe) -> Integers:
