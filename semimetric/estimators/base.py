@@ -167,7 +167,7 @@ class LearnedDistance(BaseEstimator):
     def _record(self, semimetric: Semimetric, solution: Solution) -> None:
         """Keep what was learned; an interrupted solution is kept too, and then KeyboardInterrupt is raised."""
         self.semimetric_, self.solution_ = semimetric, solution
-        solution.raise_if_interrupted()
+        solution.raise_if_interrupted(kept=True)
 
     @property
     def chooses_numbers(self) -> bool:

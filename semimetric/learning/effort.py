@@ -105,7 +105,7 @@ DISTANCES = {
     ),
     "thorough": Limits(
         {"full": (3, 4, 6, 8, 12, 16, 24), "warped": (2, 3, 4, 6, 8, 12, 16, 24)},
-        _same((1e-8, *_DISTANCE_ALPHAS, 1.0)),
+        _same((*_DISTANCE_ALPHAS, 1.0)),
         n_folds=8, n_rows=100_000, n_columns={"full": 6_000, "warped": 6_000},
     ),
 }  # fmt: skip

@@ -98,10 +98,15 @@ class Solution:
         if self.status is not Status.SOLVED:
             warn(f"{self!r}", ConvergenceWarning)
 
-    def raise_if_interrupted(self) -> "Solution":
-        """The solution itself, unless Ctrl-C ended the solver: then the caller gets a KeyboardInterrupt."""
+    def raise_if_interrupted(self, *, kept: bool = False) -> "Solution":
+        """The solution itself, unless Ctrl-C ended the solver: then the caller gets a KeyboardInterrupt.
+
+        Its text says that the weights so far are there if they are ``kept``, as those of the last program of a fit are; those
+        of programs on the way, which compare settings or prepare the last one, are lost.
+        """
         if self.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt(self.status.value)
+            lost = "interrupted by the user before the last program: nothing is fitted"
+            raise KeyboardInterrupt(self.status.value if kept else lost)
         return self
 
     def __repr__(self) -> str:
