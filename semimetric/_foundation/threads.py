@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from threading import Event, local
 from typing import TypeVar
 
 from joblib import effective_n_jobs
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 __all__ = ["blocks", "end_if_interrupted", "map_blocks", "one_blas_thread", "short_blocks"]
 
@@ -15,13 +16,19 @@ T = TypeVar("T")
 _POOL = local()  # In a thread of `map_blocks`, ``_POOL.ended`` is the event that its call has failed or was interrupted.
 
 
-def one_blas_thread() -> threadpool_limits:
+def one_blas_thread() -> AbstractContextManager[object]:
     """A context in which BLAS uses one thread.
 
     Learning takes many small factorizations. In each of them, BLAS with two threads waits for the other core, and where that
     core was busy, a fit of 8 s took 25 to 100 s. Threads are given blocks of pairs instead.
+
+    The libraries of BLAS are looked for in a thread, because the search calls Python back from C, where a KeyboardInterrupt is
+    swallowed; Python raises it in the main thread, which waits meanwhile.
     """
-    return threadpool_limits(1, "blas")
+    with ThreadPoolExecutor(1) as pool:
+        libraries = pool.submit(ThreadpoolController).result()
+    limited: AbstractContextManager[object] = libraries.limit(limits=1, user_api="blas")
+    return limited
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

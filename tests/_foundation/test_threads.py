@@ -1,8 +1,10 @@
 import threading
 
 import pytest
+from threadpoolctl import ThreadpoolController
 
-from semimetric._foundation.threads import blocks, map_blocks, short_blocks
+from semimetric._foundation import threads
+from semimetric._foundation.threads import blocks, map_blocks, one_blas_thread, short_blocks
 
 
 @pytest.mark.parametrize(("n", "size"), [(0, 3), (1, 3), (3, 3), (7, 3), (7, 100)])
@@ -48,3 +50,19 @@ def test_a_thread_leaves_its_block_between_short_ones_once_the_call_has_failed()
         map_blocks(work, 2, size=1, n_jobs=2)
     assert len(steps) < 10**9
     assert [b.start for b in short_blocks(5, 2)] == [0, 2, 4]  # Outside of such a call they are blocks.
+
+
+def test_blas_is_looked_for_where_ctrl_c_is_not_raised(monkeypatch):
+    looked = []
+
+    class Watched(ThreadpoolController):
+        def __init__(self):
+            looked.append(threading.current_thread())
+            super().__init__()
+
+    monkeypatch.setattr(threads, "ThreadpoolController", Watched)
+    with one_blas_thread():
+        found = ThreadpoolController().select(user_api="blas").info()
+    assert {library["num_threads"] for library in found} == {1}
+    assert looked
+    assert threading.main_thread() not in looked

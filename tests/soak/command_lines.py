@@ -255,7 +255,7 @@ def contents(folder):
 
 def check_written(folder, changed, words, before):
     """What a command wrote is whole, is the output that was asked for, and is no table or model that was there before."""
-    option = next((o for o in ("--output", "-o", "--out") if o in words), None)
+    option = next((o for o in ("--output", "-o", "--out") if o in words[:-1]), None)
     output = words[words.index(option) + 1] if option else "model.smm" if words[0] == "fit" else None
     others = [word for k, word in enumerate(words) if not (option and k == words.index(option) + 1)]
     for name in changed:

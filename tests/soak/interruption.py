@@ -30,8 +30,8 @@ def interrupted(call, after, *, within=SOON):
             raise KeyboardInterrupt
 
     before, timer = signal.signal(signal.SIGINT, press), threading.Timer(after, send)
-    timer.start()
     try:
+        timer.start()
         call()
         is_running = False
         assert not seen, "Ctrl-C was swallowed"

@@ -96,6 +96,8 @@ def number(pick, dtype):
 
 
 def changed_array(array, way, at, pick):
+    if array.dtype.itemsize > 1000:
+        raise ValueError("a header of before says that items are so wide that changes would take the memory of the attack")
     rng, out = np.random.default_rng(pick), array.copy()
     n = len(out) if out.ndim else 0
     if way == "retype":

@@ -260,7 +260,8 @@ class LinearFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def transform(self, X: ArrayLike) -> Floats:
         """The directions of the items, ``X components_.T``: shape (n_items, n_directions)."""
         check_is_fitted(self, "components_")
-        return validated(self, X, reset=False, dtype=np.float64) @ self.components_.T
+        items: Floats = validated(self, X, reset=False, dtype=np.float64, order="C")  # BLAS adds up strided rows otherwise
+        return items @ self.components_.T
 
 
 class EvenDirections(LinearFeatures):
