@@ -18,10 +18,13 @@ _TOLD: WeakSet[Semimetric] = WeakSet()  # distances of which a warning has said 
 def warn_outside_once(d: Semimetric, X: Floats) -> None:
     """`warn_outside`, once for a distance, and where more items lie outside than items held out do by chance.
 
-    More than 5 % of the items, by two standard errors, must lie outside the range of one and the same feature.
+    More than 5 % of the items, by two standard errors, must lie outside the range of one and the same feature; a category that
+    the fit did not have is always news.
     """
+    if d in _TOLD:
+        return
     expected = _EXPECTED * len(X)
-    if d not in _TOLD and d.beyond(X).sum(axis=0).max(initial=0) > expected + 2.0 * np.sqrt(expected):
+    if d.beyond(X).sum(axis=0).max(initial=0) > expected + 2.0 * np.sqrt(expected) or d.schema.unseen(X).any():
         _TOLD.add(d)
         warn_outside(d, X)
 
