@@ -31,6 +31,7 @@ import json, time
 import numpy as np
 start = time.perf_counter()
 import semimetric
+semimetric.DistanceRegressor
 imported = time.perf_counter()
 rng = np.random.default_rng(0)
 X, pairs = rng.random((50, 4)), rng.integers(0, 50, (200, 2))

@@ -1,66 +1,75 @@
-"""semimetric: learn any distance, with guarantees, by convex programs."""
+"""semimetric: learn any distance, with guarantees, by convex programs.
 
-from ._foundation.errors import (
-    ClusterError,
-    ConvergenceWarning,
-    DistanceCallError,
-    InputError,
-    MissingExtraError,
-    NotSupportedError,
-    SemimetricError,
-    SemimetricWarning,
-    StorageError,
-)
-from ._foundation.storage import package_version
-from .data.feature_groups import AutoGroups, JointGroups
-from .data.grid import Grid
-from .data.schema import Schema
-from .distances.axioms import Axioms
-from .distances.semimetric import Semimetric
-from .embeddings.directions.histograms import HistogramFeatures
-from .embeddings.directions.linear_directions import EvenDirections
-from .embeddings.pairs.full_tables import PairEmbedding
-from .embeddings.vectors.conic import ConicEmbedding
-from .embeddings.vectors.interpolated import IDEmbedding
-from .embeddings.vectors.orthogonal import FourierEmbedding, HermiteEmbedding
-from .embeddings.vectors.piecewise import PL1Embedding, PL2Embedding
-from .embeddings.vectors.splines import BSplineEmbedding
-from .estimators.approximator import DistanceApproximator
-from .estimators.large_margin_learner import LargeMarginLearner
-from .estimators.neighbor_votes import SemimetricClassifier, SemimetricRegressor
-from .estimators.pair_learner import PairLearner
-from .estimators.quadruplet_learner import QuadrupletLearner
-from .estimators.regressor import DistanceRegressor
-from .estimators.triplet_learner import TripletLearner
-from .learning.metric_repair import metric_repair
-from .linear_models.classifier import EmbeddedLinearClassifier
-from .linear_models.pieces.boundary_points import BoundaryPoints
-from .linear_models.pieces.dplm import DPLMClassifier
-from .linear_models.pieces.support_point_classifier import SupportPointClassifier
-from .linear_models.regressor import EmbeddedLinearRegressor
-from .neighbors.index import NeighborIndex
-from .neighbors.sharded.sharded_index import ShardedIndex
-from .neighbors.transformer import SemimetricNeighborsTransformer
-from .persistence import load
-from .programs import (
-    Absolute,
-    AtLeast,
-    AtMost,
-    Bounded,
-    Concave,
-    Hinge,
-    Huber,
-    Lasso,
-    Linear,
-    Monotone,
-    Ridge,
-    Roughness,
-    Shift,
-    Squared,
-    SquaredHinge,
-    TranslationInvariant,
-)
-from .solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting
+Names are imported from the modules that define them when they are first used, so that the command line answers at once.
+"""
+
+from typing import TYPE_CHECKING
+
+from ._foundation.lazy_names import lazy_names
+from ._foundation.names_elsewhere import NAMES_ELSEWHERE
+from ._foundation.package_version import package_version
+
+if TYPE_CHECKING:
+    from ._foundation.errors import (
+        ClusterError,
+        ConvergenceWarning,
+        DistanceCallError,
+        InputError,
+        MissingExtraError,
+        NotSupportedError,
+        SemimetricError,
+        SemimetricWarning,
+        StorageError,
+    )
+    from .data.feature_groups import AutoGroups, JointGroups
+    from .data.grid import Grid
+    from .data.schema import Schema
+    from .distances.axioms import Axioms
+    from .distances.semimetric import Semimetric
+    from .embeddings.directions.histograms import HistogramFeatures
+    from .embeddings.directions.linear_directions import EvenDirections
+    from .embeddings.pairs.full_tables import PairEmbedding
+    from .embeddings.vectors.conic import ConicEmbedding
+    from .embeddings.vectors.interpolated import IDEmbedding
+    from .embeddings.vectors.orthogonal import FourierEmbedding, HermiteEmbedding
+    from .embeddings.vectors.piecewise import PL1Embedding, PL2Embedding
+    from .embeddings.vectors.splines import BSplineEmbedding
+    from .estimators.approximator import DistanceApproximator
+    from .estimators.large_margin_learner import LargeMarginLearner
+    from .estimators.neighbor_votes import SemimetricClassifier, SemimetricRegressor
+    from .estimators.pair_learner import PairLearner
+    from .estimators.quadruplet_learner import QuadrupletLearner
+    from .estimators.regressor import DistanceRegressor
+    from .estimators.triplet_learner import TripletLearner
+    from .learning.metric_repair import metric_repair
+    from .linear_models.classifier import EmbeddedLinearClassifier
+    from .linear_models.pieces.boundary_points import BoundaryPoints
+    from .linear_models.pieces.dplm import DPLMClassifier
+    from .linear_models.pieces.support_point_classifier import SupportPointClassifier
+    from .linear_models.regressor import EmbeddedLinearRegressor
+    from .neighbors.index import NeighborIndex
+    from .neighbors.sharded.sharded_index import ShardedIndex
+    from .neighbors.transformer import SemimetricNeighborsTransformer
+    from .persistence import load
+    from .programs import (
+        Absolute,
+        AtLeast,
+        AtMost,
+        Bounded,
+        Concave,
+        Hinge,
+        Huber,
+        Lasso,
+        Linear,
+        Monotone,
+        Ridge,
+        Roughness,
+        Shift,
+        Squared,
+        SquaredHinge,
+        TranslationInvariant,
+    )
+    from .solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting
 
 __version__ = package_version()
 
@@ -132,3 +141,59 @@ __all__ = [
     "load",
     "metric_repair",
 ]
+
+_HOMES = {
+    "_foundation.errors": (
+        "ClusterError ConvergenceWarning DistanceCallError InputError MissingExtraError NotSupportedError "
+        "SemimetricError SemimetricWarning StorageError"
+    ),
+    "data.feature_groups": "AutoGroups JointGroups",
+    "data.grid": "Grid",
+    "data.schema": "Schema",
+    "distances.axioms": "Axioms",
+    "distances.semimetric": "Semimetric",
+    "embeddings.directions.histograms": "HistogramFeatures",
+    "embeddings.directions.linear_directions": "EvenDirections",
+    "embeddings.pairs.full_tables": "PairEmbedding",
+    "embeddings.vectors.conic": "ConicEmbedding",
+    "embeddings.vectors.interpolated": "IDEmbedding",
+    "embeddings.vectors.orthogonal": "FourierEmbedding HermiteEmbedding",
+    "embeddings.vectors.piecewise": "PL1Embedding PL2Embedding",
+    "embeddings.vectors.splines": "BSplineEmbedding",
+    "estimators.approximator": "DistanceApproximator",
+    "estimators.large_margin_learner": "LargeMarginLearner",
+    "estimators.neighbor_votes": "SemimetricClassifier SemimetricRegressor",
+    "estimators.pair_learner": "PairLearner",
+    "estimators.quadruplet_learner": "QuadrupletLearner",
+    "estimators.regressor": "DistanceRegressor",
+    "estimators.triplet_learner": "TripletLearner",
+    "learning.metric_repair": "metric_repair",
+    "linear_models.classifier": "EmbeddedLinearClassifier",
+    "linear_models.pieces.boundary_points": "BoundaryPoints",
+    "linear_models.pieces.dplm": "DPLMClassifier",
+    "linear_models.pieces.support_point_classifier": "SupportPointClassifier",
+    "linear_models.regressor": "EmbeddedLinearRegressor",
+    "neighbors.index": "NeighborIndex",
+    "neighbors.sharded.sharded_index": "ShardedIndex",
+    "neighbors.transformer": "SemimetricNeighborsTransformer",
+    "persistence": "load",
+    "programs": (
+        "Absolute AtLeast AtMost Bounded Concave Hinge Huber Lasso Linear Monotone Ridge Roughness Shift Squared "
+        "SquaredHinge TranslationInvariant"
+    ),
+    "solvers": "CuttingPlane FirstOrder Gram InteriorPoint Newton Reference Splitting",
+}
+_ROOMS = (
+    "datasets",
+    "distributed",
+    "embeddings",
+    "linear_models",
+    "out_of_core",
+    "persistence",
+    "plotting",
+    "programs",
+    "solvers",
+)
+# The classes of metric-learn, and what here learns from the same data.
+if not TYPE_CHECKING:  # where it is, the imports above say where each name is defined; the table says the same when running
+    __getattr__, __dir__ = lazy_names(__name__, _HOMES, _ROOMS, NAMES_ELSEWHERE)

@@ -7,6 +7,8 @@ Parts are chunks of Dask arrays, partitions of Dask frames, row groups of Parque
 worker sees. Dask is installed with the extra ``distributed``.
 """
 
+from __future__ import annotations
+
 import os
 from dataclasses import replace
 from pathlib import Path

@@ -244,7 +244,7 @@ def resolved(module: Module, name: str, modules: dict[str, Module]) -> Definitio
     if name in module.definitions():
         return module.definitions()[name]
     face = module.path.name == "__init__.py"
-    for node in (n for n in module.tree.body if isinstance(n, ast.ImportFrom) and n.level):
+    for node in (n for n in ast.walk(module.tree) if isinstance(n, ast.ImportFrom) and n.level):
         parts = module.name.split(".")
         base = parts[: len(parts) - node.level + int(face)]
         source = modules.get(".".join([*base, *filter(None, [node.module])]))

@@ -20,7 +20,6 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -29,6 +28,7 @@ from numpy.typing import NDArray
 
 from .array_bytes import array_in, header_of
 from .errors import InputError, SignedFileError, StorageError
+from .package_version import package_version
 from .unfinished import replacing
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "State",
     "check_regular",
     "file_digest",
-    "package_version",
     "read_state",
     "read_whole",
     "write_beside",
@@ -65,14 +64,6 @@ class State:
     kind: str
     values: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-
-
-def package_version() -> str:
-    """The version of the installed package, or "0+unknown" if it is not installed."""
-    try:
-        return version("semimetric")
-    except PackageNotFoundError:
-        return "0+unknown"
 
 
 def _array_bytes(array: NDArray[Any]) -> bytes:

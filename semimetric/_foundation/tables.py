@@ -7,7 +7,7 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["read_table", "take_rows"]
+__all__ = ["numbered_rows", "read_table", "take_rows"]
 
 
 def read_table(X: Any, *, name: str = "X") -> Any:
@@ -42,3 +42,8 @@ def take_rows(X: Any, rows: Any) -> Any:
         return X.tocsr()[rows]
     table = read_table(X)
     return nw.to_native(table[rows], pass_through=True) if hasattr(table, "shape") else np.asarray(table)[rows]
+
+
+def numbered_rows(X: Any) -> Any:
+    """A frame of pandas whose index is its row numbers, of which only the index is new; all else as it is."""
+    return X.reset_index(drop=True) if hasattr(X, "iloc") else X

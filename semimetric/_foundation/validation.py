@@ -16,6 +16,7 @@ __all__ = [
     "check_choice",
     "check_count",
     "check_distances",
+    "check_finite_number",
     "check_items",
     "check_judgements",
     "check_n_jobs",
@@ -29,7 +30,7 @@ __all__ = [
 T = TypeVar("T", bound=Tuples)
 
 _MOST_THREADS = 1024
-_NEW = "for new points, use model.semimetric_.paired(X, Y) of the fitted model"
+_NEW = "new points are given as tuples of points, or to model.semimetric_.paired(X, Y)"
 
 
 def check_items(
@@ -117,7 +118,8 @@ def _check_index(index: ArrayLike, n_items: int, name: str) -> Integers:
     if array.dtype.kind not in "iu":
         raise InputError(
             f"{name}s by index must be integers, but have dtype {array.dtype}; "
-            f"give row numbers of the items, or drop preprocessor= and give the points themselves; {_NEW}"
+            "give row numbers of the items, or labels of the index of a pandas frame as preprocessor=, or drop preprocessor= "
+            f"and give the points themselves; {_NEW}"
         )
     if array.size and (array.min() < 0 or array.max() >= n_items):
         bad = np.flatnonzero((array < 0) | (array >= n_items))[0] // array.shape[1]
@@ -200,7 +202,8 @@ def check_judgements(y: ArrayLike, n_pairs: int, *, both: bool = True) -> Floats
         )
     if both and len(found) < 2:
         raise InputError(
-            f"y has one class only, {int(found[0]):+d}; similar (+1) and dissimilar (-1) pairs are required: add some"
+            f"y has one class only, {int(found[0]):+d}; similar (+1) and dissimilar (-1) pairs are required: add some, such as "
+            "pairs drawn at random for dissimilar ones"
         )
     return labels
 
@@ -255,10 +258,16 @@ def check_n_jobs(n_jobs: int | None) -> None:
         raise InputError(f"n_jobs={n_jobs}: at most {_MOST_THREADS} threads are started; give fewer, or -1 for all cores")
 
 
-def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
-    """The value of a parameter, which must be a finite number >= 0, or > 0 if ``strict``."""
+def check_finite_number(name: str, value: float) -> float:
+    """The value of a parameter, which must be a finite number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not np.isfinite(value):
         raise InputError(f"{name}={value!r} must be a finite number")
+    return float(value)
+
+
+def check_alpha(name: str, value: float, *, strict: bool = False) -> float:
+    """The value of a parameter, which must be a finite number >= 0, or > 0 if ``strict``."""
+    check_finite_number(name, value)
     if value < 0 or (strict and value == 0):
         raise InputError(f"{name}={value!r} must be {'> 0' if strict else '>= 0'}")
     return float(value)

@@ -1,60 +1,123 @@
-"""The factory of exported metrics: a distance as one compiled function of two vectors, for libraries that take such."""
+"""The distance of two raw vectors under a sum over single features, in one compiled call, and as a function of its own.
+
+For two vectors every array that is made in Python costs more than their distance, so the whole way is one call here:
+directions, cells, tables, and what lies outside the range.
+"""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from .jit import exported
+from .jit import exported, kernel
 from .locate import lower_knot
-from .search import Scales, cell_of
 
-__all__ = ["make_metric"]
+__all__ = ["FeatureSum", "distance_of_two", "make_metric"]
 
 
-def make_metric(
-    scales: Scales, knots: np.ndarray, starts: np.ndarray, unit: np.ndarray, matrix: np.ndarray, root: bool
-) -> Callable[[np.ndarray, np.ndarray], float]:
-    """``metric(x, y)`` over raw vectors, for sums of one-feature parts.
+class FeatureSum(NamedTuple):
+    """A sum over E embedded features, which are F raw ones and then directions, as plain arrays.
 
-    Part e stands on feature e: row e of ``matrix`` times the vector, between ``knots[starts[e]:starts[e + 1]]``. The arrays
-    become constants of the function, which is compiled at its first call, for the arrays that the caller has (float32,
-    read-only).
+    Kernels take the arrays one by one: as one value they would take a microsecond to be handed over.
+
+    Attributes
+    ----------
+    knots : ndarray
+        The knots of all embedded features, one feature after another.
+    places : ndarray of int64 of shape (E + 1, 3)
+        Where the knots, the table and the bends of each feature begin; the table of a feature that has none begins at -1.
+    tables : ndarray
+        The table of every feature, row by row; the vertex of the first vector runs along its rows.
+    outside : ndarray of shape (E, 2)
+        The slope outside the range of each feature, and the largest excess for which no distance overflows.
+    matrix : ndarray of shape (F, E - F), or (n_bends, E - F)
+        The coefficient of every raw feature in each direction; for directions that bend, their values at the bends.
+    bends : ndarray
+        The values at which directions bend, one raw feature after another; empty for linear directions.
     """
-    size, first, epsilon, tables = scales.size, scales.start, scales.epsilon, scales.tables
-    n_parts, n_features = matrix.shape
 
-    @exported
-    def position(v, e):
-        a, last = starts[e], starts[e + 1] - 1
-        if v <= knots[a] or a == last:
-            return (v - knots[a]) / unit[e]
-        if v >= knots[last]:
-            return size[e] - 1 + (v - knots[last]) / unit[e]
-        low = lower_knot(v, knots, a, last)
-        return low - a + (v - knots[low]) / (knots[low + 1] - knots[low])
+    knots: np.ndarray
+    places: np.ndarray
+    tables: np.ndarray
+    outside: np.ndarray
+    matrix: np.ndarray
+    bends: np.ndarray
 
-    @exported
-    def value(p, q, e):
-        c = size[e]
-        (k, s, over), (m, t, under) = cell_of(p, c), cell_of(q, c)
-        beyond = epsilon[e] * abs(over - under)
-        base = first[e] + k * c + m
-        if c == 1:
-            return tables[base] + beyond
-        if t <= s:
-            return t * tables[base + c + 1] + (s - t) * tables[base + c] + (1.0 - s) * tables[base] + beyond
-        return s * tables[base + c + 1] + (t - s) * tables[base + 1] + (1.0 - t) * tables[base] + beyond
+
+@kernel
+def _cell(value, knots, first, last):
+    """The lower knot of a value among ``knots[first:last + 1]``, counted from the first, and the fraction above it."""
+    if first == last:
+        return 0, 0.0
+    low = lower_knot(value, knots, first, last)
+    t = (value - knots[low]) / (knots[low + 1] - knots[low])
+    return low - first, min(max(t, 0.0), 1.0)
+
+
+@kernel
+def _directions(x, places, matrix, bends, out):
+    """Fill ``out`` (E - F,) with the directions of a vector."""
+    out[:] = 0.0
+    for f in range(x.shape[0]):
+        value = np.float64(x[f])
+        if bends.shape[0] == 0:
+            for d in range(out.shape[0]):
+                out[d] += matrix[f, d] * value
+            continue
+        first, last = places[f, 2], places[f + 1, 2] - 1
+        k, t = _cell(value, bends, first, last)
+        for d in range(out.shape[0] if first < last else 0):
+            low, high = matrix[first + k, d], matrix[first + k + 1, d]
+            out[d] += low + t * (high - low)
+
+
+@kernel
+def _part(u, v, e, knots, places, tables, outside):
+    """The part of feature e for the values u and v: its table, and its slope outside the range; NaN out of reach."""
+    first, last, start = places[e, 0], places[e + 1, 0] - 1, places[e, 1]
+    low, high = knots[first], knots[last]
+    over, under = u - min(max(u, low), high), v - min(max(v, low), high)
+    if not (abs(over) <= outside[e, 1] and abs(under) <= outside[e, 1]):
+        return np.nan
+    beyond = outside[e, 0] * abs(over - under)
+    if start < 0:
+        return beyond
+    if first == last:
+        return tables[start] + beyond
+    (i, s), (j, t), c = _cell(u, knots, first, last), _cell(v, knots, first, last), last - first + 1
+    corner = start + i * c + j
+    both = tables[corner + c + 1]
+    if t <= s:
+        return t * both + (s - t) * tables[corner + c] + (1.0 - s) * tables[corner] + beyond
+    return s * both + (t - s) * tables[corner + 1] + (1.0 - t) * tables[corner] + beyond
+
+
+@kernel
+def distance_of_two(x, y, knots, places, tables, outside, matrix, bends):
+    """The sum over all features for two vectors (F,), before the link; NaN if a value is NaN or out of reach."""
+    n, total = x.shape[0], 0.0
+    for f in range(n):
+        total += _part(np.float64(x[f]), np.float64(y[f]), f, knots, places, tables, outside)
+    if matrix.shape[1] == 0:
+        return total
+    u, v = np.empty(matrix.shape[1]), np.empty(matrix.shape[1])
+    _directions(x, places, matrix, bends, u)
+    _directions(y, places, matrix, bends, v)
+    for d in range(u.shape[0]):
+        total += _part(u[d], v[d], n + d, knots, places, tables, outside)
+    return total
+
+
+def make_metric(parts: FeatureSum, root: bool) -> Callable[[np.ndarray, np.ndarray], float]:
+    """``metric(x, y)``, whose arrays are constants; it is compiled at its first call, for the arrays that it is given.
+
+    With ``root`` the distance is the square root of the sum.
+    """
+    knots, places, tables, outside, matrix, bends = parts
 
     @exported
     def metric(x, y):
-        total = 0.0
-        for e in range(n_parts):
-            u, v = 0.0, 0.0
-            for f in range(n_features):
-                if matrix[e, f] != 0.0:
-                    u += matrix[e, f] * x[f]
-                    v += matrix[e, f] * y[f]
-            total += value(position(u, e), position(v, e), e)
+        total = distance_of_two(x, y, knots, places, tables, outside, matrix, bends)
         return np.sqrt(total) if root else total
 
     return metric

@@ -25,8 +25,9 @@ from ..distances.semimetric import Semimetric
 from ..embeddings.directions.histograms import HistogramFeatures
 from ..estimators.regressor import DistanceRegressor
 from ..plotting.distances import plot_predicted
+from .demo_sizes import DemoSizes
 
-__all__ = ["DemoResult", "DemoReport", "DemoSizes", "draw", "run", "write_digits"]
+__all__ = ["DemoResult", "DemoReport", "draw", "run", "write_digits"]
 
 _N_NEIGHBORS = 10  # of a query, among which the learned nearest should be
 _QUERIES_DRAWN = 7
@@ -34,16 +35,6 @@ _NEIGHBORS_DRAWN = 5  # of each query and distance
 _INK = "#222222"
 _GREEN = "#2a8c4a"
 _ORANGE = "#d9622b"
-
-
-@dataclass(frozen=True)
-class DemoSizes:
-    """How much work the demo does; the defaults take about a minute on two cores."""
-
-    train_images: int = 1000
-    train_pairs: int = 5000
-    test_pairs: int = 2000
-    queries: int = 100
 
 
 @dataclass(frozen=True)

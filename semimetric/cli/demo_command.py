@@ -9,8 +9,9 @@ from pathlib import Path
 from shutil import which
 
 from ..cli import demo
+from .demo_sizes import DemoSizes
 from .model_files import check_folder
-from .output import CommandResult, is_terminal
+from .output import CommandResult, shows_progress
 
 __all__ = ["run_demo", "typed_command"]
 
@@ -19,8 +20,8 @@ def run_demo(arguments: Namespace) -> CommandResult:
     """Learn the distance of the demo, check it, and write the files NAME.smm, NAME.png and NAME.csv."""
     files = {"model": f"{arguments.output}.smm", "picture": f"{arguments.output}.png", "digits": f"{arguments.output}.csv"}
     check_folder(files["model"])
-    sizes = demo.DemoSizes(**{field.name: getattr(arguments, field.name) for field in fields(demo.DemoSizes)})
-    result = demo.run(sizes, n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=is_terminal())
+    sizes = DemoSizes(**{field.name: getattr(arguments, field.name) for field in fields(DemoSizes)})
+    result = demo.run(sizes, n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=shows_progress(arguments))
     result.semimetric.save(files["model"])
     demo.draw(result, files["picture"])
     demo.write_digits(result, files["digits"])

@@ -8,6 +8,7 @@ import errno
 from argparse import Namespace
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 
 from threadpoolctl import threadpool_limits
 
@@ -33,8 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = _parsed(argv)
         with end_soon_on_ctrl_c(partial(print_message, _INTERRUPTED), 130):
-            with warnings_as_messages(), threadpool_limits(1, user_api="blas"):  # threads are for --n-jobs
-                result: CommandResult = arguments.command(arguments)
+            result = _run(arguments)
             print_result(result, as_json=arguments.json)
     except BrokenPipeError:  # the program that reads the output, such as head, has ended
         return 1
@@ -57,6 +57,18 @@ def _parsed(argv: Sequence[str] | None) -> Namespace:
         flush_output()  # the help
         raise
     return arguments
+
+
+def _run(arguments: Namespace) -> CommandResult:
+    """What the command of the arguments found out.
+
+    Its module is imported first: only the threads of libraries that are there can be limited.
+    """
+    module, function = arguments.command.split(".")
+    command = getattr(import_module(f".{module}", __package__), function)
+    with warnings_as_messages(), threadpool_limits(1, user_api="blas"):  # threads are for --n-jobs
+        result: CommandResult = command(arguments)
+    return result
 
 
 def _sentence(error: BaseException, output: str | None) -> str:

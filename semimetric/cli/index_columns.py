@@ -9,7 +9,7 @@ by their digests.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +20,25 @@ from .._foundation.errors import StorageError
 from .._foundation.optional_imports import optional
 from .._foundation.storage import file_digest, write_beside
 from ..neighbors.stored_segments import FILE
-from .numeric_tables import ItemTable
+from .numeric_tables import numbers_in
 from .table_files import read_table
 
-__all__ = ["columns_of", "read_columns", "write_columns"]
+__all__ = ["column_names", "columns_of", "read_columns", "write_columns"]
 
 _TABLE = "columns.csv"
 _FACTS = "columns.json"
 
 
-def columns_of(items: ItemTable, id_column: str | None) -> dict[str, NDArray]:
-    """All columns of the file of ``items`` except its ids: float64, or text as it is written, empty for missing cells."""
-    frame = read_table(items.path, items.unused)
+def columns_of(path: str, id_column: str | None, categories: Sequence[str] = ()) -> dict[str, NDArray]:
+    """All columns of a table except its ids: float64, or text as it is written, empty for missing cells.
+
+    The columns ``categories`` are text, although their cells may look like numbers.
+    """
+    frame = read_table(path)
     names = [name for name in frame.columns if name != id_column]
-    numbers = dict(zip(items.names, items.values.T, strict=True))
-    return {name: numbers[name] if name in numbers else _text(frame[name]) for name in names}
+    columns = {name: None if name in categories else numbers_in(frame[name], name, path) for name in names}
+    written = read_table(path, [name for name, numbers in columns.items() if numbers is None])
+    return {name: _text(written[name]) if numbers is None else numbers for name, numbers in columns.items()}
 
 
 def _text(column: object) -> NDArray:
@@ -78,6 +82,11 @@ def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray]:
         return {name: _cells(frame[name], kind) for name, kind in kinds.items()}
     except (KeyError, ValueError) as error:
         raise StorageError(f"{root / _TABLE} is not as {_FACTS} says ({error}); run semimetric index again") from error
+
+
+def column_names(folder: str | os.PathLike[str], features: Sequence[str]) -> list[str]:
+    """The columns of the items that a condition may name: those beside the index in ``folder``, or else its features."""
+    return list(read_columns(folder) if (Path(folder) / _FACTS).is_file() else features)
 
 
 def _cells(column: Any, kind: str) -> NDArray:

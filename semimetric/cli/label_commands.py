@@ -22,19 +22,18 @@ from ..estimators.neighbor_votes import SemimetricClassifier
 from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.sharded_index import ShardedIndex
 from .index_columns import read_columns
-from .mixed_tables import MixedTable, read_features_of, read_mixed
+from .mixed_tables import MixedTable, features_in, read_features_of, read_mixed
 from .model_files import check_output, load_unsigned
-from .output import CommandResult, is_terminal
-from .table_files import read_table
+from .output import CommandResult, shows_progress
+from .parser import LABEL_SETTINGS
+from .table_files import check_memory, read_table
 
-__all__ = ["LABEL_SETTINGS", "run_fit_labels", "run_neighbors"]
-
-LABEL_SETTINGS = ("tables", "n_knots", "groups", "directions", "axioms", "penalty", "alpha", "outside")
-"""Options of ``fit`` that ``--label`` takes; they are parameters of `LargeMarginLearner`."""
+__all__ = ["run_fit_labels", "run_neighbors"]
 
 _CHOSEN_SETTINGS = ("tables", "n_knots", "directions", "alpha")  # what the learner may choose by itself
 _DIRECTIONS = ("auto", "none", "pca", "lda", "nca", "discriminant", "combined")
 _N_NEIGHBORS = 3  # that vote in the check
+_BYTES_OF_DISTANCE = 16  # with its place in the order
 _MOST_TERMS = 5  # of a distance that --explain prints, and of the shares of the features
 
 
@@ -64,6 +63,10 @@ def run_neighbors(arguments: Namespace) -> CommandResult:
     items = _open_items(arguments)
     d = items.d
     rows = read_features_of(d, arguments.rows, _id_column_of_rows(arguments))
+    if items.index is None:
+        n = len(rows.ids) * len(items.table.ids)
+        remedy = "build an index of the items by semimetric index, and search that"
+        check_memory(_BYTES_OF_DISTANCE * n, f"a table of {n} distances", remedy)
     warn_outside(d, d.schema.encode(rows.features), source=rows.path)
     nearest = items.nearest(rows.features, arguments.k)
     k = arguments.k
@@ -122,7 +125,7 @@ def _make_learner(arguments: Namespace, table: MixedTable) -> LargeMarginLearner
         settings["directions"] = _directions(settings["directions"])
     return LargeMarginLearner(
         **settings, categorical_features=list(table.categories), missing=arguments.missing, n_jobs=arguments.n_jobs,
-        random_state=arguments.random_state, verbose=is_terminal(),
+        random_state=arguments.random_state, verbose=shows_progress(arguments),
     )  # fmt: skip
 
 
@@ -216,7 +219,7 @@ def _table_of_index(index: NeighborIndex, arguments: Namespace) -> MixedTable:
     absent = [name for name in (*names, *([label] if label else [])) if name not in columns]
     if absent:
         raise InputError(f"the items of {path} have no column {absent[0]!r}; correct the name, or build the index again")
-    features = optional("pandas").DataFrame({name: columns[name] for name in names})
+    features = features_in(index.semimetric.schema, optional("pandas").DataFrame({name: columns[name] for name in names}), path)
     return MixedTable(path, features, (), tuple(index.ids_.tolist()), columns[label] if label else np.empty(0))
 
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
-from ..data.schema import Feature
+from ..data.schema import Feature, Schema
 from ..distances.semimetric import Semimetric
 from .numeric_tables import as_key, column_in, ids_in, looks_like_ids, numbers_in, warn_of_likely_id
 from .table_files import read_table
 
-__all__ = ["MixedTable", "labels_of", "read_features_of", "read_mixed"]
+__all__ = ["MixedTable", "features_in", "labels_of", "read_categorical", "read_features_of", "read_mixed"]
 
 _MOST_CATEGORIES = 0.5  # text with more different values than this share of the rows is taken for names, not categories
 
@@ -88,6 +88,30 @@ def read_mixed(path: str, label: str, id_column: str | None = None, *, missing: 
     return MixedTable(path, table, tuple(name for name in text if name in features), ids, labels)
 
 
+def read_categorical(
+    path: str, categorical: Sequence[str], id_column: str | None = None, *, missing: bool = False
+) -> MixedTable:
+    """Items without classes, whose features are the columns of numbers, and the columns ``categorical``.
+
+    Raises
+    ------
+    InputError
+        If there is no such column, or an id is missing, or a cell is infinite, or empty unless ``missing``.
+    """
+    frame = read_table(path, [*categorical, *([] if id_column is None else [id_column])])
+    if absent := [name for name in categorical if name not in frame.columns or name == id_column]:
+        raise InputError(f"--categorical names {absent[0]!r}, which is no column of features of {path}; correct it")
+    names = [name for name in frame.columns if name != id_column]
+    columns = {name: _categories(frame[name]) if name in categorical else numbers_in(frame[name], name, path) for name in names}
+    features = {name: cells for name, cells in columns.items() if cells is not None}
+    if unused := [name for name in names if name not in features]:
+        warn(f"columns of {path} that are not numeric are not used: {', '.join(unused)}; name categories by --categorical")
+    _check_cells(features, path, missing)
+    _warn_of_ids(features, path, id_column)
+    table = optional("pandas").DataFrame(features)
+    return MixedTable(path, table, tuple(categorical), _ids(frame, id_column, path), np.empty(0))
+
+
 def labels_of(frame: Any, label: str, path: str) -> NDArray[Any]:
     """The classes as text, shape (n_rows,), from the column ``label`` of a table that was read with this column as text.
 
@@ -124,11 +148,16 @@ def read_features_of(d: Semimetric, path: str, id_column: str | None = None, lab
             f"{path} has no column {absent[0]!r} (of {len(schema.names)} that the model needs, {len(absent)} are missing); "
             "give a table with the features that the model was fitted on"
         )
+    features = features_in(schema, frame, path)
+    labels = np.empty(0) if label is None else labels_of(frame, label, path)
+    return MixedTable(path, features, tuple(text), _ids(frame, id_column, path), labels)
+
+
+def features_in(schema: Schema, frame: Any, path: str) -> Any:
+    """The columns of a frame that are features, as the model has them: a frame of numbers and categories."""
     features = {f.name: _feature(frame[f.name], f, path) for f in schema.features}
     _check_cells(features, path, any(schema.missing))
-    labels = np.empty(0) if label is None else labels_of(frame, label, path)
-    table = optional("pandas").DataFrame(features)
-    return MixedTable(path, table, tuple(text), _ids(frame, id_column, path), labels)
+    return optional("pandas").DataFrame(features)
 
 
 def _ids(frame: Any, id_column: str | None, path: str) -> tuple[Any, ...]:

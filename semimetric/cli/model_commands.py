@@ -1,4 +1,4 @@
-"""The commands that show a learned distance: ``info`` in words, ``plot`` in pictures."""
+"""The commands that show what was saved: ``info`` a distance or an index in words, ``plot`` a distance in pictures."""
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,10 @@ from .._foundation.optional_imports import optional
 from .._foundation.storage import write_file
 from ..distances.axiom_report import AxiomReport
 from ..distances.semimetric import Semimetric
-from .model_files import check_output, load_model, load_numeric_model
+from ..neighbors.index import NeighborIndex
+from ..neighbors.sharded.sharded_index import ShardedIndex
+from .index_columns import column_names
+from .model_files import check_all_numeric, check_output, load_model, load_unsigned
 from .numeric_tables import read_items
 from .output import CommandResult
 
@@ -22,8 +25,42 @@ _MOST_LINES = 30  # terms and features that `info` prints by name
 
 
 def run_info(arguments: Namespace) -> CommandResult:
+    """What a model is, or what an index holds and what the model is that it searches by."""
+    saved = load_unsigned(arguments.model)
+    if isinstance(saved, Semimetric):
+        return _info_of_model(saved)
+    model = _info_of_model(saved.semimetric)
+    values = _values_of_index(saved, arguments.model)
+    shown = [f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in values.items()]
+    lines = [f"{type(saved).__name__} of {saved.n_samples_fit_} items", *(f"  {line}" for line in shown)]
+    return CommandResult(values | {"model": model.values}, "\n".join([*lines, model.text]))
+
+
+def _values_of_index(index: NeighborIndex | ShardedIndex, path: str) -> dict[str, Any]:
+    """How many items an index holds, in which shards, their ids, the columns that conditions name, and its size in bytes."""
+    size = sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())
+    ids = index.ids_
+    values: dict[str, Any] = {
+        "n_items": index.n_samples_fit_, "ids": "integers" if ids.dtype.kind == "i" else "text", "first_ids": ids[:5].tolist(),
+        "columns": column_names(path, index.semimetric.feature_names), "bytes": size,
+    }  # fmt: skip
+    if isinstance(index, ShardedIndex):
+        values["shards"] = {shard.name: shard.n for shard in index.shards}
+    else:
+        values |= {name: getattr(index, name) for name in ("algorithm", "side")}
+    return values
+
+
+def _shown(value: Any) -> str:
+    """A value of an index for people: names with commas between, the first of them where there are many."""
+    if not isinstance(value, (list, dict)):
+        return str(value)
+    parts = [f"{name} ({n})" for name, n in value.items()] if isinstance(value, dict) else [str(part) for part in value]
+    return ", ".join(parts[:_MOST_LINES]) + (", ..." if len(parts) > _MOST_LINES else "")
+
+
+def _info_of_model(d: Semimetric) -> CommandResult:
     """The axioms of a distance and how they are known, its terms, and the ranges and categories of its features."""
-    d = load_model(arguments.model)
     proofs = d.certify()
     grid = d.embedding.grid
     ranges = {f.name: [grid.low[k], grid.high[k]] for k, f in enumerate(d.schema.features) if f.kind != "categorical"}
@@ -43,7 +80,9 @@ def run_plot(arguments: Namespace) -> CommandResult:
     check_output(arguments.output, arguments.model, arguments.items)
     figure = optional("matplotlib.figure").Figure(figsize=(6.4, 5.2), layout="constrained")
     kind = _kind_of_picture(arguments.output, figure)
-    d = load_numeric_model(arguments.model)
+    d = load_model(arguments.model)
+    if arguments.term is None:
+        check_all_numeric(d, arguments.model, "a picture of items")
     axes = figure.subplots()
     if arguments.term is not None:
         plotting.plot_table(d, arguments.term, axes)

@@ -9,7 +9,7 @@ from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.sharded_index import ShardedIndex
 from ..persistence import load
 
-__all__ = ["check_all_numeric", "check_folder", "check_output", "load_model", "load_numeric_model", "load_unsigned"]
+__all__ = ["check_all_numeric", "check_folder", "check_output", "load_model", "load_unsigned"]
 
 
 def load_unsigned(path: str) -> Semimetric | NeighborIndex | ShardedIndex:
@@ -36,20 +36,13 @@ def load_model(path: str) -> Semimetric:
     return d
 
 
-def load_numeric_model(path: str) -> Semimetric:
-    """The distance that was saved at ``path``, if all its features are numbers, as the tables of most commands hold."""
-    d = load_model(path)
-    check_all_numeric(d, path)
-    return d
-
-
-def check_all_numeric(d: Semimetric, path: str) -> None:
-    """Refuse a distance with categorical features; ``path`` says in the message where it came from."""
+def check_all_numeric(d: Semimetric, path: str, what: str) -> None:
+    """Refuse a distance with categorical features for ``what`` takes numbers only; ``path`` says where it came from."""
     categorical = [f.name for f in d.schema.features if f.kind == "categorical"]
     if categorical:
         raise NotSupportedError(
-            f"{path} has the categorical feature {categorical[0]!r}, and this command takes features of numbers; search it "
-            "with semimetric neighbors, or use it in Python: what semimetric.load(path) gives, and NeighborIndex, take frames"
+            f"{path} has the categorical feature {categorical[0]!r}, and {what} takes features of numbers; use it in Python, "
+            "where what semimetric.load(path) gives takes frames"
         )
 
 

@@ -15,6 +15,7 @@ from .table_files import read_table
 
 __all__ = [
     "ItemTable",
+    "NamedRows",
     "as_key",
     "column_in",
     "frame_of",
@@ -29,33 +30,22 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class ItemTable:
-    """The numeric columns of a table of items, and the ids of its rows.
+class NamedRows:
+    """The ids of the rows of a table.
 
     Parameters
     ----------
     path : str
         The file, for messages.
-    values : ndarray of shape (n_items, n_features)
-    names : tuple of str
-        Names of the features.
     ids : tuple of str or int
         The cells of the ``--id`` column as text, or row numbers.
     named : bool
         Whether the ids come from a column.
-    unused : tuple of str
-        Columns that are no features, since they hold text or dates.
-    likely_id : str
-        A column that looks like ids, if the ids come from no column; else empty.
     """
 
     path: str
-    values: Floats
-    names: tuple[str, ...]
     ids: tuple[Any, ...]
     named: bool
-    unused: tuple[str, ...] = ()
-    likely_id: str = ""
 
     @cached_property
     def _row_of_id(self) -> dict[str, int]:
@@ -76,6 +66,28 @@ class ItemTable:
             hint = "correct it" if self.named else "correct it, or name the column of ids with --id"
             raise InputError(f"{name!r} is no {kind} of {self.path}; {hint}")
         return row
+
+
+@dataclass(frozen=True, eq=False)
+class ItemTable(NamedRows):
+    """The numeric columns of a table of items, and the ids of its rows.
+
+    Parameters
+    ----------
+    path, ids, named : as in `NamedRows`
+    values : ndarray of shape (n_items, n_features)
+    names : tuple of str
+        Names of the features.
+    unused : tuple of str
+        Columns that are no features, since they hold text or dates.
+    likely_id : str
+        A column that looks like ids, if the ids come from no column; else empty.
+    """
+
+    values: Floats
+    names: tuple[str, ...]
+    unused: tuple[str, ...] = ()
+    likely_id: str = ""
 
     def features(self, names: Sequence[str]) -> Floats:
         """The columns called ``names``, in that order, shape (n_items, len(names)).
@@ -137,7 +149,7 @@ def read_items(path: str, id_column: str | None = None) -> ItemTable:
     )
 
 
-def read_pairs(path: str, columns: tuple[str, str], left: ItemTable, right: ItemTable) -> tuple[Integers, Any]:
+def read_pairs(path: str, columns: tuple[str, str], left: NamedRows, right: NamedRows) -> tuple[Integers, Any]:
     """The rows of ``left`` and ``right`` that a table of pairs names, shape (n_pairs, 2), and the frame of the table."""
     frame = read_table(path, columns)
     rows = []

@@ -5,15 +5,15 @@ Nothing else in the command line prints.
 
 import errno
 import json
+import math
 import os
 import sys
 import warnings
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TextIO
-
-import numpy as np
 
 from .._foundation.errors import SemimetricWarning
 
@@ -21,9 +21,9 @@ __all__ = [
     "CommandResult",
     "first_line",
     "flush_output",
-    "is_terminal",
     "print_message",
     "print_result",
+    "shows_progress",
     "warnings_as_messages",
 ]
 
@@ -103,11 +103,11 @@ def _json_values(value: Any) -> Any:
     """``value`` made of lists, dicts with text as keys, and JSON's scalars; numbers that are not finite become None."""
     if isinstance(value, dict):
         return {str(key): _json_values(part) for key, part in value.items()}
-    if isinstance(value, (np.ndarray, np.generic)):
+    if hasattr(value, "tolist"):  # an array or a scalar of NumPy, which help and wrong usage do without
         return _json_values(value.tolist())
     if isinstance(value, (list, tuple)):
         return [_json_values(part) for part in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def first_line(error: BaseException) -> str:
@@ -115,6 +115,6 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def is_terminal() -> bool:
-    """Whether standard error is a terminal, so that progress can be shown there."""
-    return sys.stderr.isatty()
+def shows_progress(arguments: Namespace) -> bool:
+    """Whether a command shows its progress: where ``--verbose`` asks for it, and where standard error is a terminal."""
+    return arguments.verbose or (sys.stderr is not None and sys.stderr.isatty())

@@ -12,14 +12,14 @@ from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers, Pairs
 from ..data.splits import item_disjoint_splits
-from ..distances.out_of_range import warn_outside
 from ..embeddings.directions.histograms import HistogramFeatures
 from ..embeddings.directions.linear_directions import EvenDirections
 from ..estimators.regressor import DistanceRegressor
 from .dask_client import dask_client
-from .model_files import check_output, load_numeric_model
-from .numeric_tables import ItemTable, frame_of, read_items, read_pairs, read_target, warn_of_likely_id
-from .output import CommandResult, is_terminal
+from .model_files import check_output, load_model
+from .model_items import ModelItems, read_model_items, read_new_items
+from .numeric_tables import frame_of, read_items, read_pairs, read_target
+from .output import CommandResult, shows_progress
 from .table_files import check_memory, check_table_name, write_table
 
 __all__ = ["run_distance", "run_fit"]
@@ -31,18 +31,16 @@ _SETTINGS = ("tables", "n_knots", "loss", "penalty", "alpha", "outside", "link",
 def run_fit(arguments: Namespace) -> CommandResult:
     """Learn from a table of items and a table of pairs with their distances, check the model, and save it."""
     check_output(arguments.output, arguments.items, arguments.pairs)
-    items = _read_features(arguments.items, arguments.id)
+    items = read_new_items(arguments.items, arguments.id, arguments.categorical, arguments.missing)
     pairs, frame = read_pairs(arguments.pairs, (arguments.left, arguments.right), items, items)
     target = read_target(frame, arguments.target, arguments.pairs)
     _check_signs(arguments, target)
-    if items.likely_id:
-        warn_of_likely_id(items.likely_id, items.path)
     model, check = _fit_and_check(arguments, items, pairs, target)
     d = model.semimetric_
     d.save(arguments.output)
     recipe = model.recipe_
     values = {
-        "model": arguments.output, "n_items": len(items.values), "n_pairs": len(pairs), "features": list(items.names),
+        "model": arguments.output, "n_items": len(items.ids), "n_pairs": len(pairs), "features": list(d.feature_names),
         "axioms": d.axioms.name, "solver": str(model.solution_), "n_knots": recipe.n_knots, "alpha": recipe.alpha,
         "held_out": check,
     }  # fmt: skip
@@ -54,18 +52,14 @@ def run_distance(arguments: Namespace) -> CommandResult:
     if arguments.output is not None:
         check_output(arguments.output, arguments.model, arguments.items, arguments.other, arguments.pairs)
         check_table_name(arguments.output)
-    d = load_numeric_model(arguments.model)
-    left = read_items(arguments.items, arguments.id)
-    right = read_items(arguments.other, arguments.id) if arguments.other else left
-    x = left.features(d.feature_names)
-    y = None if right is left else right.features(d.feature_names)
-    warn_outside(d, x, source=left.path)
-    if y is not None:
-        warn_outside(d, y, source=right.path)
+    d = load_model(arguments.model)
+    left = read_model_items(d, arguments.items, arguments.id)
+    right = read_model_items(d, arguments.other, arguments.id) if arguments.other else left
     values: dict[str, Any]
     if arguments.pairs:
         rows, _ = read_pairs(arguments.pairs, (arguments.left, arguments.right), left, right)
-        distances = d.paired(x[rows[:, 0]], (x if y is None else y)[rows[:, 1]], n_jobs=arguments.n_jobs)
+        x, y = left.features.iloc[rows[:, 0]], right.features.iloc[rows[:, 1]]
+        distances = d.paired(x, y, n_jobs=arguments.n_jobs)
         values = {
             arguments.left: [left.ids[row] for row in rows[:, 0]],
             arguments.right: [right.ids[row] for row in rows[:, 1]],
@@ -73,10 +67,8 @@ def run_distance(arguments: Namespace) -> CommandResult:
         }
         frame = optional("pandas").DataFrame(values)
     else:
-        n = len(x) * len(x if y is None else y)
-        remedy = "name those of interest by --pairs, or use semimetric.out_of_core.pairwise in Python, which writes parts"
-        check_memory(_BYTES_OF_DISTANCE * n, f"a table of {n} distances", remedy)
-        distances = d.pairwise(x, y, n_jobs=arguments.n_jobs)
+        _check_size(len(left.ids) * len(right.ids))
+        distances = d.pairwise(left.features, None if right is left else right.features, n_jobs=arguments.n_jobs)
         values = {"left": left.ids, "right": right.ids, "distance": distances}
         frame = frame_of(distances, [str(name) for name in right.ids])
         frame.insert(0, "item" if "item" not in frame else "item_id", left.ids)
@@ -87,8 +79,17 @@ def run_distance(arguments: Namespace) -> CommandResult:
     return CommandResult(written, f"{distances.size} distances saved as {arguments.output}")
 
 
+def _check_size(n: int) -> None:
+    """Refuse, before the work, a table of n distances that does not fit into memory."""
+    remedy = (
+        "name the pairs of interest by --pairs, find the nearest by semimetric index and query, or use "
+        "semimetric.out_of_core.pairwise in Python, which writes parts"
+    )
+    check_memory(_BYTES_OF_DISTANCE * n, f"a table of {n} distances", remedy)
+
+
 def _fit_and_check(
-    arguments: Namespace, items: ItemTable, pairs: Integers, y: Floats
+    arguments: Namespace, items: ModelItems, pairs: Integers, y: Floats
 ) -> tuple[DistanceRegressor, dict[str, Any] | None]:
     """The model that is fitted to all pairs, and its errors on pairs that were held out of a fit before, or None.
 
@@ -98,14 +99,15 @@ def _fit_and_check(
     settings["axioms"] = None if arguments.axioms == "none" else arguments.axioms
     settings["groups"] = _groups(arguments.groups, items)
     settings["directions"] = _directions(arguments.directions)
-    model = DistanceRegressor(preprocessor=frame_of(items.values, items.names), verbose=is_terminal(), **settings)
+    settings |= {"categorical_features": arguments.categorical or None, "missing": arguments.missing}
+    model = DistanceRegressor(preprocessor=items.features, verbose=shows_progress(arguments), **settings)
     with dask_client(arguments) as client:
         fit = DistanceRegressor.fit if client is None else partial(distributed.fit, client)
         if not arguments.held_out:
             return fit(model, pairs, y), None
-        train, test = _hold_out(Pairs(items.values, pairs), arguments.held_out, arguments.random_state)
+        train, test = _hold_out(Pairs(items.encoded, pairs), arguments.held_out, arguments.random_state)
         fit(model, pairs[train], y[train])
-        check = _check(y[test], model.semimetric_.paired_by_index(items.values, pairs[test], n_jobs=arguments.n_jobs))
+        check = _check(y[test], model.semimetric_.paired_by_index(items.encoded, pairs[test], n_jobs=arguments.n_jobs))
         model.set_params(n_knots=model.recipe_.n_knots, alpha=model.recipe_.alpha)
         return fit(model, pairs, y), check
 
@@ -144,35 +146,30 @@ def _check(true: Floats, predicted: Floats) -> dict[str, Any]:
     }
 
 
-def _groups(given: Sequence[str], items: ItemTable) -> Any:
+def _groups(given: Sequence[str], items: ModelItems) -> Any:
     """The value of ``--groups`` for `DistanceRegressor`: a name, or tuples of column numbers from names joined by commas."""
     if list(given) in (["singles"], ["pairs"], ["auto"]):
         return given[0]
     groups = [group.split(",") for group in given]
     for name in (name for group in groups for name in group):
-        if name not in items.names:
-            raise InputError(f"--groups names {name!r}, which is no numeric column of {items.path}; correct it")
-    return [tuple(items.names.index(name) for name in group) for group in groups]
+        if name not in items.features.columns:
+            raise InputError(f"--groups names {name!r}, which is no column of features of {items.path}; correct it")
+    return [tuple(list(items.features.columns).index(name) for name in group) for group in groups]
 
 
 def _directions(given: str) -> Any:
     """The value of ``--directions`` for `DistanceRegressor`, from none, pca, even, even:a,b or histogram:FILE."""
     kind, _, rest = given.partition(":")
     if kind == "histogram" and rest:
-        return HistogramFeatures(_read_features(rest).values)
+        bins = read_items(rest)
+        if bins.unused:
+            warn(f"columns of {rest} that are not numeric are not used: {', '.join(bins.unused)}")
+        return HistogramFeatures(bins.values)
     if kind == "even":
         return EvenDirections(rest.split(",") if rest else None)
     if given not in ("none", "pca"):
         raise InputError(f"--directions {given} is not known; use none, pca, even, even:COLUMN,COLUMN or histogram:FILE")
     return None if given == "none" else "pca"
-
-
-def _read_features(path: str, id_column: str | None = None) -> ItemTable:
-    """A table of items, with a warning that names the columns that are not numeric."""
-    items = read_items(path, id_column)
-    if items.unused:
-        warn(f"columns of {path} that are not numeric are not used: {', '.join(items.unused)}")
-    return items
 
 
 def _check_text(check: Mapping[str, Any] | None) -> str:

@@ -1,25 +1,45 @@
 """The arguments of the command line: its commands, their options, help and examples.
 
-Every command sets ``arguments.command``, the function that runs it. ``fit`` also sets ``arguments.check``, which refuses
+Every command sets ``arguments.command``, the name of the function that runs it, such as "pair_commands.run_fit". Its module is
+imported when it runs, so that help and wrong usage are answered at once. ``fit`` also sets ``arguments.check``, which refuses
 options that do not go together.
 """
 
 import argparse
 import math
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
-from .._foundation.storage import package_version
-from .demo import DemoSizes
-from .demo_command import run_demo
-from .label_commands import LABEL_SETTINGS, run_fit_labels, run_neighbors
-from .model_commands import run_info, run_plot
-from .output import CommandResult
-from .pair_commands import run_distance, run_fit
-from .search_commands import run_index, run_query
+from .._foundation.package_version import package_version
+from .demo_sizes import DemoSizes
 
-__all__ = ["make_parser"]
+__all__ = ["LABEL_SETTINGS", "STANDARD_INPUT", "make_parser"]
+
+STANDARD_INPUT = "<stdin>"
+"""What a table from standard input, which is given as ``-``, is called in the arguments and in messages."""
+
+LABEL_SETTINGS = ("tables", "n_knots", "groups", "directions", "axioms", "penalty", "alpha", "outside")
+"""Options of ``fit`` that ``--label`` takes; they are parameters of `LargeMarginLearner`."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that says in one line what is wrong, and where the usage is told, instead of telling all of it."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {' '.join(message.splitlines())}; see {self.prog} --help\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """What arguments mean; none may be left over, so that a command, not the program, tells which are its own."""
+        namespace, left = super().parse_known_args(args, namespace)
+        if [*vars(namespace).values()].count(STANDARD_INPUT) > 1:
+            self.error("two tables are -, but only one can come from standard input; give a file for the other")
+        if left:
+            similar = get_close_matches(left[0], self._option_string_actions, n=1)
+            hint = f" (did you mean {similar[0]}?)" if similar else ""
+            self.error(f"unrecognized arguments: {' '.join(left)}{hint}")
+        return namespace, left
 
 
 def _number(kind: type, *, least: float = -math.inf, below: float = math.inf, auto: bool = False) -> Callable[[str], Any]:
@@ -42,15 +62,22 @@ def _number(kind: type, *, least: float = -math.inf, below: float = math.inf, au
     return number
 
 
+def _table(name: str) -> str:
+    """The type of an argument that names a table."""
+    return STANDARD_INPUT if name in ("-", "/dev/stdin") else name
+
+
+_N_NEIGHBORS = 5  # as in `kneighbors`
 _positive = _number(int, least=1)
 _share = _number(float, least=0, below=1)
 
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="semimetric", description="Learn distances from pairs, and use them.",
-        epilog="Begin with: semimetric demo. Each command has its own help: semimetric fit --help.",
+        epilog="Begin with: semimetric demo. Each command has its own help: semimetric fit --help. Tables are .csv, .tsv (both "
+        "also .gz) or .parquet files, or - for standard input.",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"semimetric {package_version()}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -59,8 +86,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add(commands: Any, name: str, run: Callable[..., CommandResult], about: str, example: str) -> argparse.ArgumentParser:
-    """Add a command that the function ``run`` runs, with its help, an example and the option ``--json``."""
+def _add(commands: Any, name: str, run: str, about: str, example: str) -> argparse.ArgumentParser:
+    """Add a command that the function of the name ``run`` runs, with its help, an example and the option ``--json``."""
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=about, description=f"{about[0].upper()}{about[1:]}.", epilog=f"example:\n  {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -72,7 +99,7 @@ def _add(commands: Any, name: str, run: Callable[..., CommandResult], about: str
 
 def _add_demo(commands: Any) -> None:
     about = "learn the Earth Mover's Distance between images of digits, in about a minute"
-    command = _add(commands, "demo", run_demo, about, "semimetric demo --output digits")
+    command = _add(commands, "demo", "demo_command.run_demo", about, "semimetric demo --output digits")
     command.add_argument("--output", default="semimetric-demo", metavar="NAME", help="files are NAME.smm, .png and .csv")
     sizes = DemoSizes()
     for name, about in (
@@ -103,15 +130,17 @@ def _add_fit(commands: Any) -> None:
         "semimetric fit items.csv pairs.csv --id name --target distance --output model.smm\n"
         "  semimetric fit table.csv --label species --output model.smm"
     )
-    command = _add(commands, "fit", run_fit, about, example)
+    command = _add(commands, "fit", "pair_commands.run_fit", about, example)
     command.set_defaults(given={}, check=partial(_check_fit, command))
-    items = "CSV or Parquet: a row an item, numeric columns are features; with --label, columns of text are categories"
-    command.add_argument("items", metavar="ITEMS", help=items)
-    pairs = "CSV or Parquet: two columns that name items, one with distances; none with --label"
-    command.add_argument("pairs", metavar="PAIRS", nargs="?", help=pairs)
+    items = "table: a row an item, numeric columns are features; with --label, columns of text are categories"
+    command.add_argument("items", type=_table, metavar="ITEMS", help=items)
+    pairs = "table: two columns that name items, one with distances; none with --label"
+    command.add_argument("pairs", type=_table, metavar="PAIRS", nargs="?", help=pairs)
     command.add_argument("--output", metavar="MODEL", help="file for the model (with --label: model.smm)")
     command.add_argument("--label", metavar="COLUMN", help="learn from the classes in this column of ITEMS, without pairs")
-    missing = "with --label: refuse empty cells, or make them a level of their own (error)"
+    categorical = "columns of ITEMS that are categories; with --label all columns of text are"
+    command.add_argument("--categorical", nargs="+", default=[], metavar="COLUMN", action=_StoreGiven, help=categorical)
+    missing = "refuse empty cells, or make them a level of their own (error)"
     command.add_argument("--missing", choices=("error", "level"), default="error", action=_StoreGiven, help=missing)
     command.add_argument(
         "--target", default="distance", metavar="COLUMN", action=_StoreGiven, help="measured distances (%(default)s)"
@@ -130,7 +159,7 @@ def _check_fit(command: argparse.ArgumentParser, arguments: argparse.Namespace) 
     if arguments.label is None:
         _check_fit_pairs(command, arguments)
     else:
-        arguments.command = run_fit_labels
+        arguments.command = "label_commands.run_fit_labels"
         _check_fit_labels(command, arguments)
 
 
@@ -138,8 +167,6 @@ def _check_fit_pairs(command: argparse.ArgumentParser, arguments: argparse.Names
     missing = [name for name, given in (("PAIRS", arguments.pairs), ("--output", arguments.output)) if given is None]
     if missing:
         command.error(f"the following arguments are required: {', '.join(missing)} (or --label COLUMN to learn from classes)")
-    if "missing" in arguments.given:
-        command.error("--missing goes with --label only; fill in the empty cells, or drop the rows")
 
 
 def _check_fit_labels(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
@@ -176,21 +203,29 @@ def _add_model_options(group: Any) -> None:
 
 def _add_distance(commands: Any) -> None:
     about = "print distances between items: all, or those of a table of pairs"
-    command = _add(commands, "distance", run_distance, about, "semimetric distance model.smm items.csv --id name")
+    command = _add(
+        commands, "distance", "pair_commands.run_distance", about, "semimetric distance model.smm items.csv --id name"
+    )
     command.add_argument("model", metavar="MODEL")
-    command.add_argument("items", metavar="ITEMS", help="CSV or Parquet with the features of the model")
-    command.add_argument("other", metavar="OTHER", nargs="?", help="measure from ITEMS to these instead of among ITEMS")
-    command.add_argument("--pairs", metavar="FILE", help="only the pairs of this table")
-    command.add_argument("--output", metavar="FILE", help="write a .csv or .parquet table instead of printing CSV")
+    command.add_argument("items", type=_table, metavar="ITEMS", help="table with the features of the model")
+    command.add_argument(
+        "other", type=_table, metavar="OTHER", nargs="?", help="measure from ITEMS to these instead of among ITEMS"
+    )
+    command.add_argument("--pairs", type=_table, metavar="FILE", help="only the pairs of this table")
+    command.add_argument("--output", metavar="FILE", help="write a table (.csv, .tsv, .gz, .parquet) instead of printing CSV")
     _add_pair_columns(command)
     _add_n_jobs(command)
 
 
 def _add_index(commands: Any) -> None:
     about = "build an index of a table of items, which query searches for nearest neighbours"
-    command = _add(commands, "index", run_index, about, "semimetric index model.smm items.csv --id name -o items.index")
+    command = _add(
+        commands, "index", "search_commands.run_index", about, "semimetric index model.smm items.csv --id name -o items.index"
+    )
     command.add_argument("model", metavar="MODEL")
-    command.add_argument("items", metavar="ITEMS", help="CSV or Parquet with the features of the model; all columns are kept")
+    command.add_argument(
+        "items", type=_table, metavar="ITEMS", help="table with the features of the model; all columns are kept"
+    )
     command.add_argument("-o", "--output", required=True, metavar="INDEX", help="folder for the index; a new one or an index")
     _add_id(command)
     command.add_argument("--shards", type=_positive, metavar="N", help="a sharded index of N parts (one a worker of a cluster)")
@@ -200,20 +235,20 @@ def _add_index(commands: Any) -> None:
 
 def _add_query(commands: Any) -> None:
     about = "find the nearest items of an index for every row of a table"
-    example = "semimetric query items.index queries.csv -k 5 --id name --where 'price < 20 and colour == \"red\"'"
-    command = _add(commands, "query", run_query, about, example)
+    example = 'semimetric query items.index queries.csv -k 5 --id name --where \'price < 20 and colour in ("red", "blue")\''
+    command = _add(commands, "query", "search_commands.run_query", about, example)
     command.add_argument("index", metavar="INDEX", help="folder that semimetric index wrote")
-    command.add_argument("queries", metavar="QUERIES", help="CSV or Parquet with the features of the model")
-    command.add_argument("-k", type=_positive, default=10, metavar="K", help="neighbours of each query (%(default)s)")
+    command.add_argument("queries", type=_table, metavar="QUERIES", help="table with the features of the model")
+    command.add_argument("-k", type=_positive, default=_N_NEIGHBORS, metavar="K", help="neighbours of each query (%(default)s)")
     _add_id(command)
     algorithms = ("exact", "approximate", "brute")
     command.add_argument("--algorithm", choices=algorithms, help="approximate is faster and misses some (exact)")
     where = (
         "answer only items of which this holds: comparisons of columns with numbers or quoted text by ==, !=, <, <=, >, >=, "
-        "joined by and; column names with spaces in backticks"
+        "in, joined by and, or, not and parentheses; column names with spaces in backticks"
     )
     command.add_argument("--where", metavar="CONDITION", help=where)
-    command.add_argument("--output", metavar="FILE", help="write a .csv or .parquet table instead of printing CSV")
+    command.add_argument("--output", metavar="FILE", help="write a table (.csv, .tsv, .gz, .parquet) instead of printing CSV")
     _add_n_jobs(command)
     _add_cluster(command)
 
@@ -221,27 +256,28 @@ def _add_query(commands: Any) -> None:
 def _add_neighbors(commands: Any) -> None:
     about = "print the nearest items of every row of a table, and why they are near"
     example = "semimetric neighbors model.smm row.csv --items table.csv --label species --explain"
-    command = _add(commands, "neighbors", run_neighbors, about, example)
+    command = _add(commands, "neighbors", "label_commands.run_neighbors", about, example)
     command.add_argument("model", metavar="MODEL_OR_INDEX", help="what semimetric fit or semimetric index wrote")
-    command.add_argument("rows", metavar="ROWS", help="CSV or Parquet with the features of the model")
-    command.add_argument("--items", metavar="TABLE", help="the items to search, for a model; an index has its own")
-    command.add_argument("-k", type=_positive, default=3, metavar="K", help="neighbours of each row (%(default)s)")
+    command.add_argument("rows", type=_table, metavar="ROWS", help="table with the features of the model")
+    command.add_argument("--items", type=_table, metavar="TABLE", help="the items to search, for a model; an index has its own")
+    command.add_argument("-k", type=_positive, default=_N_NEIGHBORS, metavar="K", help="neighbours of each row (%(default)s)")
     _add_id(command)
     command.add_argument("--label", metavar="COLUMN", help="column of the items to print beside their names, such as a class")
     command.add_argument("--explain", action="store_true", help="the largest terms of each distance")
 
 
 def _add_info(commands: Any) -> None:
-    about = "say what a model is: what it guarantees, its terms and ranges"
-    _add(commands, "info", run_info, about, "semimetric info model.smm").add_argument("model", metavar="MODEL")
+    about = "say what a model guarantees, its terms and ranges, and what an index holds"
+    command = _add(commands, "info", "model_commands.run_info", about, "semimetric info model.smm")
+    command.add_argument("model", metavar="MODEL_OR_INDEX", help="what semimetric fit or semimetric index wrote")
 
 
 def _add_plot(commands: Any) -> None:
     about = "draw a feature's table, the distance around an item, or where a pair's distance comes from"
     example = "semimetric plot model.smm items.csv --around 0 --features height weight --output around.png"
-    command = _add(commands, "plot", run_plot, about, example)
+    command = _add(commands, "plot", "model_commands.run_plot", about, example)
     command.add_argument("model", metavar="MODEL")
-    command.add_argument("items", metavar="ITEMS", nargs="?", help="table of items, for --around and --pair")
+    command.add_argument("items", type=_table, metavar="ITEMS", nargs="?", help="table of items, for --around and --pair")
     what = command.add_mutually_exclusive_group(required=True)
     what.add_argument("--term", metavar="NAME", help="heat map of this term; semimetric info lists them")
     what.add_argument("--around", metavar="ROW", help="distances from this item, over two features or one")
@@ -269,6 +305,7 @@ def _add_n_jobs(command: argparse.ArgumentParser, default: int | None = None) ->
     command.add_argument(
         "--n-jobs", type=_number(int), default=default, metavar="N", help=f"threads; -1 is all ({default or 1})"
     )
+    command.add_argument("--verbose", action="store_true", help="show progress, as at a terminal")
 
 
 def _add_random_state(command: argparse.ArgumentParser) -> None:

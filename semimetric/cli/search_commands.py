@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from .. import distributed
 from .._foundation.errors import InputError, StorageError, warn
 from .._foundation.optional_imports import optional
+from ..data.conditions import read_condition
 from ..data.parts.engine import SerialEngine
 from ..data.parts.readers import item_rows
-from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.shard_building import build_shards, parts_of
@@ -23,11 +23,10 @@ from ..neighbors.stored_segments import FILE
 from ..out_of_core.dask_engine import Cluster
 from .dask_client import dask_client
 from .index_columns import columns_of, read_columns, write_columns
-from .model_files import check_all_numeric, check_folder, check_output, load_numeric_model, load_unsigned
-from .numeric_tables import frame_of, read_items
-from .output import CommandResult, is_terminal
+from .model_files import check_all_numeric, check_folder, check_output, load_model, load_unsigned
+from .model_items import read_model_items
+from .output import CommandResult, shows_progress
 from .table_files import check_table_name, write_table
-from .where_conditions import read_conditions, rows_where
 
 __all__ = ["run_index", "run_query"]
 
@@ -35,17 +34,18 @@ __all__ = ["run_index", "run_query"]
 def run_index(arguments: Namespace) -> CommandResult:
     """Build an index of a table of items, save it, and write the columns of the table beside it."""
     _check_output(arguments.output)
-    d = load_numeric_model(arguments.model)
-    items = read_items(arguments.items, arguments.id)
-    X = items.features(d.feature_names)
-    warn_outside(d, X, source=items.path)
+    d = load_model(arguments.model)
+    items = read_model_items(d, arguments.items, arguments.id)
+    X = items.features
     ids = np.array(items.ids, dtype=str) if items.named else None
     if arguments.shards or arguments.scheduler or arguments.workers:
-        return _index_shards(arguments, d, X, ids)
+        check_all_numeric(d, arguments.model, "a sharded index")
+        return _index_shards(arguments, d, items.encoded, ids)
     begin = time.perf_counter()
-    columns = columns_of(items, arguments.id)
+    categories = [f.name for f in d.schema.features if any(isinstance(category, str) for category in f.categories)]
+    columns = columns_of(arguments.items, arguments.id, categories)
     index = NeighborIndex(d, n_jobs=arguments.n_jobs)
-    index.fit(frame_of(X, d.feature_names), ids=ids)
+    index.fit(X, ids=ids)
     seconds = time.perf_counter() - begin
     index.save(arguments.output)
     size = _bytes_of_index(arguments.output) / len(X)
@@ -78,24 +78,21 @@ def run_query(arguments: Namespace) -> CommandResult:
     """The nearest items of every row of a table, as a table with one row for each query and neighbour."""
     _check_query(arguments)
     index = _load_index(arguments.index)
-    if isinstance(index, ShardedIndex) and arguments.where is not None:
-        raise InputError(f"--where needs the columns of the items, which the sharded index {arguments.index} does not keep")
     if arguments.k > index.n_samples_fit_:
         raise InputError(f"-k {arguments.k} asks for more than the {index.n_samples_fit_} items of the index; ask for fewer")
     d = index.semimetric
-    check_all_numeric(d, arguments.index)
-    names = tuple(getattr(index, "feature_names_in_", d.feature_names))
-    queries = read_items(arguments.queries, arguments.id)
-    X = queries.features(names)
-    warn_outside(d, X, source=queries.path)
-    where = None if arguments.where is None else _rows_that_fulfil(arguments.where, arguments.index)
-    named_X = frame_of(X, names) if hasattr(index, "feature_names_in_") else X
+    names = getattr(index, "feature_names_in_", None)
+    queries = read_model_items(d, arguments.queries, arguments.id, () if names is None else tuple(names))
+    where = None if arguments.where is None else _eligible(arguments.where, arguments.index, index)
+    X = queries.features.to_numpy() if names is None else queries.features
     with dask_client(arguments) as client:
         if client is not None and where is None:
             algorithm = arguments.algorithm
-            distances, ids = distributed.kneighbors(client, arguments.index, named_X, arguments.k, algorithm=algorithm)
+            distances, ids = distributed.kneighbors(client, arguments.index, X, arguments.k, algorithm=algorithm)
         else:
-            distances, ids = _search_here(index, arguments, named_X, where)
+            distances, ids = _search_here(index, arguments, X, where)
+    if not ids.size:
+        warn(f"no item fulfils --where {arguments.where}; the answer is empty")
     n_queries, k = ids.shape
     values = {
         "query": np.repeat(np.array(queries.ids, dtype=object), k),
@@ -117,15 +114,15 @@ def _check_query(arguments: Namespace) -> None:
         check_output(arguments.output, arguments.queries)
         check_table_name(arguments.output)
     if arguments.where is not None:
-        read_conditions(arguments.where)
+        read_condition(arguments.where)
 
 
-def _search_here(index: Any, arguments: Namespace, X: Any, where: NDArray | None) -> tuple[NDArray, NDArray]:
-    """Search in this process: distances and ids, shape (n_queries, k), of items for which the mask ``where`` is true."""
+def _search_here(index: Any, arguments: Namespace, X: Any, where: NDArray | str | None) -> tuple[NDArray, NDArray]:
+    """Search in this process: distances and ids, shape (n_queries, k), of the items that ``where`` lets answer."""
     if isinstance(index, ShardedIndex):
         index.n_jobs = arguments.n_jobs
-        return index.kneighbors(X, arguments.k, algorithm=arguments.algorithm)
-    index.set_params(n_jobs=arguments.n_jobs, verbose=is_terminal())
+    else:
+        index.set_params(n_jobs=arguments.n_jobs, verbose=shows_progress(arguments))
     return index.kneighbors(X, arguments.k, algorithm=arguments.algorithm, where=where)
 
 
@@ -153,12 +150,9 @@ def _load_index(path: str) -> NeighborIndex | ShardedIndex:
     return index
 
 
-def _rows_that_fulfil(condition: str, path: str) -> NDArray[np.bool_]:
-    """Which items of the index at ``path`` fulfil the condition, shape (n_items,), with a warning if none does."""
-    mask = rows_where(condition, read_columns(path))
-    if not mask.any():
-        warn(f"no item fulfils --where {condition}; the answer is empty")
-    return mask
+def _eligible(condition: str, path: str, index: NeighborIndex | ShardedIndex) -> NDArray[np.bool_] | str:
+    """What `kneighbors` takes for a condition on all columns of the items; a sharded index knows their features only."""
+    return condition if isinstance(index, ShardedIndex) else read_condition(condition).holds(read_columns(path))
 
 
 def _bytes_of_index(folder: str) -> int:

@@ -1,27 +1,50 @@
-"""Files of tables in CSV or Parquet, as the extension says; pandas comes with the extra ``cli``.
+"""Tables in CSV, or with tabs for commas, or in Parquet: files as their extensions say, and standard input.
+
+Tables in text may be compressed by gzip. What comes from standard input is told by how it begins, and kept, since a command may
+read a table more than once. pandas comes with the extra ``cli``.
 
 What cannot be read whole and without a doubt is refused: a file that is no text, that is larger than memory, or in whose rows
 are more cells than the header has names.
 """
 
+import gzip
+import io
 import os
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 from .._foundation.storage import write_file
 from ..data.parts.row_parts import format_memory
 from .output import first_line
+from .parser import STANDARD_INPUT
 
 __all__ = ["check_memory", "check_table_name", "read_table", "write_table"]
 
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_SEPARATED_BY = {",": "commas", "\t": "tabs"}
 _PARQUET = (".parquet", ".pq")
 _COPIES = 2  # of a file that reading it takes in memory, at least: its cells, and the columns that are made of them
 _LONGEST_HEADER = 2**24  # bytes
+
+
+class _Form(NamedTuple):
+    """How a table is written: what separates its cells, nothing in Parquet, and whether it is compressed."""
+
+    separator: str
+    compressed: bool = False
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return {",": "CSV", "\t": "TSV"}.get(self.separator, "Parquet")
 
 
 def read_table(path: str, text: Sequence[str] = ()) -> Any:
@@ -33,28 +56,63 @@ def read_table(path: str, text: Sequence[str] = ()) -> Any:
         If the extension is unknown, the file cannot be read as what its extension says, or it is too large for the memory.
     """
     optional("pandas")
-    suffix = check_table_name(path)
-    if suffix in _PARQUET:
+    form = _form_of_input() if path == STANDARD_INPUT else _form_of_name(path)
+    if not form.separator:
         optional("pyarrow")
-    if not Path(path).is_file():
-        kind = "a folder, not a file" if Path(path).is_dir() else "no file"
-        raise InputError(f"there is {kind} {path}; check the path")
-    _check_size(path)
+    if path != STANDARD_INPUT:
+        if not Path(path).is_file():
+            kind = "a folder, not a file" if Path(path).is_dir() else "no file"
+            raise InputError(f"there is {kind} {path}; check the path")
+        _check_size(path, form)
     try:
-        frame = _read_parquet(path) if suffix in _PARQUET else _read_csv(path, text)
+        frame = _read_csv(path, form, text) if form.separator else _read_parquet(path, form)
     except (InputError, MemoryError):
         raise
     except Exception as error:  # pandas and pyarrow raise errors of many classes, most of which do not name the file
-        kind = "Parquet" if suffix in _PARQUET else "CSV"
-        raise InputError(f"{path} cannot be read as {kind} ({first_line(error)}); check its content and extension") from error
+        reason = first_line(error)
+        raise InputError(f"{path} cannot be read as {form.name} ({reason}); check its content and extension") from error
     frame.columns = [str(column) for column in frame.columns]
-    _check_columns(list(frame.columns), path)
+    _check_columns(list(frame.columns), path, form)
     return frame
 
 
-def _check_size(path: str) -> None:
-    """Refuse a file that is too large to be read whole into the memory that is free."""
+def _form_of_input() -> _Form:
+    """The form of what comes from standard input, by how it begins: tabs separate if the header has tabs and no commas."""
+    content = _standard_input(sys.stdin)
+    if content.startswith(b"PAR1"):
+        return _Form("")
+    form = _Form(",", compressed=content.startswith(b"\x1f\x8b"))
+    try:
+        with _opened(STANDARD_INPUT, form) as file:
+            header = file.readline(_LONGEST_HEADER)
+    except (OSError, EOFError) as error:
+        raise InputError(f"{STANDARD_INPUT} cannot be unpacked ({first_line(error)}); check its content") from error
+    return form._replace(separator="\t") if b"\t" in header and b"," not in header else form
+
+
+@lru_cache(maxsize=1)
+def _standard_input(stream: Any) -> bytes:
+    """All that comes from standard input, which can be read once only."""
+    if stream is None:
+        raise InputError("standard input is closed, so there is no table to read; give the name of a file")
+    return bytes(stream.buffer.read())
+
+
+def _opened(path: str, form: _Form) -> Any:
+    """The bytes of a table from the first on, unpacked, as a file."""
+    if path == STANDARD_INPUT:
+        file = io.BytesIO(_standard_input(sys.stdin))
+        return gzip.open(file) if form.compressed else file
+    return gzip.open(path) if form.compressed else open(path, "rb")
+
+
+def _check_size(path: str, form: _Form) -> None:
+    """Refuse a file that is too large to be read whole into the memory that is free; its last bytes say how far it unfolds."""
     size = os.path.getsize(path)
+    if form.compressed:
+        with open(path, "rb") as file:
+            file.seek(max(size - 4, 0))
+            size = max(size, int.from_bytes(file.read(4), "little"))
     check_memory(
         _COPIES * size, f"{path} has {format_memory(size)}, and reading it",
         "take fewer rows or columns, or work part by part in Python, by semimetric.out_of_core with the table as Parquet",
@@ -79,50 +137,59 @@ def _free_memory() -> float:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
-def _check_columns(names: list[str], path: str) -> None:
+def _check_columns(names: list[str], path: str, form: _Form) -> None:
     """Refuse columns of the same name, and a single column that looks like several with another separator."""
-    if len(names) == 1 and (mark := next((m for m in ";\t|" if m in names[0]), None)):
-        raise InputError(f"{path} has one column, {names[0]!r}: it seems to be separated by {mark!r}; separate it by commas")
+    if form.separator and len(names) == 1 and (mark := next((m for m in ";\t|," if m in names[0]), None)):
+        raise InputError(
+            f"{path} has one column, {names[0]!r}: it seems to be separated by {mark!r}; separate it by "
+            f"{_SEPARATED_BY[form.separator]}, or name it .tsv if these are tabs"
+        )
     repeated = next((name for name, count in Counter(names).items() if count > 1), None)
     if repeated is not None:
         raise InputError(f"{path} has more than one column {repeated!r}; every column needs its own name: rename them")
 
 
-def _read_parquet(path: str) -> Any:
-    """The frame of a Parquet file; if its index has a name, it becomes a column."""
-    frame = optional("pandas").read_parquet(path)
+def _read_parquet(path: str, form: _Form) -> Any:
+    """The frame of a table in Parquet; if its index has a name, it becomes a column."""
+    with _opened(path, form) as file:
+        frame = optional("pandas").read_parquet(file)
     return frame.reset_index() if any(name is not None for name in frame.index.names) else frame
 
 
-def _read_csv(path: str, text: Sequence[str]) -> Any:
-    """The frame of a CSV file; the columns ``text`` keep leading zeros, and words such as NA."""
+def _read_csv(path: str, form: _Form, text: Sequence[str]) -> Any:
+    """The frame of a table in CSV or TSV; the columns ``text`` keep leading zeros, and words such as NA."""
     pandas = optional("pandas")
-    _check_text(path)
-    header = pandas.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
-    _check_columns([name for name in header.iloc[0] if name], path)
+
+    def read(**options: Any) -> Any:
+        with _opened(path, form) as file:
+            return pandas.read_csv(file, sep=form.separator, **options)
+
+    _check_text(path, form)
+    header = read(header=None, nrows=1, dtype=str, keep_default_na=False)
+    _check_columns([name for name in header.iloc[0] if name], path, form)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         try:
-            frame = pandas.read_csv(path, index_col=False, low_memory=False)
+            frame = read(index_col=False, low_memory=False)
         except pandas.errors.ParserWarning as error:
             raise InputError(
                 f"{path} has rows of more cells than its header has names ({header.shape[1]}); every row needs as many cells "
-                "as there are columns: quote cells with commas in them, or name the last columns"
+                f"as there are columns: quote cells with {_SEPARATED_BY[form.separator]} in them, or name the last columns"
             ) from error
     if wanted := [name for name in dict.fromkeys(text) if name in frame.columns]:
-        written = pandas.read_csv(path, index_col=False, usecols=wanted, dtype=str, keep_default_na=False)
+        written = read(index_col=False, usecols=wanted, dtype=str, keep_default_na=False)
         for name in wanted:
             frame[name] = written[name].to_numpy(dtype=object)
     return frame
 
 
-def _check_text(path: str) -> None:
+def _check_text(path: str, form: _Form) -> None:
     """Refuse a file that is no text in UTF-8 to judge by its first line."""
-    with open(path, "rb") as file:
+    with _opened(path, form) as file:
         first = file.readline(_LONGEST_HEADER)
     if first.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in first:
         kind = "text in UTF-16" if first.startswith((b"\xff\xfe", b"\xfe\xff")) else "binary: it has NUL characters"
-        raise InputError(f"{path} is {kind}; a CSV file is text in UTF-8: save it as such")
+        raise InputError(f"{path} is {kind}; a {form.name} file is text in UTF-8: save it as such")
     if len(first) == _LONGEST_HEADER:
         raise InputError(
             f"{path} has a first line of more than {format_memory(len(first))}; a header is required: check the file"
@@ -130,17 +197,35 @@ def _check_text(path: str) -> None:
 
 
 def write_table(frame: Any, path: str) -> None:
-    """Write a pandas frame as CSV or Parquet, as the extension says; a file that is there is replaced once that is done."""
-    if check_table_name(path) in _PARQUET:
+    """Write a pandas frame in the form that the extension says; a file that is there is replaced once that is done."""
+    form = _form_of_name(path)
+    if not form.separator:
         optional("pyarrow")
         write_file(path, lambda file: frame.to_parquet(file, index=False))
-    else:
-        write_file(path, lambda file: frame.to_csv(file, index=False, mode="wb"))
+        return
+
+    def write(file: Any) -> None:
+        # without a name and a time, so that the same table always gives the same bytes
+        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if form.compressed else nullcontext(file) as target:
+            frame.to_csv(target, sep=form.separator, index=False, mode="wb")
+
+    write_file(path, write)
 
 
-def check_table_name(path: str) -> str:
-    """The extension of a table's name in lower case; one that is neither CSV's nor Parquet's is refused."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", *_PARQUET):
-        raise InputError(f"{path} ends in {suffix or 'no extension'}; tables end in .csv, .parquet or .pq")
-    return suffix
+def check_table_name(path: str) -> None:
+    """Refuse the name of a table whose extension is none of those that are known."""
+    _form_of_name(path)
+
+
+def _form_of_name(path: str) -> _Form:
+    """The form of a table, by its extension in lower or upper case."""
+    name = Path(path).name.lower()
+    if name.endswith(_PARQUET):
+        return _Form("")
+    compressed = name.endswith(".gz")
+    suffix = Path(name.removesuffix(".gz")).suffix
+    if suffix not in _SEPARATORS:
+        raise InputError(
+            f"{path} ends in {Path(name).suffix or 'no extension'}; tables end in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .pq"
+        )
+    return _Form(_SEPARATORS[suffix], compressed)

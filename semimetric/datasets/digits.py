@@ -1,5 +1,7 @@
 """scikit-learn's images of handwritten digits as histograms over their pixels, and exact distances between histograms."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

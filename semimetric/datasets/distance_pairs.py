@@ -6,6 +6,8 @@
 Every formula below takes the batches X and Y, both of shape (n, n_features), and returns the n distances of their rows.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

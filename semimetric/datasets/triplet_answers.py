@@ -1,5 +1,7 @@
 """Simulated answers of an observer who says which of two stimuli looks closer to a third."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

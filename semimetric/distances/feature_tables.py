@@ -1,23 +1,20 @@
-"""The terms of a distance that depend on single features, as plain arrays: for searches and for compiled metrics.
+"""The terms of a distance that depend on single features, as plain arrays for searches.
 
 sum over f of  t_f(x_f, y_f) + epsilon_f |e_f(x) - e_f(y)|,      e(x) = x - clip(x)
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._foundation.errors import NotSupportedError
 from .._foundation.types import Floats, Integers
-from .._kernels.metric import make_metric
 from .._kernels.search import Scales
 from .._kernels.simplex import Located
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.full_tables import PairEmbedding
 
-__all__ = ["SingleParts", "compiled_metric", "part_of", "single_groups", "single_parts"]
+__all__ = ["SingleParts", "part_of", "single_groups", "single_parts"]
 
 
 class SingleParts(NamedTuple):
@@ -95,25 +92,6 @@ def single_parts(embedding: PairMap, weights: Floats, epsilon: Floats, *, transp
     slopes = np.where(may_miss & has_table, 0.0, epsilon[features] * unit)
     scales = Scales(size, _starts(size * size), _starts(2 * np.maximum(size - 1, 1)), slopes, flat)
     return SingleParts(features, len(with_table), unit, scales, has_table | ~may_miss, ~(has_table & may_miss))
-
-
-def compiled_metric(
-    embedding: PairMap, weights: Floats, epsilon: Floats, matrix: Floats, *, root: bool
-) -> Callable[[Floats, Floats], float]:
-    """The distance as a compiled function of two raw vectors, with the square root as link if ``root``.
-
-    ``matrix``, of shape (n_directions, n_features), is that of the directions.
-    """
-    if len(single_groups(embedding)) < len(embedding.groups):
-        raise NotSupportedError(
-            "only sums over single features can be compiled, and this model has joint groups; search it with NeighborIndex, "
-            "or give it as it is, as a callable metric"
-        )
-    parts = single_parts(embedding, weights, epsilon)
-    knots = np.concatenate([embedding.grid.knots[f] for f in parts.features])
-    starts = np.concatenate([[0], np.cumsum(parts.scales.size)])
-    rows = np.vstack([np.eye(matrix.shape[1]), matrix])[parts.features]
-    return make_metric(parts.scales, knots, starts, parts.unit, rows, root)
 
 
 def _starts(counts: Integers) -> Integers:

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from .._foundation.storage import State, write_state
 from .._foundation.threads import map_blocks
 from .._foundation.types import ArrayLike, Floats, FrozenValue, Integers, distinct, freeze
 from .._foundation.validation import check_same_length
+from .._kernels.metric import make_metric
 from ..data.grid import schema_of
 from ..data.schema import Schema
 from ..embeddings.directions.linear_directions import Directions, with_directions
@@ -36,7 +38,7 @@ from .agreement import check_directions, check_numbers, check_schema
 from .axiom_report import AxiomReport, certify
 from .axioms import Axioms
 from .base_distances import BaseDistance
-from .feature_tables import compiled_metric
+from .compiled_sum import distance_of_arrays, feature_sum
 from .reach import GridPoints, Reach
 from .state import base_distances_state, directions_state, map_state, read_parts
 
@@ -132,9 +134,22 @@ class Semimetric(FrozenValue):
         """How each axiom is proved; if the triangle inequality is not, points that violate it, if a search finds any."""
         return certify(self, random_state=random_state)
 
-    def __call__(self, x: ArrayLike, y: ArrayLike) -> float:
-        """The distance of two vectors of shape (n_features,). The object can be a scikit-learn ``metric``, and be pickled."""
-        return float(self.paired(self.schema.row(x), self.schema.row(y))[0])
+    def __call__(self, x: ArrayLike, y: ArrayLike, squared: bool = False) -> float:
+        """The distance of two vectors of shape (n_features,), or its square; equal to `paired` up to rounding.
+
+        The object can be a scikit-learn ``metric``, and be pickled. A call takes some 2 microseconds for float64 arrays if
+        the distance is a sum over single features that are numbers, and some 100 otherwise (joint groups, categories, missing
+        values, base distances): then give ``pairwise(X)`` with ``metric="precomputed"``, where one call does it all.
+        """
+        distance = self._of_two(x, y)
+        if isnan(distance):
+            distance = float(self.paired(self.schema.row(x), self.schema.row(y))[0])
+        return distance * distance if squared else distance
+
+    @cached_property
+    def _of_two(self) -> Callable[[Any, Any], float]:
+        """The distance of two arrays that need no check; NaN for what else is given, and where it cannot be compiled."""
+        return distance_of_arrays(self)
 
     def paired(self, X: ArrayLike, Y: ArrayLike, *, n_jobs: int | None = None) -> Floats:
         """The distances of the rows of X to the same rows of Y, shape (n,), float64."""
@@ -203,22 +218,10 @@ class Semimetric(FrozenValue):
     def get_numba_metric(self) -> Callable[[Floats, Floats], float]:
         """The distance as a compiled function of two vectors, for pynndescent and other packages that take such a metric.
 
-        It is compiled at its first call, for the type of array that it is given (float32, read-only). Joint groups and base
-        distances are refused.
+        It is compiled at its first call, for the type of array that it is given (float32, read-only), and gives NaN for NaN.
+        Joint groups and base distances are refused.
         """
-        if self.base_distances:
-            raise NotSupportedError("a model with base distances cannot be compiled; give it as it is, as a callable metric")
-        if not self.schema.plain:
-            raise NotSupportedError(
-                "only distances of numbers can be compiled, and this model has features that are categorical, periodic or may "
-                "be missing; search it with NeighborIndex, or give it as it is, as a callable metric"
-            )
-        if self.directions is not None and self.directions.bends:
-            raise NotSupportedError(
-                "a model whose directions bend cannot be compiled; search it with NeighborIndex, or fit with directions=None"
-            )
-        matrix = np.empty((0, self.n_features)) if self.directions is None else self.directions.matrix
-        return compiled_metric(self.embedding, self.weights, self.epsilon, matrix, root=self.link == "sqrt")
+        return make_metric(feature_sum(self), self.link == "sqrt")
 
     def tables(self) -> dict[str, Table]:
         """The table of every group of features, by the name of its term."""

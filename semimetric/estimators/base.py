@@ -10,10 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.errors import InputError, NotSupportedError, warn
 from .._foundation.input_arrays import as_cells
 from .._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from .._foundation.validation import check_items, check_tuples
+from ..data.item_lookup import item_rows, items_named, warn_of_integer_index
 from ..data.schema import Schema, feature_names
 from ..distances.out_of_range import warn_outside_once
 from ..distances.semimetric import Semimetric
@@ -59,7 +60,7 @@ class LearnedDistance(BaseEstimator):
 
     semimetric_: Semimetric
     solution_: Solution
-    preprocessor: ArrayLike | None
+    preprocessor: Any
     n_knots: Any
     knots: Any
     penalty: Any
@@ -75,24 +76,29 @@ class LearnedDistance(BaseEstimator):
         """
         raise refuse_parts(self)
 
+    def _given(self, tuples: ArrayLike, kind: type[Tuples]) -> tuple[ArrayLike, Any]:
+        """The tuples as row numbers and the items that they number; as they are and None if they hold points."""
+        return item_rows(tuples, self.preprocessor, kind.__name__.lower()[:-1])
+
     def _tuples(
         self,
         tuples: ArrayLike,
         kind: type[T],
+        items: Any,
         *,
         n_features: int | None = None,
         names: Sequence[str] = (),
         schema: Schema | None = None,
     ) -> T:
-        """Tuples to learn from, encoded by the schema, if there is one."""
+        """Tuples to learn from, as `_given` returns them, encoded by the schema, if there is one."""
         encode = None if schema is None or schema.plain else schema.encode
-        return check_tuples(tuples, kind, self.preprocessor, n_features=n_features, names=names, encode=encode)
+        return check_tuples(tuples, kind, items, n_features=n_features, names=names, encode=encode)
 
     def _known(self, tuples: ArrayLike, kind: type[T]) -> T:
         """Tuples for the fitted model, encoded by its schema."""
         check_is_fitted(self, "semimetric_")
-        d = self.semimetric_
-        return self._tuples(tuples, kind, n_features=self.n_features_in_, names=d.feature_names, schema=d.schema)
+        d, (rows, items) = self.semimetric_, self._given(tuples, kind)
+        return self._tuples(rows, kind, items, n_features=self.n_features_in_, names=d.feature_names, schema=d.schema)
 
     def _schema(self, X: Any, *, name: str = "X") -> Schema | None:
         """The schema of a table X; None for an array if no parameter describes its columns, which are then numbers."""
@@ -100,10 +106,11 @@ class LearnedDistance(BaseEstimator):
             return None
         return Schema.fit(X, name=name, **{key: getattr(self, key, default) for key, default in _KINDS.items()})
 
-    def _schema_of_tuples(self, tuples: ArrayLike, kind: type[Tuples]) -> Schema | None:
-        """`_schema` of the items of the tuples."""
-        if self.preprocessor is not None:
-            return self._schema(self.preprocessor, name="preprocessor")
+    def _schema_of_tuples(self, tuples: ArrayLike, kind: type[Tuples], items: Any) -> Schema | None:
+        """`_schema` of the items of tuples to learn from, as `_given` returns them."""
+        if items is not None:
+            warn_of_integer_index(tuples, self.preprocessor)
+            return self._schema(items, name="preprocessor")
         if self.only_numbers:
             return None
         name = kind.__name__.lower()
@@ -129,7 +136,7 @@ class LearnedDistance(BaseEstimator):
 
         Parameters
         ----------
-        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) integers with ``preprocessor``
+        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) row numbers or labels with ``preprocessor``
         """
         checked = self._known(pairs, Pairs)
         warn_outside_once(self.semimetric_, checked.used)
@@ -139,10 +146,17 @@ class LearnedDistance(BaseEstimator):
         """Minus the distance: larger is more alike."""
         return -self.pair_distance(pairs)
 
-    def get_metric(self) -> Semimetric:
-        """The distance as a callable of two vectors: a ``metric`` for scikit-learn, and picklable.
+    def score_pairs(self, pairs: ArrayLike) -> Floats:
+        """The same as `pair_distance`, by a name that metric-learn has given up; a FutureWarning says so."""
+        warn("score_pairs is a name of before for distances; call pair_distance, or pair_score for similarities", FutureWarning)
+        return self.pair_distance(pairs)
 
-        For many points prefer ``semimetric_.pairwise(X)`` with ``metric="precomputed"``: a Python call a pair is slow.
+    def get_metric(self) -> Semimetric:
+        """The distance as a callable of two vectors: a ``metric`` for scikit-learn and UMAP, and picklable.
+
+        It does not change if the model is fitted again. A call takes microseconds for models of numbers, see
+        `Semimetric.__call__`; for joint groups, categories, missing values and base distances, and for many points in any case,
+        ``semimetric_.pairwise(X)`` with ``metric="precomputed"`` is faster.
         """
         check_is_fitted(self, "semimetric_")
         return self.semimetric_
@@ -160,9 +174,14 @@ class LearnedDistance(BaseEstimator):
 
     @available_if(has_coordinates)
     def transform(self, X: ArrayLike) -> Floats:
-        """Coordinates whose L1 distance is the learned distance; only models with ``tables="warped"`` have it."""
+        """Coordinates whose L1 distance is the learned distance; only models with ``tables="warped"`` have it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features), or (n_items,) row numbers or labels with ``preprocessor``
+        """
         check_is_fitted(self, "semimetric_")
-        return self.semimetric_.transform(X)
+        return self.semimetric_.transform(items_named(X, self.preprocessor))
 
     def _record(self, semimetric: Semimetric, solution: Solution) -> None:
         """Keep what was learned; an interrupted solution is kept too, and then KeyboardInterrupt is raised."""

@@ -62,7 +62,7 @@ class TupleLearner(LearnedDistance):
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
         constraints: Sequence[Constraint] = (),
-        preprocessor: ArrayLike | None = None,
+        preprocessor: Any = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
         effort: str = "default",
@@ -103,9 +103,10 @@ class TupleLearner(LearnedDistance):
 
     def _read(self, tuples: ArrayLike, kind: type[T]) -> tuple[T, Names]:
         """Tuples to learn from, and the schema or the names of their features."""
-        schema = self._schema_of_tuples(tuples, kind)
-        checked = self._tuples(tuples, kind, schema=schema)
-        names = self._names(self.preprocessor if self.preprocessor is not None else tuples, checked.items.shape[1])
+        rows, items = self._given(tuples, kind)
+        schema = self._schema_of_tuples(rows, kind, items)
+        checked = self._tuples(rows, kind, items, schema=schema)
+        names = self._names(rows if items is None else items, checked.items.shape[1])
         return checked, schema or names
 
     def _choose_and_learn(self, recipe: Recipe, data: InMemoryComparisons, names: Names) -> None:

@@ -17,6 +17,7 @@ from .._foundation.threads import one_blas_thread
 from .._foundation.types import ArrayLike, Floats, Pairs
 from .._foundation.validation import check_alpha, check_choice, check_count
 from ..data.feature_groups import Groups
+from ..data.item_lookup import items_named
 from ..data.schema import Schema
 from ..distances.explanations import MOST_PAIRS, importances
 from ..embeddings.directions.from_labels import LABELLED
@@ -96,8 +97,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
     {missing}
     {constraints}
         Values are in units of the margin.
-    preprocessor : array-like of shape (n_items, n_features) or None, default None
-        The items, if pairs are given to `pair_distance` as row numbers.
+    {preprocessor}
     {n_jobs}
     {random_state}
     {effort}
@@ -157,7 +157,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
         periodic: dict[int | str, float] | None = None,
         missing: str = "error",
         constraints: Sequence[Constraint] = (),
-        preprocessor: ArrayLike | None = None,
+        preprocessor: Any = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
         effort: str = "default",
@@ -195,7 +195,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_items, n_features)
+        X : array-like or frame of shape (n_items, n_features), or (n_items,) row numbers or labels with ``preprocessor``
         y : array-like of shape (n_items,)
             Classes: at least two. Identical items of different classes cannot be told apart, and are outvoted.
         sample_weight : array-like of shape (n_items,) or None
@@ -210,7 +210,7 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
             On Ctrl-C; after the first pass ``semimetric_`` holds the weights reached.
         """
         rule, (recipe, auto) = self._rule(), self._recipe()
-        items, schema = self._encoded(X, min_items=2)
+        items, schema = self._encoded(items_named(X, self.preprocessor), min_items=2)
         labels = encode_class_labels(y, len(items), sample_weight, self.n_targets)
         self.classes_ = labels.classes
         dataset = LabeledDataset.of_distinct(items[labels.used], labels.codes, labels.weight[labels.used])
@@ -306,9 +306,13 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
 
         Only models with ``tables="warped"``, or ``axioms="metric"`` with single features, have it: with ``tables="auto"`` the
         data choose, and a pipeline should know before.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_items, n_features), or (n_items,) row numbers or labels with ``preprocessor``
         """
         check_is_fitted(self, "semimetric_")
-        d = self.semimetric_
+        d, X = self.semimetric_, items_named(X, self.preprocessor)
         return d.transform(validated(self, X, reset=False, dtype=np.float64) if d.schema.plain else X)
 
 

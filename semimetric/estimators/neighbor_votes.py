@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_classes, as_targets, n_axes
 from .._foundation.shared_docstrings import with_shared_parameters
-from .._foundation.tables import take_rows
+from .._foundation.tables import numbered_rows, take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_count, check_weights, weight_option
 from ..data.distinct_rows import distinct_rows
@@ -324,7 +324,7 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         pairs = sample_pairs(features, self.n_pairs, random_state=self.random_state)
         left, right = pairs.T
         option = {} if found is None else weight_option(learner, weight[left] * weight[right])
-        learner.set_params(preprocessor=X)
+        learner.set_params(preprocessor=numbered_rows(X))
         self.learner_ = learner.fit(pairs, np.abs(values[left] - values[right]), **option)
 
     def predict(self, X: ArrayLike) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Floats, Pairs
-from .._foundation.validation import check_alpha, check_choice, check_judgements, check_weights
+from .._foundation.validation import check_choice, check_finite_number, check_judgements, check_weights
 from ..data.parts.tuple_parts import TargetSpec
 from ..learning.comparisons.tuple_data import JudgedPairs
 from .comparison_learner import TupleLearner
@@ -101,16 +102,25 @@ class PairLearner(ClassifierMixin, TupleLearner):
     def _targets(self) -> TargetSpec:
         return TargetSpec(judged=True)
 
-    def fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> PairLearner:
+    def fit(
+        self,
+        pairs: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        calibration_params: Mapping[str, Any] | None = None,
+    ) -> PairLearner:
         """Learn from pairs and judgements.
 
         Parameters
         ----------
-        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) integers with ``preprocessor``
+        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) row numbers or labels with ``preprocessor``
         y : array-like of shape (n_pairs,)
             +1 (similar) or -1 (dissimilar); some of both.
         sample_weight : array-like of shape (n_pairs,) or None
             Pairs of weight 0 are as good as absent.
+        calibration_params : mapping or None
+            Arguments of `calibrate_threshold`, which is then called with these same pairs. None keeps the threshold that is
+            learned with the distance.
 
         Raises
         ------
@@ -121,13 +131,15 @@ class PairLearner(ClassifierMixin, TupleLearner):
         """
         if y is None:
             raise InputError("requires y to be passed, but the target y is None; give +1 or -1 for every pair")
+        if calibration_params is not None:
+            self.validate_calibration_params(**calibration_params)
         recipe, (checked, names) = self._recipe(), self._read(pairs, Pairs)
         weight = check_weights(sample_weight, len(checked))
         used = weight > 0
         labels = check_judgements(y, len(checked), both=False)[used]
         check_judgements(labels, len(labels))
         self._choose_and_learn(recipe, JudgedPairs(checked.take(used), weight[used], labels), names)
-        return self
+        return self if calibration_params is None else self.calibrate_threshold(pairs, y, **calibration_params)
 
     def _keep_extra(self, extra: Floats) -> None:
         self.classes_, self.threshold_ = np.array([-1, 1]), float(extra[0])
@@ -152,10 +164,19 @@ class PairLearner(ClassifierMixin, TupleLearner):
         return float(roc_auc_score(check_judgements(y, len(distances)), -distances, sample_weight=sample_weight))
 
     def set_threshold(self, threshold: float) -> PairLearner:
-        """Predict similar at this distance or less."""
+        """Predict similar at this distance or less; a negative threshold makes no pair similar."""
         check_is_fitted(self, "semimetric_")
-        self.threshold_ = check_alpha("threshold", threshold)
+        self.threshold_ = check_finite_number("threshold", threshold)
         return self
+
+    @staticmethod
+    def validate_calibration_params(strategy: str = "accuracy", min_rate: float | None = None, beta: float = 1.0) -> None:
+        """Refuse arguments that `calibrate_threshold` does not take; it has their meaning."""
+        check_choice("strategy", strategy, ("accuracy", "f_beta", "max_tpr", "max_tnr"))
+        if strategy.startswith("max") and not (isinstance(min_rate, (int, float)) and 0 <= min_rate <= 1):
+            raise InputError(f"min_rate={min_rate!r}: strategy={strategy!r} needs a number from 0 to 1")
+        if strategy == "f_beta":
+            check_finite_number("beta", beta)
 
     def calibrate_threshold(
         self,
@@ -176,18 +197,17 @@ class PairLearner(ClassifierMixin, TupleLearner):
         min_rate : float in [0, 1] or None
             For "max_tpr" and "max_tnr".
         beta : float, default 1
-            For "f_beta": how much more recall counts than precision.
+            For "f_beta": how much more recall counts than precision; its sign plays no part.
         """
-        check_choice("strategy", strategy, ("accuracy", "f_beta", "max_tpr", "max_tnr"))
-        if strategy.startswith("max") and (min_rate is None or not 0 <= min_rate <= 1):
-            raise InputError(f"min_rate={min_rate!r}: strategy={strategy!r} needs a number from 0 to 1")
+        check_is_fitted(self, "semimetric_")
+        self.validate_calibration_params(strategy, min_rate, beta)
         distances = self.pair_distance(pairs_valid)
         labels = check_judgements(y_valid, len(distances))
         fpr, tpr, negative = roc_curve(labels, -distances, pos_label=1, drop_intermediate=False)
         share = float((labels > 0).mean())
         merit = {
             "accuracy": share * tpr + (1 - share) * (1 - fpr),
-            "f_beta": _f_beta(tpr * share, fpr * (1 - share), share, check_alpha("beta", beta)),
+            "f_beta": _f_beta(tpr * share, fpr * (1 - share), share, beta),
             "max_tpr": np.where(1 - fpr >= (min_rate or 0.0), tpr, -1.0),
             "max_tnr": np.where(tpr >= (min_rate or 0.0), 1 - fpr, -1.0),
         }[strategy]

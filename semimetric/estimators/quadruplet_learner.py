@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._foundation.errors import InputError
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.types import ArrayLike, Quadruplets
 from .._foundation.validation import check_judgements
@@ -64,17 +65,24 @@ class QuadrupletLearner(ComparisonLearner):
     _kind = Quadruplets
 
     def fit(
-        self, quadruplets: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        quadruplets: ArrayLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
     ) -> QuadrupletLearner:
         """Learn from quadruplets.
 
         Parameters
         ----------
-        quadruplets : array-like of shape (n_quadruplets, 4, n_features), or (n_quadruplets, 4) integers with ``preprocessor``
+        quadruplets : array-like of shape (n_quadruplets, 4, n_features) or (n_quadruplets, 4)
+            Points, or with ``preprocessor`` row numbers or labels.
         y : array-like of shape (n_quadruplets,) or None
             -1 where the quadruplet says the opposite; None is +1 everywhere.
         sample_weight : array-like of shape (n_quadruplets,) or None
             Quadruplets of weight 0 are as good as absent.
+        weights : array-like of shape (n_quadruplets,) or None
+            The same, by the name that metric-learn's LSML has for it.
 
         Raises
         ------
@@ -83,6 +91,9 @@ class QuadrupletLearner(ComparisonLearner):
         KeyboardInterrupt
             On Ctrl-C. If the last solver was at work, ``semimetric_`` holds its best weights so far.
         """
+        if weights is not None and sample_weight is not None:
+            raise InputError("weights= and sample_weight= are two names of the same, and both are given; give one of them")
+        sample_weight = weights if sample_weight is None else sample_weight
         self._fit(quadruplets if y is None else self._turned(quadruplets, y), sample_weight)
         return self
 

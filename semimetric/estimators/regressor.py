@@ -71,8 +71,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     {periodic}
     {missing}
     {constraints}
-    preprocessor : array-like of shape (n_items, n_features), or frame, or None, default None
-        The items, if pairs are given as row numbers.
+    {preprocessor}
     {n_jobs}
     {random_state}
     {effort}
@@ -126,7 +125,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         periodic: Mapping[int | str, float] | None = None,
         missing: str = "error",
         constraints: Sequence[Constraint] = (),
-        preprocessor: ArrayLike | None = None,
+        preprocessor: Any = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
         effort: str = "default",
@@ -163,7 +162,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
 
         Parameters
         ----------
-        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) integers with ``preprocessor``
+        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) row numbers or labels with ``preprocessor``
         y : array-like of shape (n_pairs,)
             Distances, >= 0 (any sign with ``axioms=None``).
         sample_weight : array-like of shape (n_pairs,) or None
@@ -177,9 +176,10 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
             On Ctrl-C. If the last solver was at work, ``semimetric_`` and ``solution_`` hold its best weights so far.
         """
         recipe = self._recipe()
-        schema = self._schema_of_tuples(pairs, Pairs)
-        checked, target, weight = self._checked(pairs, y, sample_weight, schema=schema)
-        names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
+        rows, items = self._given(pairs, Pairs)
+        schema = self._schema_of_tuples(rows, Pairs, items)
+        checked, target, weight = self._checked(rows, items, y, sample_weight, schema=schema)
+        names = self._names(rows if items is None else items, checked.items.shape[1])
         self._choose_and_learn(recipe, InMemoryDistances(checked, target, weight), schema or names)
         return self
 
@@ -252,13 +252,14 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self._sums: MomentSums | None = getattr(self, "_sums", None)  # kept if this part is interrupted
         before = self._sums
         known = self.semimetric_.feature_names if before is not None else ()
-        schema = self._schema_of_tuples(pairs, Pairs) if before is None else self.semimetric_.schema
-        checked, target, weight = self._checked(pairs, y, sample_weight, normalise=False, names=known, schema=schema)
+        rows, items = self._given(pairs, Pairs)
+        schema = self._schema_of_tuples(rows, Pairs, items) if before is None else self.semimetric_.schema
+        checked, target, weight = self._checked(rows, items, y, sample_weight, normalise=False, names=known, schema=schema)
         if before is not None and checked.items.shape[1] != self.n_features_in_:
             raise InputError(f"this block has {checked.items.shape[1]} features, the first had {self.n_features_in_}")
         with one_blas_thread():
             if before is None:
-                names = self._names(self.preprocessor if self.preprocessor is not None else pairs, checked.items.shape[1])
+                names = self._names(rows if items is None else items, checked.items.shape[1])
                 structure = build_structure(recipe, distinct_items(checked.used), schema or names)
                 sums = MomentSums.begin(recipe, structure, checked, target, weight)
             else:
@@ -277,6 +278,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     def _checked(
         self,
         pairs: ArrayLike,
+        items: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
         *,
@@ -286,7 +288,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     ) -> tuple[Pairs, Floats, Floats]:
         if y is None:
             raise InputError("requires y to be passed, but the target y is None; give one distance a pair")
-        checked = self._tuples(pairs, Pairs, names=names, schema=schema)
+        checked = self._tuples(pairs, Pairs, items, names=names, schema=schema)
         target = check_distances(y, len(checked), minimum=0.0 if self.axioms is not None else -np.inf)
         weight = check_weights(sample_weight, len(checked))
         if normalise and (len(target) < 2 or np.ptp(target[weight > 0]) == 0):

@@ -15,6 +15,10 @@ groups : "singles" (default), "pairs", "auto", AutoGroups, JointGroups or sequen
     features on, the pair that could lower the loss most is added as long as the error on held-out items falls by more than one
     standard error. Features that no group names count outside their range only (``outside=``), and positivity is then not
     claimed.
+preprocessor : array-like of shape (n_items, n_features), frame, callable or None, default None
+    The items, if they are named instead of given as points: by row number, or by label of the index of a pandas frame. Labels
+    are text or times; integers are row numbers, whatever the index holds. A callable is given the distinct names, shape
+    (n_names,), and returns a table with one row for each. Tuples of points of shape (n_tuples, size, n_features) are taken too.
 delta : float, default 1e-6
     Lower bound of the weights that involve raw features, relative to the mean weight of the weighted L1 prior; at 0
     positivity is not claimed.
@@ -104,8 +108,6 @@ loss : {"squared_hinge", "hinge"} or Loss, default "squared_hinge"
 solver : {"auto", "newton", "interior_point", "first_order", "cutting_plane", "reference"} or Solver, default "auto"
     "auto" chooses by the loss and the number of weights, and ``solution_`` says which it took. `Newton` needs a loss that
     curves. Triangle rows are handled by `CuttingPlane` around any solver that takes rows.
-preprocessor : array-like of shape (n_items, n_features), or frame, or None, default None
-    The items, if tuples are given as row numbers.
 """
 
 VOTE_PARAMETERS = """

@@ -78,7 +78,8 @@ class TripletLearner(ComparisonLearner):
 
         Parameters
         ----------
-        triplets : array-like of shape (n_triplets, 3, n_features), or (n_triplets, 3) integers with ``preprocessor``
+        triplets : array-like of shape (n_triplets, 3, n_features) or (n_triplets, 3)
+            Points, or with ``preprocessor`` row numbers or labels.
         y : ignored
         sample_weight : array-like of shape (n_triplets,) or None
             Triplets of weight 0 are as good as absent.

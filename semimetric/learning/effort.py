@@ -1,8 +1,8 @@
 """How far is looked for what is "auto": what ``effort=`` means, which docs/effort.md shows as one table.
 
 The loss on items held out tells neighbouring settings apart only by chance, so that looking further gains little: on 32 splits
-of 17 small labelled tables, five folds chose no worse than ten (errors differed by -0.0009 +- 0.0015, in 2 choices). "fast" is for
-a first look, "thorough" for a last one.
+of 17 small labelled tables, five folds chose no worse than ten (errors differed by -0.0009 +- 0.0015, in 2 choices). "fast" is
+for a first look, "thorough" for a last one.
 """
 
 from collections.abc import Mapping

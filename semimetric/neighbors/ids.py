@@ -1,13 +1,13 @@
 """Ids of items, and which of them a query may answer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
 from .._foundation.types import ArrayLike
-from .segment import Segment
+from .item_columns import ItemColumns, items_that_fulfil
 
 __all__ = ["check_ids", "ids_to_remove", "masks_of", "new_ids", "next_ids"]
 
@@ -35,11 +35,19 @@ def ids_to_remove(ids: ArrayLike, old_ids: NDArray) -> NDArray:
     return removed
 
 
-def masks_of(where: ArrayLike | Iterable | None, segments: Sequence[Segment]) -> list[NDArray[np.bool_] | None]:
-    """Masks over the rows of each segment, from a mask over the items that are alive, or from ids; None keeps all."""
+def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[NDArray[np.bool_] | None]:
+    """Masks over the rows of each segment, from a condition on columns, a mask over the items that are alive, or ids.
+
+    None keeps all items.
+    """
+    segments = columns.segments
     if where is None:
         return [None] * len(segments)
-    given = np.asarray(where if hasattr(where, "__array__") else list(where))  # type: ignore[arg-type]  # no scalar is meant
+    if isinstance(where, str):
+        where = items_that_fulfil(where, columns)
+    if not isinstance(where, Iterable) and not hasattr(where, "__array__"):
+        raise InputError(f"where is {where!r}; a condition as text, a mask or a list of ids is required: where=[{where!r}]")
+    given = np.asarray(where if hasattr(where, "__array__") else list(where))
     if given.dtype.kind != "b":
         wanted = check_ids(given, None, segments[0].ids.dtype.kind, unique=False)
         return [np.isin(s.ids, wanted) for s in segments]

@@ -3,6 +3,8 @@
 The theory is in docs/mathematics.md, section 4 and in paper 2, section 3.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
@@ -20,8 +22,9 @@ from .._foundation.validation import check_choice, check_count, check_n_jobs, ch
 from ..distances.semimetric import Semimetric
 from .cells import CellLayout
 from .ids import check_ids, ids_to_remove, masks_of, new_ids
+from .item_columns import ItemColumns
 from .query_tables import QueryView
-from .results import Collection, Neighbors, Recall, as_graph, no_neighbors, without_own
+from .results import Collection, Neighbors, Recall, as_graph, as_objects, no_neighbors, without_own
 from .search_arguments import ALGORITHMS, candidate_count, check_neighbors, check_radius
 from .segment import SearchRequest, Segment
 from .storage import StoredIndex
@@ -109,7 +112,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> "NeighborIndex":
+    def fit(self, X: ArrayLike, y: Any = None, *, ids: ArrayLike | None = None) -> NeighborIndex:
         """Index the rows of X; what fails or is interrupted leaves the index as it was, here and in `add` and `remove`.
 
         Parameters
@@ -160,7 +163,7 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         """Ids of the items that have not been removed, shape (n_samples_fit_,)."""
         return np.concatenate([s.ids[s.alive] for s in self.segments_])
 
-    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> "NeighborIndex":
+    def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> NeighborIndex:
         """Add the rows of X.
 
         Parameters
@@ -179,13 +182,13 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         self.segments_ = with_items(self.segments_, new_ids(ids, len(items), self.ids_), items, self._build_options)
         return self
 
-    def remove(self, ids: ArrayLike) -> "NeighborIndex":
+    def remove(self, ids: ArrayLike) -> NeighborIndex:
         """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
         check_is_fitted(self)
         self.segments_ = without_items(self.segments_, ids_to_remove(ids, self.ids_), self._build_options)
         return self
 
-    def with_semimetric(self, semimetric: Semimetric) -> "NeighborIndex":
+    def with_semimetric(self, semimetric: Semimetric) -> NeighborIndex:
         """The same items and codes under a distance learned again on the same grid, groups and directions (or an error)."""
         check_is_fitted(self)
         _check_distance(semimetric)
@@ -219,8 +222,9 @@ class NeighborIndex(StoredIndex, BaseEstimator):
             1 to the number of items.
         return_distance : bool
         algorithm, n_candidates : as in the class, for this call
-        where : boolean mask over `ids_`, or ids; None
-            The items that may be answered; ids that are not in the index are nobody.
+        where : str, boolean mask over `ids_`, or list of ids; None
+            The items that may be answered: those of which a condition on features holds, such as ``'alcohol > 13 and (hue < 1
+            or origin in ("France", "Italy"))'``, or those of these ids; ids that are not in the index are nobody.
 
         Returns
         -------
@@ -256,8 +260,8 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         found = self._collection(where).within(queries, radius, n_jobs=self.n_jobs, verbose=self.verbose)
         if X is None:
             found = [(d[ids != own], ids[ids != own]) for (d, ids), own in zip(found, self.ids_, strict=True)]
-        ids = _objects([ids for _, ids in found])
-        return (_objects([distances for distances, _ in found]), ids) if return_distance else ids
+        ids = as_objects([ids for _, ids in found])
+        return (as_objects([distances for distances, _ in found]), ids) if return_distance else ids
 
     def kneighbors_graph(
         self, X: ArrayLike | None = None, n_neighbors: int = 5, mode: str = "connectivity", **options: Any
@@ -308,7 +312,9 @@ class NeighborIndex(StoredIndex, BaseEstimator):
         return self._items(X)
 
     def _collection(self, where: ArrayLike | Iterable | None) -> Collection:
-        return Collection(self._view, self.segments_, masks_of(where, self.segments_))
+        d = self._view.semimetric
+        columns = ItemColumns(tuple(getattr(self, "feature_names_in_", d.feature_names)), d.schema, self.segments_)
+        return Collection(self._view, self.segments_, masks_of(where, columns))
 
     def _answer(
         self,
@@ -340,10 +346,3 @@ class NeighborIndex(StoredIndex, BaseEstimator):
 def _check_distance(semimetric: object) -> None:
     if not isinstance(semimetric, Semimetric):
         raise InputError(f"semimetric={semimetric!r} is not a Semimetric; give model.semimetric_ of a fitted learner")
-
-
-def _objects(arrays: list[NDArray]) -> NDArray:
-    """Arrays of any lengths as an array of objects, shape (len(arrays),)."""
-    out = np.empty(len(arrays), dtype=object)
-    out[:] = arrays
-    return out

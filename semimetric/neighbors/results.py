@@ -15,7 +15,17 @@ from ..distances.callables import DistanceFunction
 from .query_tables import QueryBlock, QueryView
 from .segment import SearchRequest, Segment
 
-__all__ = ["Collection", "Neighbors", "Recall", "as_graph", "merged", "merged_within", "no_neighbors", "without_own"]
+__all__ = [
+    "Collection",
+    "Neighbors",
+    "Recall",
+    "as_graph",
+    "as_objects",
+    "merged",
+    "merged_within",
+    "no_neighbors",
+    "without_own",
+]
 
 _BLOCK = 128  # At most so many queries are tabulated together,
 _PIECES = 1 << 23  # and at most so many linear pieces, of 16 bytes.
@@ -185,6 +195,13 @@ def as_graph(values: Floats, ids: NDArray, all_ids: NDArray) -> sparse.csr_matri
     columns = order[np.searchsorted(all_ids, ids.ravel(), sorter=order)]
     indptr = np.arange(len(ids) + 1) * ids.shape[1]
     return sparse.csr_matrix((values.ravel(), columns, indptr), shape=(len(ids), len(all_ids)))
+
+
+def as_objects(arrays: Sequence[NDArray]) -> NDArray:
+    """Arrays of any lengths as an array of objects, shape (len(arrays),)."""
+    out = np.empty(len(arrays), dtype=object)
+    out[:] = arrays
+    return out
 
 
 def no_neighbors(n: int, dtype: np.dtype) -> Neighbors:

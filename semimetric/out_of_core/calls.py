@@ -6,6 +6,8 @@ The limit is for the memory of parts and of sums over them, besides what the pro
 machines, with a Dask client as first argument, are in `semimetric.distributed`; both do the same work in the same order.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._foundation.errors import ClusterError, InputError, NotSupportedError, SemimetricError
 from .._foundation.optional_imports import optional
-from .._foundation.storage import package_version
+from .._foundation.package_version import package_version
 
 __all__ = ["PATIENCE", "ask", "check_cluster", "check_here", "connect", "required_versions", "telling"]
 

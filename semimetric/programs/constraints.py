@@ -6,6 +6,8 @@ between the knots, not only at them, because a table is linear on every Kuhn sim
 statements about distances in the units of the targets; for the link "sqrt" the inequalities are on squared distances.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass

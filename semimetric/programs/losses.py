@@ -15,6 +15,8 @@ has the interval of all numbers and c = 1; least absolute deviations have [-1, 1
 0.5
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -197,7 +199,7 @@ _OF_DISTANCES: dict[str, Loss] = {"squared": Squared(), "absolute": Absolute(), 
 _OF_MARGINS: dict[str, Loss] = {"squared_hinge": SquaredHinge(), "hinge": Hinge()}
 
 
-def resolve_loss(loss: "str | Loss", *, margins: bool = False) -> Loss:
+def resolve_loss(loss: str | Loss, *, margins: bool = False) -> Loss:
     """The loss of that name; a `Loss` is returned as it is.
 
     With ``margins`` the residuals are violations of margins, and the names are those of hinges; without, they are errors of

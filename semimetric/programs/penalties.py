@@ -4,6 +4,8 @@ Given w >= 0, every penalty is a convex quadratic, so solvers see the sum of the
 also written as an independent CVXPY expression, against which the tests check the quadratic.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -88,9 +90,9 @@ class Quadratic:
     q: Floats
     constant: float = 0.0
     square: Square | None = None
-    parts: tuple["Quadratic", ...] = ()
+    parts: tuple[Quadratic, ...] = ()
 
-    def __add__(self, other: "Quadratic") -> "Quadratic":
+    def __add__(self, other: Quadratic) -> Quadratic:
         P = sparse.csr_array(self.P + other.P)
         parts = (*(self.parts or (self,)), *(other.parts or (other,)))
         return Quadratic(P, self.q + other.q, self.constant + other.constant, parts=parts)

@@ -3,6 +3,8 @@
 A solver says before the first iteration whether it can solve a program, and afterwards how good its solution is.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -98,7 +100,7 @@ class Solution:
         if self.status is not Status.SOLVED:
             warn(f"{self!r}", ConvergenceWarning)
 
-    def raise_if_interrupted(self, *, kept: bool = False) -> "Solution":
+    def raise_if_interrupted(self, *, kept: bool = False) -> Solution:
         """The solution itself, unless Ctrl-C ended the solver: then the caller gets a KeyboardInterrupt.
 
         Its text says that the weights so far are there if they are ``kept``, as those of the last program of a fit are; those

@@ -6,7 +6,7 @@ import pytest
 from cases import assert_refused
 from scipy import sparse
 
-from semimetric._foundation.tables import read_table, take_rows
+from semimetric._foundation.tables import numbered_rows, read_table, take_rows
 
 pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 X = np.arange(6.0).reshape(3, 2)
@@ -45,3 +45,10 @@ def test_rows_are_taken_from_whatever_holds_them():
         taken = take_rows(given, rows)
         assert np.asarray(taken.toarray() if sparse.issparse(taken) else taken).tolist() == [[4, 5], [0, 1]]
         assert type(taken) is type(given) or isinstance(given, list | sparse.coo_matrix)
+
+
+def test_rows_are_numbered_from_0():
+    frame = pandas.DataFrame(COLUMNS, index=[7, 3, 5])
+    assert numbered_rows(frame).index.tolist() == [0, 1, 2]
+    assert frame.index.tolist() == [7, 3, 5]
+    assert numbered_rows(X) is X

@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose
 from searches import rough_distance
 
 from semimetric import Grid
-from semimetric._kernels.metric import make_metric
-from semimetric._kernels.search import Scales
+from semimetric._kernels.metric import FeatureSum, distance_of_two, make_metric
 
 
 @given(data=st.data(), seed=st.integers(0, 1000), link=st.sampled_from(["identity", "sqrt"]))
@@ -33,11 +32,15 @@ def test_takes_the_arrays_that_its_caller_has(dtype, rng):
 
 
 def test_a_part_may_stand_on_a_combination_of_features():
-    """One part on the difference of two features, between the knots 0 and 1, with the distance 3 between them."""
-    scales = Scales(np.array([2]), np.array([0]), np.array([0]), np.array([5.0]), np.array([0.0, 3.0, 3.0, 0.0]))
-    arrays = np.array([0.0, 1.0]), np.array([0, 2]), np.array([1.0]), np.array([[1.0, -1.0]])
-    metric, root = (make_metric(scales, *arrays, root) for root in (False, True))
+    """One table on the difference of two features, between the knots 0 and 1, with the distance 3 between them."""
+    knots, tables = np.array([0.0, 0.0, 0.0, 1.0]), np.array([0.0, 3.0, 3.0, 0.0])
+    places = np.array([[0, -1, 0], [1, -1, 0], [2, 0, -1], [4, -1, -1]])
+    outside = np.array([[0.0, np.inf], [0.0, np.inf], [5.0, 100.0]])
+    parts = FeatureSum(knots, places, tables, outside, np.array([[1.0], [-1.0]]), np.empty(0))
+    metric, root = (make_metric(parts, root) for root in (False, True))
     x, y = np.array([2.0, 2.0]), np.array([1.5, 1.0])
     assert metric(x, y) == pytest.approx(1.5)
     assert root(x, y) == pytest.approx(np.sqrt(1.5))
     assert metric(x, np.array([2.0, 0.0])) == pytest.approx(3.0 + 5.0)  # one unit beyond the last knot
+    assert np.isnan(metric(x, np.array([102.0, 0.0])))  # further outside than the excess that is allowed
+    assert np.isnan(distance_of_two(x, np.array([np.nan, 0.0]), *parts))

@@ -5,7 +5,8 @@ import pytest
 
 from semimetric import DistanceRegressor
 from semimetric.cli import demo
-from semimetric.cli.demo import DemoResult, DemoSizes
+from semimetric.cli.demo import DemoResult
+from semimetric.cli.demo_sizes import DemoSizes
 from semimetric.cli.numeric_tables import read_items
 from semimetric.datasets.digits import exact_emd
 

@@ -58,7 +58,7 @@ def bad(folder, tmp_path):
         ("fit text.csv pairs.csv", "text.csv has 1 rows and 0 numeric columns"),
         ("fit twice.csv pairs.csv", "the id 'a' is on more than one row"),
         ("fit nowhere.csv pairs.csv", "there is no file nowhere.csv; check the path"),
-        ("fit items.txt pairs.csv", "items.txt ends in .txt; tables end in .csv, .parquet or .pq"),
+        ("fit items.txt pairs.csv", "items.txt ends in .txt; tables end in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .pq"),
         ("fit fake.parquet pairs.csv", "fake.parquet cannot be read as Parquet"),
         ("fit items.csv wrong.csv", "'nobody' is no id of items.csv; correct it"),
         ("fit items.csv none.csv", "none.csv has no rows"),

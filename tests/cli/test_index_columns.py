@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from semimetric import StorageError
 from semimetric.cli.index_columns import columns_of, read_columns, write_columns
-from semimetric.cli.numeric_tables import read_items
 from semimetric.neighbors.stored_segments import FILE
 
 pytest.importorskip("pandas")
@@ -38,7 +37,7 @@ def test_columns_come_back_with_every_bit_and_letter(folder, rows):
 def test_columns_of_a_file_are_its_numbers_and_its_text_as_written(tmp_path):
     path = tmp_path / "items.csv"
     path.write_text("name,width,code\na,1,007\nb,2,x\nc,3,\n")
-    columns = columns_of(read_items(str(path), "name"), "name")
+    columns = columns_of(str(path), "name")
     assert columns["width"].tolist() == [1.0, 2.0, 3.0]
     assert columns["code"].tolist() == ["007", "x", ""]
     assert list(columns) == ["width", "code"]

@@ -127,7 +127,7 @@ def test_terms_explain_the_distances(searched, capsys):
     model, *items = searched
     given = ["neighbors", model, "one.csv", *items, "--id", "name", "--label", "species", "--explain"]
     values = answer(capsys, *given)
-    assert values["label"] == ["setosa"] * 3
+    assert values["label"] == ["setosa"] * 5
     for distance, terms in zip(values["distance"], values["terms"], strict=True):
         assert sum(part for _, part in terms) == pytest.approx(distance)
     _, out, _ = call(capsys, *given)
@@ -205,7 +205,7 @@ def test_what_cannot_be_used_is_one_sentence_and_exit_code_1(command, message, c
         ("fit numbers.csv --label species --target distance", "takes no --target"),
         ("fit numbers.csv --label species --relative --link sqrt", "takes no --relative, --link"),
         ("fit numbers.csv --label species --axioms none", "--axioms none does not go with --label"),
-        ("fit numbers.csv pairs.csv --output m.smm --missing level", "--missing goes with --label only"),
+        ("fit numbers.csv --label species --categorical width", "takes no --categorical"),
         ("neighbors numbers.smm rows.csv -k 0", "must be an integer of at least 1"),
     ],
 )

@@ -8,10 +8,9 @@ import pytest
 from command_line import answer, call, paths
 
 import semimetric
-from semimetric import DistanceRegressor, NotSupportedError, StorageError
+from semimetric import DistanceRegressor, StorageError
 from semimetric.cli import model_commands
 from semimetric.cli.model_commands import run_info
-from semimetric.cli.model_files import load_numeric_model
 from semimetric.cli.output import CommandResult
 
 pd = pytest.importorskip("pandas")
@@ -86,7 +85,7 @@ def test_info_of_a_foreign_file_is_an_error(tmp_path):
         run_info(Namespace(model=str(tmp_path / "other.smm"), json=False))
 
 
-def test_categories_are_for_python(tmp_path):
+def test_categories_are_told_and_drawn(tmp_path, capsys):
     rows = [[c, h] for c in ("red", "blue") for h in range(20)]
     pairs = np.random.default_rng(0).integers(0, 40, (200, 2))
     y = 1.0 + np.abs(pairs[:, 0] - pairs[:, 1])
@@ -97,5 +96,10 @@ def test_categories_are_for_python(tmp_path):
     assert answer.values["categories"] == {"x0": ["blue", "red"]}
     assert list(answer.values["ranges"]) == ["x1"]
     assert "2 categories: blue, red" in answer.text
-    with pytest.raises(NotSupportedError, match="categorical feature 'x0'.*use it in Python"):
-        load_numeric_model(str(tmp_path / "model.smm"))
+    (tmp_path / "items.csv").write_text("x0,x1\nred,1\nblue,2\n")
+    code, _, err = call(
+        capsys, "plot", *paths(tmp_path, "model.smm", "items.csv"), "--around", 0, "--output", tmp_path / "p.png"
+    )
+    assert code == 1
+    assert "categorical feature 'x0', and a picture of items takes features of numbers; use it in Python" in err
+    assert call(capsys, "plot", tmp_path / "model.smm", "--term", "x0", "--output", tmp_path / "p.png")[0] == 0

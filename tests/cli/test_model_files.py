@@ -9,11 +9,11 @@ from command_line import call, paths
 
 import semimetric
 from semimetric import NeighborIndex
-from semimetric.cli.model_files import check_folder, load_model, load_numeric_model
+from semimetric.cli.model_files import check_folder, load_model
 
 
 def test_a_model_is_loaded_and_an_index_is_not(folder, tmp_path, rng):
-    d = load_numeric_model(str(folder / "model.smm"))
+    d = load_model(str(folder / "model.smm"))
     assert d.feature_names == ("width", "height")
     pandas = pytest.importorskip("pandas")
     NeighborIndex(d).fit(pandas.DataFrame(rng.random((5, 2)), columns=["width", "height"])).save(tmp_path / "x.index")

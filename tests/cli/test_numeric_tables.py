@@ -95,7 +95,7 @@ def test_a_target_of_words_is_refused(tmp_path):
 
 
 def test_features_go_by_name_and_unnamed_ones_by_place():
-    items = ItemTable("items.csv", np.array([[1.0, 2.0]]), ("b", "a"), (0,), named=False)
+    items = ItemTable("items.csv", (0,), False, np.array([[1.0, 2.0]]), ("b", "a"))
     assert items.features(["a", "b"]).tolist() == [[2.0, 1.0]]
     assert items.features(["a"]).tolist() == [[2.0]]
     assert items.features(["x0", "x1"]).tolist() == [[1.0, 2.0]]

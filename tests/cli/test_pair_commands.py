@@ -123,7 +123,9 @@ def test_columns_that_are_not_used_are_named_on_standard_error(folder, tmp_path,
     fit = ["fit", *files, "--id", "name", "--held-out", 0, "--n-knots", 3, "--alpha", 1e-3, "--output", model, "--json"]
     code, out, err = call(capsys, *fit)
     assert (code, json.loads(out)["features"]) == (0, ["width", "height", "tall"])
-    assert err.startswith(f"semimetric: columns of {files[0]} that are not numeric are not used: note, when\n")
+    assert err.startswith(
+        f"semimetric: columns of {files[0]} that are not numeric are not used: note, when; name categories by"
+    )
     assert call(capsys, "distance", model, tmp_path / "items.csv", "--id", "name")[2] == ""  # the model says what it needs
 
 

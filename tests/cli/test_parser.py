@@ -1,15 +1,18 @@
 """Commands and options: help with examples that parse, and wrong usage."""
 
+import inspect
 import shlex
+from importlib import import_module
 
 import pytest
 
-from semimetric.cli import demo_command, label_commands, main, model_commands, pair_commands, search_commands
+from semimetric import NeighborIndex
+from semimetric.cli import label_commands, main
 from semimetric.cli.parser import make_parser
 
 COMMANDS = {
-    "demo": demo_command, "fit": pair_commands, "distance": pair_commands, "index": search_commands,
-    "query": search_commands, "neighbors": label_commands, "info": model_commands, "plot": model_commands,
+    "demo": "demo_command", "fit": "pair_commands", "distance": "pair_commands", "index": "search_commands",
+    "query": "search_commands", "neighbors": "label_commands", "info": "model_commands", "plot": "model_commands",
 }  # fmt: skip
 
 
@@ -19,11 +22,24 @@ COMMANDS = {
      ["fit", "a.csv", "b.csv", "--output", "m", "--n-knots", "some"], ["demo", "--queries", "0"],
      ["plot", "m.smm", "--output", "p.png"], ["plot", "m.smm", "--output", "p.png", "--term", "a", "--around", "0"]],
 )  # fmt: skip
-def test_wrong_usage_is_exit_code_2(arguments, capsys):
+def test_wrong_usage_is_one_line_with_a_hint_and_exit_code_2(arguments, capsys):
     with pytest.raises(SystemExit) as leave:
         main(arguments)
     assert leave.value.code == 2
-    assert "usage: semimetric" in capsys.readouterr().err
+    known = arguments and arguments[0] in COMMANDS
+    command = f"semimetric {arguments[0]}" if known else "semimetric"
+    err = capsys.readouterr().err
+    assert err.startswith(f"{command}: ")
+    assert err.endswith(f"; see {command} --help\n")
+    assert err.count("\n") == 1
+
+
+def test_an_option_that_a_command_has_not_is_told_by_the_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["fit", "a.csv", "b.csv", "--tabels", "full"])
+    assert capsys.readouterr().err == (
+        "semimetric fit: unrecognized arguments: --tabels full (did you mean --tables?); see semimetric fit --help\n"
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -35,15 +51,21 @@ def test_every_command_has_help_with_an_example(command, capsys):
     for line in out.split("example:\n")[1].strip().splitlines():
         example = shlex.split(line)
         assert example[:2] == ["semimetric", command]
-        assert make_parser().parse_args(example[1:]).command is getattr(COMMANDS[command], f"run_{command}")
+        assert make_parser().parse_args(example[1:]).command == f"{COMMANDS[command]}.run_{command}"
     assert "--json" in out
 
 
 def test_learning_from_classes_is_another_command():
     given = make_parser().parse_args(["fit", "table.csv", "--label", "species"])
-    assert given.command is pair_commands.run_fit
+    assert given.command == "pair_commands.run_fit"
     given.check(given)
-    assert given.command is label_commands.run_fit_labels
+    assert given.command == "label_commands.run_fit_labels"
+    assert hasattr(label_commands, "run_fit_labels")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_runs_a_command_is_there(command):
+    assert callable(getattr(import_module(f"semimetric.cli.{COMMANDS[command]}"), f"run_{command}"))
 
 
 def test_options_that_were_given_are_known_from_defaults():
@@ -52,6 +74,12 @@ def test_options_that_were_given_are_known_from_defaults():
     assert (given.relative, given.n_knots, given.alpha) == (True, "auto", "auto")
     assert make_parser().parse_args(["fit", "i.csv", "p.csv", "--alpha", "0.5"]).alpha == 0.5
     assert make_parser().parse_args(["fit", "i.csv", "p.csv"]).given == {}
+
+
+def test_both_searches_find_as_many_neighbours_unless_told():
+    given = [make_parser().parse_args([command, "x", "q.csv"]).k for command in ("query", "neighbors")]
+    defaults = inspect.signature(NeighborIndex.kneighbors).parameters
+    assert given == [defaults["n_neighbors"].default] * 2
 
 
 @pytest.mark.parametrize("share", ["1", "1.5", "-0.1", "nan"])

@@ -5,7 +5,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
-from command_line import call
+from command_line import answer, call
 
 import semimetric
 from semimetric.cli import main
@@ -76,7 +76,7 @@ def test_the_nearest_are_those_of_brute_force(algorithm, at_home, capsys):
 
 def test_the_index_is_one_for_python_too(at_home, capsys):
     index, queries = semimetric.load("items.index"), pd.read_csv("queries.csv")
-    _, ids = index.kneighbors(queries[SHOWN], 10)
+    _, ids = index.kneighbors(queries[SHOWN])  # as many as the command gives
     assert table(capsys, "items.index", "queries.csv", "--id", "name")["id"].tolist() == ids.ravel().tolist()
 
 
@@ -86,6 +86,10 @@ def test_the_index_is_one_for_python_too(at_home, capsys):
         ("`unit price` < 20", lambda t: t["unit price"] < 20),
         ("colour == 'dark blue' and width > 0.5", lambda t: (t["colour"] == "dark blue") & (t["width"] > 0.5)),
         ('colour == "NA"', lambda t: t["colour"] == "NA"),
+        (
+            "colour in ('red', '007') and not `unit price` < 50 or width < 0.1",
+            lambda t: (t["colour"].isin(["red", "007"]) & ~(t["unit price"] < 50)) | (t["width"] < 0.1),
+        ),
         ('colour == "007" and `unit price` != 5', lambda t: (t["colour"] == "007") & (t["unit price"] != 5)),
     ],
 )
@@ -191,11 +195,14 @@ def test_columns_that_are_not_those_of_the_index_are_refused(damage, message, at
         ("query items.index other.csv", "other.csv has no numeric column 'width'"),
         ("query items.index queries.csv -k 301", "-k 301 asks for more than the 300 items of the index; ask for fewer"),
         ("query items.index queries.csv --output n.txt", "n.txt ends in .txt; tables end in .csv"),
-        ("query items.index queries.csv --where weight>1", "names 'weight', which is no column of the index; its columns are"),
+        (
+            "query items.index queries.csv --where weight>1",
+            "names 'weight', which is no column of the items; their columns are",
+        ),
         ("query items.index queries.csv --where width>wide", "the value wide, which is no number"),
-        ("query items.index queries.csv --where name=='000'", "names 'name', which is no column of the index"),
+        ("query items.index queries.csv --where name=='000'", "names 'name', which is no column of the items"),
         ("distance items.index items.csv", "items.index is an index, not a model"),
-        ("info items.index", "items.index is an index, not a model"),
+        ("plot items.index --term width --output p.png", "items.index is an index, not a model"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence_and_exit_code_1(command, message, at_home, capsys):
@@ -222,8 +229,40 @@ def test_shards_answer_as_one_index(at_home, capsys, tmp_path):
     assert "300 items in 3 shards" in capsys.readouterr().out
     whole = table(capsys, "items.index", "queries.csv", "--id", "name", "-k", 5)
     assert table(capsys, str(tmp_path / "shards"), "queries.csv", "--id", "name", "-k", 5).equals(whole)
+    where = ["--where", "not (width < 0.5 or height in (1, 2))"]
+    assert table(capsys, str(tmp_path / "shards"), "queries.csv", *where).equals(
+        table(capsys, "items.index", "queries.csv", *where)
+    )
     assert main(["query", str(tmp_path / "shards"), "queries.csv", "--where", "colour == 'red'"]) == 1
-    assert "--where needs the columns" in capsys.readouterr().err
+    assert "'colour', which is no column of the items; their columns are width, height" in capsys.readouterr().err
+
+
+def test_info_tells_what_an_index_holds(at_home, capsys, tmp_path):
+    assert main(["index", "model.smm", "items.csv", "--id", "name", "-o", str(tmp_path / "shards"), "--shards", "3"]) == 0
+    capsys.readouterr()
+    model = answer(capsys, "info", "model.smm")
+    one, many = (answer(capsys, "info", index) for index in ("items.index", tmp_path / "shards"))
+    for values in (one, many):
+        assert (values["n_items"], values["ids"], values["first_ids"][:2]) == (300, "text", ["000", "001"])
+        assert values["model"] == model
+        assert values["bytes"] > 300 * 16
+    assert one["columns"] == ["width", "height", "colour", "unit price"]
+    assert many["columns"] == SHOWN  # which a condition may name
+    assert [*many["shards"].values()] == [100, 100, 100]
+    code, out, err = call(capsys, "info", "items.index")
+    assert (code, err) == (0, "")
+    assert out.startswith("NeighborIndex of 300 items\n")
+    assert "columns: width, height, colour, unit price" in out
+    assert call(capsys, "info", "model.smm")[1] in out
+    assert call(capsys, "info", tmp_path / "shards")[1].startswith("ShardedIndex of 300 items\n")
+
+
+def test_progress_is_shown_to_those_who_ask(at_home, capsys):
+    code, out, err = call(capsys, "query", "items.index", "queries.csv", "--id", "name")
+    assert (code, err) == (0, "")
+    code, asked, err = call(capsys, "query", "items.index", "queries.csv", "--id", "name", "--verbose")
+    assert (code, asked) == (0, out)
+    assert "queries: 100%" in err
 
 
 def test_a_scheduler_that_is_not_there(at_home, capsys, monkeypatch):

@@ -1,8 +1,10 @@
 """Files of tables: what cannot be read whole and without a doubt is refused, and what is written is whole."""
 
+import gzip
 import os
 import subprocess
 import sys
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from cases import assert_refused
 from command_line import call, paths
 
 from semimetric import StorageError
-from semimetric.cli import table_files
+from semimetric.cli import main, table_files
+from semimetric.cli.parser import STANDARD_INPUT
 from semimetric.cli.table_files import check_memory, read_table, write_table
 
 pd = pytest.importorskip("pandas")
@@ -82,7 +85,7 @@ def test_a_table_of_all_distances_must_fit_too(folder, monkeypatch, capsys):
     code, out, err = call(capsys, "distance", *paths(folder, "model.smm", "items.csv"), "--id", "name")
     assert (code, out) == (1, "")
     assert "a table of 3600 distances takes 225 KiB or more" in err
-    assert "--pairs" in err
+    assert "name the pairs of interest by --pairs, find the nearest by semimetric index and query" in err
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
@@ -155,3 +158,92 @@ def test_a_table_is_written_through_a_link(suffix, tmp_path):
     assert link.is_symlink()
     assert read_table(str(target)).a.tolist() == [2]
     assert os.listdir(tmp_path / "far") == [f"out.{suffix}"]
+
+
+class Stdin:
+    """A standard input that holds some bytes, and can be read once, as a pipe can."""
+
+    def __init__(self, content):
+        self.buffer = BytesIO(content)
+
+
+FORMS = {
+    "t.csv": b"a,b\n1,x y\n2,007\n",
+    "t.TSV": b"a\tb\n1\tx y\n2\t007\n",
+    "t.csv.gz": gzip.compress(b"a,b\n1,x y\n2,007\n"),
+    "t.tsv.gz": gzip.compress(b"a\tb\n1\tx y\n2\t007\n"),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("piped", [False, True], ids=["file", "pipe"])
+def test_forms_of_tables_are_read_alike(name, piped, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", Stdin(FORMS[name]))
+    path = STANDARD_INPUT if piped else written(tmp_path, FORMS[name], name)
+    for _ in range(2):  # a command may read its table again
+        assert read_table(path, ["b"]).to_dict("list") == {"a": [1, 2], "b": ["x y", "007"]}
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz", "t.tsv.gz", "t.pq"])
+def test_what_is_written_is_read_and_is_the_same_whenever_it_is_written(name, tmp_path):
+    frame = pd.DataFrame({"a": [0.1, 2.5], "b": ["x,y", "z\tw"]})
+    contents = []
+    for _ in range(2):
+        write_table(frame, str(tmp_path / name))
+        contents.append((tmp_path / name).read_bytes())
+    assert contents[0] == contents[1]
+    assert contents[0].startswith(b"\x1f\x8b") == name.endswith(".gz")
+    assert read_table(str(tmp_path / name)).equals(frame)
+
+
+def test_parquet_comes_through_a_pipe_too(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"a": [1, 2]}).to_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(sys, "stdin", Stdin((tmp_path / "t.parquet").read_bytes()))
+    assert read_table(STANDARD_INPUT).a.tolist() == [1, 2]
+
+
+BAD_FORMS = {
+    "cut": ("t.csv.gz", FORMS["t.csv.gz"][:-9], "cannot be read as CSV", "check its content"),
+    "not compressed": ("t.csv.gz", FORMS["t.csv"], "cannot be read as CSV", "check its content"),
+    "commas": ("t.tsv", FORMS["t.csv"], "it seems to be separated by ','; separate it by tabs", ""),
+    "tabs": ("t.csv", FORMS["t.TSV"], "it seems to be separated by '\\t'; separate it by commas, or name it .tsv", ""),
+    "compressed twice": ("t.gz", FORMS["t.csv.gz"], "ends in .gz; tables end in .csv, .tsv, .csv.gz", ""),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FORMS)
+def test_what_is_not_as_its_name_says_is_refused(name, tmp_path):
+    file, content, *words = BAD_FORMS[name]
+    assert_refused(lambda: read_table(written(tmp_path, content, file)), *words)
+
+
+def test_how_far_a_file_unfolds_is_seen_before_it_is_read(tmp_path, monkeypatch):
+    path = written(tmp_path, gzip.compress(b"a,b\n" + b"1,2\n" * 10_000), "t.csv.gz")
+    monkeypatch.setattr(table_files, "_free_memory", lambda: 50_000.0)
+    assert_refused(lambda: read_table(path), "has 39.1 KiB", "of memory are free")
+
+
+def test_a_damaged_or_closed_standard_input_is_refused(monkeypatch):
+    for stdin, words in ((Stdin(FORMS["t.csv.gz"][:9]), "<stdin> cannot be"), (None, "standard input is closed")):
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert_refused(lambda: read_table(STANDARD_INPUT), words, "")
+    monkeypatch.setattr(sys, "stdin", Stdin(b""))
+    assert_refused(lambda: read_table(STANDARD_INPUT), "<stdin> cannot be read as CSV (No columns", "check its content")
+
+
+def test_a_command_reads_a_pipe(folder, capsys, monkeypatch):
+    given = [str(folder / "model.smm"), "--id", "name"]
+    from_file = call(capsys, "distance", *given, folder / "items.csv")
+    monkeypatch.setattr(sys, "stdin", Stdin((folder / "items.csv").read_bytes()))
+    assert call(capsys, "distance", *given, "-") == from_file
+    monkeypatch.setattr(sys, "stdin", Stdin(b"name,depth\na,1\n"))
+    code, _, err = call(capsys, "distance", *given, "-")
+    assert (code, err.split(" (")[0]) == (1, "semimetric: <stdin> has no numeric column 'width'")
+
+
+def test_only_one_table_comes_from_standard_input(capsys):
+    with pytest.raises(SystemExit) as leave:
+        main(["fit", "-", "/dev/stdin", "--output", "m.smm"])
+    assert leave.value.code == 2
+    assert "semimetric fit: two tables are -, but only one can come from standard input" in capsys.readouterr().err

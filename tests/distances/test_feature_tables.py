@@ -3,11 +3,10 @@
 import cases
 import numpy as np
 import pytest
-from cases import assert_refused
 
-from semimetric import NotSupportedError, Semimetric
+from semimetric import Semimetric
 from semimetric.data.grid import Grid
-from semimetric.distances.feature_tables import compiled_metric, part_of, single_groups, single_parts
+from semimetric.distances.feature_tables import part_of, single_groups, single_parts
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
 from semimetric.embeddings.pairs.monotone_scales import WarpedEmbedding
 
@@ -89,21 +88,3 @@ def test_joint_groups_are_no_single_parts(rng):
     whole, alone = embedding.locate(X), part.locate(X[:, [0]])
     want = embedding.contributions(whole, rows, whole, rows[::-1], w)[:, 0]
     np.testing.assert_allclose(part.paired(alone, rows, alone, rows[::-1], part_w), want)
-    assert_refused(
-        lambda: compiled_metric(embedding, w, np.ones(3), np.empty((0, 3)), root=False),
-        "joint groups",
-        "single features",
-        "NeighborIndex",
-        NotSupportedError,
-    )
-
-
-@pytest.mark.parametrize("root", [False, True])
-def test_a_compiled_metric_is_the_distance(root, rng):
-    embedding = cases.EMBEDDINGS["singles"](NUMBERS)
-    w, epsilon = rng.random(embedding.n_columns), np.array([0.5, 0.1, 2.0])
-    d = Semimetric(embedding, w, epsilon, ("u", "v", "w"), link="sqrt" if root else "identity")
-    metric = compiled_metric(embedding, w, epsilon, np.empty((0, 3)), root=root)
-    X = rng.uniform(-2, 6, (10, 3))
-    found = np.array([[metric(x, y) for y in X] for x in X])
-    np.testing.assert_allclose(found, d.pairwise(X), atol=1e-12)

@@ -133,3 +133,49 @@ def test_few_tuples_are_fitted_with_fixed_settings_and_a_warning():
     with pytest.warns(SemimetricWarning, match="too few .* and directions=None is taken instead"):
         model = TripletLearner(n_knots=4, alpha=0.1, preprocessor=ITEMS).fit(few)
     assert (model.recipe_.n_knots, model.recipe_.alpha, model.choices_) == (4, 0.1, ())
+
+
+NAMES = np.array([f"item{k}" for k in range(80)])
+WAYS = {
+    "labels": (pd.DataFrame(ITEMS, index=NAMES, columns=list("abc")), lambda tuples: NAMES[tuples]),
+    "a function": (lambda names: ITEMS[names], lambda tuples: tuples),
+    "points": (ITEMS, lambda tuples: ITEMS[tuples]),
+}
+
+
+@every_learner
+@pytest.mark.parametrize("way", WAYS)
+def test_items_by_label_by_function_and_as_points_are_the_same_items(way, name):
+    model, tuples, y = learned(name)
+    preprocessor, given = WAYS[way]
+    other = clone(model).set_params(preprocessor=preprocessor).fit(given(tuples), *y)
+    for method in ("predict", "decision_function"):
+        np.testing.assert_array_equal(getattr(other, method)(given(tuples)), getattr(model, method)(tuples))
+    assert other.score(given(tuples), *y) == model.score(tuples, *y)
+    np.testing.assert_array_equal(other.pair_distance(given(PAIRS)), model.pair_distance(PAIRS))
+    np.testing.assert_array_equal(other.pair_distance(ITEMS[PAIRS]), model.pair_distance(PAIRS))
+    np.testing.assert_array_equal(other.transform(ITEMS[3:5]), model.transform([3, 4]))
+    if way != "points":
+        np.testing.assert_array_equal(other.transform(given(np.array([3, 4]))), model.transform([3, 4]))
+    if way == "labels":
+        assert other.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+@every_learner
+def test_a_shuffled_index_of_integers_is_warned_of_once_in_fit(name):
+    kind, tuples, y = LEARNERS[name]
+    frame = pd.DataFrame(ITEMS, index=np.arange(80)[::-1])
+    with pytest.warns(SemimetricWarning, match="row numbers"):
+        model = kind(**FAST, preprocessor=frame).fit(tuples, *y)
+    np.testing.assert_array_equal(model.decision_function(tuples), learned(name)[0].decision_function(tuples))
+
+
+def test_metric_learn_s_names_for_distances():
+    model, pairs, _ = learned("pairs")
+    with pytest.warns(FutureWarning, match="call pair_distance, or pair_score"):
+        assert (model.score_pairs(pairs) == model.pair_distance(pairs)).all()
+    metric = model.get_metric()
+    assert metric(ITEMS[0], ITEMS[1], squared=True) == metric(ITEMS[0], ITEMS[1]) ** 2
+    before = metric(ITEMS[0], ITEMS[1])
+    model.fit(ITEMS[pairs] ** 2, Y)
+    assert metric(ITEMS[0], ITEMS[1]) == before

@@ -113,7 +113,7 @@ def test_metric_learn_s_names():
     model = learned(preprocessor=X).fit(X, Y)
     pairs = np.array([[0, 1], [0, 100]])
     assert_array_equal(model.pair_score(pairs), -model.pair_distance(pairs))
-    assert model.get_metric()(X[0], X[1]) == model.pair_distance(pairs)[0]
+    assert model.get_metric()(X[0], X[1]) == pytest.approx(model.pair_distance(pairs)[0], rel=1e-14)
 
 
 def test_weights_and_items_of_weight_zero():
@@ -230,3 +230,13 @@ def test_classes_of_one_place_each_are_told_apart():
     items, y = np.repeat([[0.0, 0.0], [1.0, 0.0]], 3, axis=0), [0, 0, 0, 1, 1, 1]
     model = learned(n_targets=1).fit(items, y)
     assert model.pair_distance(items[None, [0, 3]])[0] > 0.9
+
+
+def test_labelled_items_may_be_named_too():
+    frame = pd.DataFrame(X, index=[f"wine{k}" for k in range(len(X))], columns=load_wine().feature_names)
+    rows = np.arange(0, len(X), 2)
+    whole = learned().fit(X[rows], Y[rows])
+    for names, preprocessor, table in ((rows, X, X), (frame.index[rows], frame, frame), (rows, lambda names: X[names], X)):
+        model = learned(preprocessor=preprocessor).fit(names, Y[rows])
+        assert_array_equal(model.transform(names), whole.transform(X[rows]))
+        assert_array_equal(model.transform(table[:9]), whole.transform(X[:9]))

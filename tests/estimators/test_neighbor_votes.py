@@ -123,3 +123,10 @@ def test_effort_is_that_of_the_learner():
         SemimetricClassifier(PCA(), effort="fast").fit(X, Y)
     with pytest.raises(InputError, match="effort"):
         SemimetricClassifier(effort="quick").fit(X, Y)
+
+
+def test_the_index_of_a_shuffled_frame_plays_no_part(rng):
+    X = rng.random((60, 2))
+    frame = pd.DataFrame(X, columns=["a", "b"], index=rng.permutation(60))
+    model = SemimetricRegressor(DistanceRegressor(n_knots=3, alpha=1e-3), n_pairs=200)
+    assert_array_equal(model.fit(frame, X[:, 0]).predict(frame), model.fit(X, X[:, 0]).predict(X))

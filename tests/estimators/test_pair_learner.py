@@ -54,7 +54,7 @@ def test_similar_is_where_the_decision_function_is_positive():
     np.testing.assert_array_equal(score > 0, distances <= model.threshold_)
     np.testing.assert_array_equal(model.classes_[(score > 0).astype(int)], model.predict(pairs))
     np.testing.assert_allclose(score, model.threshold_ - distances, atol=1e-12)
-    for threshold in (0.0, 1e-300, 1e300):
+    for threshold in (-1.0, 0.0, 1e-300, 1e300):
         assert ((model.set_threshold(threshold).decision_function(pairs) > 0) == (distances <= threshold)).all()
 
 
@@ -84,13 +84,45 @@ def test_probabilities_rise_as_the_distance_falls(method):
     assert not hasattr(model, "calibrator_")
 
 
+@pytest.mark.parametrize("strategy", ["accuracy", "f_beta", "max_tpr", "max_tnr"])
+def test_fit_calibrates_the_threshold_as_it_is_told(strategy):
+    arguments = {"strategy": strategy} | ({"min_rate": 0.9} if strategy.startswith("max") else {"beta": -2.0})
+    model = PairLearner(**FAST, preprocessor=ITEMS).fit(PAIRS, Y, calibration_params=arguments)
+    learned_alone = learned("pairs")[0]
+    assert model.threshold_ == learned_alone.calibrate_threshold(PAIRS, Y, **arguments).threshold_
+    assert model.threshold_ == learned_alone.calibrate_threshold(PAIRS, Y, **arguments | {"beta": 2.0}).threshold_
+    uncalibrated = PairLearner(**FAST, preprocessor=ITEMS).fit(PAIRS, Y, calibration_params=None)
+    assert uncalibrated.threshold_ == learned("pairs")[0].threshold_
+
+
+CALIBRATION = {
+    "strategy": ({"strategy": "weird"}, "strategy='weird'", "use one of"),
+    "no rate": ({"strategy": "max_tpr"}, "min_rate=None", "a number from 0 to 1"),
+    "rate": ({"strategy": "max_tnr", "min_rate": 1.2}, "min_rate=1.2", "a number from 0 to 1"),
+    "rate of text": ({"strategy": "max_tnr", "min_rate": "weird"}, "min_rate='weird'", "a number from 0 to 1"),
+    "complex rate": ({"strategy": "max_tpr", "min_rate": 3 + 2j}, "min_rate=(3+2j)", "a number from 0 to 1"),
+    "beta": ({"strategy": "f_beta", "beta": None}, "beta=None", "a finite number"),
+}
+
+
+@pytest.mark.parametrize("case", CALIBRATION)
+def test_wrong_arguments_of_a_calibration_are_refused_before_any_work(case, monkeypatch):
+    arguments, *words = CALIBRATION[case]
+    assert_refused(lambda: PairLearner.validate_calibration_params(**arguments), *words)
+    model = learned("pairs")[0]
+    assert_refused(lambda: model.calibrate_threshold(PAIRS, Y, **arguments), *words)
+    monkeypatch.setattr(PairLearner, "_recipe", lambda self: pytest.fail("it was at work"))
+    assert_refused(lambda: model.fit(PAIRS, Y, calibration_params=arguments), *words)
+
+
 NAN = np.where(np.arange(3) == 1, np.nan, 0.5)[None, None].repeat(2, axis=1)
 BAD = {
-    "one class": (lambda: PairLearner().fit(ITEMS[PAIRS], np.ones(600)), "one class only, +1", "are required", "add some"),
+    "one class": (lambda: PairLearner().fit(ITEMS[PAIRS], np.ones(600)), "one class only, +1", "are required", "at random"),
     "labels": (lambda: PairLearner().fit(ITEMS[PAIRS], np.arange(600)), "y has the values 0, 1", "only +1", "recode"),
     "no labels": (lambda: PairLearner().fit(ITEMS[PAIRS], None), "requires y", "+1 or -1"),
     "length": (lambda: PairLearner().fit(ITEMS[PAIRS], [1, -1]), "y has shape (2,)", "600 pairs", "one label a pair"),
     "strategy": (lambda: learned("pairs")[0].calibrate_threshold(PAIRS, Y, "best"), "strategy='best'", "not known", "use one"),
+    "threshold": (lambda: learned("pairs")[0].set_threshold("ABC"), "threshold='ABC'", "must be a finite number"),
     "rate": (lambda: learned("pairs")[0].calibrate_threshold(PAIRS, Y, "max_tpr"), "min_rate=None", "needs a number", "0 to 1"),
 }  # fmt: skip
 

@@ -55,3 +55,12 @@ def test_the_opposite_of_quadruplets_is_learned_as_their_pairs_exchanged():
     given = QuadrupletLearner(**FAST, preprocessor=ITEMS).fit(turned, y)
     np.testing.assert_array_equal(given.semimetric_.weights, want.semimetric_.weights)
     assert given.score(turned, y) == want.score(QUADRUPLETS)
+
+
+def test_weights_have_two_names(rng):
+    weight = rng.random(600)
+    learner = QuadrupletLearner(**FAST, preprocessor=ITEMS)
+    one = learner.fit(QUADRUPLETS, weights=weight).decision_function(QUADRUPLETS)
+    other = learner.fit(QUADRUPLETS, sample_weight=weight).decision_function(QUADRUPLETS)
+    np.testing.assert_array_equal(one, other)
+    assert_refused(lambda: learner.fit(QUADRUPLETS, None, weight, weight), "both are given", "give one of them")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import semimetric
+from semimetric._foundation.names_elsewhere import NAMES_ELSEWHERE
 from semimetric.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +22,16 @@ def test_python_of_the_readme_runs(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "semimetric" in done.stdout
     assert (tmp_path / "clock.smm").exists()
+
+
+def test_lines_beside_those_of_metric_learn_run(tmp_path):
+    page = (ROOT / "docs" / "coming_from_metric_learn.md").read_text()
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for name, here in NAMES_ELSEWHERE.items():
+        assert hasattr(semimetric, here.partition("(")[0])
+        assert f"`{name}`" in page or name.endswith("_Supervised")
 
 
 def test_midnight_is_near_as_the_readme_says(tmp_path):

@@ -149,3 +149,10 @@ def test_terms_and_embeddings_do_not_know_solvers():
             assert not [other for other in imported(name) if other.startswith(("solvers", "learning", "estimators"))]
     for term in ("programs.losses", "programs.penalties"):  # and terms do not know one another
         assert not [other for other in imported(term) if other.startswith("programs.")]
+
+
+def test_every_picture_is_imported_from_plotting():
+    functions = {(name, n.name) for name, tree in TREES.items() for n in tree.body if isinstance(n, ast.FunctionDef)}
+    pictures = {(room_of(name), function) for name, function in functions if function.startswith("plot_")}
+    assert {room for room, _ in pictures} == {"plotting"}
+    assert {function for _, function in pictures} == {*semimetric.plotting.__all__}

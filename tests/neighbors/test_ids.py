@@ -8,6 +8,7 @@ from searches import search_problem
 from semimetric import NeighborIndex
 from semimetric.neighbors import updates
 from semimetric.neighbors.ids import check_ids, masks_of, next_ids
+from semimetric.neighbors.item_columns import ItemColumns
 
 
 @pytest.mark.parametrize(
@@ -46,10 +47,11 @@ def test_masks_skip_removed_items_and_span_segments(monkeypatch):
     monkeypatch.setattr(updates, "_TAIL", 0)
     d, items, _ = search_problem(60)
     index = NeighborIndex(d).fit(items[:45]).add(items[45:]).remove([2, 50])
+    columns = ItemColumns(d.feature_names, d.schema, index.segments_)
     wanted = np.zeros(58, bool)
     wanted[[0, 2, 57]] = True  # of ids_: 0, 3 and 59
-    masks = masks_of(wanted, index.segments_)
+    masks = masks_of(wanted, columns)
     assert [np.flatnonzero(m).tolist() for m in masks] == [[0, 3], [14]]
-    masks = masks_of([0, 3, 59, 1000], index.segments_)  # ids that are not there are nobody
+    masks = masks_of([0, 3, 59, 1000], columns)  # ids that are not there are nobody
     assert [np.flatnonzero(m).tolist() for m in masks] == [[0, 3], [14]]
-    assert masks_of(None, index.segments_) == [None, None]
+    assert masks_of(None, columns) == [None, None]

@@ -25,7 +25,7 @@ def large(request, monkeypatch):
 
 def test_the_factor_is_that_of_scipy():
     H = positive(30)
-    assert_array_equal(factorize(H.copy())[0], cho_factor(H)[0])
+    assert_array_equal(np.triu(factorize(H.copy())[0]), np.triu(cho_factor(H)[0]))  # below may stand anything
 
 
 def test_what_is_not_positive_definite_is_refused():

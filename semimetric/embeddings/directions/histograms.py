@@ -5,6 +5,8 @@ dimension it is exactly the L1 distance between cumulative sums. In more dimensi
 but sums of |a_k · (x - y)| over half-planes, balls and windowed edges come close once their weights are learned.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
@@ -80,7 +82,7 @@ class HistogramFeatures(LinearFeatures):
         self.edge_scales = edge_scales
         self.bins = bins
 
-    def fit(self, X: ArrayLike, y: object = None) -> "HistogramFeatures":
+    def fit(self, X: ArrayLike, y: object = None) -> HistogramFeatures:
         """Build the features; X gives the number of bins and whether masses differ, and y is ignored.
 
         Raises
@@ -131,7 +133,7 @@ class HistogramFeatures(LinearFeatures):
             raise InputError("bin_coordinates must be finite, and no two bins may share a place; merge such bins first")
         return C
 
-    def _features(self, bank: "_FeatureBank") -> Iterator[Named]:
+    def _features(self, bank: _FeatureBank) -> Iterator[Named]:
         """The name of every feature, and its coefficients of shape (n_bins,)."""
         if self.bins:
             yield from ((f"bin{b}", row) for b, row in enumerate(np.eye(bank.n)))

@@ -8,6 +8,8 @@ features stay. Any transformer with a linear map ``components_`` gives direction
 scikit-learn's PCA.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,7 +69,7 @@ class Directions(FrozenValue):
         """The number of raw features."""
         return len(self.bends) or self.matrix.shape[1]
 
-    def same_as(self, other: "Directions") -> bool:
+    def same_as(self, other: Directions) -> bool:
         """Whether both maps are identical to the bit; their names may differ."""
         bends = len(self.bends) == len(other.bends) and all(map(np.array_equal, self.bends, other.bends))
         return bends and np.array_equal(self.matrix, other.matrix)
@@ -296,18 +298,18 @@ class EvenDirections(LinearFeatures):
         self.n_directions = n_directions
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: object = None) -> "EvenDirections":
+    def fit(self, X: ArrayLike, y: object = None) -> EvenDirections:
         """Compute the directions; X gives the number and the names of the features, and y is ignored."""
         checked = validated(self, X, dtype=np.float64)
         default = [f"x{k}" for k in range(checked.shape[1])]
         return self._spread(checked.shape[1], list(getattr(self, "feature_names_in_", default)))
 
-    def fit_named(self, X: Floats, names: Sequence[str]) -> "EvenDirections":
+    def fit_named(self, X: Floats, names: Sequence[str]) -> EvenDirections:
         """Compute the directions for an array whose columns have the given ``names``."""
         self.n_features_in_ = check_items(X).shape[1]
         return self._spread(self.n_features_in_, list(names))
 
-    def _spread(self, n_features: int, names: list[str]) -> "EvenDirections":
+    def _spread(self, n_features: int, names: list[str]) -> EvenDirections:
         chosen = [self._column(f, n_features, names) for f in (self.features or range(n_features))]
         if len(set(chosen)) < max(len(chosen), 2):
             raise InputError(

@@ -4,6 +4,8 @@ An embedding of pairs makes a row of the design matrix A from two located items.
 the product of their row and the weights, a sum over groups of features.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
@@ -188,10 +190,10 @@ class PairMap(ABC):
         return np.array([max(sum(int(self.grid.sizes[f]) - 1 for f in g), 1) for g in self.groups], dtype=np.float64)
 
     @abstractmethod
-    def select(self, keep: Integers, features: Integers) -> "PairMap":
+    def select(self, keep: Integers, features: Integers) -> PairMap:
         """The embedding with only the groups ``keep``, over a grid with only the ``features``; the weights stay the same."""
 
-    def expanded(self, w: Floats) -> "tuple[PairMap, Floats]":
+    def expanded(self, w: Floats) -> tuple[PairMap, Floats]:
         """The same distance with a column for every vertex of the tables that can be held in memory, and its weights."""
         return self, w
 
@@ -199,7 +201,7 @@ class PairMap(ABC):
         """The weights, with those of new categories computed from the weights of categories in the fit: see `fill_unseen`."""
         return w
 
-    def in_unit(self, unit: float) -> "PairMap":
+    def in_unit(self, unit: float) -> PairMap:
         """The embedding for weights that are multiplied by ``unit``."""
         return self
 

@@ -7,6 +7,8 @@ vertices (a, b) and (b, a) share a column, which makes the distance symmetric fo
 column, so that d(x, x) = 0 for all weights.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -30,8 +32,6 @@ from .table_differences import table_differences
 from .vertices import Vertices
 
 __all__ = ["PairEmbedding"]
-
-_SYMMETRIES = ("tie", "swap", "none")
 
 
 class PairEmbedding(PairMap):
@@ -64,7 +64,7 @@ class PairEmbedding(PairMap):
         vertices: Sequence[Vertices] | None = None,
         unseen_slopes: Floats | None = None,
     ) -> None:
-        check_choice("symmetry", symmetry, _SYMMETRIES)
+        check_choice("symmetry", symmetry, ("tie", "swap", "none"))
         self.grid = grid
         self.groups = resolve_groups(groups, grid.n_features)
         self.singles = all(len(g) == 1 for g in self.groups)
@@ -89,12 +89,12 @@ class PairEmbedding(PairMap):
                 found.append(np.unique(flat[:, part][values[:, part] > 0]))
         return [np.unique(np.concatenate(found)) for found in seen]
 
-    def tied_by_difference(self, features: set[int]) -> "PairEmbedding":
+    def tied_by_difference(self, features: set[int]) -> PairEmbedding:
         """The same groups, in which (a, b) with the same b - a share a column for groups of one of these features alone."""
         vertices = [replace(v, by_difference=len(v.group) == 1 and v.group[0] in features) for v in self.vertices]
         return self._with(vertices, self.unseen_slopes)
 
-    def restricted(self, touched: Sequence[Integers], slopes: Floats) -> "PairEmbedding":
+    def restricted(self, touched: Sequence[Integers], slopes: Floats) -> PairEmbedding:
         """The same groups, in which only the vertices ``touched`` have columns.
 
         Parameters
@@ -107,12 +107,12 @@ class PairEmbedding(PairMap):
         vertices = [v.restricted(found) for v, found in zip(self.vertices, touched, strict=True)]
         return self._with(vertices, self._shared(slopes))
 
-    def positions(self, part: "PairEmbedding") -> Integers:
+    def positions(self, part: PairEmbedding) -> Integers:
         """The column here of every column of ``part``, an embedding of the same groups with fewer vertices."""
         found = [np.searchsorted(v.keys, p.keys) for v, p in zip(self.vertices, part.vertices, strict=True)]
         return np.concatenate([base + f for base, f in zip(self._first_column, found, strict=False)])
 
-    def expanded(self, w: Floats) -> tuple["PairEmbedding", Floats]:
+    def expanded(self, w: Floats) -> tuple[PairEmbedding, Floats]:
         """See `PairMap.expanded`; a vertex without a column here gets the value of the prior as its weight."""
         vertices = [replace(v, kept=None, by_difference=False) if v.fits else v for v in self.vertices]
         parts = []
@@ -144,13 +144,13 @@ class PairEmbedding(PairMap):
     def _slopes_of_unseen(self) -> Floats:
         return np.zeros(self.grid.n_features) if self.unseen_slopes is None else self.unseen_slopes
 
-    def _with(self, vertices: Sequence[Vertices], unseen_slopes: Floats | None) -> "PairEmbedding":
+    def _with(self, vertices: Sequence[Vertices], unseen_slopes: Floats | None) -> PairEmbedding:
         return PairEmbedding(
             self.grid, self.groups, symmetry=self.symmetry, zero_diagonal=self.zero_diagonal,
             vertices=vertices, unseen_slopes=unseen_slopes,
         )  # fmt: skip
 
-    def in_unit(self, unit: float) -> "PairEmbedding":
+    def in_unit(self, unit: float) -> PairEmbedding:
         return self if self.unseen_slopes is None else self._with(self.vertices, unit * self.unseen_slopes)
 
     @property
@@ -168,7 +168,7 @@ class PairEmbedding(PairMap):
                 positive[g] &= self.unseen_slopes is not None and bool((self.unseen_slopes[list(v.group)] > 0).all())
         return positive
 
-    def select(self, keep: Integers, features: Integers) -> "PairEmbedding":
+    def select(self, keep: Integers, features: Integers) -> PairEmbedding:
         number = {int(f): k for k, f in enumerate(features)}
         groups = [tuple(number[f] for f in self.groups[g]) for g in keep]
         return PairEmbedding(

@@ -1,5 +1,7 @@
 """The min kernel, and its approximation by B-splines with penalised differences (paper 1, section 4)."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from ..._foundation.types import ArrayLike, Floats

@@ -6,6 +6,8 @@ An embedding writes its rows into CSR buffers, block by block: `transform` keeps
 block at a time. Embeddings with a *ladder* write sparse rows psi, of which phi = D^{-T} psi is the dense form (paper 1, eq. 7).
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self

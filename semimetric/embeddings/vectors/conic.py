@@ -8,6 +8,8 @@ The level sets of a linear function of phi_{p,1} are those of a cone over the an
 ``w (x - a) + w_{d+1} ||x - a||_1 - b`` (§S.3, eqs 6 and 7; the anchor of the first term only shifts b).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Any
 

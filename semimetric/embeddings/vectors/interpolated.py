@@ -3,6 +3,8 @@
 ID(x; S) = [ID(x_{S_1}) ... ID(x_{S_g})],   ID of one group: at most |S| + 1 vertices, with barycentric weights
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Sequence
 from itertools import product

@@ -1,5 +1,7 @@
 """Embeddings on knots, which are placed by a fit or from a stream, and the columns of their vertices."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self

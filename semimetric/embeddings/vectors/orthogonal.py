@@ -1,5 +1,7 @@
 """Orthogonal bases with orthogonal derivatives: Fourier and Hermite (paper 1, section 3.1 and Table 1)."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from typing import Any
 

@@ -6,6 +6,8 @@
 Example: with knots (0, 1, 4) the value 2.5 is half of vertex 1 plus half of vertex 2.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """A check whether an anchor separates two classes: Proposition 1 of paper 4, and Corollary 1 for sets of anchors."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,6 +3,8 @@
 Every shard certifies its own nearest, so the nearest of their answers are those of all items: what is exact stays exact.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,0 +1,231 @@
+"""Conditions on columns, such as ``price < 20 and (colour in ("red", "blue") or not `shoe size` >= 40)``.
+
+    condition    choice {"or" choice}
+    choice       part {"and" part}
+    part         {"not"} ( "(" condition ")" | comparison )
+    comparison   column (== | != | < | <= | > | >=) value | column ["not"] "in" "(" value {"," value} ")"
+
+They are read here, and never evaluated as Python. As in SQL, no comparison holds where a number is missing, nor does ``not``
+make it hold there.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._foundation.errors import InputError
+
+__all__ = ["Comparison", "Condition", "Joined", "read_condition"]
+
+_OPERATORS: dict[str, Callable] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_OPPOSITES = {"==": "!=", "<": ">=", ">": "<=", "in": "not in"}
+_OPPOSITES |= {opposite: sign for sign, opposite in _OPPOSITES.items()}
+_WORDS = ("and", "or", "not", "in")
+_TOKEN = re.compile(
+    r"""\s*(?:`(?P<name>[^`]+)`|'(?P<single>[^']*)'|"(?P<double>[^"]*)"|"""
+    r"""(?P<sign>==|!=|<=|>=|<|>)|(?P<mark>[(),])|(?P<word>[^\s<>=!`'"(),]+))\s*"""
+)
+_DEEPEST = 50  # parentheses inside one another
+_REQUIRED = (
+    'comparisons such as price < 20 or colour in ("red", "blue"), joined by and, or, not and parentheses, are required: use '
+    "==, !=, <, <=, >, >=, in, backticks around column names with spaces, and quotes around text"
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison of a column with a number or a text, or with several by the signs "in" and "not in"."""
+
+    column: str
+    sign: str
+    values: tuple[float | str, ...]
+
+    def negated(self) -> "Comparison":
+        """What holds where this does not, and nothing is missing."""
+        return replace(self, sign=_OPPOSITES[self.sign])
+
+    def holds(self, columns: Mapping[str, NDArray]) -> NDArray[np.bool_]:
+        """The rows on which the comparison is true, shape (n_rows,); it is false where a number is missing.
+
+        Raises
+        ------
+        InputError
+            If there is no such column, or it holds numbers and a value is text, or the other way round.
+        """
+        if self.column not in columns:
+            known = ", ".join(list(columns)[:10]) + (", ..." if len(columns) > 10 else "")
+            raise InputError(f"the condition names {self.column!r}, which is no column of the items; their columns are {known}")
+        cells = columns[self.column]
+        numbers = cells.dtype.kind == "f"
+        for value in self.values:
+            if isinstance(value, str) and numbers:
+                raise InputError(
+                    f"the condition compares {self.column}, a column of numbers, with text, {value!r}; write the number bare"
+                )
+            if not isinstance(value, str) and not numbers:
+                raise InputError(f"the condition compares {self.column}, a column of text, with a number, {value!r}; quote it")
+        found = self._compared(cells)
+        return found & ~np.isnan(cells) if numbers else found
+
+    def _compared(self, cells: NDArray) -> NDArray[np.bool_]:
+        if self.sign in _OPERATORS:
+            return np.asarray(_OPERATORS[self.sign](cells, self.values[0]), dtype=bool)
+        among = np.logical_or.reduce([np.asarray(cells == value, dtype=bool) for value in self.values])
+        return among if self.sign == "in" else ~among
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Conditions of which all hold, or any, as the ``word`` says that joins them: "and" or "or"."""
+
+    word: str
+    parts: tuple["Condition", ...]
+
+    def negated(self) -> "Joined":
+        """What holds where this does not, and nothing is missing."""
+        return Joined("or" if self.word == "and" else "and", tuple(part.negated() for part in self.parts))
+
+    def holds(self, columns: Mapping[str, NDArray]) -> NDArray[np.bool_]:
+        """The rows on which the condition is true, shape (n_rows,); see `Comparison.holds`."""
+        join = np.logical_and if self.word == "and" else np.logical_or
+        return np.asarray(join.reduce([part.holds(columns) for part in self.parts]))
+
+
+Condition: TypeAlias = Comparison | Joined
+
+
+def read_condition(text: str) -> Condition:
+    """The condition that a text states in the grammar above; ``not`` is resolved into opposite signs.
+
+    Raises
+    ------
+    InputError
+        If a part cannot be read; the message names it.
+    """
+    return _Reader(text).whole()
+
+
+class _Token(NamedTuple):
+    """A part of a text: its kind, what it says, and where it begins."""
+
+    kind: str
+    value: str
+    start: int
+
+
+def _tokens(text: str) -> list[_Token]:
+    """The parts of a text, of the kinds name, text, sign, mark and word, and an end."""
+    tokens, place = [], 0
+    while place < len(text):
+        match = _TOKEN.match(text, place)
+        if match is None:
+            raise _unreadable(text, place)
+        kind = str(match.lastgroup)
+        tokens.append(_Token("text" if kind in ("single", "double") else kind, match[kind], match.start(kind)))
+        place = match.end()
+    return [*tokens, _Token("end", "", len(text))]
+
+
+class _Reader:
+    """Reads a text from its first token to its last."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = iter(_tokens(text.strip()))
+        self._next = next(self._tokens)
+
+    def whole(self) -> Condition:
+        condition = self._condition(0)
+        self._take("end")
+        return condition
+
+    def _condition(self, depth: int) -> Condition:
+        return self._joined("or", partial(self._joined, "and", partial(self._part, depth)))
+
+    def _joined(self, word: str, read: Callable[[], Condition]) -> Condition:
+        parts = [read()]
+        while self._skip(word):
+            parts.append(read())
+        return parts[0] if len(parts) == 1 else Joined(word, tuple(parts))
+
+    def _part(self, depth: int) -> Condition:
+        negated = False
+        while self._skip("not"):
+            negated = not negated
+        if self._skip("("):
+            if depth == _DEEPEST:
+                raise InputError(f"the condition has more than {_DEEPEST} parentheses inside one another; write it with fewer")
+            found = self._condition(depth + 1)
+            self._need(")")
+        else:
+            found = self._comparison()
+        return found.negated() if negated else found
+
+    def _comparison(self) -> Comparison:
+        if self._next.kind == "word" and self._next.value in _WORDS:
+            self._fail()
+        column = self._take("name", "word").value
+        if self._next.kind == "sign":
+            sign = self._take("sign").value
+            return Comparison(column, sign, (self._value(column, sign),))
+        sign = "not in" if self._skip("not") else "in"
+        self._need("in")
+        self._need("(")
+        values = [self._value(column, sign)]
+        while self._skip(","):
+            values.append(self._value(column, sign))
+        self._need(")")
+        return Comparison(column, sign, tuple(values))
+
+    def _value(self, column: str, sign: str) -> float | str:
+        """The text between quotes, or the number."""
+        token = self._take("text", "word")
+        if token.kind == "text":
+            return token.value
+        try:
+            number = float(token.value)
+        except ValueError:
+            number = np.nan
+        if np.isnan(number):
+            quoted = f'"{token.value}"' if sign in _OPERATORS else f'("{token.value}")'
+            raise InputError(
+                f"the condition has the value {token.value}, which is no number; quote text, as in {column} {sign} {quoted}, "
+                "and write 1 and 0 for true and false"
+            )
+        return number
+
+    def _skip(self, word: str) -> bool:
+        """Whether this word or mark comes next; then it is passed."""
+        found = self._next.kind in ("word", "mark") and self._next.value == word
+        if found:
+            self._next = next(self._tokens)
+        return found
+
+    def _need(self, word: str) -> None:
+        if not self._skip(word):
+            self._fail()
+
+    def _take(self, *kinds: str) -> _Token:
+        token = self._next
+        if token.kind not in kinds:
+            self._fail()
+        self._next = next(self._tokens, token)
+        return token
+
+    def _fail(self) -> NoReturn:
+        raise _unreadable(self._text.strip(), self._next.start)
+
+
+def _unreadable(text: str, place: int) -> InputError:
+    """The error that a condition cannot be read from some place on; quotes before a name belong to what is left."""
+    left = text[place:].strip()
+    given = f"the condition cannot be read from {left!r} on" if left else f"the condition {text!r} is not complete"
+    return InputError(f"{given}; {_REQUIRED}")

@@ -1,0 +1,158 @@
+"""Conditions on columns: the grammar, what holds where, and what cannot be read."""
+
+import operator
+
+import numpy as np
+import pytest
+from cases import assert_refused
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semimetric import InputError
+from semimetric.data.conditions import Comparison, Joined, read_condition
+
+COLUMNS = {
+    "price": np.array([1.0, 20.0, np.nan, 3e3]),
+    "shoe size": np.array([40.0, 41.0, 42.0, 43.0], np.float32),
+    "colour": np.array(["red", "dark red and blue", "", 'a "b"'], dtype=object),
+}
+
+
+def rows_where(text):
+    return np.flatnonzero(read_condition(text).holds(COLUMNS)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("price == 1", [0]), ("price != 1", [1, 3]), ("price < 20", [0]), ("price<=20", [0, 1]), ("price > 20", [3]),
+        ("price >= 2e1", [1, 3]), ("`shoe size` > 40 and `shoe size` < 43", [1, 2]), ("price >= -inf", [0, 1, 3]),
+        ("colour == 'red'", [0]), ('colour != "red"', [1, 2, 3]), ('colour == "dark red and blue"', [1]),
+        ("colour == 'a \"b\"'", [3]), ("colour == ''", [2]), ("colour >= 'b'", [0, 1]),
+        ("  price > 0 and colour != 'red' and `price` < 100  ", [1]), ("price > 1e9", []),
+        ("price == 1 or price == 20", [0, 1]), ("price in (1, 20)", [0, 1]), ("price in(3e3)", [3]),
+        ("colour in ('red', '')", [0, 2]), ("colour not in ('red', '')", [1, 3]), ("price not in (1, 5)", [1, 3]),
+        ("not price == 1", [1, 3]), ("not not price == 1", [0]), ("not (price == 1 or colour == '')", [1, 3]),
+        ("price == 1 or price == 20 and colour == 'red'", [0]), ("(price == 1 or price == 20) and colour == 'red'", [0]),
+        ("price > 1 and (colour == '' or `shoe size` > 41)", [3]), ("((price<2))or(`shoe size`>=43)", [0, 3]),
+        ("not price > 5 or colour == ''", [0, 2]), ("not colour in ('red', '')", [1, 3]),
+    ],
+)  # fmt: skip
+def test_rows_on_which_a_condition_holds(text, rows):
+    assert rows_where(text) == rows
+
+
+def test_conditions_are_values():
+    a, b = Comparison("a", "==", (1.0,)), Comparison("b c", "!=", ("x and y",))
+    assert read_condition("a == 1 and `b c` != 'x and y'") == Joined("and", (a, b))
+    assert read_condition("not (a == 1 and `b c` != 'x and y')") == Joined("or", (a.negated(), b.negated()))
+    assert read_condition("a in (1, -2)") == Comparison("a", "in", (1.0, -2.0))
+
+
+SIGNS = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+ROW = st.fixed_dictionaries({"size": st.none() | st.integers(0, 3), "my kind": st.sampled_from(["", "a", "b c"])})
+VALUES = {"size": st.integers(-1, 4), "my kind": st.sampled_from(["", "a", "b c", "(or)"])}
+
+
+@st.composite
+def stated(draw, depth=3):
+    """A condition as text, and the function that says of a row whether it is true, false, or None: unknown."""
+    kind = draw(st.sampled_from(["compare", "in", "not", "and", "or"] if depth else ["compare", "in"]))
+    if kind == "not":
+        text, says = draw(stated(depth=depth - 1))
+        return f"not ({text})", lambda row: None if says(row) is None else not says(row)
+    if kind in ("and", "or"):
+        parts = [draw(stated(depth=depth - 1)) for _ in range(draw(st.integers(2, 3)))]
+        text = f" {kind} ".join(f"({text})" for text, _ in parts)
+        return text, lambda row: three_valued(kind, [says(row) for _, says in parts])
+    column = draw(st.sampled_from(sorted(VALUES)))
+    if kind == "in":
+        values = draw(st.lists(VALUES[column], min_size=1, max_size=3))
+        among = draw(st.booleans())
+        text = f"`{column}` {'in' if among else 'not in'} ({', '.join(map(written, [*values, values[0]]))})"
+        return text, lambda row: None if row[column] is None else (row[column] in values) == among
+    sign, value = draw(st.sampled_from(sorted(SIGNS))), draw(VALUES[column])
+    return (
+        f"`{column}` {sign} {written(value)}",
+        lambda row: None if row[column] is None else SIGNS[sign](row[column], value),
+    )
+
+
+def written(value):
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def three_valued(word, answers):
+    """The logic of SQL: "or" is true if one answer is, "and" false if one is, and else one that is unknown decides."""
+    decisive = word == "or"
+    if decisive in answers:
+        return decisive
+    return None if None in answers else not decisive
+
+
+@given(stated(), st.lists(ROW, min_size=1, max_size=8))
+def test_what_holds_is_what_the_logic_of_three_values_says(condition, rows):
+    text, says = condition
+    columns = {
+        "size": np.array([np.nan if row["size"] is None else row["size"] for row in rows], dtype=np.float64),
+        "my kind": np.array([row["my kind"] for row in rows], dtype=object),
+    }
+    assert read_condition(text).holds(columns).tolist() == [says(row) is True for row in rows]
+
+
+@given(stated(), st.lists(ROW, min_size=1, max_size=8))
+def test_where_nothing_is_missing_it_is_what_pandas_answers(condition, rows):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame([row | {"size": row["size"] or 0} for row in rows])
+    columns = {"size": frame["size"].to_numpy(np.float64), "my kind": frame["my kind"].to_numpy(object)}
+    assert read_condition(condition[0]).holds(columns).tolist() == frame.eval(condition[0], engine="python").tolist()
+
+
+@given(st.text(st.sampled_from("ab `'\"()<>=!,.1-notindra"), max_size=30))
+def test_any_text_is_read_or_refused(text):
+    try:
+        read = read_condition(text)
+    except InputError:
+        return
+    assert read.negated().negated() == read
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the condition '' is not complete; comparisons such as price < 20"),
+        ("wine5", "the condition 'wine5' is not complete"),
+        ("price = 3", "cannot be read from '= 3' on"),
+        ("price < 3 and", "the condition 'price < 3 and' is not complete"),
+        ("price < 3 and and", "cannot be read from 'and' on"),
+        ("price < 3and price > 1", "the value 3and, which is no number"),
+        ("price < 3 price > 1", "cannot be read from 'price > 1' on"),
+        ("shoe size > 3", "cannot be read from 'size > 3' on"),
+        ("(price < 3", "is not complete"),
+        ("price < 3)", "cannot be read from ')' on"),
+        ("price in 3", "cannot be read from '3' on"),
+        ("price in ()", "cannot be read from ')' on"),
+        ("price in (3", "is not complete"),
+        ("price not 3", "cannot be read from '3' on"),
+        ("3 < price < 5", "the value price, which is no number"),
+        ("colour == red", 'quote text, as in colour == "red"'),
+        ("colour in (red, 'blue')", 'quote text, as in colour in ("red")'),
+        ("tall == true", "write 1 and 0 for true and false"),
+        ("price < nan", "the value nan, which is no number"),
+        ("colour == 'red", 'cannot be read from "\'red" on'),
+        ("__import__('os').system('x') == 1", "cannot be read from"),
+        ("weight < 3", "names 'weight', which is no column of the items; their columns are price, shoe size, colour"),
+        ("price == 1 or weight < 3", "names 'weight'"),
+        ("price < 'cheap'", "compares price, a column of numbers, with text, 'cheap'; write the number bare"),
+        ("colour in ('red', 3)", "compares colour, a column of text, with a number, 3.0; quote it"),
+        ("(" * 51 + "price < 3" + ")" * 51, "more than 50 parentheses inside one another"),
+        ("(" * 99999, "more than 50 parentheses"),
+    ],
+)
+def test_what_cannot_be_read_is_named(text, message):
+    assert_refused(lambda: rows_where(text), "the condition ", message)
+
+
+def test_many_nots_and_parts_are_no_trouble():
+    assert rows_where("not " * 20_000 + "price == 1") == [0]
+    assert rows_where(" or ".join(["price == 1"] * 5000)) == [0]
