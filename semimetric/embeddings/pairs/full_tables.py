@@ -25,7 +25,7 @@ from ..._kernels.simplex import Groups, Singles, group_rows_of_pairs, single_row
 from ..._kernels.tables import add_single_tables
 from ...data.feature_groups import resolve_groups
 from ...data.grid import Grid
-from .base import Items, PairMap, Table, check_columns, check_rows
+from .base import Items, PairMap, Table, check_columns, check_rows, signs_on_grid, sorted_order
 from .new_categories import fill_unseen
 from .rows import SparseRows
 from .table_differences import table_differences
@@ -224,7 +224,7 @@ class PairEmbedding(PairMap):
 
     def locate(self, X: ArrayLike) -> Items:
         items = super().locate(X)
-        return items if self.singles else Items(items.located, _sorted_order(items))
+        return items if self.singles else Items(items.located, sorted_order(items))
 
     def rows(self, x: Items, i: Integers, y: Items, j: Integers) -> SparseRows:
         check_rows(x, i, y, j, self.grid.n_features)
@@ -241,10 +241,10 @@ class PairEmbedding(PairMap):
         shape = (len(i), int(self._slot[-1]))
         vertices = np.empty(shape, np.int64)
         values = np.empty(shape)
-        order = tuple(side.order if side.order.shape[1] else _sorted_order(side) for side in (x, y))
+        order = tuple(side.order if side.order.shape[1] else sorted_order(side) for side in (x, y))
         group_rows_of_pairs(x.located, i, y.located, j, order, self._axes, vertices, values)
         if self.symmetry == "swap":
-            self._swap(vertices, _signs(x, i, y, j))
+            self._swap(vertices, signs_on_grid(x, i, y, j))
         return vertices, values
 
     def _swap(self, vertices: Integers, signs: NDArray[np.int8]) -> None:
@@ -348,14 +348,3 @@ class PairEmbedding(PairMap):
             parts.append(table_differences(columns, v.sizes, knots, kind=kind, n_columns=self.n_columns, kinds=kinds))
         scale = np.sqrt(0.5) if self.symmetry == "tie" else 1.0  # every difference occurs twice, in (a, b) and in (b, a)
         return sparse.csr_array(sparse.vstack(parts, format="csr") * scale)
-
-
-def _sorted_order(items: Items) -> Integers:
-    """What sorts the fractions of each item, shape (n_items, n_features)."""
-    return np.argsort(items.located.fraction, axis=1, kind="stable")
-
-
-def _signs(x: Items, i: Integers, y: Items, j: Integers) -> NDArray[np.int8]:
-    """The signs of x[i] - y[j] on the grid, shape (B, n_features)."""
-    cells = np.sign(x.located.lower[i].astype(np.int64) - y.located.lower[j])
-    return np.where(cells != 0, cells, np.sign(x.located.fraction[i] - y.located.fraction[j])).astype(np.int8)
