@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from .data.schema import Schema
     from .distances.axioms import Axioms
     from .distances.semimetric import Semimetric
+    from .embeddings.directions.even_directions import EvenDirections
     from .embeddings.directions.histograms import HistogramFeatures
-    from .embeddings.directions.linear_directions import EvenDirections
     from .embeddings.pairs.full_tables import PairEmbedding
     from .embeddings.vectors.conic import ConicEmbedding
     from .embeddings.vectors.interpolated import IDEmbedding
@@ -152,8 +152,8 @@ _HOMES = {
     "data.schema": "Schema",
     "distances.axioms": "Axioms",
     "distances.semimetric": "Semimetric",
+    "embeddings.directions.even_directions": "EvenDirections",
     "embeddings.directions.histograms": "HistogramFeatures",
-    "embeddings.directions.linear_directions": "EvenDirections",
     "embeddings.pairs.full_tables": "PairEmbedding",
     "embeddings.vectors.conic": "ConicEmbedding",
     "embeddings.vectors.interpolated": "IDEmbedding",
@@ -194,6 +194,5 @@ _ROOMS = (
     "programs",
     "solvers",
 )
-# The classes of metric-learn, and what here learns from the same data.
 if not TYPE_CHECKING:  # where it is, the imports above say where each name is defined; the table says the same when running
     __getattr__, __dir__ = lazy_names(__name__, _HOMES, _ROOMS, NAMES_ELSEWHERE)

@@ -26,6 +26,7 @@ __all__ = [
     "as_floats",
     "as_targets",
     "as_vector",
+    "check_feature_names",
     "check_finite",
     "check_one_type",
     "input_errors",
@@ -318,3 +319,14 @@ def validated(estimator: Any, X: Any, *, may_miss: bool = False, **options: Any)
         items = validate_data(estimator, X if hasattr(X, "columns") else array, ensure_all_finite=False, **options)
     check_finite(items, "X", names=getattr(array, "columns", ()), may_miss=may_miss)
     return items
+
+
+def check_feature_names(estimator: Any, given: ArrayLike | None) -> None:
+    """Refuse names of features, where some are given, that are not those of the fit, as scikit-learn does."""
+    if given is None:
+        return
+    names = np.asarray(given, dtype=object)
+    if len(names) != estimator.n_features_in_:
+        raise InputError(f"input_features should have length equal to number of features ({estimator.n_features_in_})")
+    if hasattr(estimator, "feature_names_in_") and list(names) != list(estimator.feature_names_in_):
+        raise InputError("input_features is not equal to feature_names_in_")

@@ -7,7 +7,7 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["numbered_rows", "read_table", "take_rows"]
+__all__ = ["numbered_rows", "read_table", "row_labels", "take_rows"]
 
 
 def read_table(X: Any, *, name: str = "X") -> Any:
@@ -47,3 +47,8 @@ def take_rows(X: Any, rows: Any) -> Any:
 def numbered_rows(X: Any) -> Any:
     """A frame of pandas whose index is its row numbers, of which only the index is new; all else as it is."""
     return X.reset_index(drop=True) if hasattr(X, "iloc") else X
+
+
+def row_labels(X: Any, n: int) -> Any:
+    """What a frame of pandas calls its n rows, shape (n,); the row numbers of anything else."""
+    return np.asarray(X.index) if hasattr(X, "iloc") else np.arange(n)

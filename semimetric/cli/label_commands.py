@@ -231,13 +231,13 @@ def _id_column_of_rows(arguments: Namespace) -> str | None:
 def _largest_terms(
     d: Semimetric, rows: MixedTable, items: _SearchedItems, nearest: _NearestItems
 ) -> list[list[tuple[str, float]]]:
-    """The names and values of the largest terms of every distance, one list for each query and neighbour."""
-    terms = []
+    """What features add most to every distance, and how much, one list for each query and neighbour."""
+    terms, names = [], d.contribution_names("features")
     for query, neighbors in enumerate(nearest.rows):
         repeated_query = rows.features.iloc[np.full(len(neighbors), query)]
-        for parts in d.contributions(repeated_query, items.table.features.iloc[neighbors]):
+        for parts in d.contributions(repeated_query, items.table.features.iloc[neighbors], by="features"):
             largest = np.argsort(-parts, kind="stable")[:_MOST_TERMS]
-            terms.append([(d.terms[t], float(parts[t])) for t in largest if parts[t] > 0])
+            terms.append([(names[t], float(parts[t])) for t in largest if parts[t] > 0])
     return terms
 
 
@@ -251,7 +251,7 @@ def _neighbors_text(values: Mapping[str, Any]) -> str:
         line = f"  {rank}. {values['id'][k]}{label} at {values['distance'][k]:.4g}"
         if "terms" in values:
             terms = ", ".join(f"{name} {part:.3g}" for name, part in values["terms"][k])
-            line += f": {terms or 'equal in every term'}"
+            line += f": {terms or 'equal in every feature'}"
         lines.append(line)
     return "\n".join(lines)
 

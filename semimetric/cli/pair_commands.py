@@ -12,8 +12,8 @@ from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers, Pairs
 from ..data.splits import item_disjoint_splits
+from ..embeddings.directions.even_directions import EvenDirections
 from ..embeddings.directions.histograms import HistogramFeatures
-from ..embeddings.directions.linear_directions import EvenDirections
 from ..estimators.regressor import DistanceRegressor
 from .dask_client import dask_client
 from .model_files import check_output, load_model

@@ -100,6 +100,11 @@ class Feature:
         values = np.array([*self.categories, None], dtype=object)
         return values[np.where(np.isnan(codes), len(self.categories), codes).astype(np.int64)]
 
+    def labels(self, codes: Floats) -> list[Any]:
+        """`decode` of one level each: "(other)" for a category that was not in the fit, "(missing)" for a missing value."""
+        cells = zip(codes, self.decode(codes).tolist(), strict=True)
+        return ["(missing)" if np.isnan(code) else "(other)" if cell is None else cell for code, cell in cells]
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -258,6 +263,10 @@ class Schema:
         if self.plain:
             return X
         return np.stack([f.decode(X[..., k]) for k, f in enumerate(self.features)], axis=-1)
+
+    def told(self, X: Floats) -> NDArray[Any]:
+        """`decode` with "(other)" for a category that was not in the fit, so that it is encoded as such again."""
+        return X if self.plain else np.where(self.unseen(X), "(other)", self.decode(X))
 
     def coordinates(self, X: Floats) -> Floats:
         """Coordinates of an encoded matrix for a Euclidean distance, with which near pairs are sampled.

@@ -1,7 +1,7 @@
 """Base distances: known distances that are added to a learned distance, each with a weight of its own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -41,8 +41,8 @@ class BaseDistance(FrozenValue):
     function: DistanceFunction
     weight: float
     name: str
-    probe: Floats
-    values: Floats
+    probe: Floats = field(repr=False)
+    values: Floats = field(repr=False)
     power: int = 1
 
     def __post_init__(self) -> None:

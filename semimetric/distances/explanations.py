@@ -1,102 +1,149 @@
-"""Explanations of distances: the shares of their terms, and of the raw features behind the terms."""
+"""Why items are near: what each feature, or each term of the distance, adds, beside the values of both items."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._foundation.types import Floats, Integers
-from .semimetric import Semimetric
+from .._foundation.optional_imports import optional
+from .._foundation.printed_tables import cell_text, html_table, text_table
+from .._foundation.types import Floats
 
-__all__ = ["MOST_PAIRS", "Explanation", "importances"]
+__all__ = ["Explanation"]
 
-MOST_PAIRS = 20_000  # pairs over which shares are averaged
-_ITEMS = 500  # items from which the parts of raw features in directions are computed
-
-
-def importances(d: Semimetric, items: Floats, pairs: Integers) -> Floats:
-    """The mean share of every raw feature in the distances of pairs, shape (n_features,), summing to 1.
-
-    The share of a group is divided equally among its features. The share of a direction is divided among the raw features in
-    proportion to how much it varies with each.
-
-    Parameters
-    ----------
-    d : Semimetric
-    items : ndarray of shape (n_items, n_features)
-        The items, encoded by `Schema.encode`.
-    pairs : ndarray of shape (n_pairs, 2)
-        The row numbers of the items of each pair.
-    """
-    pairs = pairs[:: max(len(pairs) // MOST_PAIRS, 1)]
-    raw = d.schema.decode(items)
-    terms = d.contributions(raw[pairs[:, 0]], raw[pairs[:, 1]])
-    total = terms.sum(axis=1)
-    share = (terms[total > 0] / total[total > 0, None]).mean(axis=0) if (total > 0).any() else np.zeros(terms.shape[1])
-    made = made_of(d, items)
-    out = np.zeros(d.n_features)
-    for part, group in zip(share, d.embedding.groups, strict=False):
-        for f in group:
-            out += part / len(group) * made[f]
-    return out / out.sum() if out.sum() > 0 else out
-
-
-def made_of(d: Semimetric, items: Floats) -> Floats:
-    """The share of each raw feature in every embedded feature, shape (n_features + n_directions, n_features).
-
-    The share in a direction is proportional to its standard deviation when that raw feature alone varies.
-    """
-    n = d.n_features
-    if d.directions is None:
-        return np.eye(n)
-    some = items[:: max(len(items) // _ITEMS, 1)]
-    constant = np.tile(np.where(np.isnan(some[0]), 0.0, some[0]), (len(some), 1))
-    spread = np.zeros((len(d.directions.names), n))
-    for f in range(n):
-        varied = constant.copy()
-        varied[:, f] = np.where(np.isnan(some[:, f]), constant[:, f], some[:, f])
-        spread[:, f] = d.directions.append(varied)[:, n:].std(axis=0)
-    total = spread.sum(axis=1, keepdims=True)
-    return np.vstack([np.eye(n), spread / np.where(total > 0, total, 1.0)])
+_MOST_NEIGHBORS = 10  # that are printed
+_MOST_SHOWN = 4  # features of a neighbour that are printed
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The nearest neighbours of an item, and what each term contributes to their distances.
+    """Distances of an item to some others, its neighbours, and what each feature adds to them. Printed, a table.
 
     Attributes
     ----------
     indices : ndarray of shape (k,)
-        The row numbers of the neighbours among the fitted items, the nearest first.
-    targets : ndarray of shape (k,)
-        The classes or values of the neighbours.
+        The row numbers of the neighbours among the fitted items, or their ids; the nearest first.
+    targets : ndarray of shape (k,) or None
+        The classes or values of the neighbours, where they have any.
     distances : ndarray of shape (k,)
         The distances of the neighbours.
     terms : tuple of str
-        The names of the terms of the distance.
+        The names of the features, or of the terms of the distance.
     contributions : ndarray of shape (k, n_terms)
-        What each term adds to each distance, before the link.
+        What each of them adds to each distance, before the link.
+    by : {"features", "terms"}
+        What `terms` are.
+    features : tuple of str
+        The names of the features.
+    item : ndarray of shape (n_features,) or None
+        The values of the item.
+    values : ndarray of shape (k, n_features) or None
+        The values of the neighbours.
+    label : object
+        What the item is called; None if it has no name.
+    labels : ndarray of shape (k,) or None
+        What the neighbours are called: the labels of their rows in a frame of pandas; None for `indices`.
     """
 
-    indices: Integers
+    indices: NDArray[Any]
     targets: Any
     distances: Floats
     terms: tuple[str, ...]
     contributions: Floats
+    by: str = "terms"
+    features: tuple[str, ...] = ()
+    item: NDArray[Any] | None = None
+    values: NDArray[Any] | None = None
+    label: Any = None
+    labels: NDArray[Any] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """What the neighbours are called, with their classes or values in brackets."""
+        labels = self.indices if self.labels is None else self.labels
+        if self.targets is None:
+            return [str(label) for label in labels]
+        return [f"{label} ({cell_text(target)})" for label, target in zip(labels, self.targets, strict=True)]
+
+    @property
+    def sum_name(self) -> str:
+        """What the contributions to a distance add up to: the distance itself, or what the link makes it of."""
+        same = np.allclose(self.contributions.sum(axis=1), self.distances, rtol=1e-6)
+        return "distance" if same else "distance before the link"
+
+    @property
+    def shares(self) -> Floats:
+        """The contributions divided by their sums, shape (k, n_terms); 0 where the sum is 0."""
+        total = self.contributions.sum(axis=1, keepdims=True)
+        return self.contributions / np.where(total != 0, total, 1.0)
 
     def largest(self, n: int = 5) -> list[tuple[str, float]]:
-        """The names and mean contributions of the ``n`` terms that separate the item most from its neighbours."""
+        """The names and mean contributions of the ``n`` features that separate the item most from its neighbours."""
         mean = self.contributions.mean(axis=0)
         order = np.argsort(-mean, kind="stable")[:n]
         return [(self.terms[t], float(mean[t])) for t in order if mean[t] > 0]
 
+    def to_frame(self) -> Any:
+        """All contributions as a frame of pandas: a row for each neighbour and each feature, the largest of each first."""
+        k, n = self.contributions.shape
+        order = np.argsort(-self.contributions, axis=1, kind="stable")
+        rows = np.repeat(np.arange(k), n)
+        columns = {"neighbor": (self.indices if self.labels is None else self.labels)[rows]}
+        if self.targets is not None:
+            columns["target"] = np.asarray(self.targets)[rows]
+        columns |= {"distance": self.distances[rows], self.by[:-1]: np.array(self.terms, dtype=object)[order.ravel()]}
+        if self.item is not None and self.values is not None:
+            own, others = zip(*(self._both(row, t) for row, t in zip(rows, order.ravel(), strict=True)), strict=True)
+            columns |= {"value": list(own), "neighbor_value": list(others)}  # type: ignore[dict-item]  # objects of any kind
+        for name, values in (("contribution", self.contributions), ("share", self.shares)):
+            columns[name] = np.take_along_axis(values, order, axis=1).ravel()
+        return optional("pandas").DataFrame(columns)
+
     def __repr__(self) -> str:
-        lines = []
-        neighbors = zip(self.indices, self.targets, self.distances, self.contributions, strict=True)
-        for row, target, distance, parts in neighbors:
-            order = np.argsort(-parts, kind="stable")[:4]
-            why = ", ".join(f"{self.terms[t]} {parts[t]:.3g}" for t in order if parts[t] > 0) or "equal in every term"
-            lines.append(f"{row} ({target}) at {distance:.4g}: {why}")
-        return "\n".join(lines)
+        return "\n".join([self._title, *map(str.rstrip, text_table(list(self._lines()), left=1)), *self._rest])
+
+    def _repr_html_(self) -> str:
+        return html_table(list(self._lines()), title=self._title, notes=self._rest)
+
+    @property
+    def _title(self) -> str:
+        return f"What separates {self._item_name} from its neighbours, by {self.by}"
+
+    @property
+    def _item_name(self) -> str:
+        """What the item is called; a number is that of a row."""
+        if self.label is None:
+            return "the item"
+        return f"row {self.label}" if isinstance(self.label, int | np.integer) else str(self.label)
+
+    @property
+    def _rest(self) -> list[str]:
+        """What is said of neighbours that are not shown."""
+        more = len(self.indices) - _MOST_NEIGHBORS
+        return [f"{more} more neighbours: see to_frame()"] if more > 0 else []
+
+    def _lines(self) -> Iterator[list[str]]:
+        """The cells of the table that is printed: a heading, and for each neighbour its distance, parts, and their sum."""
+        yield ["", self._item_name, "neighbour", "adds", "share"]
+        shown = zip(self.names, self.distances, self.contributions, self.shares, strict=True)
+        for row, (name, distance, parts, shares) in enumerate(list(shown)[:_MOST_NEIGHBORS]):
+            yield [f"{name} at {distance:.4g}", "", "", "", ""]
+            order = np.argsort(-parts, kind="stable")
+            order = order[: min(_MOST_SHOWN, np.count_nonzero(parts > 0))]
+            for t in order:
+                own, other = (cell_text(value) for value in self._both(row, t))
+                yield [f"  {self.terms[t]}", own, other, f"{parts[t]:.3g}", f"{100 * shares[t]:.0f} %"]
+            total, share = f"{parts[order].sum():.3g}", f"{100 * shares[order].sum():.0f} %"
+            last = [f"  {len(order)} of {len(parts)} {self.by}", "", "", total, share]
+            yield last if parts.any() else [f"  equal in every {self.by[:-1]}", "", "", "", ""]
+
+    def _both(self, row: Any, term: Any) -> tuple[Any, Any]:
+        """The values of the item and of a neighbour, where the term is a feature."""
+        if self.item is None or self.values is None or self.terms[term] not in self.features:
+            return "", ""
+        f = self.features.index(self.terms[term])
+        return self.item[f], self.values[row, f]

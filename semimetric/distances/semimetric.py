@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import NotSupportedError
-from .._foundation.input_arrays import n_axes
 from .._foundation.members import refused_as_stored
 from .._foundation.storage import State, write_state
 from .._foundation.threads import map_blocks
@@ -29,18 +28,19 @@ from .._foundation.types import ArrayLike, Floats, FrozenValue, Integers, distin
 from .._foundation.validation import check_same_length
 from .._kernels.metric import make_metric
 from ..data.grid import schema_of
-from ..data.schema import Schema
+from ..data.schema import Feature, Schema
 from ..embeddings.directions.linear_directions import Directions, with_directions
 from ..embeddings.pairs.base import PairMap, Table, mirror
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding, l1_pairwise
-from ..embeddings.pairs.scales_and_tables import MixedEmbedding
 from .agreement import check_directions, check_numbers, check_schema
 from .axiom_report import AxiomReport, certify
 from .axioms import Axioms
 from .base_distances import BaseDistance
 from .compiled_sum import distance_of_arrays, feature_sum
+from .explained_distance import ExplainedDistance
 from .reach import GridPoints, Reach
 from .state import base_distances_state, directions_state, map_state, read_parts
+from .summary import summary, summary_html
 
 __all__ = ["Semimetric"]
 
@@ -48,7 +48,7 @@ _BLOCK = 4096  # pairs whose distances a thread computes at once
 
 
 @dataclass(frozen=True, eq=False)
-class Semimetric(FrozenValue):
+class Semimetric(ExplainedDistance, FrozenValue):
     """A distance: an embedding, its weights, and all else that the formula needs. Made by a learner or `semimetric.load`.
 
     Its arrays are read-only copies, so its `axioms` cannot change. Distances are finite: a vector with a value so far outside
@@ -194,27 +194,6 @@ class Semimetric(FrozenValue):
             base.add_pairwise(x.raw, y.raw, out)
         return self._linked(out)
 
-    def contributions(self, x: ArrayLike, y: ArrayLike) -> Floats:
-        """The terms of the sum before the link, whose names are `terms`.
-
-        Parameters
-        ----------
-        x, y : array-like of shape (n_features,) or (n, n_features)
-            If one is a single vector and the other has many rows, the vector is compared with each row.
-
-        Returns
-        -------
-        ndarray of shape (n_terms,) or (n, n_terms)
-        """
-        one_pair = n_axes(x) == 1 and n_axes(y) == 1
-        left, right = check_same_length(*self._both(*map(self.schema.rows, (x, y))), repeat=True)
-        x, y = self._points(left), self._points(right)
-        rows = np.arange(len(left))
-        parts = [self.embedding.contributions(x.items, rows, y.items, rows, self.weights)]
-        parts += [base.paired(left, right)[:, None] for base in self.base_distances]
-        out = np.hstack([*parts, self._outside(x, y)[:, None]])
-        return out[0] if one_pair else out
-
     def get_numba_metric(self) -> Callable[[Floats, Floats], float]:
         """The distance as a compiled function of two vectors, for pynndescent and other packages that take such a metric.
 
@@ -224,8 +203,17 @@ class Semimetric(FrozenValue):
         return make_metric(feature_sum(self), self.link == "sqrt")
 
     def tables(self) -> dict[str, Table]:
-        """The table of every group of features, by the name of its term."""
-        return dict(zip(self.terms, self.embedding.tables(self.weights), strict=False))
+        """The table of every group of features, by the name of its term; `Table.to_frame` shows it by knots or categories."""
+        named = [
+            t._replace(names=tuple(self.columns[f] for f in t.features), levels=tuple(map(self._levels, t.features)))
+            for t in self.embedding.tables(self.weights)
+        ]
+        return dict(zip(self.terms, named, strict=False))
+
+    def _levels(self, f: int) -> tuple[Any, ...]:
+        """The vertices of an embedded feature as a person says them."""
+        feature = self.schema.features[f] if f < self.n_features else Feature(self.columns[f])
+        return tuple(feature.labels(self.embedding.grid.vertices(f)))
 
     def transform(self, X: ArrayLike) -> Floats:
         """Coordinates between which the L1 distance is exactly this distance; only warped models have them.
@@ -241,12 +229,23 @@ class Semimetric(FrozenValue):
         NotSupportedError
             If the model is not warped L1 with the identity link and without base distances.
         """
+        return self._coordinates(self._warped, self._points(self.schema.encode(X)))
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """The names of the columns of `transform`: those of the features, and where only what is outside counts, so named."""
+        groups, rest = self._sloped_alone(self._warped)
+        return distinct((*(self.columns[f] for f in groups), *(f"{self.columns[f]} outside range" for f in rest)))
+
+    @property
+    def _warped(self) -> WarpedEmbedding:
+        """The embedding, if its scales are coordinates."""
         if not isinstance(self.embedding, WarpedEmbedding) or self.link != "identity" or self.base_distances:
             raise NotSupportedError(
                 'only warped models (tables="warped", link="identity", no base distances) map exactly into L1; use '
                 'pairwise(X) as a precomputed metric, or fit with tables="warped"'
             )
-        return self._coordinates(self.embedding, self._points(self.schema.encode(X)))
+        return self.embedding
 
     def outside(self, X: ArrayLike) -> Floats:
         """The share of the rows of X that lie outside the range of each raw feature, where the slope epsilon applies.
@@ -294,18 +293,10 @@ class Semimetric(FrozenValue):
             return cls(**read_parts(state, base_distances))
 
     def __repr__(self) -> str:
-        sizes = sorted({len(g) for g in self.embedding.groups})
-        knots = dict.fromkeys(map(int, np.sort(self.embedding.grid.sizes)[[0, -1]]))
-        extra = f" + {len(self.directions.names)} directions" if self.directions else ""
-        base = "".join(f" + {b.weight:.3g} {b.name}" for b in self.base_distances)
-        kinds = {WarpedEmbedding: "warped scales", MixedEmbedding: "warped scales and tables"}
-        kind = kinds.get(type(self.embedding), "tables")
-        return (
-            f"Semimetric: {self.axioms}\n"
-            f"  {self.n_features} features{extra}, {len(self.embedding.groups)} {kind} over groups of "
-            f"{' and '.join(map(str, sizes))}{base}\n"
-            f"  {' to '.join(map(str, knots))} knots a feature, {len(self.weights)} weights, link {self.link}"
-        )
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        return summary_html(self)
 
     def _both(self, X: ArrayLike, Y: ArrayLike) -> tuple[Floats, Floats]:
         """Both tables, encoded; if they are the same object, it is encoded only once."""
@@ -323,10 +314,14 @@ class Semimetric(FrozenValue):
     def _coordinates(self, embedding: WarpedEmbedding, x: GridPoints) -> Floats:
         """The coordinates of `transform`. Scales and what continues them both rise, so their L1 distances add up."""
         outside = self.epsilon * x.excess
-        groups = [g[0] for g in embedding.groups]
-        rest = np.setdiff1d(np.flatnonzero(self.epsilon), groups)
+        groups, rest = self._sloped_alone(embedding)
         inside = embedding.coordinates(x.items, self.weights)
         return np.hstack([inside + outside[:, groups], outside[:, rest]])
+
+    def _sloped_alone(self, embedding: WarpedEmbedding) -> tuple[list[int], Integers]:
+        """The embedded features that have a scale, and those without one that have a slope outside their range."""
+        groups = [g[0] for g in embedding.groups]
+        return groups, np.setdiff1d(np.flatnonzero(self.epsilon), groups)
 
     def _sum(self, left: Floats, right: Floats) -> Floats:
         """The sum before the link for each row of ``left`` and the same row of ``right``, shape (n,)."""

@@ -3,8 +3,8 @@
 It stands on `_foundation`, `_kernels` and `data`.
 """
 
+from .directions.even_directions import EvenDirections
 from .directions.histograms import HistogramFeatures
-from .directions.linear_directions import EvenDirections
 from .pairs.full_tables import PairEmbedding
 from .vectors.additive_kernels import min_kernel, spline_kernel
 from .vectors.conic import ConicEmbedding, conic_kernel

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from copy import copy
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError, warn
-from .._foundation.input_arrays import as_cells
+from .._foundation.input_arrays import as_cells, check_feature_names
 from .._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from .._foundation.validation import check_items, check_tuples
 from ..data.item_lookup import item_rows, items_named, warn_of_integer_index
@@ -27,6 +29,15 @@ __all__ = ["LearnedDistance", "has_coordinates"]
 T = TypeVar("T", bound=Tuples)
 
 _KINDS: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "missing": "error"}
+
+
+class _Items(NamedTuple):
+    """What stands for items where a learner is printed: their shape, and no values."""
+
+    shape: str
+
+    def __repr__(self) -> str:
+        return f"<items: {self.shape}>"
 
 
 def has_coordinates(learner: LearnedDistance) -> bool:
@@ -183,6 +194,13 @@ class LearnedDistance(BaseEstimator):
         check_is_fitted(self, "semimetric_")
         return self.semimetric_.transform(items_named(X, self.preprocessor))
 
+    @available_if(has_coordinates)
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """The names of the columns of `transform`: those of the features, and of directions such as "discriminant0"."""
+        check_is_fitted(self, "semimetric_")
+        check_feature_names(self, input_features)
+        return np.array(self.semimetric_.coordinate_names, dtype=object)
+
     def _record(self, semimetric: Semimetric, solution: Solution) -> None:
         """Keep what was learned; an interrupted solution is kept too, and then KeyboardInterrupt is raised."""
         self.semimetric_, self.solution_ = semimetric, solution
@@ -204,6 +222,14 @@ class LearnedDistance(BaseEstimator):
             if not isinstance(value, str):
                 given[name] = value.tolist() if isinstance(value, np.ndarray) else value
         return given
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  # the name is scikit-learn's
+        given = getattr(self, "preprocessor", None)
+        if given is None or callable(given):
+            return super().__repr__(N_CHAR_MAX)
+        shown: Any = copy(self)
+        shown.preprocessor = _Items(" x ".join(map(str, np.shape(given))))
+        return BaseEstimator.__repr__(shown, N_CHAR_MAX)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +19,7 @@ from .._foundation.validation import check_alpha, check_choice, check_count
 from ..data.feature_groups import Groups
 from ..data.item_lookup import items_named
 from ..data.schema import Schema
-from ..distances.explanations import MOST_PAIRS, importances
+from ..distances.importances import MOST_PAIRS, importances
 from ..embeddings.directions.from_labels import LABELLED
 from ..learning.candidates import Choices
 from ..learning.groups.selection import choose_groups, without_joint
@@ -48,7 +48,7 @@ _AUTO = ("directions", "tables")
 
 
 @with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
-class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LearnedDistance):
+class LargeMarginLearner(TransformerMixin, LearnedDistance):
     """A distance under which items are closer to their own class than to others by a margin.
 
     ``min_w  mean_t s_t loss(1 + d_ij - d_il) + (1 - mu) / mu mean d_ij + penalty(w)``  over triplets t of an item i, a target j
@@ -249,14 +249,8 @@ class LargeMarginLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Lear
     def _keep(self, example: Floats, result: LargeMarginResult, impostors: Pairs) -> None:
         """Record what was learned; ``example`` are some items, ``impostors`` pairs of an item and an impostor."""
         self.n_features_in_, self.passes_ = example.shape[1], result.passes
-        self._first = example[:1]
         self.feature_importances_ = importances(result.semimetric, impostors.items, impostors.index)
         self._record(result.semimetric, result.passes[-1].solution)
-
-    @property
-    def _n_features_out(self) -> int:
-        """The number of columns that `transform` returns."""
-        return self.semimetric_.transform(self.semimetric_.schema.decode(self._first)).shape[1]
 
     def _rule(self) -> LargeMargin:
         """The parameters of the large-margin program, checked."""

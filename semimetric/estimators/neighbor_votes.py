@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
-from .._foundation.input_arrays import as_classes, as_targets, n_axes
+from .._foundation.input_arrays import as_classes, as_targets
 from .._foundation.shared_docstrings import with_shared_parameters
-from .._foundation.tables import numbered_rows, take_rows
+from .._foundation.tables import numbered_rows, row_labels, take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_count, check_weights, weight_option
 from ..data.distinct_rows import distinct_rows
@@ -44,7 +45,7 @@ class NeighborVotes(NestedLearner):
         self._weight = None if sample_weight is None else _neighbors_each(np.asarray(sample_weight, dtype=np.float64))
         d = self.learner_.semimetric_
         self.index_ = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
-        self._targets, self._items = targets, d.schema.encode(X)
+        self._targets, self._labels = targets, row_labels(X, len(targets))
         self.n_features_in_ = d.n_features
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(self.learner_, "feature_names_in_"):
@@ -92,45 +93,31 @@ class NeighborVotes(NestedLearner):
         k = self.n_neighbors if n_neighbors is None else check_count("n_neighbors", n_neighbors)
         return self.index_.kneighbors(X, min(k, self.n_samples_fit_))
 
-    def explain_neighbors(self, x: ArrayLike, n_neighbors: int | None = None) -> Explanation:
-        """Why these are the neighbours of x: what every term of the distance adds.
+    def explain_neighbors(self, x: ArrayLike, n_neighbors: int | None = None, *, by: str = "features") -> Explanation:
+        """Why these are the neighbours of x: what every feature adds to their distances, beside the values of both.
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), or a table of one row
+        x : array-like of shape (n_features,), series of pandas, or a table of one row
         n_neighbors : int or None
             `n_neighbors` of the estimator by default.
+        by : {"features", "terms"}, default "features"
+            By "terms", directions and joint tables stand by their own names; see `Semimetric.contributions`.
 
         Returns
         -------
         Explanation
-            Printed, a line a neighbour.
+            Printed, a table; neighbours have the labels of the frame of pandas that was fitted.
         """
         check_is_fitted(self, "index_")
-        d = self.semimetric_
-        row: Any = x if hasattr(x, "columns") else d.schema.rows(_in_order(x, d))
-        if len(row) != 1:
-            raise InputError(f"x holds {len(row)} rows; one is explained at a time: give a vector, or a table of one row")
-        distances, indices = self.kneighbors(row, n_neighbors)
-        parts = d.contributions(row, d.schema.decode(self._items[indices[0]]))
-        return Explanation(indices[0], self._targets[indices[0]], distances[0], d.terms, parts)
+        k = self.n_neighbors if n_neighbors is None else check_count("n_neighbors", n_neighbors)
+        found = self.index_.explain(x, n_neighbors=min(k, self.n_samples_fit_), by=by)
+        return replace(found, targets=self._targets[found.indices], labels=self._labels[found.indices])
 
 
 def _neighbors_each(weight: Floats) -> Floats:
     """How many neighbours every item is; where all weights are below 1, as if they sum to 1, the largest is one neighbour."""
     return weight / min(1.0, weight.max())
-
-
-def _in_order(x: Any, d: Semimetric) -> Any:
-    """One vector; a series of pandas by the names of its entries."""
-    if n_axes(x) == 0:
-        raise InputError(f"x={x!r} is no vector; one value for each of the {d.n_features} features is required")
-    if not hasattr(x, "to_frame") or not all(isinstance(name, str) for name in getattr(x, "index", ())):
-        return x
-    names = list(x.index)
-    if sorted(names) != sorted(d.feature_names):
-        raise InputError(f"x has the entries {names}, but {list(d.feature_names)} are required; select those")
-    return np.array([x[name] for name in d.feature_names], dtype=None if d.schema.plain else object)
 
 
 @with_shared_parameters(VOTE_PARAMETERS)

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from .._foundation.optional_imports import optional
+from .._foundation.printed_tables import html_table, text_table
 from .effort import Judged
 
 __all__ = ["Candidate", "Choices", "simplest"]
@@ -154,17 +156,40 @@ class Choices(tuple[Candidate, ...]):
     def __repr__(self) -> str:
         if not self:
             return "Choices: nothing was left to choose"
+        return "\n".join([self._title, *text_table(self._cells), *self._notes])
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return f"<p>{self!r}</p>"
+        return html_table(self._cells, title=self._title, notes=self._notes)
+
+    def to_frame(self) -> Any:
+        """The candidates as a frame of pandas, a row for each: its settings, its loss, and whether it is the choice."""
+        names = [*(self._compared if self.names else ("tables", "directions", "n_knots")), "alpha"]
+        columns = {name: [self._text(c, name) if name == "groups" else getattr(c, name) for c in self] for name in names}
+        columns |= {"loss": [c.loss for c in self], "chosen": [c is self.chosen for c in self]}
+        return optional("pandas").DataFrame(columns)
+
+    @property
+    def _title(self) -> str:
+        of_rows = "" if self.judged is None else f" of {self.judged.sample}"
+        return f"{self.measure}, mean of {len(self.chosen.losses)} folds{of_rows}; * the choice"
+
+    @property
+    def _notes(self) -> list[str]:
+        """What is said below the table, as lines."""
+        return [*self._how(), *self._expected(), *self._at_ends()]
+
+    @property
+    def _cells(self) -> list[list[str]]:
+        """The table of losses, with a row for each setting and a column for each alpha."""
         chosen, alphas = self.chosen, list(dict.fromkeys(c.alpha for c in self))
         cells: dict[str, dict[float, str]] = {}
         for c in self:
             cells.setdefault(self._row(c), {})[c.alpha] = f"{c.loss:.3g}{'*' if c is chosen else ' '}"
         shown = [[f"{', '.join(self._compared)} \\ alpha", *(f"{a:g} " for a in alphas)]]
         shown += [[row, *(losses.get(a, "") for a in alphas)] for row, losses in cells.items()]
-        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in shown]
-        of_rows = "" if self.judged is None else f" of {self.judged.sample}"
-        title = f"{self.measure}, mean of {len(chosen.losses)} folds{of_rows}; * the choice"
-        return "\n".join([title, *lines, *self._how(), *self._expected(), *self._at_ends()])
+        return shown
 
     def _how(self) -> list[str]:
         """The rule that took the choice, in its own words, and what was fitted for it, as lines."""

@@ -91,7 +91,7 @@ def _sum_of_terms(embedding: FeatureMap, coef: ArrayLike, features: tuple[int, .
     items[:, list(features)] = points
     terms = [term for term in embedding.terms_ if sorted(term.features) == sorted(features)]
     columns = np.concatenate([np.empty(0, np.int64), *(np.arange(term.start, term.stop) for term in terms)])
-    phi = embedding.transform(items)[:, columns]
+    phi = embedding.unnamed.transform(items)[:, columns]
     return np.asarray(phi @ w[columns], dtype=np.float64)
 
 
@@ -122,6 +122,8 @@ class Shapes:
     tables : dict of (int, int) to ndarray
         The values of f_{n,l} at the knots of both features, shape (knots of n, knots of l); it is linear on the two triangles
         of each cell.
+    names : tuple of str
+        The names of the features; empty for x0, x1, and so on.
 
     Examples
     --------
@@ -138,6 +140,21 @@ class Shapes:
     knots: Mapping[int, Floats]
     curves: Mapping[int, Floats]
     tables: Mapping[tuple[int, int], Floats]
+    names: tuple[str, ...] = ()
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features: those of the frame in the fit of the embedding, or x0, x1, ..."""
+        return self.names or tuple(f"x{f}" for f in self.knots)
+
+    def feature_number(self, feature: str | int) -> int:
+        """The number of a feature that is given by name or number."""
+        names = self.feature_names
+        number = names.index(feature) if isinstance(feature, str) and feature in names else feature
+        if not isinstance(number, int | np.integer) or number not in self.curves:
+            shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+            raise InputError(f"feature={feature!r} is not known; use one of 0 to {len(names) - 1}, or a name: {shown}")
+        return int(number)
 
     @classmethod
     def of(cls, embedding: FeatureMap, coef: ArrayLike, intercept: float = 0.0) -> Shapes:
@@ -162,7 +179,7 @@ class Shapes:
             if len(term.features) == 2:
                 first, second = term.features
                 tables[first, second] = surface(embedding, w, (first, second), (knots[first], knots[second]), base=grid.low)
-        return cls(float(intercept), knots, curves, tables)
+        return cls(float(intercept), knots, curves, tables, tuple(embedding.feature_names))
 
     def purified(self, X: ArrayLike) -> Shapes:
         """The same f, with parts made unique by the items X (n_items, n_features): pure tables, and curves of mean 0."""

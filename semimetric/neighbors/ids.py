@@ -9,7 +9,7 @@ from .._foundation.errors import InputError
 from .._foundation.types import ArrayLike
 from .item_columns import ItemColumns, items_that_fulfil
 
-__all__ = ["check_ids", "ids_to_remove", "masks_of", "new_ids", "next_ids"]
+__all__ = ["check_ids", "ids_to_remove", "known_ids", "masks_of", "new_ids", "next_ids"]
 
 
 def next_ids(old_ids: NDArray, n: int) -> NDArray:
@@ -33,6 +33,14 @@ def ids_to_remove(ids: ArrayLike, old_ids: NDArray) -> NDArray:
     if missing := np.setdiff1d(removed, old_ids).tolist():
         raise InputError(f"id {missing[0]} is not in the index; nothing was removed: drop it from ids")
     return removed
+
+
+def known_ids(ids: ArrayLike, old_ids: NDArray) -> NDArray:
+    """Ids in the order given, all of which are among ``old_ids``."""
+    given = check_ids(ids, None, old_ids.dtype.kind, unique=False)
+    if unknown := given[~np.isin(given, old_ids)].tolist():
+        raise InputError(f"id {unknown[0]} is not in the index; give ids that are in ids_")
+    return given
 
 
 def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[NDArray[np.bool_] | None]:

@@ -21,6 +21,7 @@ from .._foundation.types import ArrayLike
 from .._foundation.validation import check_choice, check_count, check_n_jobs, check_shape
 from ..distances.semimetric import Semimetric
 from .cells import CellLayout
+from .explained_index import ExplainedIndex
 from .ids import check_ids, ids_to_remove, masks_of, new_ids
 from .item_columns import ItemColumns
 from .query_tables import QueryView
@@ -33,7 +34,7 @@ from .updates import with_items, without_items
 __all__ = ["NeighborIndex"]
 
 
-class NeighborIndex(StoredIndex, BaseEstimator):
+class NeighborIndex(ExplainedIndex, StoredIndex, BaseEstimator):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
     No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would

@@ -92,6 +92,9 @@ class Segment:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        return f"Segment of {self.n_alive} items"
+
     def with_alive(self, alive: NDArray[np.bool_]) -> "Segment":
         """The same items, of which ``alive`` (n,) are not removed; the scan is shared."""
         return self._shared(replace(self, alive=alive))

@@ -11,7 +11,7 @@ from .._foundation.optional_imports import optional
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BLUE", "GREY", "INK", "ORANGE", "YELLOW", "axes_of", "hide_frame", "shorten", "triangles"]
+__all__ = ["BLUE", "GREY", "INK", "ORANGE", "YELLOW", "axes_of", "hide_frame", "others", "shorten", "triangles"]
 
 INK = "#222222"
 BLUE = "#1f5f8b"
@@ -36,6 +36,11 @@ def hide_frame(axes: Any) -> Any:
 def shorten(name: str) -> str:
     """The name, cut after 31 characters if it is longer than 32."""
     return name if len(name) <= _MOST_CHARACTERS else f"{name[: _MOST_CHARACTERS - 1]}…"
+
+
+def others(n: int, what: str) -> str:
+    """What the bar of the n smallest is called, such as "3 other features"; ``what`` is in the plural."""
+    return f"{n} other {what if n > 1 else what[:-1]}"
 
 
 def triangles(rows: int, columns: int) -> np.ndarray:

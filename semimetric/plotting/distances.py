@@ -18,7 +18,7 @@ from .._foundation.types import ArrayLike, Floats
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.base import Table
 from ..estimators.base import LearnedDistance
-from .axes import BLUE, GREY, INK, ORANGE, axes_of, hide_frame, shorten, triangles
+from .axes import BLUE, GREY, INK, ORANGE, axes_of, hide_frame, others, shorten, triangles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     axes = axes_of(ax)
     knots = table.knots[0]
     if d.embedding.grid.kinds[table.features[0]] == "categorical" or np.isnan(knots).any():
-        return _draw_levels(d, name, table, axes)
+        return _draw_levels(name, table, _value_label(d), axes)
     points, values = _refine(knots, table.values)
     x, y = (side.ravel() for side in np.meshgrid(points, points, indexing="ij"))
     mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(len(points), len(points)))
@@ -133,8 +133,10 @@ def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: Axes | None = None
     return hide_frame(axes)
 
 
-def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: Axes | None = None, *, most: int = 12) -> Axes:
-    """Draw the terms of the distance of one pair as bars, the largest first; their sum is the distance before the link.
+def plot_contributions(
+    d: Learned, x: ArrayLike, y: ArrayLike, ax: Axes | None = None, *, most: int = 12, by: str = "features"
+) -> Axes:
+    """Draw what features add to the distance of one pair as bars, the largest first; they sum to the distance before the link.
 
     Parameters
     ----------
@@ -142,17 +144,19 @@ def plot_contributions(d: Learned, x: ArrayLike, y: ArrayLike, ax: Axes | None =
     x, y : array-like of shape (n_features,)
     ax : matplotlib Axes or None
     most : int, default 12
-        Number of terms that have a bar; the sum of all others is the last bar.
+        Number of features that have a bar; the sum of all others is the last bar.
+    by : {"features", "terms"}, default "features"
+        By "terms", directions and joint tables have bars of their own; see `Semimetric.contributions`.
     """
     d = _distance(d)
     if most < 1:
         raise InputError(f"most={most!r} must be at least 1")
     if n_axes(x) != 1 or n_axes(y) != 1:
         raise InputError(f"x has shape {np.shape(x)} and y {np.shape(y)}; one pair of vectors ({d.n_features},) is required")
-    names, values = _largest_terms(d, d.contributions(x, y), most)
+    names, values = _largest_parts(d.contribution_names(by), d.contributions(x, y, by=by), most, by)
     total = float(values.sum())
     axes = axes_of(ax)
-    colours = [GREY if name.endswith(" other terms") else BLUE for name in names]
+    colours = [BLUE if k < most else GREY for k in range(len(names))]
     axes.barh(range(len(names)), values, color=colours, height=0.7)
     axes.set_yticks(range(len(names)), [shorten(name) for name in names])
     for row, value in enumerate(values):
@@ -169,7 +173,7 @@ def _distance(d: Learned) -> Semimetric:
     """The distance itself, or that of a fitted learner."""
     found = getattr(d, "semimetric_", d)
     if not isinstance(found, Semimetric):
-        raise InputError(f"d={d!r} is no Semimetric; give model.semimetric_ of a model that is fitted")
+        raise InputError(f"d= is a {type(d).__name__}, no Semimetric; give model.semimetric_ of a model that is fitted")
     return found
 
 
@@ -197,19 +201,15 @@ def _find_table(d: Semimetric, term: str | int) -> tuple[str, Table]:
     return str(term), table
 
 
-def _draw_levels(d: Semimetric, name: str, table: Table, axes: Any) -> Any:
+def _draw_levels(name: str, table: Table, label: str, axes: Any) -> Any:
     """Draw a table of categories, or one with a level for missing values, with a square for each pair of levels."""
-    (feature,) = table.features
-    levels = [f"{knot:.3g}" for knot in table.knots[0]]
-    if feature < d.n_features and d.schema.kinds[feature] == "categorical":
-        levels = [*map(str, d.schema.features[feature].categories), "(other)"]
-    levels = [*levels[: d.embedding.grid.counts[feature]], *["(missing)"] * d.embedding.grid.missing[feature]]
+    levels = [f"{level:.3g}" if isinstance(level, float) else str(level) for level in table.levels[0]]
     image = axes.imshow(table.values, cmap=_COLOUR_MAP, rasterized=True)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks(range(len(levels)), [shorten(level) for level in levels])
     axes.tick_params(axis="x", labelrotation=45)
     axes.set(xlabel=f"{name} of y", ylabel=f"{name} of x", title=f"What {name} adds to the distance")
-    axes.figure.colorbar(image, ax=axes, label=_value_label(d), shrink=0.85)
+    axes.figure.colorbar(image, ax=axes, label=label, shrink=0.85)
     return axes
 
 
@@ -302,13 +302,13 @@ def _agreement_text(true: Floats, predicted: Floats) -> str:
     return "\n".join(lines)
 
 
-def _largest_terms(d: Semimetric, values: Floats, most: int) -> tuple[list[str], Floats]:
-    """Names and values of the largest terms that are not 0, followed by the sum of all others, if there are any."""
+def _largest_parts(names: Sequence[str], values: Floats, most: int, what: str) -> tuple[list[str], Floats]:
+    """Names and values of the largest parts that are not 0, followed by the sum of all others, if there are any."""
     order = np.argsort(-np.abs(values), kind="stable")
     order = order[: max(int(np.count_nonzero(values)), 1)]
-    names = [d.terms[k] for k in order[:most]]
+    shown = [names[k] for k in order[:most]]
     kept = values[order[:most]]
     if len(order) > most:
-        names.append(f"{len(order) - most} other terms")
+        shown.append(others(len(order) - most, what))
         kept = np.append(kept, values[order[most:]].sum())
-    return names, kept
+    return shown, kept

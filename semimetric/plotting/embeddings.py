@@ -96,7 +96,7 @@ def _columns_along(embedding: FeatureMap, items: Floats, number: int) -> tuple[F
     line = np.tile(np.nanmedian(items, axis=0), (_STEPS, 1))
     line[:, number] = span
     of_terms = [np.arange(term.start, term.stop) for term in embedding.terms_ if number in term.features]
-    phi: Any = embedding.transform(line)
+    phi: Any = embedding.unnamed.transform(line)
     columns = phi[:, np.concatenate(of_terms)]
     columns = columns if isinstance(columns, np.ndarray) else columns.toarray()
     return span, columns[:, columns.any(axis=0)]

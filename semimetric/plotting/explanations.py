@@ -1,4 +1,4 @@
-"""Pictures of why items are near: importances of features, and the terms of the distances of neighbours."""
+"""Pictures of why items are near: importances of features, and what features add to the distances of neighbours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._foundation.errors import InputError
 from .._foundation.types import Floats
 from .._foundation.validation import check_count
 from ..distances.explanations import Explanation
-from .axes import BLUE, GREY, axes_of, hide_frame, shorten
+from .axes import BLUE, GREY, axes_of, hide_frame, others, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> A
     labels = [shorten(names[f]) for f in shown]
     widths = values[shown]
     if len(rest):
-        labels = [*labels, _others(len(rest), "feature")]
+        labels = [*labels, others(len(rest), "features")]
         widths = np.append(widths, values[rest].sum())
     axes = axes_of(ax)
     axes.barh(range(len(labels)), widths, color=[BLUE] * len(shown) + [GREY] * (len(labels) - len(shown)), height=0.7)
@@ -53,19 +53,20 @@ def plot_importances(model: Any, ax: Axes | None = None, *, most: int = 12) -> A
 
 
 def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: int = 8) -> Axes:
-    """Draw a bar for each neighbour of an item, made of the terms of its distance; the nearest is at the top.
+    """Draw a bar for each neighbour of an item, made of what each feature adds to its distance; the nearest is at the top.
 
     Parameters
     ----------
     explanation : Explanation
-        What ``explain_neighbors`` returns.
+        What ``explain_neighbors`` returns, by features or by terms.
     ax : matplotlib Axes or None
     most : int, default 8
-        Number of terms with a colour of their own, the largest over all neighbours; the others are one grey part.
+        Number of features with a colour of their own, the largest over all neighbours; the others are one grey part.
     """
     check_count("most", most)
     if not isinstance(explanation, Explanation):
-        raise InputError(f"explanation={explanation!r} is no Explanation; give what model.explain_neighbors(x) returns")
+        given = type(explanation).__name__
+        raise InputError(f"explanation= is a {given}, which is no Explanation; give what model.explain_neighbors(x) returns")
     names, parts = _largest_terms(explanation, most)
     axes = axes_of(ax)
     left = np.zeros(len(parts))
@@ -75,9 +76,8 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: 
         left = left + part
     if names:
         axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    labels = [f"{row} ({shorten(str(target))})" for row, target in zip(explanation.indices, explanation.targets, strict=True)]
-    axes.set(xlabel=_name_of_sum(explanation), title="Why these are the nearest")
-    return _label_rows(axes, labels)
+    axes.set(xlabel=explanation.sum_name, title="Why these are the nearest")
+    return _label_rows(axes, [shorten(name) for name in explanation.names])
 
 
 def _importances(model: Any) -> tuple[tuple[str, ...], Floats]:
@@ -103,19 +103,9 @@ def _largest_terms(explanation: Explanation, most: int) -> tuple[list[str], Floa
     names = [explanation.terms[t] for t in order[:most]]
     parts = explanation.contributions[:, order[:most]]
     if len(order) > most:
-        names.append(_others(len(order) - most, "term"))
+        names.append(others(len(order) - most, explanation.by))
         parts = np.column_stack([parts, explanation.contributions[:, order[most:]].sum(axis=1)])
     return names, parts
-
-
-def _name_of_sum(explanation: Explanation) -> str:
-    """What the parts of a bar sum to: the distance, or the value from which the link makes it."""
-    sums = explanation.contributions.sum(axis=1)
-    return "distance" if np.allclose(sums, explanation.distances, rtol=1e-6) else "distance before the link"
-
-
-def _others(n: int, what: str) -> str:
-    return f"{n} other {what}{'s' if n > 1 else ''}"
 
 
 def _label_rows(axes: Any, labels: list[str]) -> Any:

@@ -21,7 +21,7 @@ __all__ = ["plot_curve", "plot_surface"]
 _COLOUR_MAP = "PuOr_r"
 
 
-def plot_curve(shapes: Shapes, feature: int, ax: Axes | None = None, *, name: str = "", label: str | None = None) -> Axes:
+def plot_curve(shapes: Shapes, feature: str | int, ax: Axes | None = None, *, name: str = "", label: str | None = None) -> Axes:
     """Draw f_n over the range of its feature, with a dot at every knot.
 
     To compare several classes, draw them into the same axes with a ``label`` for each.
@@ -29,10 +29,11 @@ def plot_curve(shapes: Shapes, feature: int, ax: Axes | None = None, *, name: st
     Parameters
     ----------
     shapes : Shapes
-    feature : int
+    feature : str or int
+        Name or number of the feature.
     ax : matplotlib Axes or None
     name : str
-        Name of the feature; its number by default.
+        What the axis says; the name of the feature by default.
     label : str or None
         Label of the curve in a legend.
 
@@ -41,39 +42,39 @@ def plot_curve(shapes: Shapes, feature: int, ax: Axes | None = None, *, name: st
     InputError
         If there is no such feature.
     """
-    if feature not in shapes.curves:
-        raise InputError(f"feature={feature!r} is not known; use one of 0 to {len(shapes.curves) - 1}")
+    f = shapes.feature_number(feature)
     axes = axes_of(ax)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     colour = None if label else BLUE
-    axes.plot(shapes.knots[feature], shapes.curves[feature], color=colour, marker="o", markersize=3, label=label)
-    axes.set(xlabel=name or f"feature {feature}", ylabel="what it adds to the score")
+    axes.plot(shapes.knots[f], shapes.curves[f], color=colour, marker="o", markersize=3, label=label)
+    axes.set(xlabel=name or shapes.feature_names[f], ylabel="what it adds to the score")
     if label:
         axes.legend(frameon=False)
     return hide_frame(axes)
 
 
 def plot_surface(
-    shapes: Shapes, pair: Sequence[int], ax: Axes | None = None, *, total: bool = False, names: Sequence[str] = ()
+    shapes: Shapes, pair: Sequence[str | int], ax: Axes | None = None, *, total: bool = False, names: Sequence[str] = ()
 ) -> Axes:
     """Draw f_{n,l} on the triangles on which it is linear, so that the picture shows the function itself.
 
     Parameters
     ----------
     shapes : Shapes
-    pair : (int, int)
+    pair : two str or int
+        Names or numbers of the features.
     ax : matplotlib Axes or None
     total : bool, default False
         Whether to draw f_n + f_l + f_{n,l}, all that the two features add to the score.
     names : sequence of two str
-        Names of the features; their numbers by default.
+        What the axes say; the names of the features by default.
 
     Raises
     ------
     InputError
         If there is no such table.
     """
-    first, second = (int(f) for f in pair)
+    first, second = (shapes.feature_number(f) for f in pair)
     if (first, second) not in shapes.tables:
         known = ", ".join(map(str, list(shapes.tables)[:8]))
         raise InputError(f"pair={tuple(pair)!r} has no table; use one of {known}{', ...' if len(shapes.tables) > 8 else ''}")
@@ -84,7 +85,7 @@ def plot_surface(
     x, y = (side.ravel() for side in np.meshgrid(shapes.knots[first], shapes.knots[second], indexing="ij"))
     mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(*values.shape))
     image = _draw_shades(axes, mesh, values)
-    named = tuple(names) or (f"feature {first}", f"feature {second}")
+    named = tuple(names) or (shapes.feature_names[first], shapes.feature_names[second])
     title = f"{named[0]} and {named[1]}, all that they add" if total else f"{named[0]} with {named[1]}"
     axes.set(xlabel=named[0], ylabel=named[1], title=title)
     axes.figure.colorbar(image, ax=axes, label="added to the score")

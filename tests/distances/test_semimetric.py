@@ -4,9 +4,10 @@ import cases
 import numpy as np
 import pytest
 from cases import assert_refused
+from mixed_distances import distance
 from sklearn.neighbors import NearestNeighbors
 
-from semimetric import NotSupportedError, Semimetric, StorageError
+from semimetric import InputError, NotSupportedError, Semimetric, StorageError
 from semimetric._foundation.storage import State
 from semimetric.data.grid import Grid
 from semimetric.embeddings.directions.linear_directions import Directions
@@ -35,6 +36,44 @@ def test_terms_tables_and_repr_can_be_read(line):
     assert tables["u"].values.tolist() == [[0, 3, 6], [3, 0, 3], [6, 3, 0]]
     for part in ("metric", "2 features", "2 to 3 knots", "4 weights"):
         assert part in repr(line)
+
+
+def test_tables_are_frames_with_the_values_of_knots_and_categories():
+    d = distance(1, "pairs", gaps=True)
+    tables = d.tables()
+    frame = tables["d"].to_frame()
+    assert frame.index.tolist() == frame.columns.tolist() == [0, 1, 2, "(other)"]
+    assert (frame.to_numpy() == tables["d"].values).all()
+    assert tables["b"].to_frame().index.tolist() == [-2.0, 0.1, 2.0, "(missing)"]
+    joint = tables["b * d"].to_frame()
+    assert joint.index.names == ["b", "d"]
+    assert joint.loc[("(missing)", 1), (0.1, "(other)")] == tables["b * d"].values[3 * 4 + 1, 1 * 4 + 3]
+    assert repr(tables["b * d"]).startswith("Table of b * d: values 0 to ")
+    assert repr(tables["b * d"]).endswith("between 4 x 4 grid points")
+    assert "16 grid points, of which the first 12 are shown" in tables["b * d"]._repr_html_()
+    assert "<th>(other)</th>" in tables["d"]._repr_html_()
+    assert tables["p"].names == ("p",)
+
+
+def test_coordinates_have_the_names_of_what_they_are_of(rng):
+    embedding = WarpedEmbedding(Grid([[0.0, 1.0]] * 3), [(0,), (2,)])
+    d = Semimetric(embedding, np.ones(2), np.ones(3), ("u", "v", "w"))
+    assert d.coordinate_names == ("u", "w", "v outside range")
+    X = rng.random((5, 3)) * 3 - 1
+    at = d.transform(X)
+    assert at.shape == (5, 3)
+    assert (at[:, 2] == X[:, 1] - np.clip(X[:, 1], 0, 1)).all()
+    with pytest.raises(NotSupportedError, match="only warped models"):
+        _ = distance(1).coordinate_names
+
+
+def test_contributions_are_by_terms_or_by_features(line):
+    assert line.contributions([0.0, 0.0], [2.0, 5.0], by="features").tolist() == [6.0, 4.25]
+    assert line.contribution_names("features") == ("u", "v")
+    assert line.contribution_names() == line.terms
+    for call in (lambda: line.contributions([0.0, 0.0], [2.0, 5.0], by="columns"), lambda: line.contribution_names("columns")):
+        with pytest.raises(InputError, match="by='columns'"):
+            call()
 
 
 def test_contributions_of_one_vector_and_many_rows(line, rng):

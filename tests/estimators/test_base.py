@@ -102,3 +102,18 @@ def test_a_model_of_an_array_has_no_names_to_compare():
     d = model.semimetric_
     assert (d.pairwise(pd.DataFrame(items, columns=["u", "v", "w"])) == d.pairwise(items)).all()
     assert_refused(lambda: d.pairwise(pd.DataFrame(items, columns=["x1", "x0", "x2"])), "x1, x0, x2", "x0, x1, x2 are required")
+
+
+def test_a_learner_prints_how_many_items_it_was_given_and_none_of_them(rng):
+    X = rng.random((50, 3))
+    for given, said in ((X, "<items: 50 x 3>"), (X.tolist(), "<items: 50 x 3>"), (None, "()")):
+        model = DistanceRegressor(preprocessor=given)
+        assert said in repr(model)
+        assert len(repr(model)) < 60
+        assert model.preprocessor is given
+
+
+def test_learners_name_the_columns_of_transform():
+    model = cases.fitted("directions")[0]
+    assert model.get_feature_names_out().tolist() == list(model.semimetric_.columns)
+    assert model.transform(np.zeros((2, 3))).shape == (2, len(model.get_feature_names_out()))

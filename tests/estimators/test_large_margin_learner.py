@@ -10,6 +10,7 @@ from cases import assert_absent
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -64,7 +65,11 @@ def test_frames_with_categories_and_gaps():
     assert model.learner_.feature_importances_.shape == (2,)
     assert model.learner_.feature_importances_.sum() == pytest.approx(1)
     other = pd.DataFrame({"kind": ["b"], "size": [np.nan]})
-    assert len(repr(model.explain_neighbors(other)).splitlines()) == 3
+    explained = model.explain_neighbors(other)
+    assert repr(explained).count(" at ") == 3
+    assert explained.item[0] == "b"
+    assert np.isnan(explained.item[1])
+    assert repr(explained).count("equal in every feature") == 3
 
 
 def test_transform_is_the_distance_or_says_what_to_use():
@@ -240,3 +245,19 @@ def test_labelled_items_may_be_named_too():
         model = learned(preprocessor=preprocessor).fit(names, Y[rows])
         assert_array_equal(model.transform(names), whole.transform(X[rows]))
         assert_array_equal(model.transform(table[:9]), whole.transform(X[:9]))
+
+
+@pytest.mark.filterwarnings("error")
+def test_columns_of_transform_have_the_names_of_features_and_directions():
+    frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(13)])
+    model = learned(directions="lda").set_output(transform="pandas")
+    with pytest.raises(NotFittedError):
+        model.get_feature_names_out()
+    table = model.fit(frame, Y).transform(frame)
+    assert list(table.columns) == model.get_feature_names_out().tolist() == list(model.semimetric_.columns)
+    assert table.columns[:13].tolist() == list(frame.columns)
+    assert model.get_feature_names_out(frame.columns).tolist() == list(table.columns)
+    for wrong in (frame.columns[:3], frame.columns[::-1]):
+        with pytest.raises(InputError, match="input_features"):
+            model.get_feature_names_out(wrong)
+    assert not hasattr(learned(tables="full"), "get_feature_names_out")

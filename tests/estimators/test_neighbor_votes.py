@@ -52,7 +52,7 @@ def test_an_explanation_adds_up_to_the_distances():
     assert found.indices[0] == 7
     assert_allclose(found.contributions.sum(axis=1), found.distances, atol=1e-12)
     assert_array_equal(found.targets, Y[found.indices])
-    assert len(repr(found).splitlines()) == 4
+    assert repr(found).count(" at ") == 4
     names, values = zip(*found.largest(2), strict=True)
     assert set(names) <= set(found.terms)
     assert list(values) == sorted(values, reverse=True)
@@ -75,7 +75,6 @@ def test_what_cannot_be_is_refused(model, y, message):
         model.fit(X, y)
 
 
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_a_series_is_read_by_the_names_of_its_entries():
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = SemimetricClassifier(QUICK).fit(frame, Y)
@@ -130,3 +129,29 @@ def test_the_index_of_a_shuffled_frame_plays_no_part(rng):
     frame = pd.DataFrame(X, columns=["a", "b"], index=rng.permutation(60))
     model = SemimetricRegressor(DistanceRegressor(n_knots=3, alpha=1e-3), n_pairs=200)
     assert_array_equal(model.fit(frame, X[:, 0]).predict(frame), model.fit(X, X[:, 0]).predict(X))
+
+
+@pytest.mark.filterwarnings("error")
+def test_neighbours_have_the_labels_of_the_frame_and_both_values():
+    frame = pd.DataFrame(X, columns=list("abcd"), index=[f"F{k}" for k in range(150)])
+    model = SemimetricClassifier(QUICK).fit(frame, Y)
+    found = model.explain_neighbors(frame.iloc[7])
+    assert found.label == found.labels[0] == "F7"
+    assert found.terms == tuple("abcd")
+    assert_array_equal(found.item, frame.iloc[7])
+    assert_array_equal(found.values, frame.loc[found.labels])
+    assert "F7 (0) at 0" in repr(found)
+    terms = model.explain_neighbors(frame.iloc[[7]], by="terms")
+    assert terms.terms == model.semimetric_.terms
+    assert_allclose(terms.distances, found.distances)
+    assert model.fit(X, Y).explain_neighbors(X[3]).labels[0] == 3  # another fit has labels of its own
+    with pytest.raises(InputError, match="by="):
+        model.explain_neighbors(X[3], by="columns")
+
+
+def test_directions_are_told_in_features():
+    model = SemimetricClassifier(clone(QUICK).set_params(directions="lda")).fit(X, Y)
+    assert len(model.semimetric_.terms) > 5
+    found = model.explain_neighbors(X[60] + 0.1)
+    assert found.terms == model.semimetric_.feature_names
+    assert_allclose(found.contributions.sum(axis=1), found.distances, atol=1e-12)

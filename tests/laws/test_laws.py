@@ -144,6 +144,10 @@ def test_contributions_sum_to_the_distance_before_the_link(name, rng):
     total = d.paired(X, Y) ** 2 if d.link == "sqrt" else d.paired(X, Y)
     np.testing.assert_allclose(terms.sum(axis=1), total, rtol=1e-9, atol=1e-12)
     assert d.contributions(X[0], Y[0]) == pytest.approx(terms[0])
+    parts = d.contributions(X, Y, by="features")
+    assert parts.shape == (20, len(d.contribution_names("features")))
+    np.testing.assert_allclose(parts.sum(axis=1), total, rtol=1e-9, atol=1e-12)
+    assert d.contributions(X[0], Y[0], by="features") == pytest.approx(parts[0])
 
 
 @every_recipe

@@ -135,6 +135,21 @@ def test_every_use_prints_one_kind_of_table(use):
     assert re.findall(r"(\S+)\*(?= |$)", starred[0])[-1] == f"{choices.chosen.loss:.3g}"
 
 
+@pytest.mark.parametrize("use", USES)
+def test_choices_are_a_frame_and_a_table_in_a_notebook(use):
+    choices = USES[use]
+    frame = choices.to_frame()
+    assert frame["loss"].tolist() == [c.loss for c in choices]
+    assert frame["alpha"].tolist() == [c.alpha for c in choices]
+    assert frame.index[frame["chosen"]].tolist() == [choices.index(choices.chosen)]
+    assert set(frame.columns) >= ({"groups"} if use == "groups" else {"n_knots", "tables", "directions"})
+    html = choices._repr_html_()
+    assert html.count(f"{choices.chosen.loss:.3g}*</td>") == 1
+    assert choices.measure in html
+    assert len(Choices().to_frame()) == 0
+    assert "nothing was left" in Choices()._repr_html_()
+
+
 @given(compared())
 def test_the_star_stands_in_the_row_and_the_column_of_the_choice(candidates):
     choices = Choices(candidates)

@@ -2,6 +2,7 @@
 
 import hypothesis.strategies as st
 import numpy as np
+import pandas as pd
 import pytest
 from cases import assert_refused
 from hypothesis import given, settings
@@ -114,3 +115,18 @@ def test_refusals():
     triples = IDEmbedding(groups=[(0, 1, 2)]).fit(X)
     with pytest.raises(NotSupportedError, match="curve"):
         Shapes.of(triples, np.zeros(triples.n_columns_))
+
+
+@pytest.mark.filterwarnings("error")
+def test_names_of_a_frame_are_kept():
+    frame = pd.DataFrame(data(), columns=["mean radius", "width", "kind"])
+    embedding = PL2Embedding(n_knots=3)
+    w = machine(embedding, frame)
+    shapes = Shapes.of(embedding, w)
+    assert shapes.feature_names == shapes.purified(frame).feature_names == tuple(frame.columns)
+    plain = Shapes.of(PL2Embedding(n_knots=3).fit(data()), w)
+    assert plain.feature_names == ("x0", "x1", "x2")
+    assert all((plain.curves[f] == shapes.curves[f]).all() for f in range(3))
+    assert shapes.feature_number("width") == shapes.feature_number(1) == 1
+    assert hasattr(embedding, "feature_names_in_")  # what reads it without names is another
+    assert_refused(lambda: shapes.feature_number("depth"), "feature='depth' is not known", "0 to 2, or a name: mean radius")

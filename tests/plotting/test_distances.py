@@ -101,10 +101,11 @@ def test_contributions_sum_to_the_distance(d, ax):
     assert f"{d(x, y):.3g}" in ax.get_title()
 
 
-def test_the_rest_of_the_terms_is_one_bar(d, ax):
+@pytest.mark.parametrize(("by", "rest"), [("terms", "2 other terms"), ("features", "1 other feature")])
+def test_the_rest_of_the_parts_is_one_bar(d, ax, by, rest):
     x, y = [0.0, -1.0, 7.0], [5.0, 1.0, 7.0]  # width, height and what is outside the range
-    plot_contributions(d, x, y, ax, most=1)
-    assert [t.get_text() for t in ax.get_yticklabels()][1] == "2 other terms"
+    plot_contributions(d, x, y, ax, most=1, by=by)
+    assert [t.get_text() for t in ax.get_yticklabels()][1] == rest
     assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(d(x, y))
 
 

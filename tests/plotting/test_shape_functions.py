@@ -1,6 +1,7 @@
 """Pictures of functions of additive machines show these functions."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import assert_refused
 
@@ -42,3 +43,13 @@ def test_a_surface_is_drawn_by_its_values_at_the_grid(shapes, total):
 def test_refusals(shapes):
     assert_refused(lambda: plot_curve(shapes, 7), "7", "0 to 2")
     assert_refused(lambda: plot_surface(shapes, (1, 0)), "(1, 0)", "(0, 1)")
+
+
+@pytest.mark.filterwarnings("error")
+def test_axes_bear_the_names_of_the_frame():
+    frame = pd.DataFrame(np.random.default_rng(0).random((60, 3)), columns=["mean radius", "width", "kind"])
+    embedding = PL2Embedding(n_knots=3).fit(frame)
+    shapes = Shapes.of(embedding, np.ones(embedding.n_columns_))
+    assert plot_curve(shapes, "mean radius").get_xlabel() == "mean radius"
+    ax = plot_surface(shapes, ("mean radius", "kind"))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("mean radius", "kind")

@@ -17,7 +17,7 @@ from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import validated
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_alpha, check_count
-from .linear_directions import LinearFeatures, half_sphere
+from .even_directions import LinearFeatures, half_sphere
 
 __all__ = ["HistogramFeatures"]
 

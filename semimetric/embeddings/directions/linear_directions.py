@@ -17,20 +17,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm, qmc
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.decomposition import PCA
-from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
-from ..._foundation.input_arrays import validated
-from ..._foundation.types import ArrayLike, Floats, FrozenValue, freeze
-from ..._foundation.validation import check_items
+from ..._foundation.types import Floats, FrozenValue, freeze
 from ..._kernels.linear import linear_map
 from ...data.grid import Grid
 from ..pairs.monotone_scales import WarpedEmbedding
+from .even_directions import EvenDirections
 
-__all__ = ["Directions", "EvenDirections", "LinearFeatures", "fit_directions", "half_sphere", "with_directions"]
+__all__ = ["Directions", "fit_directions", "with_directions"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,21 +80,47 @@ class Directions(FrozenValue):
             raise InputError(f"X has shape {X.shape}; (n_items, {self.n_features}) is required")
         missing = np.isnan(X)
         filled = np.where(missing, 0.0, X) if missing.any() else X
-        cells = filled if self._scales is None else self._scales.thermometer(filled)
         mapped = np.empty((len(X), len(self.matrix)))
-        linear_map(np.ascontiguousarray(cells), np.array(self.matrix.T, order="C"), mapped)
+        linear_map(np.ascontiguousarray(self._cells(filled)), np.array(self.matrix.T, order="C"), mapped)
         if filled is not X:  # a direction is missing where a feature that it uses is missing
             mapped[missing @ self.uses.T] = np.nan
         return np.hstack([X, mapped])
 
+    def steps(self, X: Floats, Y: Floats) -> Floats:
+        """By how much each raw feature moves each direction from a row of X to the same row of Y.
+
+        The steps of all features add up to the difference along the direction. Where a direction is missing at one of the two,
+        the step of each feature that it uses and that is missing there is 1, and others are 0; where at both, all are 0.
+
+        Returns
+        -------
+        ndarray of shape (n, n_directions, n_features)
+        """
+        gone = np.isnan(X), np.isnan(Y)
+        x, y = (self._cells(np.where(g, 0.0, side)) for g, side in zip(gone, (X, Y), strict=True))
+        moved = [(y[:, a:b] - x[:, a:b]) @ self.matrix[:, a:b].T for a, b in self._columns]
+        steps = np.stack(moved, axis=2)
+        if gone[0].any() or gone[1].any():
+            lost = [g @ self.uses.T for g in gone]
+            steps[np.logical_or(*lost)] = 0.0
+            steps[np.logical_xor(*lost)] = (np.logical_xor(*gone)[:, None, :] & self.uses)[np.logical_xor(*lost)]
+        return steps
+
+    def _cells(self, filled: Floats) -> Floats:
+        """What the matrix maps: the raw features, or how far each has risen through its cells."""
+        return filled if self._scales is None else self._scales.thermometer(filled)
+
+    @cached_property
+    def _columns(self) -> list[tuple[int, int]]:
+        """The first column of the matrix that belongs to each raw feature, and the one after its last."""
+        counts = [len(k) - 1 for k in self.bends] or [1] * self.n_features
+        ends = np.cumsum(counts).tolist()
+        return list(zip([0, *ends[:-1]], ends, strict=True))
+
     @cached_property
     def uses(self) -> NDArray[np.bool_]:
         """Whether each direction depends on each raw feature, shape (n_directions, n_features)."""
-        if not self.bends:
-            return self.matrix != 0
-        starts = np.concatenate([[0], np.cumsum([len(k) - 1 for k in self.bends])])
-        parts = [(self.matrix[:, a:b] != 0).any(axis=1) for a, b in zip(starts[:-1], starts[1:], strict=True)]
-        return np.column_stack(parts)
+        return np.column_stack([(self.matrix[:, a:b] != 0).any(axis=1) for a, b in self._columns])
 
 
 def with_directions(directions: Directions | None, items: Floats) -> Floats:
@@ -248,104 +271,3 @@ def _checked(matrix: Floats, names: Sequence[str] | None, n_features: int) -> Di
     if not np.isfinite(matrix).all() or (np.abs(matrix).max(axis=1, initial=0.0) == 0).any():
         raise InputError("directions must be finite, and none may be all 0; correct or drop those rows")
     return Directions(matrix, tuple(labels or (f"direction{k}" for k in range(len(matrix)))))
-
-
-class LinearFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A scikit-learn transformer that is a linear map: ``transform(X) = X components_.T``."""
-
-    components_: Floats
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
-    def transform(self, X: ArrayLike) -> Floats:
-        """The directions of the items, ``X components_.T``: shape (n_items, n_directions)."""
-        check_is_fitted(self, "components_")
-        items: Floats = validated(self, X, reset=False, dtype=np.float64, order="C")  # BLAS adds up strided rows otherwise
-        return items @ self.components_.T
-
-
-class EvenDirections(LinearFeatures):
-    """Directions spread evenly within a set of features, such as the a-b plane of a colour or the coordinates of a place.
-
-    In a plane the angles are k π / n_directions. In three dimensions the directions are a Fibonacci lattice on the half sphere
-    about the first feature, in more dimensions the points of a low-discrepancy sequence (Sobol, seeded). Directions that are a
-    raw feature are left out, because the raw features are kept anyway.
-
-    Parameters
-    ----------
-    features : sequence of int or str, or None
-        The features to combine, by number or by column name; None takes all.
-    n_directions : int, default 8
-        The number of points on the half circle or half sphere, before raw features are left out.
-    random_state : int, default 0
-        The seed of the sequence in four or more dimensions.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (at most n_directions, n_features)
-
-    Examples
-    --------
-    >>> EvenDirections(n_directions=4).fit([[0.0, 1.0], [1.0, 0.0]]).components_.round(3)
-    array([[ 0.707,  0.707],
-           [-0.707,  0.707]])
-    """
-
-    def __init__(self, features: Sequence[int | str] | None = None, *, n_directions: int = 8, random_state: int = 0) -> None:
-        self.features = features
-        self.n_directions = n_directions
-        self.random_state = random_state
-
-    def fit(self, X: ArrayLike, y: object = None) -> EvenDirections:
-        """Compute the directions; X gives the number and the names of the features, and y is ignored."""
-        checked = validated(self, X, dtype=np.float64)
-        default = [f"x{k}" for k in range(checked.shape[1])]
-        return self._spread(checked.shape[1], list(getattr(self, "feature_names_in_", default)))
-
-    def fit_named(self, X: Floats, names: Sequence[str]) -> EvenDirections:
-        """Compute the directions for an array whose columns have the given ``names``."""
-        self.n_features_in_ = check_items(X).shape[1]
-        return self._spread(self.n_features_in_, list(names))
-
-    def _spread(self, n_features: int, names: list[str]) -> EvenDirections:
-        chosen = [self._column(f, n_features, names) for f in (self.features or range(n_features))]
-        if len(set(chosen)) < max(len(chosen), 2):
-            raise InputError(
-                f"features={self.features!r} of {n_features} feature(s) name {len(set(chosen))} different; at least two are "
-                "required: name others, or leave these directions out"
-            )
-        if not isinstance(self.n_directions, (int, np.integer)) or self.n_directions < 1:
-            raise InputError(f"n_directions={self.n_directions!r} must be an integer >= 1")
-        spread = half_sphere(len(chosen), int(self.n_directions), self.random_state)
-        mixed = spread[(np.abs(spread) > 1e-9).sum(axis=1) > 1]
-        self.components_ = np.zeros((len(mixed), n_features))
-        self.components_[:, chosen] = mixed
-        return self
-
-    def _column(self, feature: int | str, n_features: int, names: list[str]) -> int:
-        """The number of the feature that is given by number or name."""
-        if isinstance(feature, str):
-            if feature not in names:
-                raise InputError(f"feature {feature!r} is not among {names}; name a column, or give its number")
-            return names.index(feature)
-        if not 0 <= feature < n_features:
-            raise InputError(f"feature {feature} lies outside 0 to {n_features - 1}; correct features=")
-        return int(feature)
-
-
-def half_sphere(dimension: int, n: int, random_state: int) -> Floats:
-    """Evenly spread unit vectors of which no two are opposite, shape (n, dimension)."""
-    if dimension == 2:
-        angle = np.pi * np.arange(n) / n
-        return np.column_stack([np.cos(angle), np.sin(angle)])
-    if dimension == 3:  # Fibonacci lattice about the first axis
-        height = 1.0 - (np.arange(n) + 0.5) / n
-        radius = np.sqrt(1.0 - height**2)
-        angle = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(n)
-        return np.column_stack([height, radius * np.cos(angle), radius * np.sin(angle)])
-    sobol = qmc.Sobol(dimension, rng=np.random.default_rng(random_state))
-    normal = norm.ppf(np.clip(sobol.random_base2(max(int(np.ceil(np.log2(n))), 0))[:n], 1e-9, 1 - 1e-9))
-    unit = normal / np.linalg.norm(normal, axis=1, keepdims=True)
-    return unit * np.where(unit[:, :1] < 0, -1.0, 1.0)

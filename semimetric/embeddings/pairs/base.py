@@ -7,13 +7,16 @@ the product of their row and the weights, a sum over groups of features.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from ..._foundation.errors import InputError
+from ..._foundation.optional_imports import optional
+from ..._foundation.printed_tables import cell_text, html_table
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._kernels.simplex import Located
@@ -21,6 +24,8 @@ from ...data.grid import Grid
 from .rows import PairRows
 
 __all__ = ["Items", "PairMap", "Table", "check_columns", "check_rows", "mirror", "signs_on_grid", "sorted_order"]
+
+_MOST_POINTS = 12  # rows and columns of a table in a notebook
 
 
 class Items(NamedTuple):
@@ -80,11 +85,47 @@ class Table(NamedTuple):
     values : ndarray of shape (C, C)
         ``values[a, b]`` is the value between the grid points a and b. C is the product of the numbers of knots; the grid points
         of several features are numbered with the first feature running slowest.
+    names : tuple of str
+        The names of the features, where they are known.
+    levels : tuple of tuple
+        The knots as a person says them: numbers, categories, "(other)" and "(missing)".
+
+    Examples
+    --------
+    >>> Table((0,), (np.array([1.0, 2.0]),), np.array([[0.0, 3.0], [3.0, 0.0]]), ("age",), ((1.0, 2.0),)).to_frame()
+    age  1.0  2.0
+    age
+    1.0  0.0  3.0
+    2.0  3.0  0.0
     """
 
     features: tuple[int, ...]
     knots: tuple[Floats, ...]
     values: Floats
+    names: tuple[str, ...] = ()
+    levels: tuple[tuple[Any, ...], ...] = ()
+
+    def to_frame(self) -> Any:
+        """The values as a frame of pandas, whose rows and columns are the grid points by their levels."""
+        pandas = optional("pandas")
+        names = list(self.names or map(str, self.features))
+        levels = [list(level) for level in self.levels or self.knots]
+        axis = pandas.Index(levels[0], name=names[0])
+        if len(levels) > 1:
+            axis = pandas.MultiIndex.from_product(levels, names=names)
+        return pandas.DataFrame(self.values, axis, axis)
+
+    def __repr__(self) -> str:
+        knots = " x ".join(str(len(k)) for k in self.knots)
+        name = " * ".join(self.names or map(str, self.features))
+        return f"Table of {name}: values {self.values.min():.4g} to {self.values.max():.4g} between {knots} grid points"
+
+    def _repr_html_(self) -> str:
+        points = [", ".join(map(cell_text, levels)) for levels in product(*(self.levels or self.knots))]
+        shown = range(min(len(points), _MOST_POINTS))
+        rows = [["", *(points[b] for b in shown)], *([points[a], *(f"{self.values[a, b]:.4g}" for b in shown)] for a in shown)]
+        rest = [f"{len(points)} grid points, of which the first {len(shown)} are shown"] if len(shown) < len(points) else []
+        return html_table(rows, title=repr(self), notes=rest)
 
 
 class PairMap(ABC):

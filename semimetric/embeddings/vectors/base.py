@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
-from ..._foundation.input_arrays import validated
+from ..._foundation.input_arrays import check_feature_names, validated
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
@@ -99,6 +100,13 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
         known = getattr(self, "feature_names_in_", None)
         return [f"x{k}" for k in range(self.n_features_in_)] if known is None else [str(name) for name in known]
 
+    @property
+    def unnamed(self) -> Self:
+        """The fitted embedding without the names of its features: it takes arrays of values made up, and does not warn."""
+        other = copy(self)
+        other.__dict__.pop("feature_names_in_", None)
+        return other
+
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Fit what the embedding needs, such as knots.
 
@@ -165,18 +173,8 @@ class FeatureMap(TransformerMixin, BaseEstimator, ABC):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """The names of the columns, which contain the values of knots, such as ``x0@5.1*x1@3.3``."""
         check_is_fitted(self, "n_columns_")
-        self._check_names(input_features)
+        check_feature_names(self, input_features)
         return np.array(list(self.names), dtype=object)
-
-    def _check_names(self, given: ArrayLike | None) -> None:
-        """Refuse names of features that are not those of the fit."""
-        if given is None:
-            return
-        names = np.asarray(given, dtype=object)
-        if len(names) != self.n_features_in_:
-            raise InputError(f"input_features should have length equal to number of features ({self.n_features_in_})")
-        if hasattr(self, "feature_names_in_") and list(names) != list(self.feature_names_in_):
-            raise InputError("input_features is not equal to feature_names_in_")
 
     def _matrix(self, items: Floats | sparse.csr_array) -> sparse.csr_array:
         """All rows: every thread writes its blocks where they have room, and the gaps between blocks are closed at the end."""

@@ -19,6 +19,7 @@ from ..._foundation.validation import check_count
 from ...data.parts.engine import Engine, SerialEngine
 from ...data.parts.readers import item_rows
 from ...data.parts.row_parts import parse_memory, slices
+from ...distances.explanations import Explanation
 from ...distances.semimetric import Semimetric
 from ..ids import ids_to_remove, new_ids
 from ..index import NeighborIndex
@@ -192,6 +193,10 @@ class ShardedIndex:
     ) -> Any:
         """`kneighbors` as a sparse matrix, see `NeighborIndex.kneighbors_graph`; columns are in the order of `ids_`."""
         return self._joined.kneighbors_graph(X, n_neighbors, mode, **options)
+
+    def explain(self, x: ArrayLike, ids: ArrayLike | None = None, n_neighbors: int = 5, **options: Any) -> Explanation:
+        """Why items of any shard are near a query; see `NeighborIndex.explain`."""
+        return self._joined.explain(x, ids, n_neighbors, **options)
 
     def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:
         """Add the rows of X to the smallest shard; see `NeighborIndex.add`."""

@@ -5,7 +5,7 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 from semimetric import EvenDirections, HistogramFeatures
-from semimetric.embeddings.directions.linear_directions import Directions, fit_directions, half_sphere, with_directions
+from semimetric.embeddings.directions.linear_directions import Directions, fit_directions, with_directions
 
 NAMES = ("L", "a", "b")
 
@@ -13,25 +13,6 @@ NAMES = ("L", "a", "b")
 @pytest.fixture
 def X(rng):
     return rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3))
-
-
-@pytest.mark.parametrize("dimension", [2, 3, 4, 6])
-@pytest.mark.parametrize("n", [1, 5, 16])
-def test_directions_are_distinct_unit_vectors_and_no_two_are_opposite(dimension, n):
-    unit = half_sphere(dimension, n, 0)
-    assert unit.shape == (n, dimension)
-    np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1.0)
-    assert (np.abs(unit @ unit.T)[~np.eye(n, dtype=bool)] < 1 - 1e-6).all()
-    np.testing.assert_array_equal(unit, half_sphere(dimension, n, 0))
-
-
-@pytest.mark.parametrize(("features", "chosen"), [((1, 2), [1, 2]), (("a", "b"), [1, 2]), (None, [0, 1, 2])])
-def test_even_directions_combine_the_named_features_only(X, features, chosen):
-    even = EvenDirections(features, n_directions=6).fit_named(X, NAMES)
-    unused = np.setdiff1d(range(3), chosen)
-    assert not even.components_[:, unused].any()
-    assert ((even.components_ != 0).sum(axis=1) > 1).all()  # a raw feature is there already
-    np.testing.assert_allclose(even.transform(X), X @ even.components_.T)
 
 
 def test_items_without_directions_stay_as_they_are(X):
@@ -98,6 +79,28 @@ def test_a_map_that_is_not_linear_is_refused(X):
     assert_refused(
         lambda: fit_directions(QuantileTransformer(n_quantiles=5), X, names=NAMES), "QuantileTransformer", "needs a linear map"
     )
+
+
+BENDS = (np.array([-2.0, 0.0, 2.0]), np.array([0.0]), np.array([-1.0, 1.0]))
+
+
+@pytest.mark.parametrize("bends", [(), BENDS])
+def test_steps_of_features_add_up_to_the_difference_along_each_direction(X, rng, bends):
+    directions = Directions(rng.normal(size=(4, 3)), tuple("pqrs"), bends)
+    Y = X[::-1].copy()
+    Y[:20, 0] = X[:20, 0]
+    steps = directions.steps(X, Y)
+    assert steps.shape == (40, 4, 3)
+    np.testing.assert_allclose(steps.sum(axis=2), (directions.append(Y) - directions.append(X))[:, 3:], atol=1e-12)
+    assert not steps[:20, :, 0].any()
+
+
+def test_where_a_direction_is_missing_the_features_that_are_missing_make_the_step():
+    directions = Directions(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 2.0]]), ("p", "q"))
+    x, y = np.array([[np.nan, 1.0, 3.0]]), np.array([[2.0, 1.0, 4.0]])
+    assert directions.steps(x, y).tolist() == [[[1, 0, 0], [0, 0, 2]]]
+    assert directions.steps(y, x).tolist() == [[[1, 0, 0], [0, 0, -2]]]
+    assert directions.steps(x, np.array([[1.0, np.nan, 3.0]])).tolist() == [[[0, 0, 0], [0, 1, 0]]]  # p is missing in both
 
 
 def test_directions_are_named(X):

@@ -1,0 +1,56 @@
+"""The part of an index that says why its items are near."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._foundation.types import ArrayLike
+from ..data.single_rows import single_row
+from ..distances.explanations import Explanation
+from .ids import known_ids
+from .query_tables import QueryView
+
+__all__ = ["ExplainedIndex"]
+
+
+class ExplainedIndex:
+    """The part of `NeighborIndex` that explains neighbours."""
+
+    _view: QueryView
+    _answer: Any
+    _collection: Any
+
+    def explain(
+        self, x: ArrayLike, ids: ArrayLike | None = None, n_neighbors: int = 5, *, by: str = "features", where: Any = None
+    ) -> Explanation:
+        """Why items are near a query: what every feature adds to their distances, beside the values of both.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), series of pandas, or table of one row
+        ids : an id, array-like of ids, or None
+            The items to explain; None is for the nearest.
+        n_neighbors : int, default 5
+            How many of the nearest.
+        by : {"features", "terms"}, default "features"
+            See `Semimetric.contributions`.
+        where : boolean mask over `ids_`, or ids; None
+            Of which items the nearest are.
+
+        Raises
+        ------
+        InputError
+            If an id is not in the index, or x is not one item.
+        """
+        check_is_fitted(self)
+        d = self._view.semimetric
+        query, label = single_row(x, d.schema)
+        if ids is None:
+            known = self._answer(query, None, n_neighbors, where=where).ids[0]
+        else:
+            known = known_ids(ids, self.ids_)  # type: ignore[attr-defined]  # a property of NeighborIndex
+        items = self._collection(None).vectors(known).astype(np.float64)
+        return d.explanation(query, items, by=by, flip=self._view.side == "query-last", indices=known, label=label)

@@ -1,0 +1,97 @@
+"""Why items of an index are near."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from cases import assert_refused
+from mixed_distances import distance, items
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+
+from semimetric import NeighborIndex, ShardedIndex
+
+IDS = np.array([f"id{k}" for k in range(40)])
+
+
+@pytest.mark.parametrize("groups", ["singles", "pairs"])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_the_nearest_are_explained_by_their_ids(groups, gaps, rng):
+    d = distance(1, groups, gaps=gaps)
+    X, q = d.schema.told(items(rng, 40, gaps)), d.schema.told(items(rng, 1, gaps))
+    index = NeighborIndex(d).fit(X, ids=IDS)
+    index.add(X[:3], ids=["x", "y", "z"])
+    distances, ids = index.kneighbors(q, 4)
+    found = index.explain(q[0], n_neighbors=4)
+    assert_array_equal(found.indices, ids[0])
+    assert_allclose(found.distances, distances[0])
+    assert_allclose(found.contributions.sum(axis=1), found.distances)
+    assert "id" in repr(found)
+    only = index.explain(q[0], n_neighbors=2, where=["id5", "id6"])
+    assert set(only.indices) == {"id5", "id6"}
+
+
+def test_given_ids_are_explained_in_their_order(rng):
+    d = distance(1)
+    X = items(rng, 40)
+    index = NeighborIndex(d).fit(d.schema.told(X))
+    for ids in (7, [7, 3], np.array([3, 7, 3])):
+        found = index.explain(d.schema.told(X[:1]), ids, by="terms")
+        assert found.terms == d.terms
+        assert_array_equal(found.indices, np.ravel(ids))
+        assert_allclose(found.distances, [d(d.schema.told(X[:1])[0], row) for row in d.schema.told(X[np.ravel(ids)])])
+
+
+def test_a_distance_that_is_not_symmetric_is_explained_the_way_it_is_searched(rng):
+    from dataclasses import replace
+
+    from semimetric import PairEmbedding
+
+    d = distance(1)
+    embedding = PairEmbedding(d.embedding.grid, symmetry="none")
+    d = replace(d, embedding=embedding, weights=rng.random(embedding.n_columns))
+    X = d.schema.told(items(rng, 20))
+    for side in ("query-first", "query-last"):
+        index = NeighborIndex(d, side=side).fit(X[1:])
+        found = index.explain(X[0], n_neighbors=3)
+        assert_allclose(found.distances, index.kneighbors(X[:1], 3)[0][0])
+        assert_allclose(found.contributions.sum(axis=1), found.distances)
+
+
+def test_series_of_pandas_and_float32_items_are_read_without_a_warning(rng):
+    frame = pd.DataFrame(rng.random((30, 2)), columns=["a", "b"])
+    d = distance(1)
+    d = type(d)(d.embedding.select(np.arange(2), np.arange(2)), d.weights[np.isin(d.embedding.group_of_column, [0, 1])],
+                d.epsilon[:2], ("a", "b"))  # fmt: skip
+    index = NeighborIndex(d).fit(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = index.explain(frame.iloc[3])
+    assert (found.indices[0], found.label) == (3, 3)
+    small = NeighborIndex(d).fit(frame.to_numpy(np.float32))
+    assert small.explain(frame.to_numpy()[3]).indices[0] == 3
+
+
+def test_shards_explain_like_one_index(tmp_path, rng):
+    d = distance(1)
+    numbers = type(d)(d.embedding.select(np.arange(2), np.arange(2)), d.weights[np.isin(d.embedding.group_of_column, [0, 1])],
+                      d.epsilon[:2], ("a", "b"))  # fmt: skip
+    X = rng.random((40, 2))
+    sharded = ShardedIndex.build(tmp_path / "shards", numbers, X, n_shards=3)
+    one = NeighborIndex(numbers).fit(X)
+    assert repr(sharded.explain(X[0], n_neighbors=6)) == repr(one.explain(X[0], n_neighbors=6))
+    assert repr(sharded.explain(X[0], [30, 2])) == repr(one.explain(X[0], [30, 2]))
+
+
+def test_what_is_not_there_is_refused(rng):
+    d = distance(1)
+    X = d.schema.told(items(rng, 10))
+    index = NeighborIndex(d)
+    with pytest.raises(NotFittedError):
+        index.explain(X[0])
+    index.fit(X)
+    index.remove([4])
+    assert_refused(lambda: index.explain(X[0], [2, 4]), "id 4 is not in the index", "in ids_")
+    assert_refused(lambda: index.explain(X[0], ["a"]), "ids are <U1", "integers", "give the same")
+    assert_refused(lambda: index.explain(X[:2]), "x holds 2 rows", "one is explained")
