@@ -19,6 +19,7 @@ __all__ = [
     "SemimetricWarning",
     "SignedFileError",
     "StorageError",
+    "TooFewError",
     "warn",
 ]
 
@@ -51,6 +52,10 @@ class InputError(SemimetricError, ValueError):
     ...     print(error)
     alpha=-1.0 must be >= 0
     """
+
+
+class TooFewError(InputError):
+    """There are too few items or tuples to hold some out, so that settings cannot be compared."""
 
 
 class InputTypeError(InputError, TypeError):

@@ -1,7 +1,8 @@
-"""Progress of what takes long: bars and announcements on standard error, for those who asked for them or sit at a terminal.
+"""Progress of what takes long: bars and announcements on standard error, for those who asked for them or who look.
 
-With ``verbose`` a bar is shown at once. Without, it is shown at a terminal only, once its work has taken ten seconds, so that
-short work stays silent; and nothing is written where nobody looks: in pipes, notebooks and tests.
+With ``verbose=True`` a bar is shown at once, with ``verbose=False`` never. With ``verbose=None``, the default of learners and
+linear machines, a bar is shown at a terminal and in a notebook once its whole work is likely to take more than ten seconds, so
+that short work stays silent; and nothing is written where nobody looks: in pipes, logs and tests.
 """
 
 import sys
@@ -12,33 +13,61 @@ from tqdm import tqdm
 __all__ = ["announce", "progress_bar"]
 
 _PATIENCE = 10.0  # seconds
+_SETTLED = 0.5  # seconds after which the rate of the work so far tells how long the rest will take
+_SHARES = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
 
-def _at_terminal() -> bool:
-    """Whether standard error is read by a person."""
-    return sys.stderr is not None and sys.stderr.isatty()
+def _is_watched() -> bool:
+    """Whether standard error is read by a person: at a terminal, or in a notebook."""
+    return sys.stderr is not None and (sys.stderr.isatty() or _in_notebook())
 
 
-def progress_bar(total: int, description: str, *, verbose: bool, unit: str = "it") -> Any:
+def _in_notebook() -> bool:
+    """Whether a kernel of Jupyter runs this; IPython is asked only if it is there already."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+class _PatientBar(tqdm):
+    """A bar that appears once its whole work, at the rate so far, would take longer than one cares to wait without a word."""
+
+    delay: float
+
+    def update(self, n: float | None = 1) -> bool | None:
+        if not self.disable and self.delay and self.total:
+            elapsed = self._time() - self.start_t
+            if elapsed > _SETTLED and elapsed * self.total > _PATIENCE * (self.n + (n or 0)):
+                self.delay = 0
+        return super().update(n)
+
+
+def progress_bar(
+    total: float | None, description: str, *, verbose: bool | None, unit: str = "it", share: bool = False
+) -> Any:  # fmt: skip
     """A bar of `tqdm` for work of ``total`` steps, to be used as a context; ``update()`` counts one.
 
     Parameters
     ----------
-    total : int
+    total : float or None
+        None of work that ends when it is good enough, whose steps are counted only.
     description : str
         What is done, in a word or two.
-    verbose : bool
-        Whether it is shown at once; else at a terminal after ten seconds, and then taken away at the end.
+    verbose : bool or None
+        Whether it is shown at once, or never; None shows it to those who look, where the work is likely to take more than ten
+        seconds or has taken them, and takes it away at the end.
     unit : str
         What a step is called.
+    share : bool
+        Whether steps differ in length, so that a share of the whole is shown and no number of them.
     """
-    shown = verbose or _at_terminal()
-    return tqdm(
-        total=total, desc=description, unit=unit, disable=not shown, delay=0.0 if verbose else _PATIENCE, leave=verbose
+    shown = _is_watched() if verbose is None else bool(verbose)
+    return _PatientBar(
+        total=total, desc=description, unit=unit, disable=not shown, delay=0.0 if verbose else _PATIENCE, leave=bool(verbose),
+        bar_format=_SHARES if share else None,
     )  # fmt: skip
 
 
-def announce(message: str, *, verbose: bool) -> None:
-    """Say what is about to be done, where that is likely to take minutes: to those who asked for it or sit at a terminal."""
-    if verbose or _at_terminal():
+def announce(message: str, *, verbose: bool | None) -> None:
+    """Say what is about to be done, where that is likely to take minutes: to those who asked for it or who look."""
+    if verbose or (verbose is None and _is_watched()):
         tqdm.write(message, file=sys.stderr)

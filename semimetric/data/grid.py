@@ -136,7 +136,7 @@ class Grid:
         check_choice("knots", strategy, STRATEGIES)
         counts = knot_counts(n_knots, items.shape[1], _MOST_KNOTS)
         grid = cls(place_knots(items, schema, counts, strategy, random_state), schema.kinds, schema.missing)
-        warn_of_fewer([len(k) for k in grid.knots], counts, schema, names or range(grid.n_features))
+        warn_of_fewer(grid.knots, counts, items, schema, names or range(grid.n_features))
         return grid
 
     @property

@@ -136,12 +136,15 @@ def place_knots(items: Floats, schema: Schema, counts: Integers, strategy: str, 
     return [_knots_of(column, feature, int(c), strategy) for column, feature, c in columns]
 
 
-def warn_of_fewer(found: Sequence[int], counts: Integers, schema: Schema, names: Sequence[object]) -> None:
+def warn_of_fewer(
+    knots: Sequence[Floats], counts: Integers, items: Floats, schema: Schema, names: Sequence[object]
+) -> None:  # fmt: skip
     """Warn of constant features, and of features that have fewer knots than asked for because of ties.
 
-    ``found`` are the numbers of knots that were placed, ``counts`` those that were asked for.
+    That is no news where every value is a knot, as in columns of two values. ``knots`` are those that were placed among the
+    items, ``counts`` the numbers that were asked for.
     """
-    features = list(zip(schema.features, found, counts, strict=True))
+    features = list(zip(schema.features, map(len, knots), counts, strict=True))
     # the last knot of a periodic feature is the first again, and that of a categorical one is for new categories
     different = [n - (f.kind != "numeric") for f, n, _ in features]
     constant = [k for k, (f, _, _) in enumerate(features) if different[k] == 1 and not f.missing]
@@ -150,6 +153,7 @@ def warn_of_fewer(found: Sequence[int], counts: Integers, schema: Schema, names:
         subject = f"features {shown} are" if constant[1:] else f"feature {shown} is"
         warn(f"{subject} constant: nothing is learned there")
     fewer = [k for k, (f, _, c) in enumerate(features) if f.kind != "categorical" and 1 < different[k] < c]
+    fewer = [k for k in fewer if not np.isin(items[~np.isnan(items[:, k]), k], knots[k]).all()]
     if fewer:
         shown = ", ".join(f"{names[f]}: {different[f]} of {counts[f]}" for f in fewer[:5])
         more = f" and {len(fewer) - 5} more" if len(fewer) > 5 else ""

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import StratifiedKFold
 
-from .._foundation.errors import InputError
+from .._foundation.errors import TooFewError
 from .._foundation.types import Floats, Integers, Tuples
 from .identical_items import identities
 
@@ -53,7 +53,7 @@ def item_disjoint_splits(
 
     Raises
     ------
-    InputError
+    TooFewError
         If a split leaves fewer than two pairs on one side.
     """
     identity = tuple_identities(pairs)
@@ -71,9 +71,10 @@ def item_disjoint_splits(
         train = np.flatnonzero(n_held_out == 0)
         test = np.flatnonzero(n_held_out == identity.shape[1])
         if min(len(train), len(test)) < 2:
-            raise InputError(
-                f"{len(pairs)} pairs over {n_items} different items are too few to hold some out (a split left "
-                f'{len(train)} and {len(test)}); give more pairs, or set n_knots= and alpha= instead of "auto"'
+            kind = type(pairs).__name__.lower()
+            raise TooFewError(
+                f"{len(pairs)} {kind} over {n_items} different items are too few to hold some out (a split left {len(train)} "
+                f'and {len(test)}); give more {kind}, or numbers instead of "auto"'
             )
         yield train, test
 

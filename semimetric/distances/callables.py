@@ -111,9 +111,15 @@ class DistanceFunction:
         return np.concatenate([np.empty(0), *self.stream(pairs, **options)])
 
     def stream(
-        self, pairs: Pairs, *, n_jobs: int | None = None, verbose: bool = False, nonnegative: bool = True, kind: str = "items"
+        self,
+        pairs: Pairs,
+        *,
+        n_jobs: int | None = None,
+        verbose: bool | None = None,
+        nonnegative: bool = True,
+        kind: str = "items",
     ) -> Iterator[Floats]:
-        """The distances of ``pairs``, block by block, computed by ``n_jobs`` threads, with a progress bar if ``verbose``.
+        """The distances of ``pairs``, block by block, computed by ``n_jobs`` threads, with a progress bar.
 
         If an error or Ctrl-C ends the evaluation, the distances of all pairs before it have been yielded.
 
@@ -122,8 +128,8 @@ class DistanceFunction:
         pairs : Pairs
         n_jobs : int or None, default None
             Threads: None is one, -1 all.
-        verbose : bool, default False
-            Whether a progress bar is shown.
+        verbose : bool or None, default None
+            Whether a progress bar is shown; None shows it to those who look, if it takes long.
         nonnegative : bool, default True
             Whether negative numbers are refused.
         kind : str, default "items"

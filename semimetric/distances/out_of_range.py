@@ -1,14 +1,32 @@
 """A warning of items that lie outside the range of the fit, where tables say nothing of the distance."""
 
+from weakref import WeakSet
+
 import numpy as np
 
 from .._foundation.errors import warn
 from .._foundation.types import Floats
 from .semimetric import Semimetric
 
-__all__ = ["warn_outside"]
+__all__ = ["warn_outside", "warn_outside_once"]
 
 _WORST = 3  # features that the warning names
+_EXPECTED = 0.05  # of new items may lie outside the range of a feature: with n items in the fit, 2 in n + 1 do by chance
+_TOLD: WeakSet[Semimetric] = WeakSet()  # distances of which a warning has said so already
+
+
+def warn_outside_once(d: Semimetric, X: Floats) -> None:
+    """`warn_outside`, once for a distance, and where more items lie outside than items held out do by chance.
+
+    More than 5 % of the items, by two standard errors, must lie outside the range of one and the same feature; a category that
+    the fit did not have is always news.
+    """
+    if d in _TOLD:
+        return
+    expected = _EXPECTED * len(X)
+    if d.beyond(X).sum(axis=0).max(initial=0) > expected + 2.0 * np.sqrt(expected) or d.schema.unseen(X).any():
+        _TOLD.add(d)
+        warn_outside(d, X)
 
 
 def warn_outside(d: Semimetric, X: Floats, *, source: str = "") -> None:

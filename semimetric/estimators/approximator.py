@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NotRequired, cast
 
 import numpy as np
 
-from .._foundation.errors import InputError, NotSupportedError, warn
+from .._foundation.errors import InputError, NotSupportedError, SemimetricWarning, warn
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.types import ArrayLike, Floats, Integers, Pairs
@@ -18,25 +20,24 @@ from ..data.splits import hold_out
 from ..distances.callables import Distance, DistanceFunction
 from ..distances.semimetric import Semimetric
 from ..embeddings.directions.linear_directions import fit_directions, with_directions
-from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.full_tables import PairEmbedding
-from ..embeddings.pairs.triangle_inequality import Triangles
-from ..embeddings.pairs.vertices import WHOLE_TABLE
 from ..learning.assembly import assemble
 from ..learning.candidates import Choices
+from ..learning.groups.selection import without_joint
 from ..learning.recipe import Recipe
 from ..learning.regression.distance_data import InMemoryDistances
-from ..learning.structure import Structure, build_structure
+from ..learning.regression.selection import check_width
+from ..learning.structure import Structure, build_structure, check_varied
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss
 from ..programs.penalties import Penalty
 from ..solvers.base import Solution, Solver, Status
+from .approximation_errors import ApproximationErrors
 from .regressor import DistanceRegressor
 from .shared_parameters import LEARNER_PARAMETERS, REGRESSION_PARAMETERS
+from .vertex_pairs import check_separable, check_triangles, vertex_pairs
 
 __all__ = ["DistanceApproximator"]
-
-_MOST_VERTICES = 5_000_000
 
 
 @storable
@@ -92,6 +93,7 @@ class DistanceApproximator(DistanceRegressor):
     {n_jobs}
         The threads also call the distance.
     {random_state}
+    {effort}
     {verbose}
 
     Attributes
@@ -103,7 +105,10 @@ class DistanceApproximator(DistanceRegressor):
     vertices_ : ndarray of shape (n_vertices, n_features)
         With ``method="vertices"``: grid points of all groups.
     error_quantiles_ : dict of float to float
-        Quantiles 0.5, 0.9 and 0.99 of the relative error on pairs of items set aside; NaN without them.
+        Quantiles 0.5, 0.9 and 0.99 of the relative error on pairs of items set aside; NaN without them. A warning says
+        where the model is no better than one distance for all pairs.
+    n_error_pairs_ : int
+        How many pairs these quantiles are of.
 
     Examples
     --------
@@ -122,6 +127,7 @@ class DistanceApproximator(DistanceRegressor):
         "pairs_": Integers,
         "distances_": Floats,
         "error_quantiles_": dict[float, float],
+        "n_error_pairs_": int,
         "vertices_": NotRequired[Floats],
     }
 
@@ -156,14 +162,15 @@ class DistanceApproximator(DistanceRegressor):
         prior: Semimetric | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
-        verbose: bool = False,
+        effort: str = "default",
+        verbose: bool | None = None,
     ) -> None:
         super().__init__(
             n_knots=n_knots, knots=knots, groups=groups, directions=directions, tables=tables, axioms=axioms,
             symmetry=symmetry, delta=delta, outside=outside, link=link, loss=loss, relative=relative,
             penalty=penalty, alpha=alpha, solver=solver, base_distances=base_distances,
             categorical_features=categorical_features, periodic=periodic, missing=missing, constraints=constraints, prior=prior,
-            n_jobs=n_jobs, random_state=random_state, verbose=verbose,
+            n_jobs=n_jobs, random_state=random_state, effort=effort, verbose=verbose,
         )  # fmt: skip
         self.distance = distance
         self.n_pairs = n_pairs
@@ -191,7 +198,7 @@ class DistanceApproximator(DistanceRegressor):
         items, schema = self._encoded(X, min_items=2)
         if self.method == "vertices" and len(recipe.constraints):
             raise NotSupportedError('method="vertices" learns nothing, so constraints= cannot hold; use method="regress"')
-        structure = _separable(build_structure(recipe, items, schema)) if self.method == "vertices" else None
+        structure = check_separable(build_structure(recipe, items, schema)) if self.method == "vertices" else None
         function = DistanceFunction.detect(self.distance, items, schema=schema)
         self._check_symmetry(recipe, function, items)
         self.__dict__.pop("vertices_", None)
@@ -239,11 +246,30 @@ class DistanceApproximator(DistanceRegressor):
 
     def _regress(self, recipe: Recipe, items: Floats, learn: Integers, schema: Schema, function: DistanceFunction) -> None:
         features = self._features(recipe, items[learn], schema)
+        self._check_before_calls(recipe, items[learn], schema)
         index = learn[sample_pairs(features, self.n_pairs, near=self.near, random_state=self.random_state)]
         pairs = Pairs(items, index)
-        distances = self._evaluated(function, pairs, "items")
-        target = check_distances(distances, len(pairs), minimum=-np.inf if recipe.axioms is None else 0.0)
-        self._choose_and_learn(recipe, InMemoryDistances(pairs, target, check_weights(None, len(pairs))), schema)
+        try:
+            distances = self._evaluated(function, pairs, "items")
+            target = check_distances(distances, len(pairs), minimum=-np.inf if recipe.axioms is None else 0.0)
+            self._choose_and_learn(recipe, InMemoryDistances(pairs, target, check_weights(None, len(pairs))), schema)
+        except BaseException as error:
+            error.add_note(
+                f"The {len(self.distances_)} distances that were evaluated are kept: DistanceRegressor(preprocessor=X, ...)"
+                ".fit(model.pairs_, model.distances_) learns from them without another call."
+            )
+            raise
+
+    def _check_before_calls(self, recipe: Recipe, items: Floats, schema: Schema) -> None:
+        """Refuse what cannot be learned whatever the distances are."""
+        check_varied(items)
+        if isinstance(self.n_knots, str) and isinstance(recipe.knots, str):
+            recipe = replace(recipe, n_knots=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
+            structure = build_structure(without_joint(recipe), items, schema)
+        if self.chooses_numbers:
+            check_width(recipe, structure)
 
     def _evaluated(self, function: DistanceFunction, pairs: Pairs, kind: str) -> Floats:
         """Distances of the pairs; what was evaluated is kept even if it ends early."""
@@ -265,6 +291,7 @@ class DistanceApproximator(DistanceRegressor):
 
     def _errors(self, items: Floats, held: Integers, function: DistanceFunction) -> dict[float, float]:
         levels = (0.5, 0.9, 0.99)
+        self.n_error_pairs_ = 0
         if not len(held):
             return dict.fromkeys(levels, float("nan"))
         n = max(2, round(self.validation_fraction * self.n_pairs))
@@ -272,71 +299,22 @@ class DistanceApproximator(DistanceRegressor):
         true = function.evaluate(
             Pairs(items, index), n_jobs=self.n_jobs, verbose=self.verbose, nonnegative=self.axioms is not None
         )  # fmt: skip
-        learned, used = self.semimetric_.paired_by_index(items, index), true != 0
-        relative = np.abs(learned - true)[used] / np.abs(true[used])
-        return dict(zip(levels, np.quantile(relative, levels).tolist(), strict=True)) if len(relative) else {}
+        errors = ApproximationErrors.of(self.semimetric_.paired_by_index(items, index), true)
+        errors.warn_if_useless()
+        self.n_error_pairs_ = errors.n_pairs
+        return errors.quantiles(levels)
 
     def _set_vertices(self, recipe: Recipe, items: Floats, structure: Structure, function: DistanceFunction) -> None:
         """Set the weights to the distances at the vertices, and record the distance that they make."""
-        pairs = _vertex_pairs(cast(PairEmbedding, structure.embedding), np.median(items, axis=0))  # `_separable` has checked
+        pairs = vertex_pairs(cast(PairEmbedding, structure.embedding), np.median(items, axis=0))  # which was checked
         self.vertices_ = pairs.items
         weights = self._evaluated(function, pairs, "vertices")
         if recipe.link == "sqrt":
             weights = weights**2
         delta = recipe.delta * float(weights.mean()) if recipe.axioms is not None else 0.0
         weights = np.maximum(weights, delta) if recipe.axioms is not None else weights
-        _check_triangles(recipe, structure.embedding, weights)
+        check_triangles(recipe, structure.embedding, weights)
         self.n_features_in_, self.recipe_, self.choices_ = items.shape[1], recipe, Choices()
         solution = Solution(weights, 0.0, 0.0, 0, Status.SOLVED, "set at the vertices, nothing learned")
         examples = Pairs(items, np.array([[0, 1]]))
         self._record(assemble(recipe, structure, weights, delta, examples=examples), solution)
-
-
-def _separable(structure: Structure) -> Structure:
-    """The structure, if its tables can be set one by one; this is checked before any call of the distance."""
-    embedding = structure.embedding
-    features = [f for g in embedding.groups for f in g]
-    if not structure.schema.plain:
-        raise NotSupportedError(
-            'method="vertices" needs features of numbers that are always there; use method="regress" for categories, periodic '
-            "features and missing values"
-        )
-    if structure.directions is not None or structure.bases or not isinstance(embedding, PairEmbedding):
-        raise NotSupportedError('method="vertices" needs full tables on raw features: no directions, no base distances')
-    if len(set(features)) < len(features):
-        raise NotSupportedError('method="vertices" needs groups that share no feature; use method="regress"')
-    large = [v for v in embedding.vertices if not v.fits]
-    if large:
-        raise InputError(
-            f"the table of group {large[0].group} has {large[0].n_points}² vertices; at most {WHOLE_TABLE} can be held: "
-            "use fewer knots or smaller groups"
-        )
-    if sum(len(v.keys) for v in embedding.vertices) > _MOST_VERTICES:
-        raise InputError(f"more than {_MOST_VERTICES} vertices would have to be evaluated; use fewer knots or smaller groups")
-    return structure
-
-
-def _check_triangles(recipe: Recipe, embedding: PairMap, weights: Floats) -> None:
-    """Refuse values at the vertices that break the triangle inequality, where the recipe asks for it."""
-    if not recipe.asks_triangle:
-        return
-    worst = [d for d in Triangles.of(embedding).worst(weights) if not d.holds]
-    if worst:
-        raise InputError(
-            f"distance= breaks the triangle inequality by {max(d.excess for d in worst):g} at the vertices, but "
-            f'axioms={recipe.axioms!r} asks for it; use method="regress", or metric_repair on a model with axioms="semimetric"'
-        )
-
-
-def _vertex_pairs(embedding: PairEmbedding, centre: Floats) -> Pairs:
-    """The columns as pairs of grid points, group after group; the features of other groups are those of ``centre``."""
-    items, index = [np.empty((0, len(centre)))], [np.empty((0, 2), np.int64)]
-    start = 0
-    for v in embedding.vertices:
-        points = np.tile(centre, (v.n_points, 1))
-        for f, values in zip(v.group, v.coordinates(embedding.grid, np.arange(v.n_points)), strict=True):
-            points[:, f] = values
-        items.append(points)
-        index.append(start + np.column_stack(np.divmod(v.keys, v.n_points)))
-        start += v.n_points
-    return Pairs(np.concatenate(items), np.concatenate(index))

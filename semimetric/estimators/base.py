@@ -20,7 +20,7 @@ from .._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from .._foundation.validation import check_items, check_tuples
 from ..data.item_lookup import item_rows, items_named, warn_of_integer_index
 from ..data.schema import MISSING_ADVICE, Schema, feature_names
-from ..distances.out_of_range import warn_outside
+from ..distances.out_of_range import warn_outside_once
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..learning.candidates import Choices
@@ -172,14 +172,14 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         return given["missing"] == "error" and not given["periodic"] and given["categorical_features"] in (None, "auto")
 
     def pair_distance(self, pairs: ArrayLike) -> Floats:
-        """Learned distances, shape (n_pairs,), float64; a `SemimetricWarning` says how many items lie outside the range.
+        """Learned distances, shape (n_pairs,), float64; a `SemimetricWarning` says once if many items lie outside the range.
 
         Parameters
         ----------
         pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) row numbers or labels with ``preprocessor``
         """
         checked = self._known(pairs, Pairs)
-        warn_outside(self.semimetric_, checked.used)
+        warn_outside_once(self.semimetric_, checked.used)
         return self.semimetric_.paired_by_index(checked.items, checked.index, n_jobs=getattr(self, "n_jobs", None))
 
     def pair_score(self, pairs: ArrayLike) -> Floats:
@@ -233,7 +233,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
     def _record(self, semimetric: Semimetric, solution: Solution) -> None:
         """Keep what was learned; an interrupted solution is kept too, and then KeyboardInterrupt is raised."""
         self.semimetric_, self.solution_ = semimetric, solution
-        solution.raise_if_interrupted()
+        solution.raise_if_interrupted(kept=True)
 
     @property
     def chooses_numbers(self) -> bool:

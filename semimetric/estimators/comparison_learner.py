@@ -14,7 +14,7 @@ from .._foundation.validation import check_choice, check_weights
 from ..data.feature_groups import Groups
 from ..data.parts.tuple_parts import TargetSpec
 from ..data.schema import Names
-from ..distances.out_of_range import warn_outside
+from ..distances.out_of_range import warn_outside_once
 from ..distances.semimetric import Semimetric
 from ..learning.candidates import Choices
 from ..learning.comparisons.fit import fit_comparisons, with_discriminants
@@ -36,7 +36,7 @@ T = TypeVar("T", bound=Tuples)
 
 _PARAMETERS = (
     "knots", "groups", "tables", "axioms", "delta", "outside", "penalty", "solver", "categorical_features", "periodic",
-    "missing", "constraints", "prior", "n_jobs", "random_state", "verbose",
+    "missing", "constraints", "prior", "n_jobs", "random_state", "effort", "verbose",
 )  # fmt: skip
 
 
@@ -66,7 +66,8 @@ class TupleLearner(LearnedDistance):
         preprocessor: Any = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
-        verbose: bool = False,
+        effort: str = "default",
+        verbose: bool | None = None,
     ) -> None:
         self.n_knots = n_knots
         self.knots = knots
@@ -88,6 +89,7 @@ class TupleLearner(LearnedDistance):
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.effort = effort
         self.verbose = verbose
 
     @property
@@ -167,7 +169,7 @@ class ComparisonLearner(TupleLearner):
     def decision_function(self, tuples: ArrayLike) -> Floats:
         """d(far pair) - d(near pair), shape (n_tuples,): > 0 where the order is as the tuple says."""
         checked = self._known(tuples, self._kind)
-        warn_outside(self.semimetric_, checked.used)
+        warn_outside_once(self.semimetric_, checked.used)
         far, near = (
             self.semimetric_.paired_by_index(checked.items, p.index, n_jobs=self.n_jobs) for p in (checked.far, checked.near)
         )

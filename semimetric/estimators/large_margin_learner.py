@@ -44,7 +44,7 @@ __all__ = ["LargeMarginLearner"]
 
 _PARAMETERS = (
     "knots", "groups", "axioms", "delta", "outside", "solver", "categorical_features", "periodic", "missing",
-    "constraints", "n_jobs", "random_state", "verbose",
+    "constraints", "n_jobs", "random_state", "effort", "verbose",
 )  # fmt: skip
 _AUTO = ("directions", "tables")
 
@@ -103,6 +103,7 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
     {preprocessor}
     {n_jobs}
     {random_state}
+    {effort}
     {verbose}
 
     Attributes
@@ -169,7 +170,8 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         preprocessor: Any = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
-        verbose: bool = False,
+        effort: str = "default",
+        verbose: bool | None = None,
     ) -> None:
         self.n_targets = n_targets
         self.n_impostors = n_impostors
@@ -195,6 +197,7 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.effort = effort
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LargeMarginLearner:

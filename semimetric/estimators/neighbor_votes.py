@@ -3,144 +3,40 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 from .._foundation.errors import InputError
 from .._foundation.shared_docstrings import with_shared_parameters
-from .._foundation.short_reprs import ShortRepr
 from .._foundation.storable import storable
-from .._foundation.tables import numbered_rows, row_labels, take_rows
+from .._foundation.tables import numbered_rows, take_rows
 from .._foundation.target_arrays import as_classes, as_targets
-from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_count, check_weights, weight_option
 from ..data.distinct_rows import distinct_rows
 from ..data.pair_sampling import sample_pairs
 from ..data.schema import Schema
-from ..distances.explanations import Explanation
-from ..distances.semimetric import Semimetric
-from ..neighbors.index import NeighborIndex
-from ..neighbors.voting import counted_weights, nearness, shares
+from ..neighbors.voting import shares
 from .large_margin_learner import LargeMarginLearner
+from .learned_neighbors import LearnedNeighbors
 from .regressor import DistanceRegressor
-from .saved_votes import SavedVotes
 from .shared_parameters import VOTE_PARAMETERS
 
 __all__ = ["SemimetricClassifier", "SemimetricRegressor"]
 
 
-class NeighborVotes(ShortRepr, SavedVotes, BaseEstimator):
-    """Neighbours under a learned distance: the parameters, the index and the explanations that both estimators share."""
-
-    learner: Any
-    n_neighbors: int
-    weights: str
-    algorithm: str
-    n_jobs: int | None
-    random_state: Any
-    learner_: Any
-    index_: NeighborIndex
-
-    def _index(self, X: ArrayLike, targets: Any, sample_weight: ArrayLike | None) -> None:
-        """Index the items under the learned distance, and record their classes or values, and their weights."""
-        self._weight = None if sample_weight is None else _neighbors_each(np.asarray(sample_weight, dtype=np.float64))
-        d = self.learner_.semimetric_
-        index = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
-        self._keep_index(index, targets, row_labels(X, len(targets)))
-
-    def _keep_index(self, index: NeighborIndex, targets: Any, labels: Any) -> None:
-        """Record the index of the items, their classes or values, and what their table calls them."""
-        d = self.learner_.semimetric_
-        self.index_, self._targets, self._labels = index, targets, labels
-        self.n_features_in_ = d.n_features
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(self.learner_, "feature_names_in_"):
-            self.feature_names_in_ = self.learner_.feature_names_in_
-
-    def _check(self) -> None:
-        """Refuse parameters of the votes that are unknown, before the distance is learned."""
-        check_count("n_neighbors", self.n_neighbors)
-        nearness(np.ones((1, 1)), self.weights)
-
-    def _voters(self, X: ArrayLike) -> tuple[Integers, Floats]:
-        """The rows of the neighbours that vote, and the weights of their votes, both of shape (n_queries, k)."""
-        distances, indices = self.kneighbors(X)
-        if self._weight is None:
-            return indices, nearness(distances, self.weights)
-        k = self.n_neighbors
-        while k < self.n_samples_fit_ and (self._weight[indices].sum(axis=1) < self.n_neighbors).any():
-            k *= 2
-            distances, indices = self.kneighbors(X, k)
-        counted = counted_weights(self._weight[indices], self.n_neighbors)
-        return indices, counted * nearness(np.where(counted > 0, distances, np.inf), self.weights)
-
-    @property
-    def semimetric_(self) -> Semimetric:
-        """The distance that `learner_` has learned."""
-        check_is_fitted(self, "index_")
-        return self.learner_.semimetric_
-
-    @property
-    def n_samples_fit_(self) -> int:
-        """The number of items that were fitted, which vote."""
-        return self.index_.n_samples_fit_
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "index_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = getattr(self.learner, "missing", "error") == "level"
-        return tags
-
-    def kneighbors(self, X: ArrayLike, n_neighbors: int | None = None) -> tuple[Floats, Integers]:
-        """Distances and rows of the nearest items that were fitted, both of shape (n_queries, k)."""
-        check_is_fitted(self, "index_")
-        k = self.n_neighbors if n_neighbors is None else check_count("n_neighbors", n_neighbors)
-        return self.index_.kneighbors(X, min(k, self.n_samples_fit_))
-
-    def explain_neighbors(self, x: ArrayLike, n_neighbors: int | None = None, *, by: str = "features") -> Explanation:
-        """Why these are the neighbours of x: what every feature adds to their distances, beside the values of both.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,), dict, series of pandas, or a table of one row
-        n_neighbors : int or None
-            `n_neighbors` of the estimator by default.
-        by : {"features", "terms"}, default "features"
-            By "terms", directions and joint tables stand by their own names; see `Semimetric.contributions`.
-
-        Returns
-        -------
-        Explanation
-            Printed, a table; neighbours have the labels of the frame of pandas that was fitted.
-        """
-        check_is_fitted(self, "index_")
-        k = self.n_neighbors if n_neighbors is None else check_count("n_neighbors", n_neighbors)
-        found = self.index_.explain(x, n_neighbors=min(k, self.n_samples_fit_), by=by)
-        return replace(found, targets=self._targets[found.indices], labels=self._labels[found.indices])
-
-
-def _neighbors_each(weight: Floats) -> Floats:
-    """How many neighbours every item is; where all weights are below 1, as if they sum to 1, the largest is one neighbour."""
-    return weight / min(1.0, weight.max())
-
-
 @storable
 @with_shared_parameters(VOTE_PARAMETERS)
-class SemimetricClassifier(ClassifierMixin, NeighborVotes):
+class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     """k nearest neighbours under a distance learned from the classes: fit learns, indexes, and predict counts votes.
 
     Parameters
     ----------
     learner : estimator or None, default None
-        With ``fit(X, y)`` and ``semimetric_``; None is a `LargeMarginLearner` with its default settings. Parameters of a given
-        one are reached as ``learner__alpha`` and so on.
+        With ``fit(X, y)`` and ``semimetric_``; None is a `LargeMarginLearner` with its default settings. Parameters of the
+        learner are set as ``learner__alpha`` and so on, those of the default one too.
     n_neighbors : int, default 3
         Neighbours that vote.
     weights : {"uniform", "distance"}, default "uniform"
@@ -149,6 +45,7 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
     {n_jobs}
     random_state : int, RandomState or None, default None
         Seed of what the learner draws, in place of its own; None leaves the learner as it is.
+    {effort}
 
     Attributes
     ----------
@@ -178,6 +75,7 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         algorithm: str = "exact",
         n_jobs: int | None = None,
         random_state: Any = None,
+        effort: str | None = None,
     ) -> None:
         self.learner = learner
         self.n_neighbors = n_neighbors
@@ -185,6 +83,11 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         self.algorithm = algorithm
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.effort = effort
+
+    @staticmethod
+    def _default_learner() -> LargeMarginLearner:
+        return LargeMarginLearner()
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricClassifier:
         """Learn the distance from X (n_items, n_features) and the classes y, and index the items.
@@ -206,7 +109,7 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         """
         self._check()
         labels = as_classes(y, X)
-        learner = self._seeded(clone(LargeMarginLearner() if self.learner is None else self.learner))
+        learner = self._own_learner(self.random_state)
         self.learner_ = learner.fit(X, y, **weight_option(learner, sample_weight))
         used = check_weights(sample_weight, len(labels)) > 0
         self._keep_classes(labels, used)
@@ -223,14 +126,6 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
         self._keep_classes(labels, used)
         return labels
 
-    def _seeded(self, learner: Any) -> Any:
-        """The learner with seeds from ``random_state``, if there is one, wherever it draws."""
-        if self.random_state is not None:
-            random = check_random_state(self.random_state)
-            names = sorted(name for name in learner.get_params() if name.split("__")[-1] == "random_state")
-            learner.set_params(**{name: int(random.randint(2**31 - 1)) for name in names})
-        return learner
-
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Share of the votes that each class gets, shape (n_queries, n_classes)."""
         indices, vote = self._voters(X)
@@ -244,13 +139,14 @@ class SemimetricClassifier(ClassifierMixin, NeighborVotes):
 
 @storable
 @with_shared_parameters(VOTE_PARAMETERS)
-class SemimetricRegressor(RegressorMixin, NeighborVotes):
+class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
     """k nearest neighbours under a distance learned from abs(y_i - y_j): near are items with like values.
 
     Parameters
     ----------
     learner : DistanceRegressor or None, default None
-        Learns from pairs and distances; None is ``DistanceRegressor()``. Its ``preprocessor`` is set to the items.
+        Learns from pairs and distances; None is ``DistanceRegressor()``. Its ``preprocessor`` is set to the items. Its
+        parameters are set as ``learner__alpha`` and so on, those of the default one too.
     n_neighbors : int, default 5
         Neighbours that vote.
     weights : {"uniform", "distance"}, default "distance"
@@ -261,6 +157,7 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
     {n_jobs}
     random_state : int or None, default 0
         Seed of the pairs that are drawn.
+    {effort}
 
     Attributes
     ----------
@@ -287,6 +184,7 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         algorithm: str = "exact",
         n_jobs: int | None = None,
         random_state: int | None = 0,
+        effort: str | None = None,
     ) -> None:
         self.learner = learner
         self.n_neighbors = n_neighbors
@@ -295,6 +193,11 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         self.algorithm = algorithm
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.effort = effort
+
+    @staticmethod
+    def _default_learner() -> DistanceRegressor:
+        return DistanceRegressor()
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricRegressor:
         """Learn the distance from X (n_items, n_features) and the values y, and index the items.
@@ -315,7 +218,7 @@ class SemimetricRegressor(RegressorMixin, NeighborVotes):
         """
         self._check()
         check_count("n_pairs", self.n_pairs)
-        learner = clone(DistanceRegressor() if self.learner is None else self.learner)
+        learner = self._own_learner()
         items, schema = learner._encoded(X, min_items=2)
         values = as_targets(y, items)
         self._learn(learner, X, items, schema, values, check_weights(sample_weight, len(items)))

@@ -71,6 +71,7 @@ class PairLearner(ClassifierMixin, TupleLearner):
     {preprocessor}
     {n_jobs}
     {random_state}
+    {effort}
     {verbose}
 
     Attributes

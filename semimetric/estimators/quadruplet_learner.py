@@ -47,6 +47,7 @@ class QuadrupletLearner(ComparisonLearner):
     {preprocessor}
     {n_jobs}
     {random_state}
+    {effort}
     {verbose}
 
     Attributes

@@ -77,6 +77,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     {preprocessor}
     {n_jobs}
     {random_state}
+    {effort}
     {verbose}
 
     Attributes
@@ -131,7 +132,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         preprocessor: Any = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
-        verbose: bool = False,
+        effort: str = "default",
+        verbose: bool | None = None,
     ) -> None:
         self.n_knots = n_knots
         self.knots = knots
@@ -157,6 +159,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.effort = effort
         self.verbose = verbose
 
     def fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> DistanceRegressor:

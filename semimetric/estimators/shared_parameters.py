@@ -57,8 +57,12 @@ n_jobs : int or None, default None
     Threads: None is one, -1 all.
 random_state : int or None, default 0
     Seed of samples, splits and k-means.
-verbose : bool, default False
-    Progress bars. At a terminal work of more than ten seconds shows one anyway, and fits that may take minutes say so first.
+effort : {"fast", "default", "thorough"}, default "default"
+    How far is looked for what is "auto": how many settings are compared, in how many folds, on how many rows. The numbers are
+    in docs/effort.md; ``choices_`` says what was done, and how many fits "thorough" would make.
+verbose : bool or None, default None
+    Progress bars: None shows them at a terminal and in notebooks for work that is likely to take more than ten seconds, True
+    everywhere and at once, False never. Fits that may take minutes say so first, by the same rule.
 """
 
 REGRESSION_PARAMETERS = """
@@ -116,4 +120,6 @@ algorithm : {"exact", "approximate", "brute"}, default "exact"
     typically nearest, and "brute" computes every distance. The distances returned are exact in each case.
 n_jobs : int or None, default None
     Threads of the search: None is one, -1 all.
+effort : {"fast", "default", "thorough"} or None, default None
+    How far the learner looks for what is "auto", in place of its own ``effort``; None leaves the learner as it is.
 """

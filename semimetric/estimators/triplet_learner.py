@@ -45,6 +45,7 @@ class TripletLearner(ComparisonLearner):
     {preprocessor}
     {n_jobs}
     {random_state}
+    {effort}
     {verbose}
 
     Attributes

@@ -1,39 +1,28 @@
-"""Everything called "auto": candidates are fitted to a part of the data and judged on items held out.
+"""Which of several candidates is taken, and what to expect of it: settings with the losses of every fold, and rules of choice.
 
-    for each trial, for each fold:  fit along the strengths, strong to weak  ->  loss on what the fold holds out
-
-One loop compares. How a candidate is fitted and judged is in a subclass of `HeldOutData`, one for each kind of learning. Each
-kind has its own rule for which candidate is taken, but every rule takes a simple candidate unless another is better by more
-than one standard error, paired by fold: few items are held out, so that a candidate can win a fold by chance.
+Each kind of learning has its own rule for which candidate is taken, but every rule takes a simple candidate unless another is
+better by more than one standard error, paired by fold: few items are held out, so that a candidate can win a fold by chance.
+How candidates are fitted and judged is in `held_out`.
 
 The loss of the one that is taken is too good, since it was taken for it: on noise the best of many looks better than chance.
 `Choices.expected_loss` says what to expect instead: the rule takes one by two thirds of the folds, which the other third
 judges, and the mean over all such thirds is told. (Varma & Simon 2006 nest folds for that; here no model is fitted again.)
 """
 
-import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
 
-from .._foundation.errors import SemimetricWarning
 from .._foundation.optional_imports import optional
 from .._foundation.printed_tables import html_table, text_table
-from .._foundation.progress import progress_bar
 from .._foundation.storable import storable
-from .._foundation.types import Floats
-from ..data.schema import Schema
-from ..programs.design_matrix import Design
-from .recipe import Recipe
-from .structure import Structure
-from .training_tuples import TrainingTuples
+from .effort import Judged
 
-__all__ = ["Candidate", "Choices", "FittedModel", "HeldOutData", "Trial", "compare", "simplest"]
+__all__ = ["Candidate", "Choices", "simplest"]
 
 _ROUNDING = 1e-9  # relative
 
@@ -89,7 +78,7 @@ class Candidate:
 
 @storable
 def simplest(candidates: Sequence[Candidate]) -> Candidate:
-    """The simplest candidate that the best is not better than: the fewest knots, which come first, then the largest alpha."""
+    """The simplest within one standard error of the best: the fewest knots, which come first, then the largest alpha."""
     best = min(candidates, key=lambda c: c.loss)
     as_good = [c for c in candidates if not best.better_than(c)]
     fewest = [c for c in as_good if c.n_knots == as_good[0].n_knots]
@@ -106,10 +95,13 @@ class Choices(tuple[Candidate, ...]):
         What the losses are.
     names : tuple of str
         Names of the features, for rows that name groups of them.
+    judged : Judged or None
+        On how many rows candidates were judged, and how many models were fitted for it.
     """
 
     measure: str
     names: tuple[str, ...]
+    judged: Judged | None
     _rule: Callable[[Sequence[Candidate]], Candidate]
 
     def __new__(  # noqa: D102  # the parameters are the attributes
@@ -118,13 +110,14 @@ class Choices(tuple[Candidate, ...]):
         measure: str = "held-out loss",
         rule: Callable[[Sequence[Candidate]], Candidate] = simplest,
         names: Sequence[str] = (),
+        judged: Judged | None = None,
     ) -> "Choices":
         made = super().__new__(cls, candidates)
-        made.measure, made._rule, made.names = measure, rule, tuple(names)
+        made.measure, made._rule, made.names, made.judged = measure, rule, tuple(names), judged
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (tuple(self), self.measure, self._rule, self.names)
+        return type(self), (tuple(self), self.measure, self._rule, self.names, self.judged)
 
     @property
     def chosen(self) -> Candidate:
@@ -167,12 +160,12 @@ class Choices(tuple[Candidate, ...]):
     def __repr__(self) -> str:
         if not self:
             return "Choices: nothing was left to choose"
-        return "\n".join([self._title, *text_table(self._cells), *self._expected(), *self._at_ends()])
+        return "\n".join([self._title, *text_table(self._cells), *self._notes])
 
     def _repr_html_(self) -> str:
         if not self:
             return f"<p>{self!r}</p>"
-        return html_table(self._cells, title=self._title, notes=[*self._expected(), *self._at_ends()])
+        return html_table(self._cells, title=self._title, notes=self._notes)
 
     def to_frame(self) -> Any:
         """The candidates as a frame of pandas, a row for each: its settings, its loss, and whether it is the choice."""
@@ -183,7 +176,13 @@ class Choices(tuple[Candidate, ...]):
 
     @property
     def _title(self) -> str:
-        return f"{self.measure}, mean of {len(self.chosen.losses)} folds; * the choice"
+        of_rows = "" if self.judged is None else f" of {self.judged.sample}"
+        return f"{self.measure}, mean of {len(self.chosen.losses)} folds{of_rows}; * the choice"
+
+    @property
+    def _notes(self) -> list[str]:
+        """What is said below the table, as lines."""
+        return [*self._how(), *self._expected(), *self._at_ends()]
 
     @property
     def _cells(self) -> list[list[str]]:
@@ -195,6 +194,11 @@ class Choices(tuple[Candidate, ...]):
         shown = [[f"{', '.join(self._compared)} \\ alpha", *(f"{a:g} " for a in alphas)]]
         shown += [[row, *(losses.get(a, "") for a in alphas)] for row, losses in cells.items()]
         return shown
+
+    def _how(self) -> list[str]:
+        """The rule that took the choice, in its own words, and what was fitted for it, as lines."""
+        rule = (self._rule.__doc__ or "").partition("\n")[0].rstrip(".")
+        return ([f"taken: {rule[0].lower()}{rule[1:]}"] if rule else []) + ([self.judged.cost] if self.judged else [])
 
     def _expected(self) -> list[str]:
         """What to expect of the choice, as a line."""
@@ -233,110 +237,3 @@ class Choices(tuple[Candidate, ...]):
             if len(tried) > 1 and (at := str(getattr(self.chosen, name))) in (tried[0], tried[-1]):
                 notes.append(f"{name}={at} is an end of what was tried; give {name}= to go beyond")
         return notes
-
-
-P = TypeVar("P")
-
-
-class Trial(NamedTuple):
-    """A recipe, and the strengths of its penalty that are compared."""
-
-    recipe: Recipe
-    alphas: Sequence[float]
-
-
-@dataclass(frozen=True, eq=False)
-class FittedModel:
-    """A model, what it was fitted to, and its loss on what was held out.
-
-    Parameters
-    ----------
-    part : TrainingTuples
-        The tuples that it was fitted to.
-    structure : Structure
-    weights : ndarray of shape (n_columns,)
-    loss : float
-        NaN where nothing was held out.
-    """
-
-    part: TrainingTuples
-    structure: Structure
-    weights: Floats
-    loss: float
-
-    @property
-    def design(self) -> Design:
-        """The rows of the columns of the model, for the tuples that it was fitted to."""
-        return self.part.design(self.structure, self.structure.embedding, None)
-
-    @property
-    def residuals(self) -> Floats:
-        """Distance less target, or what a comparison lacks of its margin, shape (n_tuples,)."""
-        return self.design.matvec(self.weights) - self.part.targets
-
-
-class HeldOutData(ABC, Generic[P]):
-    """Data in folds: how a recipe is fitted to one part, and how it is judged on another that shares no item with it.
-
-    Attributes
-    ----------
-    schema : Schema
-        The features of the items.
-    most_joint_columns : int
-        How many weights joint tables may have while their numbers of knots are compared.
-    """
-
-    schema: Schema
-    most_joint_columns = 3_000
-
-    @property
-    @abstractmethod
-    def items(self) -> Floats:
-        """The items that knots are placed among, shape (n_items, n_features)."""
-
-    @abstractmethod
-    def folds(self, recipe: Recipe) -> list[tuple[P, P]]:
-        """For each fold, the data to fit to and the data to judge by."""
-
-    @abstractmethod
-    def all_data(self, recipe: Recipe) -> P:
-        """The data that the folds divide: all, or a sample of many."""
-
-    @abstractmethod
-    def losses(self, trial: Trial, part: P, held: P) -> list[float] | None:
-        """The loss on ``held`` of every strength, fitted to ``part``; None if the recipe has too many weights."""
-
-    @abstractmethod
-    def fitted(self, recipe: Recipe, part: P, held: P | None = None) -> FittedModel:
-        """The model of one recipe, fitted to ``part`` and judged on ``held``."""
-
-
-def compare(data: HeldOutData[P], trials: Sequence[Trial], *, verbose: bool) -> list[Candidate]:
-    """Fit every trial in every fold and judge it on what the fold holds out; trials of too many weights are left out."""
-    found: list[Candidate] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SemimetricWarning)  # the final fit warns of ties and constants once
-        folds = data.folds(trials[0].recipe)
-        with progress_bar(len(trials) * len(folds), "selection", verbose=verbose) as bar:
-            for k, trial in enumerate(trials, 1):
-                found += _compared(data, folds, trial, bar)
-                bar.update(k * len(folds) - bar.n)
-    return found
-
-
-def _compared(data: HeldOutData[P], folds: Sequence[tuple[P, P]], trial: Trial, bar: Any) -> list[Candidate]:
-    """The candidates of one trial, one for each strength; the bar counts its folds."""
-    rows = []
-    for part, held in folds:
-        losses = data.losses(trial, part, held)
-        if losses is None:
-            return []
-        rows.append(losses)
-        bar.update()
-    recipe = trial.recipe
-    named = recipe.directions is None or isinstance(recipe.directions, str)
-    directions = recipe.directions if named else "given"
-    return [
-        Candidate(recipe.n_knots, alpha, tuple(map(float, column)), recipe.tables, directions)
-        for alpha, column in zip(trial.alphas, zip(*rows, strict=True), strict=True)
-    ]

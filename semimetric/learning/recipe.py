@@ -15,6 +15,7 @@ from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Lasso, Penalty, Ridge, Roughness, Shift
 from ..solvers.auto import resolve_solver
 from ..solvers.base import Solver
+from .effort import EFFORTS
 from .given_prior import check_prior
 
 __all__ = ["Recipe"]
@@ -51,7 +52,8 @@ class Recipe:
     prior: Any = None
     n_jobs: int | None = None
     random_state: int | None = None
-    verbose: bool = False
+    verbose: bool | None = False
+    effort: str = "default"
 
     def checked(self) -> "Recipe":
         """The recipe, if its parts are known and go together.
@@ -67,6 +69,7 @@ class Recipe:
         check_choice("outside", self.outside, ("extend", "clip"))
         check_choice("link", self.link, ("identity", "sqrt"))
         check_choice("missing", self.missing, ("error", "level"))
+        check_choice("effort", self.effort, EFFORTS)
         if self.joint.n_knots is not None and not isinstance(self.knots, str):
             raise InputError(
                 f"JointGroups(n_knots={self.joint.n_knots}) places knots, and knots= gives them; leave out n_knots, or name "

@@ -73,7 +73,7 @@ def solve(
     return replace(solution, weights=weights, solver=f"{solution.solver} ({reason}{note})")
 
 
-def _announce_rows(program: ConvexProgram, verbose: bool) -> None:
+def _announce_rows(program: ConvexProgram, verbose: bool | None) -> None:
     """Say how many triangle rows there are, where they are so many that they may take minutes."""
     n_rows = 0 if program.triangles is None else program.triangles.n_rows
     if n_rows > _MANY_ROWS:

@@ -51,7 +51,7 @@ class EmbeddedLinear(ShortRepr, BaseEstimator):
     block_size: int | None
     n_jobs: int | None
     random_state: Any
-    verbose: bool
+    verbose: bool | None
     _losses: tuple[str, ...]
     _state: TrainedState
 

@@ -108,7 +108,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         block_size: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
-        verbose: bool = False,
+        verbose: bool | None = None,
     ) -> None:
         self.embedding = embedding
         self.C = C

@@ -88,7 +88,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         block_size: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
-        verbose: bool = False,
+        verbose: bool | None = None,
     ) -> None:
         self.embedding = embedding
         self.epsilon = epsilon

@@ -31,6 +31,6 @@ n_jobs : int or None, default None
    Number of threads in predictions: None is one, -1 all.
 random_state : int, RandomState or None, default 0
     Orders the rows.
-verbose : bool, default False
-   Whether to show progress bars.
+verbose : bool or None, default None
+   Whether to show progress bars; None shows them at a terminal and in notebooks for work of more than ten seconds.
 """

@@ -108,10 +108,15 @@ class Solution:
         if self.status is not Status.SOLVED:
             warn(f"{self!r}", ConvergenceWarning)
 
-    def raise_if_interrupted(self) -> Solution:
-        """The solution itself, unless Ctrl-C ended the solver: then the caller gets a KeyboardInterrupt."""
+    def raise_if_interrupted(self, *, kept: bool = False) -> Solution:
+        """The solution itself, unless Ctrl-C ended the solver: then the caller gets a KeyboardInterrupt.
+
+        Its text says that the weights so far are there if they are ``kept``, as those of the last program of a fit are; those
+        of programs on the way, which compare settings or prepare the last one, are lost.
+        """
         if self.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt(self.status.value)
+            lost = "interrupted by the user before the last program: nothing is fitted"
+            raise KeyboardInterrupt(self.status.value if kept else lost)
         return self
 
     def __repr__(self) -> str:
@@ -188,10 +193,10 @@ class Solver(ABC):
         """Why this solver cannot take the program, naming what it lacks; None if it can."""
 
     @abstractmethod
-    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
         """Solve a program that `refusal` has accepted; ``start`` are weights of shape (n,) to begin with."""
 
-    def solve(self, program: ConvexProgram, *, start: Floats | None = None, verbose: bool = False) -> Solution:
+    def solve(self, program: ConvexProgram, *, start: Floats | None = None, verbose: bool | None = None) -> Solution:
         """Solve ``program``; solvers that can use weights to begin with take those of ``start``, shape (n,).
 
         Ctrl-C ends the iterations: the solution then has the status ``INTERRUPTED`` and the best weights so far, and the

@@ -177,7 +177,8 @@ def _step(H: Floats, gradient: Floats, x: Floats, z: Floats) -> tuple[Floats, Fl
     dx, dz = direction(-x * z)
     t, u = longest_step(x, dx), longest_step(z, dz)
     after = float((x + t * dx) @ (z + u * dz)) / len(x)
-    dx, dz = direction((after / mu) ** 3 * mu - x * z - dx * dz)
+    centred = (after / mu) ** 3 * mu if mu else 0.0  # at an exact solution the products of x and z round to 0
+    dx, dz = direction(centred - x * z - dx * dz)
     t = _DAMPING * min(longest_step(x, dx), longest_step(z, dz))  # both move equally, as the dual residual depends on x
     return x + t * dx, z + t * dz
 

@@ -75,7 +75,7 @@ class CuttingPlane(Solver):
             return self.solver.refusal(_with_rows(program, _no_rows(program)))
         return None
 
-    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
         triangles = program.triangles
         if triangles is None or not triangles.tables:
             return _named(self._solve_plain(replace(program, triangles=None), start, verbose), 0)
@@ -84,12 +84,14 @@ class CuttingPlane(Solver):
             return _named(self._solve_plain(_with_rows(program, rows), start, verbose), len(rows))
         return self._solve_in_rounds(program, triangles, start, verbose)
 
-    def _solve_plain(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+    def _solve_plain(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
         """The solution of a program without triangles, by the solver that this one wraps."""
         solver = self.solver if isinstance(self.solver, Solver) else choose_plain(program)[0]
         return solver.solve(program, start=start, verbose=verbose)
 
-    def _solve_in_rounds(self, program: ConvexProgram, triangles: Triangles, start: Floats | None, verbose: bool) -> Solution:
+    def _solve_in_rounds(
+        self, program: ConvexProgram, triangles: Triangles, start: Floats | None, verbose: bool | None
+    ) -> Solution:
         """The solution by rounds that add violated inequalities and drop slack ones, repaired at the end.
 
         Its history has an entry for the program of each round.
@@ -100,7 +102,7 @@ class CuttingPlane(Solver):
         bound = 0.0
         status = Status.LIMIT
         steps: list[Step] = []
-        with progress_bar(self.max_rounds, "cutting planes", verbose=verbose) as bar:
+        with progress_bar(None, "cutting planes", verbose=verbose) as bar:
             for _ in range(self.max_rounds):
                 solution = self._solve_plain(_with_rows(program, rows, repairs=False), start, verbose)
                 start = w = solution.weights

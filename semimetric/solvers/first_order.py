@@ -60,12 +60,12 @@ class FirstOrder(Solver):
     def refusal(self, program: ConvexProgram) -> str | None:
         return refuse_unknown_inside(program) or refuse_free_weights(program)
 
-    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
         run = _PrimalDualRun(program, start)
         status = Status.LIMIT
         n_iter = 0
         steps: list[Step] = []
-        with progress_bar(self.max_iter, "first order", verbose=verbose) as bar:
+        with progress_bar(None, "first order", verbose=verbose) as bar:
             try:
                 for n_iter in range(1, self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
                     run.step()

@@ -64,7 +64,7 @@ class Gram(Solver):
             return f"{type(program.loss).__name__} is not a squared loss; use FirstOrder or Reference"
         return refuse_inequalities(program)
 
-    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
         moments = program.design.moments(program.y, program.sample_weight)
         n_rows = len(program.y)
         bounded = program.design.nonnegative

@@ -79,7 +79,7 @@ class InteriorPoint(Solver):
     def refusal(self, program: ConvexProgram) -> str | None:
         return refuse_unknown_inside(program) or refuse_free_weights(program)
 
-    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
         newton = _NewtonSystem(program)
         gap_bound = GapBound(program)
         point = newton.first(start)
@@ -89,7 +89,7 @@ class InteriorPoint(Solver):
         bound, dual = -np.inf, None
         best = (np.inf, program.lower if program.inside is None else program.inside)
         raw = best[1]
-        with progress_bar(self.max_iter, "interior point", verbose=verbose) as bar:
+        with progress_bar(None, "interior point", verbose=verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
                     state = newton.residuals(point)

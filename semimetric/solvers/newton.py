@@ -76,12 +76,12 @@ class Newton(Solver):
             return f"{type(program.loss).__name__} has no curvature; use InteriorPoint, FirstOrder or Reference"
         return refuse_inequalities(program) or refuse_free_weights(program)
 
-    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
         run = _NewtonRun(program, program.lower if start is None else np.maximum(start, program.lower))
         status = Status.LIMIT
         n_iter = 0
         steps: list[Step] = []
-        with progress_bar(self.max_iter, "newton", verbose=verbose) as bar:
+        with progress_bar(None, "newton", verbose=verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):  # noqa: B007 - the solution reports n_iter
                     bar.set_postfix(objective=run.point.objective, gap=run.gap)

@@ -56,7 +56,7 @@ class Reference(Solver):
             return f"how {self.engine} calls max_iter is not known, only for {', '.join(_LIMITS)}; leave max_iter=None"
         return None
 
-    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
         import cvxpy as cp  # noqa: PLC0415 - as in `refusal`
 
         w = cp.Variable(len(program.lower))
@@ -68,7 +68,7 @@ class Reference(Solver):
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Solution may be inaccurate")  # the status says so
-                problem.solve(solver=self.engine, verbose=verbose, **options)
+                problem.solve(solver=self.engine, verbose=bool(verbose), **options)
         except cp.error.SolverError as error:
             raise NotSupportedError(f"{self._name} cannot solve this program ({error}); use another engine") from error
         return self._solution(program, w.value, problem)

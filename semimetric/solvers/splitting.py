@@ -78,11 +78,11 @@ class Splitting(Solver):
             return f"{type(program.loss).__name__} is not a squared loss; use InteriorPoint, FirstOrder or Reference"
         return refuse_unknown_inside(program) or refuse_free_weights(program)
 
-    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool) -> Solution:
+    def _solve(self, program: ConvexProgram, start: Floats | None, verbose: bool | None) -> Solution:
         run = _AdmmRun(program, start)
         status, n_iter = Status.LIMIT, 0
         steps: list[Step] = []
-        with progress_bar(self.max_iter, "splitting", verbose=verbose) as bar:
+        with progress_bar(None, "splitting", verbose=verbose) as bar:
             try:
                 for n_iter in range(self.max_iter + 1):
                     if n_iter % _CHECK == 0:

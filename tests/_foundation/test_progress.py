@@ -1,7 +1,8 @@
-"""Bars and announcements are seen by those who asked for them or sit at a terminal, and by nobody else."""
+"""Bars and announcements are seen by those who asked for them or who look, at a terminal or in a notebook; by nobody else."""
 
 import io
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -40,25 +41,51 @@ def work(verbose):
 
 def test_nothing_is_written_where_nobody_looks(shown):
     pipe = shown(io.StringIO())
-    work(verbose=False)
+    work(verbose=None)
     assert pipe.getvalue() == ""
     work(verbose=True)
     assert "work: 100%" in pipe.getvalue()
     assert "much work\n" in pipe.getvalue()
 
 
+def test_false_is_never(monkeypatch, shown):
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    screen = shown(Screen())
+    assert work(verbose=False).disable
+    assert screen.getvalue() == ""
+
+
 @pytest.mark.parametrize(("patience", "seen"), [(0.0, True), (1e9, False)])
 def test_a_terminal_shows_what_takes_long(monkeypatch, shown, patience, seen):
     monkeypatch.setattr(progress, "_PATIENCE", patience)
     screen = shown(Screen())
-    work(verbose=False)
+    work(verbose=None)
     assert ("work:" in screen.getvalue()) == seen
     assert "much work\n" in screen.getvalue()
 
 
+@pytest.mark.parametrize(("shell", "seen"), [("ZMQInteractiveShell", True), ("TerminalInteractiveShell", False)])
+def test_a_notebook_is_looked_at(monkeypatch, shown, shell, seen):
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=type(shell, (), {})))
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    pipe = shown(io.StringIO())
+    work(verbose=None)
+    assert ("work:" in pipe.getvalue()) == seen
+
+
+@pytest.mark.parametrize(("total", "seen"), [(100.0, True), (8.0, False)])
+def test_a_bar_appears_as_soon_as_its_work_is_likely_to_take_long(shown, total, seen):
+    screen = shown(Screen())
+    with progress_bar(total, "work", verbose=None, share=True) as bar:
+        now = bar.start_t
+        bar._time = lambda: now + 1.0  # a second for the first of the steps: all take as many seconds as there are steps
+        bar.update()
+    assert ("work:" in screen.getvalue()) == seen
+
+
 def test_there_may_be_no_standard_error(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
-    assert work(verbose=False).disable
+    assert work(verbose=None).disable
 
 
 def test_an_interrupted_bar_is_closed(shown):
@@ -91,3 +118,24 @@ def test_fits_say_beforehand_what_may_take_minutes_and_are_silent_elsewhere(monk
     assert "CuttingPlane(max_rounds=)" in said
     assert "40 items of 3 features: settings are compared in 5 folds of 40 items, then 1 passes learn" in said
     assert "n_passes=" in said
+
+
+@pytest.mark.parametrize("learner", ["regressor", "classes"])
+def test_the_total_of_a_selection_is_what_it_does(monkeypatch, shown, learner):
+    bars = []
+
+    def watched(*args, **options):
+        bars.append(progress_bar(*args, **options))
+        return bars[-1]
+
+    monkeypatch.setattr("semimetric.learning.held_out.progress_bar", watched)
+    shown(io.StringIO())
+    rng = np.random.default_rng(0)
+    if learner == "regressor":
+        pairs = rng.random((200, 2, 2))
+        DistanceRegressor(effort="fast", verbose=True).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1))
+    else:
+        X = rng.random((40, 3))
+        LargeMarginLearner(n_passes=1, effort="fast", verbose=True).fit(X, (X[:, 0] > 0.5).astype(int))
+    (bar,) = bars
+    assert bar.n == pytest.approx(bar.total)

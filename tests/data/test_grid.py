@@ -35,14 +35,15 @@ def test_strategies_place_knots_as_they_say():
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_ties_and_constants_leave_fewer_knots_and_say_so(strategy):
-    X = np.column_stack([np.ones(30), np.arange(30) % 2, np.arange(30.0)])
+    X = np.column_stack([np.ones(30), np.maximum(np.arange(30.0) - 24, 0), np.arange(30.0), np.arange(30) % 2])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         grid = Grid.fit(X, n_knots=5, strategy=strategy, random_state=0)
     messages = [str(w.message) for w in caught if issubclass(w.category, SemimetricWarning)]
     assert any("feature 0 is constant: nothing is learned there" in m for m in messages)
-    fewer = any(re.search(r"ties in the data leave fewer knots \(1: [23] of 5\)", m) for m in messages)
-    assert fewer != (strategy == "uniform")
+    fewer = any(re.search(r"ties in the data leave fewer knots \(1: [234] of 5\)", m) for m in messages)
+    assert fewer == (strategy == "quantile")
+    assert not any("3: 2 of 5" in m for m in messages)  # two values need no more knots
     assert grid.sizes[0] == 1
     assert grid.sizes[2] == 5
 

@@ -59,7 +59,7 @@ def test_too_few_pairs_to_hold_out_say_what_to_do():
         lambda: list(item_disjoint_splits(pairs, n_splits=1, random_state=0)),
         "2 pairs over 3",
         "too few",
-        "n_knots= and alpha=",
+        "give more pairs",
     )
 
 

@@ -1,11 +1,12 @@
 import warnings
+from dataclasses import replace
 
 import cases
 import numpy as np
 import pytest
 
 from semimetric import DistanceApproximator, SemimetricWarning
-from semimetric.distances.out_of_range import warn_outside
+from semimetric.distances.out_of_range import warn_outside, warn_outside_once
 
 INSIDE = np.full((1, 3), 0.5)
 
@@ -56,3 +57,16 @@ def test_selection_and_error_quantiles_do_not_warn():
     items = np.random.default_rng(0).random((60, 2))
     model = DistanceApproximator(cases.warped_sum, n_pairs=300, n_knots=3, validation_fraction=0.3)
     assert not warnings_of(lambda: model.fit(items))
+
+
+def test_it_is_said_once_for_a_distance_and_not_of_what_chance_explains(d):
+    d, inside = replace(d), np.tile(INSIDE, (60, 1))
+    chance, more, outside = inside.copy(), inside.copy(), inside + 9.0
+    chance[:6, 1] = more[:7, 1] = 9.0  # 5 % and two standard errors are 6.5 of 60
+
+    def said(*items):
+        return len(warnings_of(lambda: [warn_outside_once(d, X) for X in items]))
+
+    assert said(inside, chance) == 0
+    assert said(more, outside, outside[:1]) == 1
+    assert said(outside) == 0

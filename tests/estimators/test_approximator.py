@@ -1,9 +1,20 @@
+from dataclasses import replace
+
 import cases
 import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceApproximator, DistanceCallError, Monotone, NotSupportedError, SemimetricWarning
+from semimetric import (
+    DistanceApproximator,
+    DistanceCallError,
+    DistanceRegressor,
+    InputError,
+    Monotone,
+    NotSupportedError,
+    SemimetricWarning,
+)
+from semimetric.learning.effort import DISTANCES
 
 ITEMS = np.random.default_rng(0).random((60, 2))
 FAST = {"n_pairs": 300, "n_knots": 5, "alpha": 1e-6}
@@ -130,7 +141,7 @@ def test_tables_that_cannot_be_held_are_refused_before_any_call(monkeypatch):
     assert_refused(
         lambda: fit(never, method="vertices", n_knots=33, groups=[(0, 1)]), "(0, 1) has 1089²", "can be held", "fewer"
     )
-    monkeypatch.setattr("semimetric.estimators.approximator._MOST_VERTICES", 19)
+    monkeypatch.setattr("semimetric.estimators.vertex_pairs._MOST_VERTICES", 19)
     assert_refused(lambda: fit(never, method="vertices", n_knots=5), "more than 19 vertices", "evaluated", "fewer knots")
 
 
@@ -198,3 +209,57 @@ def test_vertices_take_no_constraints_and_no_categories():
         assert_refused(
             call, 'method="vertices" needs features of numbers', "always there", 'method="regress"', NotSupportedError
         )
+
+
+def counted(distance):
+    """A distance of two batches, and the list of the numbers of pairs that it was called with."""
+    calls = []
+
+    def call(x, y):
+        calls.append(len(np.atleast_2d(x)))
+        return distance(x, y)
+
+    return call, calls
+
+
+def test_wide_features_are_compared_with_two_knots(monkeypatch):
+    monkeypatch.setitem(DISTANCES, "default", replace(DISTANCES["default"], n_columns={"full": 50}))
+    X = np.random.default_rng(1).random((40, 30))
+    model = DistanceApproximator(lambda x, y: np.abs(x - y).sum(axis=-1), n_pairs=500).fit(X)
+    assert {c.n_knots for c in model.choices_} == {2}
+    assert model.error_quantiles_[0.9] < 0.05
+
+
+def test_features_that_are_too_wide_are_refused_before_most_calls(monkeypatch):
+    monkeypatch.setitem(DISTANCES, "default", replace(DISTANCES["default"], n_columns={"full": 20}))
+    distance, calls = counted(lambda x, y: np.abs(x - y).sum(axis=-1))
+    X = np.random.default_rng(1).random((40, 30))
+    assert_refused(
+        lambda: DistanceApproximator(distance, n_pairs=500).fit(X), "more than 20 weights", "set n_knots= and alpha="
+    )
+    assert_refused(lambda: DistanceApproximator(distance, groups=[(0, 31)]).fit(X), "group (0, 31)", "0 to 29")
+    assert sum(calls) < 50  # those that tell batches from vectors, and whether it is symmetric
+
+
+def test_what_was_evaluated_is_kept_and_the_error_says_how_to_use_it(monkeypatch):
+    def refuse(*args, **options):
+        raise InputError("no")
+
+    monkeypatch.setattr(DistanceApproximator, "_choose_and_learn", refuse)
+    model = DistanceApproximator(cases.warped_sum, **FAST)
+    with pytest.raises(InputError, match="no") as said:
+        model.fit(ITEMS)
+    assert "The 300 distances that were evaluated are kept" in said.value.__notes__[0]
+    assert len(DistanceRegressor(preprocessor=ITEMS, n_knots=5, alpha=1e-6).fit(model.pairs_, model.distances_).groups_) == 2
+
+
+def test_noise_is_said_to_be_useless_and_pairs_that_judge_are_counted():
+    rng, noise = np.random.default_rng(0), {}
+
+    def distance(x, y):
+        return noise.setdefault(frozenset((x.tobytes(), y.tobytes())), rng.random() + 0.1)
+
+    with pytest.warns(SemimetricWarning, match=r"explains .* % of the variance .* hardly better than one distance for all"):
+        model = fit(distance, validation_fraction=0.5)
+    assert model.n_error_pairs_ == 150
+    assert fit(validation_fraction=0.0).n_error_pairs_ == 0

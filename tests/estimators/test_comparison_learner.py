@@ -115,7 +115,6 @@ BAD = {
     "same": (lambda: TripletLearner(**FAST).fit(ITEMS[INDEX[:, [0, 0, 0]]]), "600 tuples", "compares equal points", "differ"),
     "loss": (lambda: TripletLearner(loss="squared").fit(ITEMS[TRIPLETS]), "loss='squared'", "not known", "'squared_hinge'"),
     "axioms": (lambda: TripletLearner(axioms=None).fit(ITEMS[TRIPLETS]), "axioms=None", "not known", "'semimetric'"),
-    "few": (lambda: TripletLearner().fit(ITEMS[TRIPLETS[:2]]), "too few to hold some out", "give more", "set n_knots="),
     "weights": (lambda: TripletLearner(**FAST).fit(ITEMS[TRIPLETS], sample_weight=-np.ones(600)), "sample_weight", "non-neg"),
     "knots": (lambda: TripletLearner(n_knots="many").fit(ITEMS[TRIPLETS]), "n_knots='many'", "must be a number"),
 }  # fmt: skip
@@ -124,6 +123,16 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_is_refused(name):
     assert_refused(*BAD[name])
+
+
+def test_few_tuples_are_fitted_with_fixed_settings_and_a_warning():
+    few = np.array([(i, j, k) for i in range(5) for j in range(5) for k in range(5) if len({i, j, k}) == 3])
+    with pytest.warns(SemimetricWarning, match=r"60 triplets .* too few .* directions=None, n_knots=2, alpha=0.01 are taken"):
+        model = TripletLearner(preprocessor=ITEMS).fit(few)
+    assert (model.recipe_.directions, model.recipe_.n_knots, model.recipe_.alpha) == (None, 2, 1e-2)
+    with pytest.warns(SemimetricWarning, match="too few .* and directions=None is taken instead"):
+        model = TripletLearner(n_knots=4, alpha=0.1, preprocessor=ITEMS).fit(few)
+    assert (model.recipe_.n_knots, model.recipe_.alpha, model.choices_) == (4, 0.1, ())
 
 
 NAMES = np.array([f"item{k}" for k in range(80)])

@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV
 
 from semimetric import DistanceRegressor, InputError, LargeMarginLearner, SemimetricClassifier, SemimetricRegressor
@@ -91,6 +92,36 @@ def test_classes_of_several_types_are_refused():
         QUICK.fit(X, np.array(["a", 1] * 75, dtype=object))
     with pytest.raises(ValueError, match=r"y\[1\] is missing"):
         QUICK.fit(X, np.array(["a", None] * 75, dtype=object))
+
+
+@pytest.mark.parametrize(
+    ("kind", "learner"), [(SemimetricClassifier, LargeMarginLearner), (SemimetricRegressor, DistanceRegressor)]
+)
+def test_parameters_of_the_default_learner_can_be_set(kind, learner):
+    model = kind().set_params(learner__alpha=0.5, n_neighbors=4)
+    assert isinstance(model.learner, learner)
+    assert (model.learner.alpha, model.n_neighbors, kind().learner) == (0.5, 4, None)
+    assert clone(model).get_params()["learner__alpha"] == 0.5
+    assert kind(QUICK).set_params(learner=None, learner__alpha=0.5).learner.alpha == 0.5
+    assert kind().set_params(n_neighbors=4).learner is None
+    with pytest.raises(ValueError, match="Invalid parameter 'alpa'"):
+        kind().set_params(learner__alpa=0.5)
+
+
+def test_parameters_of_the_default_learner_are_searched():
+    given = {f"learner__{name}": [value] for name, value in QUICK.get_params().items() if name != "alpha"}
+    search = GridSearchCV(SemimetricClassifier(), {"learner__alpha": [1e-3, 1e-1], **given}, cv=2).fit(X, Y)
+    assert search.best_score_ > 0.9
+
+
+def test_effort_is_that_of_the_learner():
+    for model in (SemimetricClassifier(effort="fast"), SemimetricRegressor(OF_VALUES, effort="fast")):
+        assert model._own_learner().effort == "fast"
+    assert SemimetricClassifier(LargeMarginLearner(effort="thorough"))._own_learner().effort == "thorough"
+    with pytest.raises(InputError, match="PCA has none; leave it out"):
+        SemimetricClassifier(PCA(), effort="fast").fit(X, Y)
+    with pytest.raises(InputError, match="effort"):
+        SemimetricClassifier(effort="quick").fit(X, Y)
 
 
 def test_the_index_of_a_shuffled_frame_plays_no_part(rng):

@@ -90,10 +90,6 @@ BAD = {
     "all zero": (lambda: fit(y=np.zeros(len(Y))), "all distances in y are 0", "nothing to learn", "give pairs"),
     "out of range": (lambda: fit(INDEX + 1000), "pair 0", "there are 40 items", "between 0 and 39"),
     "other features": (lambda: fit().predict(np.ones((1, 2))), "dtype float64", "must be integers", "drop preprocessor="),
-    "few for auto": (
-        lambda: DistanceRegressor(preprocessor=ITEMS).fit(INDEX[:5], Y[:5]), "5 pairs over", "too few to hold some out",
-        "n_knots= and alpha=",
-    ),
     "n_knots": (lambda: fit(n_knots="many"), "n_knots='many'", 'must be a number or "auto"'),
     "groups": (lambda: fit(groups=[(0, 0)]), "group (0, 0)", "each once"),
     "duplicate knots": (lambda: fit(knots=[[0, 0, 1]] * 3), "knots 0 and 1 of feature 0", "strictly increasing", "drop"),
@@ -222,3 +218,12 @@ def test_what_auto_has_chosen_outlives_an_interrupted_fit(monkeypatch):
         model.fit(INDEX, Y)
     assert model.recipe_.alpha == model.choices_.chosen.alpha
     assert not hasattr(model, "semimetric_")
+
+
+def test_few_pairs_are_fitted_with_fixed_settings_and_a_warning():
+    with pytest.warns(SemimetricWarning, match=r"5 pairs over .* too few .* n_knots=3, alpha=0.01 are taken") as said:
+        model = DistanceRegressor(preprocessor=ITEMS).fit(INDEX[:5], Y[:5])
+    assert sum("too few" in str(w.message) for w in said) == 1
+    assert (model.recipe_.n_knots, model.recipe_.alpha, model.choices_) == (3, 1e-2, ())
+    with pytest.warns(SemimetricWarning, match="too few .* and alpha=0.01 is taken"):
+        assert DistanceRegressor(preprocessor=ITEMS, n_knots=4).fit(INDEX[:5], Y[:5]).recipe_.n_knots == 4

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from semimetric.solvers import box_quadratic
 from semimetric.solvers.box_quadratic import BoxQuadratic, interior, pivot, solve_regular
 
 
@@ -82,3 +83,8 @@ def test_pivoting_changes_sides_one_by_one_where_blocks_would_cycle(rng, monkeyp
     box = BoxQuadratic(A.T @ A + 1e-2 * np.eye(12), rng.normal(size=12), np.zeros(12), np.full(12, np.inf))
     w = pivot(box, np.zeros(12, dtype=bool), max_iter=2000)
     assert (box.H @ w - box.b >= -1e-9).all()
+
+
+def test_a_step_at_an_exact_solution_stays_there():
+    x, z = box_quadratic._step(np.eye(2), np.zeros(2), np.ones(2), np.zeros(2))
+    np.testing.assert_allclose([x, z], [np.ones(2), np.zeros(2)])

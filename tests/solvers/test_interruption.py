@@ -69,7 +69,7 @@ def test_estimators_keep_the_weights_and_raise(learn, monkeypatch):
     model = DistanceRegressor(**cases.FAST, penalty="lasso", preprocessor=ITEMS)
     with monkeypatch.context() as patched:
         interrupt(patched, gram, "_search", 0)
-        with pytest.raises(KeyboardInterrupt):  # on the way to the weighted L1 distance: nothing is learned yet
+        with pytest.raises(KeyboardInterrupt, match="nothing is fitted"):  # on the way to the weighted L1 distance
             getattr(model, learn)(INDEX, Y)
     assert not hasattr(model, "semimetric_")
     with monkeypatch.context() as patched:

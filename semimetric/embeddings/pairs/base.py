@@ -23,7 +23,7 @@ from ..._kernels.simplex import Located
 from ...data.grid import Grid
 from .rows import PairRows
 
-__all__ = ["Items", "PairMap", "Table", "check_columns", "check_rows", "mirror"]
+__all__ = ["Items", "PairMap", "Table", "check_columns", "check_rows", "mirror", "signs_on_grid"]
 
 _MOST_POINTS = 12  # rows and columns of a table in a notebook
 
@@ -259,3 +259,9 @@ class PairMap(ABC):
     def covered(self) -> frozenset[int]:
         """The numbers of the features that are in some group."""
         return frozenset(f for group in self.groups for f in group)
+
+
+def signs_on_grid(x: Items, i: Integers, y: Items, j: Integers) -> NDArray[np.int8]:
+    """The signs of x[i] - y[j] on the grid, shape (B, n_features)."""
+    cells = np.sign(x.located.lower[i].astype(np.int64) - y.located.lower[j])
+    return np.where(cells != 0, cells, np.sign(x.located.fraction[i] - y.located.fraction[j])).astype(np.int8)

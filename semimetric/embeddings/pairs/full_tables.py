@@ -25,7 +25,7 @@ from ..._kernels.simplex import Groups, Singles, group_rows_of_pairs, single_row
 from ..._kernels.tables import add_single_tables
 from ...data.feature_groups import resolve_groups
 from ...data.grid import Grid
-from .base import Items, PairMap, Table, check_columns, check_rows
+from .base import Items, PairMap, Table, check_columns, check_rows, signs_on_grid
 from .new_categories import fill_unseen
 from .rows import SparseRows
 from .table_differences import table_differences
@@ -82,6 +82,7 @@ class PairEmbedding(PairMap):
         self.whole = all(v.whole for v in self.vertices)
         self.holds_tables = all(v.fits for v in self.vertices)
         self.unseen_slopes = unseen_slopes
+        self._known_differences: dict[str, sparse.csr_array] = {}  # programs of many strengths and passes ask for the same
 
     def touched_by(self, x: Items, i: Integers, j: Integers) -> list[Integers]:
         """The sorted numbers of the vertices of every group that the pairs (x[i], x[j]) use."""
@@ -177,8 +178,7 @@ class PairEmbedding(PairMap):
         number = {int(f): k for k, f in enumerate(features)}
         groups = [tuple(number[f] for f in self.groups[g]) for g in keep]
         return PairEmbedding(
-            self.grid.select(features), groups, symmetry=self.symmetry,
-            zero_diagonal=self.zero_diagonal,
+            self.grid.select(features), groups, symmetry=self.symmetry, zero_diagonal=self.zero_diagonal,
             vertices=[replace(self.vertices[g], group=group) for g, group in zip(keep, groups, strict=True)],
             unseen_slopes=None if self.unseen_slopes is None else self.unseen_slopes[features],
         )  # fmt: skip
@@ -249,7 +249,7 @@ class PairEmbedding(PairMap):
         order = tuple(side.order if side.order.shape[1] else side.sorted_order for side in (x, y))
         group_rows_of_pairs(x.located, i, y.located, j, order, self._axes, vertices, values)
         if self.symmetry == "swap":
-            self._swap(vertices, _signs(x, i, y, j))
+            self._swap(vertices, signs_on_grid(x, i, y, j))
         return vertices, values
 
     def _swap(self, vertices: Integers, signs: NDArray[np.int8]) -> None:
@@ -333,6 +333,11 @@ class PairEmbedding(PairMap):
         return np.concatenate([v.weighted_l1(self.grid, v.keys, shared) for v in self.vertices])
 
     def differences(self, kind: str) -> sparse.csr_array:
+        if kind not in self._known_differences:
+            self._known_differences[kind] = self._differences(kind)
+        return self._known_differences[kind]
+
+    def _differences(self, kind: str) -> sparse.csr_array:
         if not self.holds_tables:
             raise NotSupportedError("a difference penalty needs tables that can be held; use a ridge towards the prior")
         parts = []
@@ -342,9 +347,3 @@ class PairEmbedding(PairMap):
             parts.append(table_differences(columns, v.sizes, knots, kind=kind, n_columns=self.n_columns, kinds=kinds))
         scale = np.sqrt(0.5) if self.symmetry == "tie" else 1.0  # every difference occurs twice, in (a, b) and in (b, a)
         return sparse.csr_array(sparse.vstack(parts, format="csr") * scale)
-
-
-def _signs(x: Items, i: Integers, y: Items, j: Integers) -> NDArray[np.int8]:
-    """The signs of x[i] - y[j] on the grid, shape (B, n_features)."""
-    cells = np.sign(x.located.lower[i].astype(np.int64) - y.located.lower[j])
-    return np.where(cells != 0, cells, np.sign(x.located.fraction[i] - y.located.fraction[j])).astype(np.int8)

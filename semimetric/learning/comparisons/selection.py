@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._foundation.errors import InputError
+from ..._foundation.errors import InputError, TooFewError
 from ..._foundation.storable import storable
 from ..._foundation.types import Floats, Integers
 from ...data.schema import Names, Schema
@@ -18,7 +18,9 @@ from ...data.splits import item_disjoint_splits
 from ...embeddings.directions.discriminants import combinable
 from ...programs.losses import SquaredHinge
 from ...solvers.newton import Newton
-from ..candidates import Candidate, Choices, FittedModel, HeldOutData, Trial, compare, simplest
+from ..candidates import Candidate, Choices, simplest
+from ..effort import COMPARISONS, Judged
+from ..held_out import FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, uncompared
 from ..recipe import Recipe
 from ..structure import build_structure
 from .fit import comparison_program, fit_comparison_prior, with_discriminants, with_touched_vertices
@@ -26,13 +28,9 @@ from .tuple_data import InMemoryComparisons
 
 __all__ = ["HeldOutComparisons", "choose_settings"]
 
-_ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
-_KNOTS = {"full": (3, 4, 6, 8), "warped": (2, 4, 8, 16)}
 _DIRECTIONS = (None, "discriminant")
-_MOST = 4_000  # tuples that candidates are compared on
-_MOST_COLUMNS = 1_500
-_SPLITS = 4
 _HELD_OUT = {2: 0.3, 3: 0.4, 4: 0.5}  # share of the items, by the size of a tuple: a tuple counts if all its items are out
+_FOR_FEW = {"directions": None, "n_knots": 2, "alpha": 1e-2}  # where nothing can be held out: a weighted L1 distance
 _MEASURE = "held-out error"
 
 
@@ -58,16 +56,18 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
     def folds(self, recipe: Recipe) -> list[tuple[InMemoryComparisons, InMemoryComparisons]]:
         """Tuples to fit to and tuples to judge by; of judged pairs, with both judgements on either side."""
         share = _HELD_OUT[self.data.tuples.size]
+        limits = COMPARISONS[recipe.effort]
         splits = item_disjoint_splits(
-            self.data.tuples, n_splits=_SPLITS, random_state=recipe.random_state, held_out=share
+            self.data.tuples, n_splits=limits.n_folds, random_state=recipe.random_state, held_out=share
         )  # fmt: skip
         rng = np.random.default_rng(recipe.random_state)
-        parts = [(self.data.take(_sample(train, rng)), self.data.take(_sample(test, rng))) for train, test in splits]
+        parts = [tuple(self.data.take(_sample(side, rng, limits.n_rows)) for side in sides) for sides in splits]
         usable = [(part, held) for part, held in parts if part.decides and held.decides]
         if len(usable) < 2:
-            raise InputError(
-                f"{len(self.data.weight)} tuples are too few to hold some of both classes out on items of their own; give more "
-                'tuples, or set n_knots=, alpha= and directions= instead of "auto"'
+            kind = type(self.data.tuples).__name__.lower()
+            raise TooFewError(
+                f"{len(self.data.weight)} {kind} are too few to hold some of both classes out on items of their own; give more "
+                f'{kind}, or numbers instead of "auto"'
             )
         return usable
 
@@ -79,7 +79,7 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
         """Errors along the strengths, strong to weak, each fit warm from the one before."""
         recipe = self._with_directions(trial.recipe, part)
         structure = build_structure(recipe, self.items, self.names)
-        if structure.embedding.n_columns > _MOST_COLUMNS:
+        if structure.embedding.n_columns > COMPARISONS[trial.recipe.effort].n_columns[trial.recipe.tables]:
             return None
         prior = fit_comparison_prior(recipe, structure, part)
         errors, start = [0.0] * len(trial.alphas), None
@@ -134,7 +134,7 @@ def choose_settings(
     Raises
     ------
     InputError
-        If there are too few tuples to hold some out, or too many features for any candidate.
+        If there are too many features for any candidate. Of too few tuples to hold some out a warning says what is taken.
     """
     alpha, knots = alpha and isinstance(recipe.penalty, str), knots and isinstance(recipe.knots, str)
     numbers = combinable(data.items, Schema.of(names).usable)
@@ -142,22 +142,39 @@ def choose_settings(
     directions = directions and numbers.sum() > 1  # one feature has nothing to be combined with
     if not (directions or knots or alpha):
         return recipe, Choices(measure=_MEASURE)
-    kinds = _DIRECTIONS if directions else (recipe.directions,)
-    sizes = _KNOTS[recipe.tables] if knots else (recipe.n_knots,)
-    alphas = _ALPHAS if alpha else (recipe.alpha,)
-    trials = [Trial(replace(recipe, directions=kind, n_knots=n), alphas) for kind in kinds for n in sizes]
-    found = compare(HeldOutComparisons(data, names), trials, verbose=recipe.verbose)
+    chosen = {"directions": directions, "knots": knots, "alpha": alpha}
+    try:
+        found = compare(HeldOutComparisons(data, names), _trials(recipe, **chosen), verbose=recipe.verbose)
+    except TooFewError as error:
+        given = {"directions": directions, "n_knots": knots, "alpha": alpha}
+        return uncompared(recipe, error, {name: _FOR_FEW[name] for name, auto in given.items() if auto}), Choices(
+            measure=_MEASURE
+        )
+    limits = COMPARISONS[recipe.effort]
     if not found:
-        raise InputError(f"every candidate has more than {_MOST_COLUMNS} weights; set n_knots=, alpha= and directions=")
-    choices = Choices(found, _MEASURE, simplest_with_discriminants)
+        most = limits.n_columns[recipe.tables]
+        raise InputError(f"every candidate has more than {most} weights; set n_knots=, alpha= and directions=")
+    thorough = n_fits(_trials(replace(recipe, effort="thorough"), **chosen), COMPARISONS["thorough"].n_folds)
+    n_rows = len(data.weight)
+    judged = Judged(type(data.tuples).__name__.lower(), min(n_rows, limits.n_rows), n_rows, n_losses(found), thorough)
+    choices = Choices(found, _MEASURE, simplest_with_discriminants, judged=judged)
     best = choices.chosen
-    chosen = replace(recipe, n_knots=best.n_knots, alpha=best.alpha)
-    return (replace(chosen, directions=best.directions) if directions else chosen), choices
+    recipe = replace(recipe, n_knots=best.n_knots, alpha=best.alpha)
+    return (replace(recipe, directions=best.directions) if directions else recipe), choices
+
+
+def _trials(recipe: Recipe, *, directions: bool, knots: bool, alpha: bool) -> list[Trial]:
+    """What is compared: with and without directions, every number of knots with every strength."""
+    limits, tables = COMPARISONS[recipe.effort], recipe.tables
+    kinds = _DIRECTIONS if directions else (recipe.directions,)
+    sizes = limits.n_knots[tables] if knots else (recipe.n_knots,)
+    alphas = limits.alphas[tables] if alpha else (recipe.alpha,)
+    return [Trial(replace(recipe, directions=kind, n_knots=n), alphas) for kind in kinds for n in sizes]
 
 
 @storable
 def simplest_with_discriminants(candidates: Sequence[Candidate]) -> Candidate:
-    """The simplest candidate with directions, unless raw features alone are better by more than one standard error."""
+    """The simplest setting with directions, unless raw features alone are better by more than one standard error."""
     raw = [c for c in candidates if c.directions is None]
     directed = [c for c in candidates if c.directions is not None]
     if not (raw and directed):
@@ -166,6 +183,6 @@ def simplest_with_discriminants(candidates: Sequence[Candidate]) -> Candidate:
     return simplest(raw if best_raw.better_than(best_directed) else directed)
 
 
-def _sample(rows: Integers, rng: np.random.Generator) -> Integers:
-    """The rows, or a sample of at most `_MOST` of them, in order."""
-    return rows if len(rows) <= _MOST else np.sort(rng.choice(rows, _MOST, replace=False))
+def _sample(rows: Integers, rng: np.random.Generator, most: int) -> Integers:
+    """The rows, or a sample of at most ``most`` of them, in order."""
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))

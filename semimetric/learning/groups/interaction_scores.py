@@ -22,7 +22,7 @@ from ...data.grid import Grid
 from ...data.splits import tuple_identities
 from ...embeddings.pairs.full_tables import PairEmbedding
 from ...programs.losses import Loss
-from ..candidates import FittedModel
+from ..held_out import FittedModel
 from ..recipe import Recipe
 from ..structure import Structure, build_structure
 

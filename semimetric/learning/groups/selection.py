@@ -29,7 +29,8 @@ from ..._foundation.progress import progress_bar
 from ..._foundation.storable import storable
 from ...data.feature_groups import AutoGroups, JointGroups, automatic
 from ...data.grid import Grid
-from ..candidates import Candidate, Choices, FittedModel, HeldOutData, simplest
+from ..candidates import Candidate, Choices, simplest
+from ..held_out import FittedModel, HeldOutData
 from ..recipe import Recipe
 from .interaction_scores import coarse_grid, joint_columns, paired_features, scores
 
@@ -189,7 +190,7 @@ class _Search:
         tied = self.recipe.symmetry_of_columns == "tie"
         return sum(joint_columns(self.joint if grid is None else grid, pair, tied=tied) for pair in pairs)
 
-    def run(self, *, verbose: bool) -> list[Candidate]:
+    def run(self, *, verbose: bool | None) -> list[Candidate]:
         """The candidates of each step, of which the last may be no gain, and the rivals of those that are."""
         most = self.budget.max_groups or min(_MOST_GROUPS, len(self.source.schema.features))
         tried = [self._choice((), 1.0, [fold.fitted for fold in self.courses[1:]])]

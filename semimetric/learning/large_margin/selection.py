@@ -14,7 +14,7 @@ from typing import cast
 
 import numpy as np
 
-from ..._foundation.errors import InputError, warn
+from ..._foundation.errors import TooFewError, warn
 from ..._foundation.progress import announce
 from ..._foundation.storable import storable
 from ..._foundation.types import Floats, Triplets
@@ -23,8 +23,10 @@ from ...data.splits import ItemClasses
 from ...neighbors.voting import shares
 from ...programs.losses import resolve_loss
 from ...solvers.newton import Newton
-from ..candidates import Candidate, Choices, FittedModel, HeldOutData, Trial, compare
+from ..candidates import Candidate, Choices
 from ..comparisons.tuple_data import OrderedTuples
+from ..effort import LABELS, Judged, Limits
+from ..held_out import FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, uncompared
 from ..recipe import Recipe
 from .fit import LargeMarginResult, fit_large_margin
 from .in_memory_items import InMemoryItems, InMemoryNeighbors
@@ -32,18 +34,11 @@ from .labeled_items import LabeledDataset, LargeMargin
 
 __all__ = ["HeldOutLabels", "announce_learning", "choose_stage"]
 
-_ALPHAS = (1e-2, 1e-3)
-_KNOTS = (16, 6)  # the first is as good or better on most tables (measured); fewer must be better to be taken
-_TABLE_ALPHAS, _TABLE_KNOTS = (1e-1, 1e-2, 1e-3), (8, 5)  # where numbers have tables, not scales: entries are many
 _COMPLETE = 0.8  # of the items have all numbers: directions are missing where one of them is
-_COMBINED_KNOTS = 6  # at most: directions are many, so that each needs fewer knots
-_FULL_KNOTS = 5
-_MOST_ITEMS, _FEW_ITEMS, _FEW_FEATURES = 1_000, 400, 30
-_MOST_COLUMNS = {"warped": 1_600, "full": 600}
-_FOLDS = 5
+_FEW_ITEMS, _FEW_FEATURES = 400, 30
 _LARGE = 500_000  # numbers in a table of which learning may take minutes
-_PASSES = 2  # at most, for candidates
 _TOL = 1e-3  # relative gap, for candidates
+_FOR_FEW = {"directions": None, "tables": "warped", "n_knots": 6, "alpha": 1e-2}  # where nothing can be held out
 _MEASURE = "wrong votes on items held out"
 
 
@@ -55,8 +50,8 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
     dataset : LabeledDataset
     rule : LargeMargin
     schema : Schema
-    n_passes : int
-        The most passes of a candidate.
+    n_passes : int or None
+        The most passes of a candidate; None for what the effort of the recipe says.
     n_folds : int or None
         The most folds; None for as many as there are. A search of groups, which fits many models, takes fewer.
     """
@@ -69,11 +64,11 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
         rule: LargeMargin,
         schema: Schema,
         *,
-        n_passes: int = _PASSES,
+        n_passes: int | None = None,
         n_folds: int | None = None,
     ) -> None:
         self.dataset, self.schema, self.n_folds = dataset, schema, n_folds
-        self.rule = replace(rule, n_passes=min(rule.n_passes, n_passes))
+        self.rule, self.n_passes = rule, n_passes
 
     @property
     def items(self) -> Floats:
@@ -88,16 +83,21 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
         """All items with their classes; the folds divide a sample of many."""
         return self.dataset
 
+    def _rule(self, recipe: Recipe) -> LargeMargin:
+        """The rule with as many passes as candidates have."""
+        most = self.n_passes or LABELS[recipe.effort].n_passes
+        return replace(self.rule, n_passes=min(self.rule.n_passes, most))
+
     def losses(self, trial: Trial, part: LabeledDataset, held: LabeledDataset) -> list[float] | None:
         """Wrong votes of every strength, strong to weak, each fit warm from the one before."""
         items = InMemoryItems(part)
         structure = items.structure(trial.recipe, self.schema)
-        if structure.embedding.n_columns > _MOST_COLUMNS[trial.recipe.tables]:
+        if structure.embedding.n_columns > LABELS[trial.recipe.effort].n_columns[trial.recipe.tables]:
             return None
-        losses, start = [], None
-        with items.searchable(trial.recipe, self.rule, structure) as located:
+        losses, start, rule = [], None, self._rule(trial.recipe)
+        with items.searchable(trial.recipe, rule, structure) as located:
             for alpha in trial.alphas:
-                result = fit_large_margin(replace(trial.recipe, alpha=alpha), self.rule, structure, located, start)
+                result = fit_large_margin(replace(trial.recipe, alpha=alpha), rule, structure, located, start)
                 start = result.weights  # raises if the fit was interrupted, before anything is judged
                 losses.append(self._wrong_votes(result, part, held, trial.recipe.n_jobs))
         return losses
@@ -107,8 +107,9 @@ class HeldOutLabels(HeldOutData[LabeledDataset]):
         recipe = _quick(replace(recipe, axioms=recipe.without_triangle))
         items = InMemoryItems(part)
         structure = items.structure(recipe, self.schema)
-        with items.searchable(recipe, self.rule, structure) as located:
-            result = fit_large_margin(recipe, self.rule, structure, located)
+        rule = self._rule(recipe)
+        with items.searchable(recipe, rule, structure) as located:
+            result = fit_large_margin(recipe, rule, structure, located)
         weights = result.weights  # raises if the fit was interrupted, before anything is judged
         triplets = cast(InMemoryNeighbors, result.neighbors).found.triplets()
         weight = part.weight[triplets[:, 0]]
@@ -148,11 +149,6 @@ def choose_stage(
     recipe : Recipe
     choices : Choices
         What was compared, in the order of the stages.
-
-    Raises
-    ------
-    InputError
-        If every class has one member, so that nothing can be held out.
     """
     if not isinstance(recipe.penalty, str):
         auto = auto - {"alpha"}
@@ -160,11 +156,17 @@ def choose_stage(
         auto = auto - {"n_knots"}
     if not auto:
         return recipe, Choices(measure=_MEASURE)
-    trials = list(_stages(recipe, auto, dataset, schema))
-    found = compare(HeldOutLabels(dataset, rule, schema), trials, verbose=recipe.verbose)
+    try:
+        trials = list(_stages(recipe, auto, dataset, schema))
+        found = compare(HeldOutLabels(dataset, rule, schema), trials, verbose=recipe.verbose)
+    except TooFewError as error:
+        return uncompared(recipe, error, {name: _FOR_FEW[name] for name in sorted(auto)}), Choices(measure=_MEASURE)
     if not found:
         return _too_wide(recipe, auto), Choices(measure=_MEASURE)
-    choices = Choices(found, _MEASURE, first_unless_better)
+    more, n = replace(recipe, effort="thorough"), len(dataset.labels)
+    thorough = n_fits(list(_stages(more, auto, dataset, schema)), LABELS["thorough"].n_folds * _repeats(dataset, more))
+    judged = Judged("items", min(n, LABELS[recipe.effort].n_rows), n, n_losses(found), thorough)
+    choices = Choices(found, _MEASURE, first_unless_better, judged=judged)
     best = choices.chosen
     chosen = replace(recipe, tables=str(best.tables), n_knots=best.n_knots, alpha=best.alpha)
     return (replace(chosen, directions=best.directions) if "directions" in auto else chosen), choices
@@ -176,7 +178,8 @@ def announce_learning(recipe: Recipe, rule: LargeMargin, dataset: LabeledDataset
     if n * n_features < _LARGE:
         return
     n_triplets = n * rule.n_targets * rule.n_impostors
-    compared = f"settings are compared in {_FOLDS} folds of {min(n, _MOST_ITEMS):,} items, then " if auto else ""
+    limits = LABELS[recipe.effort]
+    compared = f"settings are compared in {limits.n_folds} folds of {min(n, limits.n_rows):,} items, then " if auto else ""
     announce(
         f"{n:,} items of {n_features} features: {compared}{rule.n_passes} passes learn from up to {n_triplets:,} triplets "
         "each, which may take minutes and gigabytes; n_passes=, n_targets= and n_impostors= are limits, directions=None has "
@@ -187,7 +190,7 @@ def announce_learning(recipe: Recipe, rule: LargeMargin, dataset: LabeledDataset
 
 @storable
 def first_unless_better(candidates: Sequence[Candidate]) -> Candidate:
-    """The best stage that is better than the first by more than one standard error, else the first."""
+    """The first kind of columns, unless a later is better by over one standard error; its first setting near its best."""
     stages: dict[tuple[str | None, str | None], list[Candidate]] = {}
     for c in candidates:
         stages.setdefault((c.tables, c.directions), []).append(c)
@@ -206,9 +209,10 @@ def _first_near_best(stage: Sequence[Candidate]) -> Candidate:
 
 def _too_wide(recipe: Recipe, auto: frozenset[str]) -> Recipe:
     """The recipe for data so wide that no candidate is compared: 2 knots, and of all else the first that would be tried."""
-    most = _MOST_COLUMNS["full" if recipe.tables == "full" else "warped"]
+    limits = LABELS[recipe.effort]
+    most = limits.n_columns["full" if recipe.tables == "full" else "warped"]
     knots = 2 if "n_knots" in auto else recipe.n_knots
-    alpha = _ALPHAS[0] if "alpha" in auto else recipe.alpha
+    alpha = 1e-2 if "alpha" in auto else recipe.alpha
     warn(
         f"every candidate has more than {most} weights, so nothing was compared, and n_knots={knots}, alpha={alpha:g} are "
         'taken; set n_knots=, alpha=, directions= and tables= instead of "auto", or give fewer columns'
@@ -219,20 +223,27 @@ def _too_wide(recipe: Recipe, auto: frozenset[str]) -> Recipe:
 
 def _stages(recipe: Recipe, auto: frozenset[str], dataset: LabeledDataset, schema: Schema) -> Iterator[Trial]:
     """The trials to compare, in the order of the stages."""
-    numbers, every_alpha = _candidates(schema)
+    limits = LABELS[recipe.effort]
+    numbers, every_alpha = _candidates(schema, limits)
     alphas = every_alpha if "alpha" in auto else (recipe.alpha,)
     plain = replace(recipe, directions=None if "directions" in auto else recipe.directions)
     tables = "warped" if "tables" in auto else recipe.tables
     plain = _quick(replace(plain, tables=tables, axioms=recipe.without_triangle, verbose=False))
     placed, counts = isinstance(recipe.knots, str), numbers if "n_knots" in auto else (recipe.n_knots,)
     if "directions" in auto and not recipe.asks_of_features and placed and _combinable(dataset, schema):
-        n_knots = min(_COMBINED_KNOTS, *numbers) if "n_knots" in auto else recipe.n_knots
-        yield Trial(replace(plain, n_knots=n_knots, directions="combined"), alphas)
+        kind = "combined tables" if any(f.missing for f in schema.features) else "combined"
+        for n_knots in _capped(limits.n_knots[kind], numbers) if "n_knots" in auto else (recipe.n_knots,):
+            yield Trial(replace(plain, n_knots=n_knots, directions="combined"), alphas)
     for n_knots in counts:
         yield Trial(replace(plain, n_knots=n_knots), alphas)
     if "tables" in auto and any(_have_scales(schema)):
-        n_knots = min(_FULL_KNOTS, *numbers) if "n_knots" in auto else recipe.n_knots
-        yield Trial(replace(plain, n_knots=n_knots, tables="full"), alphas)
+        for n_knots in _capped(limits.n_knots["full"], numbers) if "n_knots" in auto else (recipe.n_knots,):
+            yield Trial(replace(plain, n_knots=n_knots, tables="full"), alphas)
+
+
+def _capped(wanted: Sequence[int], numbers: Sequence[int]) -> list[int]:
+    """Different numbers of knots, none above the largest of ``numbers``."""
+    return list(dict.fromkeys(min(n, max(numbers)) for n in wanted))
 
 
 def _quick(recipe: Recipe) -> Recipe:
@@ -246,16 +257,17 @@ def _have_scales(schema: Schema) -> list[bool]:
     return [f.kind == "numeric" and not f.missing for f in schema.features]
 
 
-def _candidates(schema: Schema) -> tuple[Sequence[int], Sequence[float]]:
+def _candidates(schema: Schema, limits: Limits) -> tuple[Sequence[int], Sequence[float]]:
     """Numbers of knots and strengths to compare; of categories alone the number of knots plays no part."""
+    knots, alphas = limits.n_knots["warped"], limits.alphas["warped"]
     if set(schema.kinds) == {"categorical"}:
-        return _KNOTS[:1], _ALPHAS
-    most = _MOST_COLUMNS["warped"] // len(schema.features) + 1
-    if most < min(_KNOTS):
-        return (max(most, 2),), _ALPHAS
+        return knots[:1], alphas
+    most = limits.n_columns["warped"] // len(schema.features) + 1
+    if most < min(knots):
+        return (max(most, 2),), alphas
     scales = zip(schema.features, _have_scales(schema), strict=True)
     has_tables = any(f.kind != "categorical" and not scale for f, scale in scales)
-    return (_TABLE_KNOTS, _TABLE_ALPHAS) if has_tables else (_KNOTS, _ALPHAS)
+    return (limits.n_knots["tables"], limits.alphas["tables"]) if has_tables else (knots, alphas)
 
 
 def _combinable(dataset: LabeledDataset, schema: Schema) -> bool:
@@ -268,25 +280,36 @@ def _class_folds(dataset: LabeledDataset, recipe: Recipe) -> list[tuple[LabeledD
     """Parts to learn from and to judge by, on small tables twice; of large tables, from a sample."""
     rng = np.random.default_rng(recipe.random_state)
     n = len(dataset.labels)
-    if n > _MOST_ITEMS:
-        dataset = dataset.take(np.sort(rng.choice(n, _MOST_ITEMS, replace=False)))
+    limits = LABELS[recipe.effort]
+    if n > limits.n_rows:
+        dataset = dataset.take(np.sort(rng.choice(n, limits.n_rows, replace=False)))
     classes = ItemClasses(dataset.items, dataset.labels)
-    n_folds = min(_FOLDS, max(map(len, classes.members)))
+    n_folds = min(limits.n_folds, max(map(len, classes.members)))
     if n_folds < 2:
-        raise InputError(
-            "every class has one member, or identical ones, so nothing can be held out; set n_knots=, alpha=, directions= and "
-            "tables="
+        raise TooFewError(
+            'every class has one member, or identical ones, so nothing can be held out; give more, or set what is "auto"'
         )
-    small = n <= _FEW_ITEMS and dataset.items.shape[1] <= _FEW_FEATURES
     seed = recipe.random_state or 0
-    return [fold for repeat in range(2 if small else 1) for fold in _stratified(dataset, classes, n_folds, seed + repeat)]
+    repeats = range(_repeats(dataset, recipe))
+    folds = [fold for repeat in repeats for fold in _stratified(dataset, classes, n_folds, seed + repeat)]
+    if not folds:
+        raise TooFewError(f"no class keeps two members where others of {n} items are held out; give more of each")
+    return folds
+
+
+def _repeats(dataset: LabeledDataset, recipe: Recipe) -> int:
+    """How often the items are divided into folds: small tables several times, because few items judge."""
+    n, n_features = dataset.items.shape
+    return LABELS[recipe.effort].n_repeats if n <= _FEW_ITEMS and n_features <= _FEW_FEATURES else 1
 
 
 def _stratified(
     dataset: LabeledDataset, classes: ItemClasses, n_folds: int, random_state: int
 ) -> list[tuple[LabeledDataset, LabeledDataset]]:
-    """Folds of equal shares of every class; a part that holds one class only is left out."""
+    """Folds of equal shares of every class; a part of one class only, or with one item of each, is left out."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # classes with fewer members than folds
         parts = classes.folds(n_folds, random_state)
-    return [(dataset.take(a), dataset.take(b)) for a, b in parts if len(np.unique(dataset.labels[a])) > 1]
+    counts = [np.bincount(dataset.labels[a]) for a, _ in parts]
+    usable = [part for part, of_class in zip(parts, counts, strict=True) if (of_class > 0).sum() > 1 and of_class.max() > 1]
+    return [(dataset.take(a), dataset.take(b)) for a, b in usable]

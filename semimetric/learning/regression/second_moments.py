@@ -30,7 +30,7 @@ from .pair_targets import PairTargets
 __all__ = ["MomentSums", "check_streams", "check_sums_impose"]
 
 _MOST_COLUMNS = 8_000  # their second moments take 512 MB
-_FREE = frozenset({"alpha", "penalty", "delta", "outside", "solver", "n_jobs", "random_state", "verbose"})
+_FREE = frozenset({"alpha", "penalty", "delta", "outside", "solver", "n_jobs", "random_state", "verbose", "effort"})
 
 
 def check_streams(recipe: Recipe) -> None:

@@ -10,14 +10,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._foundation.errors import InputError
+from ..._foundation.errors import InputError, TooFewError
 from ..._foundation.types import Floats, Integers, Pairs
-from ..._foundation.validation import check_choice
 from ...data.schema import Names, Schema
 from ...data.splits import item_disjoint_splits
 from ...programs.losses import resolve_loss
 from ...programs.penalties import total
-from ..candidates import Choices, FittedModel, HeldOutData, Trial, compare
+from ..candidates import Choices
+from ..effort import DISTANCES, Judged
+from ..held_out import FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, uncompared
 from ..kept_columns import keeps_all_vertices, vertices_of_pairs, with_vertices
 from ..prior import L1Prior, fit_l1_prior, least_squares
 from ..recipe import Recipe
@@ -26,13 +27,9 @@ from ..terms import make_terms
 from .distance_data import InMemoryDistances
 from .pair_targets import PairTargets
 
-__all__ = ["HeldOutDistances", "choose_numbers"]
+__all__ = ["HeldOutDistances", "check_width", "choose_numbers"]
 
-_ALPHAS = (1e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2, 1e-1)
-_KNOTS = {"full": (3, 4, 6, 8, 12, 16), "warped": (2, 3, 4, 6, 8, 12)}
-_MOST_COLUMNS = 3_000
-_MOST_PAIRS = 20_000
-_SPLITS = 4
+_FEW_KNOTS = {"full": 3, "warped": 2}  # where nothing can be held out; with alpha=1e-2 little but a weighted L1 distance
 
 
 class HeldOutDistances(HeldOutData[PairTargets]):
@@ -56,21 +53,20 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
     def folds(self, recipe: Recipe) -> list[tuple[PairTargets, PairTargets]]:
         """Pairs to fit to and pairs to judge by; of many pairs, from a sample."""
-        rows = _sampled_rows(self.data.pairs, recipe.random_state)
-        sample = self.data.pairs.take(rows)
-        splits = list(item_disjoint_splits(sample, n_splits=_SPLITS, random_state=recipe.random_state))
+        sample = self.data.pairs.take(_sampled_rows(self.data.pairs, recipe))
+        n_splits = DISTANCES[recipe.effort].n_folds
+        splits = list(item_disjoint_splits(sample, n_splits=n_splits, random_state=recipe.random_state))
         targets = self.all_data(recipe)
         return [(targets.take(train), targets.take(test)) for train, test in splits]
 
     def all_data(self, recipe: Recipe) -> PairTargets:
         """The pairs that the folds divide: all, or a sample of many."""
-        rows = _sampled_rows(self.data.pairs, recipe.random_state)
-        return self.data.scaled(recipe, self._structure(recipe)).take(rows)
+        return self.data.scaled(recipe, self._structure(recipe)).take(_sampled_rows(self.data.pairs, recipe))
 
     def losses(self, trial: Trial, part: PairTargets, held: PairTargets) -> list[float] | None:
         """The loss of the recipe on held-out pairs, in units of the mean target."""
         structure, prior = self._columns(trial.recipe, part)
-        if structure.embedding.n_columns > _MOST_COLUMNS:
+        if structure.embedding.n_columns > DISTANCES[trial.recipe.effort].n_columns[trial.recipe.tables]:
             return None
         loss, n = resolve_loss(trial.recipe.loss), structure.embedding.n_columns
         expanded = structure.embedding.expanded(np.zeros(n))[0]
@@ -127,30 +123,65 @@ def choose_numbers(
     Raises
     ------
     InputError
-        If there are too few pairs to hold some out, or too many features for any number of knots.
+        If there are too many features for any number of knots. Of too few pairs to hold some out a warning says what is taken.
     """
     alpha = alpha and isinstance(recipe.penalty, str)
     knots = knots and isinstance(recipe.knots, str)
     if not (knots or alpha):
         return recipe, Choices()
-    check_choice("tables", recipe.tables, tuple(_KNOTS))
-    sizes = _KNOTS[recipe.tables] if knots else (recipe.n_knots,)
-    alphas = _ALPHAS if alpha else (recipe.alpha,)
-    rows = _sampled_rows(data.pairs, recipe.random_state)
+    rows = _sampled_rows(data.pairs, recipe)
     sample = InMemoryDistances(data.pairs.take(rows), data.y[rows], data.weight[rows])
-    trials = [Trial(replace(recipe, n_knots=n, verbose=False), alphas) for n in sizes]
-    found = compare(HeldOutDistances(sample, names), trials, verbose=recipe.verbose)
+    trials = _trials(recipe, knots=knots, alpha=alpha)
+    try:
+        found = compare(HeldOutDistances(sample, names), trials, verbose=recipe.verbose)
+        if knots and not found:  # the items have so many features that tables can have little more than a slope each
+            found = compare(HeldOutDistances(sample, names), [_wide(trials[0])], verbose=recipe.verbose)
+    except TooFewError as error:
+        few = ({"n_knots": _FEW_KNOTS[recipe.tables]} if knots else {}) | ({"alpha": 1e-2} if alpha else {})
+        return uncompared(recipe, error, few), Choices()
     if not found:
-        raise InputError(f"every number of knots in {sizes} gives more than {_MOST_COLUMNS} weights; set n_knots= and alpha=")
-    choices = Choices(found)
+        raise _too_wide(recipe)
+    thorough = n_fits(_trials(replace(recipe, effort="thorough"), knots=knots, alpha=alpha), DISTANCES["thorough"].n_folds)
+    choices = Choices(found, judged=Judged("pairs", len(rows), len(data.pairs), n_losses(found), thorough))
     return replace(recipe, n_knots=choices.chosen.n_knots, alpha=choices.chosen.alpha), choices
 
 
-def _sampled_rows(pairs: Pairs, random_state: int | None) -> Integers:
+def _trials(recipe: Recipe, *, knots: bool, alpha: bool) -> list[Trial]:
+    """What is compared: every number of knots, fewest first, with every strength."""
+    limits, kind = DISTANCES[recipe.effort], recipe.tables
+    alphas = limits.alphas[kind] if alpha else (recipe.alpha,)
+    return [
+        Trial(replace(recipe, n_knots=n, verbose=False), alphas) for n in (limits.n_knots[kind] if knots else (recipe.n_knots,))
+    ]
+
+
+def _wide(trial: Trial) -> Trial:
+    """A trial with the fewest knots that there are."""
+    return trial._replace(recipe=replace(trial.recipe, n_knots=2))
+
+
+def check_width(recipe: Recipe, structure: Structure) -> None:
+    """Refuse features of which even ``recipe.n_knots`` knots, the fewest that would be compared, give too many weights."""
+    most = DISTANCES[recipe.effort].n_columns[recipe.tables]
+    if all(len(group) == 1 for group in structure.embedding.groups) and structure.embedding.n_columns > most:
+        raise _too_wide(recipe)
+
+
+def _too_wide(recipe: Recipe) -> InputError:
+    """The error that says that nothing can be compared, because everything has too many weights."""
+    most = DISTANCES[recipe.effort].n_columns[recipe.tables]
+    return InputError(
+        f"every number of knots gives more than {most} weights, so that nothing can be compared; set n_knots= and alpha=, or "
+        "give fewer features, directions or groups"
+    )
+
+
+def _sampled_rows(pairs: Pairs, recipe: Recipe) -> Integers:
     """Rows of the pairs that candidates are compared on: all, or a sample."""
-    if len(pairs) <= _MOST_PAIRS:
+    most = DISTANCES[recipe.effort].n_rows
+    if len(pairs) <= most:
         return np.arange(len(pairs))
-    return np.sort(np.random.default_rng(random_state).choice(len(pairs), _MOST_PAIRS, replace=False))
+    return np.sort(np.random.default_rng(recipe.random_state).choice(len(pairs), most, replace=False))
 
 
 def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: PairTargets) -> Iterator[tuple[int, Floats]]:

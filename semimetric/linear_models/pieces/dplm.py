@@ -90,8 +90,9 @@ class DPLMClassifier(ShortRepr, ClassifierMixin, BaseEstimator):
     n_jobs : int or None, default None
         Number of threads.
     random_state : int or None, default 0
-    verbose : bool, default False
-        Whether to show the progress of the chains.
+    verbose : bool or None, default None
+        Whether to show the progress of the chains; None shows it at a terminal and in notebooks, if it takes more than ten
+        seconds.
 
     Attributes
     ----------
@@ -145,7 +146,7 @@ class DPLMClassifier(ShortRepr, ClassifierMixin, BaseEstimator):
         semimetric: Semimetric | None = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
-        verbose: bool = False,
+        verbose: bool | None = None,
     ) -> None:
         self.alpha = alpha
         self.n_components = n_components

@@ -131,7 +131,7 @@ def run_chains(
     *,
     rng: np.random.Generator,
     n_jobs: int | None = None,
-    verbose: bool = False,
+    verbose: bool | None = None,
 ) -> ChainsResult:
     """Run all chains by the same number of sweeps; Ctrl-C ends them early, and what they found so far is kept."""
     chains = _start_chains(points, prior, schedule, rng)
@@ -153,7 +153,7 @@ def _start_chains(points: Points, prior: Prior, schedule: Schedule, rng: np.rand
     ]
 
 
-def _sample(chains: list[Chain], schedule: Schedule, n_jobs: int | None, verbose: bool) -> tuple[Floats, bool]:
+def _sample(chains: list[Chain], schedule: Schedule, n_jobs: int | None, verbose: bool | None) -> tuple[Floats, bool]:
     """The trace of the chains (n_chains, n_sweeps, 3), or less after Ctrl-C, and whether there was one."""
     trace = np.empty((len(chains), 0, 3))
     with progress_bar(schedule.n_sweeps, "sweeps", verbose=verbose) as bar:

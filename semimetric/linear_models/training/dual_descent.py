@@ -51,14 +51,14 @@ class DualDescent:
         Most epochs.
     random : RandomState
         Orders the rows.
-    verbose : bool
-        Whether to show a progress bar.
+    verbose : bool or None
+        Whether to show a progress bar; None shows it to those who look, if it takes long.
     """
 
     tol: float
     max_iter: int
     random: np.random.RandomState
-    verbose: bool = False
+    verbose: bool | None = None
 
     def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray) -> TrainingReport:
         """Descend from the dual variables ``dual`` (n, K) and their weights in ``machine``; both are changed in place."""

@@ -51,13 +51,13 @@ class Pegasos:
         The number of epochs.
     random : RandomState
         Orders the rows of every epoch.
-    verbose : bool
-        Whether to show a progress bar.
+    verbose : bool or None
+        Whether to show a progress bar; None shows it to those who look, if it takes long.
     """
 
     max_iter: int
     random: np.random.RandomState
-    verbose: bool = False
+    verbose: bool | None = None
 
     def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, counter: StepCounter) -> TrainingReport:
         """Go on from the weights of the machine and the steps of the counter; both are changed in place."""

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
-from semimetric.learning.candidates import Candidate, Trial, simplest
+from semimetric.learning.candidates import Candidate, simplest
 from semimetric.learning.comparisons import selection
 from semimetric.learning.comparisons.selection import HeldOutComparisons, choose_settings, simplest_with_discriminants
 from semimetric.learning.comparisons.tuple_data import JudgedPairs, OrderedTuples
+from semimetric.learning.effort import COMPARISONS
+from semimetric.learning.held_out import Trial
 from semimetric.learning.recipe import Recipe
 from semimetric.programs.losses import SquaredHinge
 
@@ -44,9 +46,14 @@ def test_folds_share_no_item_and_can_be_judged(kind):
         assert held.weight.sum() == pytest.approx(1.0)
 
 
+def limited(monkeypatch, **limits):
+    """The default effort, with other limits."""
+    monkeypatch.setitem(COMPARISONS, "default", replace(COMPARISONS["default"], **limits))
+
+
 @every_kind
 def test_large_data_are_sampled(kind, monkeypatch):
-    monkeypatch.setattr(selection, "_MOST", 20)
+    limited(monkeypatch, n_rows=20)
     for part, held in HeldOutComparisons(DATA[kind], NAMES).folds(RECIPE):
         assert len(part.weight) == 20 >= len(held.weight)
         assert len(np.unique(part.tuples.index, axis=0)) > 15  # drawn without replacement
@@ -78,10 +85,10 @@ def test_losses_are_the_errors_of_the_fitted_models():
 
 
 def test_candidates_of_too_many_weights_are_left_out(monkeypatch):
-    monkeypatch.setattr(selection, "_MOST_COLUMNS", 12)
+    limited(monkeypatch, n_columns={"warped": 12})
     recipe, choices = chosen(directions=False, alpha=False)
     assert {c.n_knots for c in choices} == {2, 4}
-    monkeypatch.setattr(selection, "_MOST_COLUMNS", 1)
+    limited(monkeypatch, n_columns={"warped": 1})
     assert_refused(chosen, "every candidate has more than 1 weights", "set n_knots=, alpha= and directions=")
 
 
@@ -103,7 +110,7 @@ def test_one_feature_has_nothing_to_be_combined_with():
 def test_too_few_to_hold_both_judgements_out_are_refused():
     rows = np.flatnonzero(Y > 0)[:200].tolist() + np.flatnonzero(Y < 0)[:1].tolist()
     few = HeldOutComparisons(DATA["pairs"].take(np.array(rows)), NAMES)
-    assert_refused(lambda: few.folds(RECIPE), "201 tuples are too few", "both classes", "give more tuples, or set n_knots=")
+    assert_refused(lambda: few.folds(RECIPE), "201 pairs are too few", "both classes", "give more pairs, or numbers")
 
 
 LOSSES = st.tuples(*[st.integers(0, 4).map(float)] * 3)

@@ -1,5 +1,7 @@
 """What "auto" compares, by the kinds of the features."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cases import assert_refused
@@ -11,6 +13,7 @@ from sklearn.datasets import load_wine
 from semimetric import LargeMarginLearner, SemimetricWarning
 from semimetric.data.schema import Schema
 from semimetric.learning.candidates import Candidate, Choices
+from semimetric.learning.effort import LABELS
 from semimetric.learning.large_margin import selection as selection
 from semimetric.learning.large_margin.labeled_items import LabeledDataset, LargeMargin
 from semimetric.learning.large_margin.selection import HeldOutLabels, first_unless_better
@@ -75,15 +78,19 @@ def test_what_is_given_is_not_compared(table):
     assert (model.recipe_.n_knots, model.recipe_.alpha) == (4, 0.5)
 
 
+def limited(monkeypatch, **limits):
+    """The default effort, with other limits."""
+    monkeypatch.setitem(LABELS, "default", replace(LABELS["default"], **limits))
+
+
 def test_wide_tables_have_few_knots_and_wider_ones_are_not_compared(monkeypatch):
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2
     X = rng.normal(size=(40, 12)) + y[:, None]
-    monkeypatch.setitem(selection._MOST_COLUMNS, "warped", 30)
+    limited(monkeypatch, n_columns={"warped": 30, "full": 600})
     _, found = compared(X, y)
     assert {n_knots for tables, _, n_knots, _ in found if tables == "warped"} == {3}
-    monkeypatch.setitem(selection._MOST_COLUMNS, "warped", 5)
-    monkeypatch.setitem(selection._MOST_COLUMNS, "full", 5)
+    limited(monkeypatch, n_columns={"warped": 5, "full": 5})
     with pytest.warns(SemimetricWarning, match="nothing was compared"):
         model, found = compared(X, y)
     assert not found
@@ -98,6 +105,9 @@ def test_auto_chooses_on_items_held_out_and_says_what_it_compared():
     choices = model.choices_
     assert {c.tables for c in choices} == {"warped", "full"}
     assert {str(c.directions) for c in choices} == {"None", "combined"}
+    assert choices.judged == ("items", 89, 89, 5 * len(choices), choices.judged.n_thorough)
+    assert "5 folds of 89 items; * the choice" in repr(choices)
+    assert f'{5 * len(choices)} fits; effort="thorough" makes {choices.judged.n_thorough}' in repr(choices)
     assert repr(choices).count("*") == 2  # in the title, and at the choice
     chosen = choices.chosen
     assert (model.recipe_.alpha, model.recipe_.n_knots, model.recipe_.tables) == (chosen.alpha, chosen.n_knots, chosen.tables)
@@ -141,14 +151,15 @@ def held_out(labels, n_features=3, **options):
     return HeldOutLabels(LabeledDataset(items, labels, weight), LargeMargin(), Schema.numeric(names), **options)
 
 
-def test_folds_hold_out_equal_shares_of_every_class_twice_on_small_tables():
-    folds = held_out(np.arange(60) % 3).folds(Recipe(random_state=0))
-    assert len(folds) == 10
+def test_folds_hold_out_equal_shares_of_every_class_several_times_on_small_tables_if_thorough():
+    folds = held_out(np.arange(60) % 3).folds(Recipe(random_state=0, effort="thorough"))
+    assert len(folds) == LABELS["thorough"].n_repeats * 5
     for part, held in folds:
         assert np.bincount(held.labels).tolist() == [4, 4, 4]
         assert not {x.tobytes() for x in part.items} & {x.tobytes() for x in held.items}
         assert part.weight.sum() == pytest.approx(1.0)
-    assert len(held_out(np.arange(60) % 3, 31).folds(Recipe())) == 5
+    assert len(held_out(np.arange(60) % 3, 31).folds(Recipe(effort="thorough"))) == 5
+    assert len(held_out(np.arange(60) % 3).folds(Recipe())) == 5
     assert len(held_out(np.arange(60) % 3, n_folds=3).folds(Recipe())) == 3
 
 
@@ -160,18 +171,30 @@ def test_copies_of_an_item_are_on_one_side():
         assert np.bincount(held.labels).tolist() == [8, 8, 8]
         assert not {x.tobytes() for x in part.items} & {x.tobytes() for x in held.items}
     alike = HeldOutLabels(once.take(np.repeat([0, 1, 2], 4)), LargeMargin(), Schema.numeric(["x0", "x1"]))
-    assert_refused(lambda: alike.folds(Recipe()), "identical ones", "nothing can be held out", "set n_knots=")
+    assert_refused(lambda: alike.folds(Recipe()), "identical ones", "nothing can be held out", "give more")
 
 
 def test_large_tables_are_sampled_and_single_members_cannot_be_held_out(monkeypatch):
-    monkeypatch.setattr(selection, "_MOST_ITEMS", 40)
+    limited(monkeypatch, n_rows=40)
     for part, held in held_out(np.arange(60) % 3).folds(Recipe()):
         assert len(part.labels) + len(held.labels) == 40
     alone = held_out(np.arange(5))
-    assert_refused(lambda: alone.folds(Recipe()), "every class has one member", "nothing can be held out", "set n_knots=")
+    assert_refused(lambda: alone.folds(Recipe()), "every class has one member", "nothing can be held out", "give more")
 
 
 def test_candidates_make_few_passes():
-    assert held_out(np.arange(6) % 2).rule.n_passes == 2
-    assert held_out(np.arange(6) % 2, n_passes=1).rule.n_passes == 1
-    assert held_out(np.arange(6) % 2, n_passes=9).rule.n_passes == LargeMargin().n_passes
+    def passes(effort="default", **options):
+        data = held_out(np.arange(12) % 2, **options)
+        recipe = Recipe(n_knots=3, tables="warped", effort=effort, random_state=0)
+        return data._rule(recipe).n_passes
+
+    assert (passes("fast"), passes(), passes("thorough")) == (1, 2, 3)
+    assert passes(n_passes=1) == 1
+    assert passes(n_passes=9) == LargeMargin().n_passes
+
+
+def test_few_items_are_fitted_with_fixed_settings_and_a_warning():
+    items = np.random.default_rng(0).random((30, 3))
+    with pytest.warns(SemimetricWarning, match="no class keeps two members .* of 30 items .* n_knots=6, .* are taken"):
+        model = LargeMarginLearner().fit(items, np.arange(30) // 2)
+    assert (model.recipe_.n_knots, model.recipe_.alpha, model.recipe_.directions, model.choices_) == (6, 1e-2, None, ())

@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import cases
 import numpy as np
@@ -8,8 +9,8 @@ from cases import assert_refused
 from semimetric import DistanceRegressor
 from semimetric._foundation.types import Pairs
 from semimetric.learning.candidates import Candidate, Choices
+from semimetric.learning.effort import DISTANCES
 from semimetric.learning.recipe import Recipe
-from semimetric.learning.regression import selection
 from semimetric.learning.regression.distance_data import InMemoryDistances
 from semimetric.learning.regression.selection import choose_numbers
 
@@ -54,17 +55,23 @@ def test_choices_are_seeded():
     assert chosen(Recipe(random_state=1))[1] != chosen(Recipe(random_state=2))[1]
 
 
+def limited(monkeypatch, **limits):
+    """The default effort, with other limits."""
+    monkeypatch.setitem(DISTANCES, "default", replace(DISTANCES["default"], **limits))
+
+
 def test_candidates_with_too_many_weights_are_left_out(monkeypatch):
-    monkeypatch.setattr(selection, "_MOST_COLUMNS", 30)
+    limited(monkeypatch, n_columns={"full": 30})
     recipe, _ = chosen(alpha=False)
     assert 3 * recipe.n_knots * (recipe.n_knots - 1) / 2 <= 30
-    monkeypatch.setattr(selection, "_MOST_COLUMNS", 1)
+    limited(monkeypatch, n_columns={"full": 1})
     assert_refused(chosen, "every number of knots", "more than 1 weights", "set n_knots= and alpha=")
 
 
 def test_large_data_are_sampled(monkeypatch):
-    monkeypatch.setattr(selection, "_MOST_PAIRS", 150)
+    limited(monkeypatch, n_rows=150)
     recipe, choices = chosen()
+    assert f"of a sample of 150 of {choices.judged.n_all} pairs; * the choice" in repr(choices)
     assert len(choices) > 1
     assert recipe.alpha in {c.alpha for c in choices}
 
@@ -79,6 +86,7 @@ def test_choices_print_as_a_table_with_a_star_at_the_choice():
         "n_knots \\ alpha   0.1      1 ",
         "              3  2.05   2.05 ",
         "              4     1      1*",
+        "taken: the simplest within one standard error of the best: the fewest knots, which come first, then the largest alpha",
         "alpha=1.0 is an end of what was tried; give alpha= to go beyond",
         "n_knots=4 is an end of what was tried; give n_knots= to go beyond",
     ]

@@ -1,0 +1,76 @@
+"""What does effort= cost, and what does it gain? Seconds and errors of every learner that chooses, at every effort.
+
+Of labelled tables a third of the items is left out and judged by the votes of their 3 nearest neighbours; of pairs with
+measured distances (an L1 distance with bent scales, and noise of 5 %) others are judged by R².
+
+    SEMIMETRIC_DATA=folder python benchmarks/effort.py
+"""
+
+import json
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_wine, make_classification
+
+from semimetric import DistanceRegressor, SemimetricClassifier, SemimetricWarning, TripletLearner
+from semimetric.learning.effort import EFFORTS
+
+SEEDS = (0,)
+FOLDER = Path(os.environ.get("SEMIMETRIC_DATA", "data"))
+
+
+def table(name: str) -> tuple[np.ndarray, np.ndarray]:
+    with np.load(FOLDER / f"{name}.npz", allow_pickle=True) as file:
+        return np.asarray(file[file.files[0]], dtype=float), file[file.files[1]]
+
+
+def labelled(name: str, seed: int) -> tuple[np.ndarray, ...]:
+    if name == "wine":
+        X, y = load_wine(return_X_y=True)
+    elif name == "made":
+        X, y = make_classification(1000, 20, n_informative=8, n_classes=4, random_state=0)
+    else:
+        X, y = table(name)
+    order = np.random.default_rng(100 + seed).permutation(len(y))
+    learn, judge = np.split(order, [2 * len(y) // 3])
+    return X[learn], y[learn], X[judge], y[judge]
+
+
+def votes(name: str, effort: str, seed: int) -> float:
+    X, y, fresh, truth = labelled(name, seed)
+    return SemimetricClassifier(effort=effort).fit(X, y).score(fresh, truth)
+
+
+def distances(n: int, effort: str, seed: int) -> float:
+    rng = np.random.default_rng(seed)
+    pairs = rng.random((n + 1000, 2, 5))
+    y = np.abs(pairs[:, 0] ** 3 - pairs[:, 1] ** 3).sum(axis=1) * (1 + 0.05 * rng.normal(size=len(pairs)))
+    y = np.maximum(y, 0.0)
+    return DistanceRegressor(effort=effort).fit(pairs[:n], y[:n]).score(pairs[n:], y[n:])
+
+
+def triplets(n: int, effort: str, seed: int) -> float:
+    rng = np.random.default_rng(seed)
+    items = rng.random((n + 500, 3, 5))
+    near, far = (np.abs(items[:, 0] ** 3 - items[:, k] ** 3) @ np.arange(1.0, 6.0) for k in (1, 2))
+    items[near > far] = items[near > far][:, [0, 2, 1]]
+    return TripletLearner(effort=effort).fit(items[:n]).score(items[n:])
+
+
+def main() -> None:
+    tasks = [(votes, name) for name in ("wine", "heart_statlog", "glass", "made")] + [(distances, 2000), (triplets, 1000)]
+    warnings.simplefilter("ignore", SemimetricWarning)
+    for task, what in tasks:
+        for effort in EFFORTS:
+            began = time.process_time()
+            scores = [task(what, effort, seed) for seed in SEEDS]
+            seconds = (time.process_time() - began) / len(SEEDS)
+            row = {"task": task.__name__, "data": what, "effort": effort, "score": np.mean(scores), "cpu_seconds": seconds}
+            print(json.dumps({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""An estimator around a learner: which one it fits, and how its parameters are reached."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+
+from .._foundation.errors import InputError
+
+__all__ = ["NestedLearner"]
+
+
+class NestedLearner(BaseEstimator):
+    """An estimator with a ``learner``, of which None is a default one; ``learner__alpha`` and so on reach its parameters."""
+
+    learner: Any
+    effort: str | None
+    random_state: Any
+
+    @staticmethod
+    def _default_learner() -> Any:
+        """What ``learner=None`` stands for."""
+        raise NotImplementedError
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the learner as ``learner__alpha`` and so on; where it is None, it becomes the default one.
+
+        Parameters
+        ----------
+        **params : dict
+        """
+        if params.get("learner", self.learner) is None and any(name.startswith("learner__") for name in params):
+            params["learner"] = self._default_learner()
+        return super().set_params(**params)
+
+    def _own_learner(self, random_state: Any = None) -> Any:
+        """A copy of the learner, or a default one, with this effort and seeds from ``random_state`` where they are given."""
+        learner = self._default_learner() if self.learner is None else clone(self.learner)
+        if self.effort is not None:
+            names = _named(learner, "effort")
+            if not names:
+                raise InputError(f"effort= is for the learner, and {type(learner).__name__} has none; leave it out")
+            learner.set_params(**dict.fromkeys(names, self.effort))
+        if random_state is not None:
+            random = check_random_state(random_state)
+            learner.set_params(**{name: int(random.randint(2**31 - 1)) for name in _named(learner, "random_state")})
+        return learner
+
+
+def _named(learner: Any, parameter: str) -> list[str]:
+    """The parameters of this name that a learner has, and what is nested in it, in order."""
+    return sorted(name for name in learner.get_params() if name.split("__")[-1] == parameter)
