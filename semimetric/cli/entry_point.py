@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 
-from threadpoolctl import threadpool_limits
-
 from .._foundation.errors import SemimetricError
 from .interrupts import end_soon_on_ctrl_c
 from .output import CommandResult, first_line, flush_output, print_message, print_result, warnings_as_messages
@@ -66,7 +64,9 @@ def _run(arguments: Namespace) -> CommandResult:
     """
     module, function = arguments.command.split(".")
     command = getattr(import_module(f".{module}", __package__), function)
-    with warnings_as_messages(), threadpool_limits(1, user_api="blas"):  # threads are for --n-jobs
+    from .._foundation.threads import one_blas_thread  # which imports joblib, and help should not
+
+    with warnings_as_messages(), one_blas_thread():  # threads are for --n-jobs
         result: CommandResult = command(arguments)
     return result
 
