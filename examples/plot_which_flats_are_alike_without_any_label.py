@@ -54,7 +54,6 @@ axes[0].set(yticks=range(5), yticklabels=["nearest", "2nd", "3rd", "4th", "5th"]
 axes[0].invert_yaxis()
 axes[1].legend(frameon=False, loc="upper right", fontsize=8)
 flat = mine.iloc[0]
-figure.suptitle(
-    f"Flats like one of {flat['size']:.0f} m² for {flat['rent']:.0f}, {flat['district']}, free from {flat['free from']:%d %b}"
-)
+told = f"{flat['size']:.0f} m² for {flat['rent']:.0f}, {flat['district']}, {flat['free from']:%d %b}"
+figure.suptitle(f"Which flats are like one of {told}?")
 plt.show()

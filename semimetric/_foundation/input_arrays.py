@@ -174,7 +174,7 @@ def _row_and_column(place: Sequence[Any], name: str, names: Sequence[object] = (
 def n_axes(values: Any) -> int:
     """The number of axes of what a user gives; rows of different lengths are refused."""
     with input_errors():
-        return np.asarray(values).ndim
+        return int((values if sparse.issparse(values) else np.asarray(values)).ndim)
 
 
 def as_cells(values: Any, name: str) -> NDArray[Any]:

@@ -60,7 +60,7 @@ def named_rows(X: Any, names: Sequence[str], *, name: str = "X") -> Any:
     InputError
         If a feature has no value, or a value has a name that is not among the features.
     """
-    if isinstance(X, np.ndarray):
+    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):  # a sparse array may be a dict of its entries
         return X
     if isinstance(X, Mapping):
         return _row(X, names, name)

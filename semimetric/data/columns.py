@@ -64,10 +64,12 @@ def numbers_of(column: Any, title: str, source: str) -> Floats:
     InputError
         If a cell is no number; the message names the column and says how to declare categories.
     """
-    if str(getattr(column, "dtype", "")).lower().startswith(_TIMES):
+    dtype = str(getattr(column, "dtype", "")).lower()
+    if dtype.startswith(_TIMES):
+        kind = "durations" if "delta" in dtype or "duration" in dtype else "times"
         raise InputError(
-            f"column {title!r} of {source} holds times ({column.dtype}); numbers are required: turn them into such, or, if it "
-            "is what you fit to that should hold times, fit to those"
+            f"column {title!r} of {source} holds {kind} ({column.dtype}); numbers are required: turn them into "
+            "such, or, if it is what you fit to that should hold times, fit to those"
         )
     if np.iscomplexobj(column):
         raise InputError(f"column {title!r} of {source} is complex. Complex data not supported: give real and imaginary parts")

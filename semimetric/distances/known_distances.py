@@ -91,6 +91,7 @@ class KnownDistances:
 
         Examples
         --------
+        >>> from semimetric import Semimetric
         >>> table = [["red", 1.0], ["red", 2.0], ["blue", 3.0], ["blue", 5.0]]
         >>> d = Semimetric.gower(table, categorical_features=[0])
         >>> d(["red", 1.0], ["blue", 2.0]), d.axioms.name
@@ -128,6 +129,7 @@ class KnownDistances:
 
         Examples
         --------
+        >>> from semimetric import Semimetric
         >>> Semimetric.l1([[0.0, 0.0], [1.0, 1.0]], weights=[1.0, 2.0])([0.0, 0.0], [1.0, 3.0])
         7.0
         """
@@ -161,6 +163,7 @@ class KnownDistances:
 
         Examples
         --------
+        >>> from semimetric import Semimetric
         >>> Semimetric.emd([0.0, 1.0, 3.0])([1.0, 0.0, 0.0], [0.0, 0.0, 1.0])
         3.0
         """

@@ -118,7 +118,7 @@ BAD = {
     ),
     "a duration": (
         lambda: Schema.fit(np.array([[1]], dtype="m8[D]"), missing="level"),
-        "column 'x0' of X holds times",
+        "column 'x0' of X holds durations",
         "numbers are required",
     ),
     "missing": (lambda: SCHEMA.encode([["red", None, 1.0]]), "row 0 of X has a missing value (NaN", "'x1'", 'missing="level"'),
