@@ -10,7 +10,17 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["check_numbers", "named_rows", "numbered_rows", "offer", "read_table", "row_labels", "take_rows"]
+__all__ = [
+    "check_numbers",
+    "may_be_categories",
+    "named_rows",
+    "numbered_rows",
+    "offer",
+    "read_table",
+    "row_labels",
+    "take_rows",
+    "texts_of",
+]
 
 _FEW = 20  # different texts in a column may well be categories, and more if they repeat as often
 _REPEATED = 10
@@ -120,13 +130,25 @@ def check_numbers(X: Any, name: str) -> None:
             raise InputError(f"column {column!r} of {name} is not of numbers ({error}); {offer(list(X[column]))}") from error
 
 
+def texts_of(cells: Sequence[Any]) -> list[str]:
+    """The cells that are texts."""
+    return [cell for cell in cells if isinstance(cell, str)]
+
+
+def may_be_categories(texts: Sequence[str]) -> bool:
+    """Whether so few of some texts differ that they may well be categories, and they do not read like times."""
+    if not texts or (_is_time(texts[0]) and _is_time(texts[-1])):
+        return False
+    return len(set(texts)) <= max(_FEW, len(texts) / _REPEATED)
+
+
 def offer(cells: Sequence[Any]) -> str:
     """What to do about a column that holds something else than numbers, by how many different texts it holds."""
-    texts = [cell for cell in cells if isinstance(cell, str)]
+    texts = texts_of(cells)
     if texts and _is_time(texts[0]) and _is_time(texts[-1]):
         return "it reads like times: make its dtype datetime, as by pandas.to_datetime, and such columns are read"
     n = len(set(texts))
-    if n > max(_FEW, len(texts) / _REPEATED):
+    if texts and not may_be_categories(texts):
         return (
             f"it holds {n} different texts in {len(texts)} rows, as names and free text do: drop it, or encode it in numbers, "
             "such as lengths or the vectors of a text embedding; if they are categories, name it in categorical_features="

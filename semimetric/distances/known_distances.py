@@ -16,13 +16,15 @@ from typing import Any, Self
 import numpy as np
 
 from .._foundation.errors import InputError
-from .._foundation.input_arrays import as_vector
+from .._foundation.input_arrays import as_vector, is_missing
+from .._foundation.tables import may_be_categories, texts_of
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha, check_choice
+from ..data.columns import as_table, cells_of, column_of
 from ..data.feature import Feature
-from ..data.feature_parameters import column_number
+from ..data.feature_parameters import chosen_columns, column_number
 from ..data.grid import Grid
-from ..data.schema import Schema
+from ..data.schema import Schema, feature_names
 from ..embeddings.directions.histograms import HistogramFeatures
 from ..embeddings.directions.linear_directions import Directions
 from ..embeddings.pairs.full_tables import PairEmbedding
@@ -49,7 +51,7 @@ class KnownDistances:
         weights: Mapping[int | str, float] | ArrayLike | None = None,
         categorical_features: str | Sequence[int | str] | None = "auto",
         periodic: Mapping[int | str, Any] | None = None,
-        missing: str = "error",
+        missing: str = "auto",
     ) -> Self:
         """Gower's distance (1971) of the rows of a table: the mean over its columns of how far two values are apart.
 
@@ -74,11 +76,12 @@ class KnownDistances:
             How much the columns count, by name or number; columns that a dict does not name have 1. They are divided by their
             sum. 0 leaves a column out.
         categorical_features : "auto" (default), None, or sequence of int or str
-            The columns of categories, as in `Schema.fit`.
+            The columns of categories, as in `Schema.fit`. "auto" takes columns of text too, if at most 20 of their texts, or a
+            tenth, differ: other text is as often a name as a category, and is refused.
         periodic : dict or None, default None
             The periods of columns that go round, as in `Schema.fit`.
-        missing : {"error", "level"}, default "error"
-            Whether missing values are refused, or a level of their own in every column.
+        missing : {"auto", "error", "level"}, default "auto"
+            Whether missing values are refused, or a level of their own in every column, which "auto" makes if X has some.
 
         Returns
         -------
@@ -93,12 +96,13 @@ class KnownDistances:
         --------
         >>> from semimetric import Semimetric
         >>> table = [["red", 1.0], ["red", 2.0], ["blue", 3.0], ["blue", 5.0]]
-        >>> d = Semimetric.gower(table, categorical_features=[0])
+        >>> d = Semimetric.gower(table)
         >>> d(["red", 1.0], ["blue", 2.0]), d.axioms.name
         (0.75, 'metric')
         """
         check_choice("scale", scale, _SCALES)
-        schema = Schema.fit(X, categorical_features=categorical_features, periodic=periodic, missing=missing)
+        kinds = _kinds_of_columns(X, categorical_features, periodic, missing)
+        schema = Schema.fit(X, periodic=periodic, **kinds)
         items = schema.encode(X)
         shares = _weights(weights, schema.names)
         if not shares.any():
@@ -182,6 +186,22 @@ class KnownDistances:
         slopes = np.append(np.zeros(n), np.ones(grid.n_features - n))
         names = tuple(f"x{b}" for b in range(n))
         return cls(embedding, embedding.prior(slopes), slopes, names, directions)  # type: ignore[call-arg]  # of `Semimetric`
+
+
+def _kinds_of_columns(
+    X: Any, categorical_features: Any, periodic: Mapping[int | str, Any] | None, missing: str
+) -> dict[str, Any]:
+    """The parameters of `Schema.fit` that "auto" stands for: columns of few texts, and whether a cell is missing."""
+    table = as_table(X)
+    columns = [column_of(table, k) for k in range(table.shape[1])] if len(table.shape) == 2 else []
+    if isinstance(categorical_features, str) and categorical_features == "auto":
+        names = feature_names(table, len(columns))
+        taken = {column_number(f, names, "periodic") for f in periodic or {}}
+        of_text = {k for k, column in enumerate(columns) if may_be_categories(texts_of(cells_of(column)))}
+        categorical_features = sorted(chosen_columns(table, "auto", names) | (of_text - taken))
+    if missing == "auto":
+        missing = "level" if any(is_missing(cell) for column in columns for cell in cells_of(column)) else "error"
+    return {"categorical_features": categorical_features, "missing": missing}
 
 
 def _weights(given: Any, names: Sequence[str]) -> Floats:

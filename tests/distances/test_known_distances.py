@@ -5,6 +5,7 @@ import reference
 from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 from scipy.stats import wasserstein_distance
 
@@ -142,7 +143,7 @@ BAD = {
     "a negative weight": (lambda: Semimetric.l1([[0.0]], weights=[-1.0]), "-1", ">= 0"),
     "an unknown column": (lambda: Semimetric.gower([[0.0]], weights={"age": 1}), "'age'", "weights="),
     "no weight": (lambda: Semimetric.gower([[0.0]], weights={0: 0}), "all 0", "> 0"),
-    "missing": (lambda: Semimetric.gower([[0.0], [np.nan]]), "row 1", 'missing="level"'),
+    "missing": (lambda: Semimetric.gower([[0.0], [np.nan]], missing="error"), "row 1", 'missing="level"'),
     "a tiny column": (lambda: Semimetric.gower([[0.0], [1e-305]]), "'x0'", "1e-305", "rescale"),
     "a plane": (lambda: Semimetric.emd([[0.0, 1.0], [1.0, 0.0]]), "(2, 2)", "HistogramFeatures"),
     "a place twice": (lambda: Semimetric.emd([0.0, 1.0, 1.0]), "no two bins", "merge"),
@@ -155,3 +156,22 @@ BAD = {
 def test_bad_input_is_refused(name):
     call, *words = BAD[name]
     assert_refused(call, *words, error=ValueError)
+
+
+def test_a_table_as_people_have_it_needs_no_parameters():
+    frame = pd.DataFrame(
+        {
+            "size": [1.0, 2.0, None, 4.0],
+            "colour": ["red", "blue", None, "red"],
+            "when": pd.to_datetime(["2024-01-01", "2024-01-02", None, "2024-03-01"]),
+            "new": [True, False, True, True],
+        }
+    )
+    d = Semimetric.gower(frame)
+    given = Semimetric.gower(frame, categorical_features=["colour"], missing="level")
+    assert_array_equal(d.pairwise(frame), given.pairwise(frame))
+    assert Semimetric.gower(frame[["new"]]).schema.plain
+    assert_refused(lambda: Semimetric.gower(frame, missing="error"), "row 2 of X has a missing value", "missing=")
+    assert_refused(lambda: Semimetric.gower(frame, categorical_features=None), "column 'colour' of X is not of numbers", "")
+    names = pd.DataFrame({"name": [f"n{k}" for k in range(30)], "size": range(30)})
+    assert_refused(lambda: Semimetric.gower(names), "column 'name' of X", "30 different texts in 30 rows", "drop it")

@@ -73,5 +73,5 @@ def test_what_is_no_distance_is_refused_without_its_data(name):
 
 
 def test_items_that_make_no_distance_say_which_and_what_to_do():
-    X = [[1.0, 2.0], [np.nan, 3.0]]
-    assert_refused(lambda: NeighborIndex("gower").fit(X), "row 1 of X", 'missing="level"', "Semimetric.gower(X)")
+    X = [[1.0, 2.0], [np.inf, 3.0]]
+    assert_refused(lambda: NeighborIndex("gower").fit(X), "row 1 of X", "an infinite value", "Semimetric.gower(X)")
