@@ -14,7 +14,7 @@ from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_choice
 from .columns import Category, cells_of, check_categories, codes_of, numbers_of
 from .feature_parameters import check_period
-from .times import PERIODS, SCALE, days_or_hours
+from .times import PERIODS, SCALE, clock_zone, days_or_hours
 
 __all__ = ["KINDS", "Feature"]
 
@@ -38,7 +38,7 @@ class Feature:
     time : {"", "scale", "day", "week", "year"}
         What is counted of times, see `times`; "" for a column that holds none.
     zone : str
-        The time zone of the clocks that are read; "" for times without a zone.
+        The time zone of the clocks that are read, by name or offset from UTC; "" for times without a zone.
     """
 
     name: str
@@ -57,6 +57,11 @@ class Feature:
         ):
             raise InputError(
                 f"feature {self.name!r} is {self.kind} and counts the {self.time} of times; its kind and period are required"
+            )
+        if self.zone and clock_zone(self.zone) is None:
+            raise InputError(
+                f"feature {self.name!r} has the time zone {self.zone!r}, which is not known here; a name such as "
+                "Europe/Berlin, or an offset such as +02:00, is required: correct it, or install the package tzdata"
             )
         if self.kind == "periodic":
             check_period(self.name, self.period)

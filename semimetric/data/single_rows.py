@@ -24,4 +24,6 @@ def single_row(x: Any, schema: Schema, name: str = "x") -> tuple[Floats, Any]:
     row = schema.encode(x if is_table else schema.rows(x, name), name=name)
     if len(row) != 1:
         raise InputError(f"{name} holds {len(row)} rows; one is explained at a time: give a vector, or a table of one row")
-    return row, row_labels(x, 1)[0] if hasattr(x, "iloc") and is_table else getattr(x, "name", None)
+    if not hasattr(x, "iloc"):
+        return row, None  # the name of a series of polars is that of a column
+    return row, row_labels(x, 1)[0] if is_table else x.name

@@ -5,12 +5,14 @@
     week   days since Monday, period 7
     year   days since 1 January, every year stretched to the period 365.25
 
-Hours, days of the week and days of the year are those that clocks and calendars in the time zone of the fit show.
+Hours, days of the week and days of the year are those that clocks and calendars in the time zone of the fit show. A zone is a
+name such as "Europe/Berlin", or a fixed offset from UTC such as "+02:00".
 """
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+import re
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -23,12 +25,13 @@ from .._foundation.input_arrays import is_missing
 from .._foundation.types import Floats
 from .columns import numbers_of
 
-__all__ = ["PERIODS", "SCALE", "days_or_hours", "holds_times", "zone_of"]
+__all__ = ["PERIODS", "SCALE", "clock_zone", "days_or_hours", "holds_times", "zone_of"]
 
 SCALE = "scale"
 PERIODS = {"day": 24.0, "week": 7.0, "year": 365.25}
 _DAY = np.timedelta64(1, "D") / np.timedelta64(1, "us")
 _MONDAY = np.datetime64("1969-12-29", "us")
+_OFFSET = re.compile(r"(?:UTC)?([+-])([01]\d|2[0-3]):([0-5]\d)")
 _Times = NDArray[np.datetime64]
 
 
@@ -46,13 +49,21 @@ def holds_times(column: Any) -> bool:
 
 
 def zone_of(column: Any) -> str:
-    """The time zone of a column of times, by its name; "" if its times have none."""
-    series = _series(column)
-    if series is not None and series.dtype != nw.Object:
-        return getattr(series.dtype, "time_zone", None) or ""
-    cells = column if series is None else series.to_numpy()
-    zone = next((getattr(cell, "tzinfo", None) for cell in cells if not is_missing(cell)), None)
-    return "" if zone is None else getattr(zone, "key", "UTC")
+    """The time zone of a column of times, by its name or its offset from UTC; "" if its first time has none."""
+    zone = next(iter(_zones(column)), None)
+    name = "" if zone is None else str(getattr(zone, "key", None) or zone)
+    return name if not name or clock_zone(name) is not None else "UTC"
+
+
+def clock_zone(name: str) -> tzinfo | None:
+    """The time zone of a name or of an offset from UTC; None if it is not known."""
+    if offset := _OFFSET.fullmatch(name):
+        sign, hours, minutes = offset.groups()
+        return timezone((-1 if sign == "-" else 1) * timedelta(hours=int(hours), minutes=int(minutes)))
+    try:
+        return UTC if name == "UTC" else ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # no such zone, no name of one, or the name of a folder of zones
+        return None
 
 
 def days_or_hours(column: Any, unit: str, zone: str, title: str, source: str) -> Floats:
@@ -73,11 +84,11 @@ def days_or_hours(column: Any, unit: str, zone: str, title: str, source: str) ->
                 f"column {title!r} of {source} holds no times ({getattr(column, 'dtype', 'objects')}); times are required, as "
                 "in the fit, or the numbers that are counted of them"
             ) from error
-    if bool(zone_of(column)) != bool(zone):
+    if any((found is not None) != bool(zone) for found in _zones(column)):
         given, remedy = ("no zone", f"dt.tz_localize({zone!r})") if zone else ("a zone", "dt.tz_localize(None)")
         raise InputError(
-            f"column {title!r} of {source} has times with {given}, unlike the fit; times that are comparable are required: "
-            f"convert them, as by {remedy} of pandas"
+            f"column {title!r} of {source} has times with {given}, unlike the fit or its first time; times that are comparable "
+            f"are required: convert them, as by {remedy} of pandas"
         )
     shown = _shown(column, zone)
     numbers = _numbers(shown, unit)
@@ -90,27 +101,38 @@ def _series(column: Any) -> Any:
     return None if isinstance(column, np.ndarray) else nw.from_native(nw.to_native(column, pass_through=True), series_only=True)
 
 
+def _zones(column: Any) -> list[Any]:
+    """The time zones of a column, as names or objects, None for none: one if the dtype says it, else of each time."""
+    series = _series(column)
+    if series is not None and series.dtype != nw.Object:
+        return [getattr(series.dtype, "time_zone", None)]
+    cells = column if series is None else series.to_numpy()
+    return [None] if cells.dtype.kind == "M" else [getattr(cell, "tzinfo", None) for cell in cells if not is_missing(cell)]
+
+
 def _shown(column: Any, zone: str) -> _Times:
     """What clocks in the time zone show, in microseconds."""
-    series = _series(column)
+    series, clocks = _series(column), clock_zone(zone) if zone else None
     if series is None and column.dtype.kind == "M":
         return column.astype("M8[us]")
     if series is None or series.dtype == nw.Object:
         cells = (column if series is None else series.to_numpy()).tolist()
-        return np.array([_clock(cell, zone) for cell in cells], dtype="M8[us]")
+        return np.array([_clock(cell, clocks) for cell in cells], dtype="M8[us]")
     if series.dtype == nw.Date:
         return series.cast(nw.Datetime("us")).to_numpy().astype("M8[us]")
-    if zone:
-        series = series.dt.convert_time_zone(zone).dt.replace_time_zone(None)
-    return series.to_numpy().astype("M8[us]")
+    if clocks is None:
+        return series.to_numpy().astype("M8[us]")
+    offset = clocks.utcoffset(None)  # which only fixed ones have, that frames may know by no name
+    named = series.dt.convert_time_zone(zone if offset is None else "UTC").dt.replace_time_zone(None)
+    return named.to_numpy().astype("M8[us]") + np.timedelta64(offset or timedelta(0))
 
 
-def _clock(cell: Any, zone: str) -> Any:
+def _clock(cell: Any, clocks: tzinfo | None) -> Any:
     """What a clock in the time zone shows at one time; NaT for a missing one."""
     if is_missing(cell):
         return np.datetime64("NaT")
     if isinstance(cell, datetime) and cell.tzinfo is not None:
-        return np.datetime64(cell.astimezone(ZoneInfo(zone) if zone != "UTC" else UTC).replace(tzinfo=None))
+        return np.datetime64(cell.astimezone(clocks).replace(tzinfo=None))
     return np.datetime64(cell, "us")
 
 

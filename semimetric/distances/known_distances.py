@@ -178,7 +178,12 @@ class KnownDistances:
             )
         positions, total = as_vector(bin_positions, "bin_positions"), check_alpha("mass", mass, strict=True)
         n = len(positions)
-        features = HistogramFeatures(positions, n_slices=1).fit(np.eye(max(n, 1)))
+        if n < 2 or len(np.unique(positions)) < n or np.abs(positions).max() > _WIDTHS[1]:
+            raise InputError(
+                f"bin_positions are {n} numbers, of which {len(np.unique(positions))} differ; at least two bins, no two "
+                f"bins at one place, and none beyond {_WIDTHS[1]:g} are required: merge bins that share a place, or rescale"
+            )
+        features = HistogramFeatures(positions, n_slices=1).fit(np.eye(n))
         directions = Directions(features.components_, tuple(features.get_feature_names_out()))
         highest = np.concatenate([np.ones(n), directions.matrix.max(axis=1)]) * total
         grid = Grid([[0.0, high] for high in highest])

@@ -21,6 +21,7 @@ MIXED = Schema.fit(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), categorical
         (pd.Series([2.0, 5.0]), None),
         (pd.DataFrame({"a": [2.0], "b": [5.0]}, index=["r7"]), "r7"),
         (pl.DataFrame({"a": [2.0], "b": [5.0]}), None),
+        (pl.Series([2.0, 5.0]), None),
     ],
 )
 def test_every_form_of_one_item_is_read(x, label):

@@ -74,6 +74,31 @@ def test_clocks_are_those_of_the_zone_of_the_fit(unit):
     assert zone_of(forms[0]["when"]) == "Europe/Berlin"
 
 
+@pytest.mark.parametrize("unit", ["scale", *PERIODS])
+def test_a_zone_may_be_an_offset_from_utc(unit):
+    zone = dt.timezone(-dt.timedelta(hours=3, minutes=30))
+    here = [moment.replace(tzinfo=zone) for moment in MOMENTS]
+    there = [moment.astimezone(dt.UTC) for moment in here]
+    want = [by_hand((m if unit == "scale" else h).replace(tzinfo=None), unit) for m, h in zip(there, here, strict=True)]
+    frame = pd.DataFrame({"when": here})
+    rows = [[moment] for moment in here]
+    for schema in (schema_of(frame, unit), schema_of(rows, unit)):
+        for X in (frame, rows, pl.DataFrame({"when": pl.Series(there)}), pd.DataFrame({"when": there})):
+            np.testing.assert_allclose(schema.encode(X)[:, 0], want, rtol=1e-12)
+    assert zone_of(frame["when"]) == "UTC-03:30"
+
+
+@pytest.mark.parametrize("zones", [(dt.UTC, None), (None, dt.UTC)])
+def test_times_with_and_without_a_zone_are_not_mixed(zones):
+    rows = [[moment.replace(tzinfo=zone)] for moment, zone in zip(MOMENTS, zones, strict=False)]
+    assert_refused(lambda: schema_of(rows, "scale").encode(rows), "'x0'", "unlike the fit or its first time", "convert them")
+
+
+def test_a_zone_that_is_not_known_is_refused():
+    for zone in ("Nowhere/City", "UTC+99:00", "../etc", "Europe"):
+        assert_refused(lambda zone=zone: Feature("when", time="scale", zone=zone), repr(zone), "not known", "tzdata")
+
+
 def test_dates_are_times_at_midnight():
     days = [dt.date(2024, 1, 1), dt.date(2024, 1, 3)]
     for X in (pl.DataFrame({"day": days}), pd.DataFrame({"day": days}), [[day] for day in days]):

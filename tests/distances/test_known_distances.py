@@ -147,7 +147,9 @@ BAD = {
     "a tiny column": (lambda: Semimetric.gower([[0.0], [1e-305]]), "'x0'", "1e-305", "rescale"),
     "a plane": (lambda: Semimetric.emd([[0.0, 1.0], [1.0, 0.0]]), "(2, 2)", "HistogramFeatures"),
     "a place twice": (lambda: Semimetric.emd([0.0, 1.0, 1.0]), "no two bins", "merge"),
-    "one bin": (lambda: Semimetric.emd([0.0]), "1 bins", "two bins"),
+    "one bin": (lambda: Semimetric.emd([0.0]), "bin_positions are 1 numbers", "two bins"),
+    "no bin": (lambda: Semimetric.emd([]), "bin_positions are 0 numbers", "two bins"),
+    "bins too far apart": (lambda: Semimetric.emd([-1e308, 1e308]), "none beyond 1e+300", "rescale"),
     "mass": (lambda: Semimetric.emd([0.0, 1.0], mass=0), "mass=0", "> 0"),
 }
 
