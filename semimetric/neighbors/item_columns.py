@@ -18,8 +18,8 @@ __all__ = ["ItemColumns", "items_that_fulfil"]
 class ItemColumns(Mapping[str, NDArray]):
     """The features of the items that have not been removed, by name: an array of numbers or of text for each.
 
-    A category that is text is "" where it is missing or was not in the fit; a number is then NaN. Where some categories are text,
-    all are.
+    A category that is text is "" where it is missing or was not in the fit; a number is then NaN. Where some categories of a
+    feature are text, all are.
 
     Parameters
     ----------
