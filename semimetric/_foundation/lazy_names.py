@@ -7,9 +7,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from threading import RLock
 from typing import Any
 
 __all__ = ["lazy_names"]
+
+_ONE_AT_A_TIME = RLock()  # threads that import modules of one another deadlock, of which Python makes an error of one of them
 
 
 def lazy_names(
@@ -32,12 +35,11 @@ def lazy_names(
     public = sorted([*home_of, *rooms])
 
     def get(name: str) -> Any:
-        if name in home_of:
-            value = getattr(import_module(f"{package}.{home_of[name]}"), name)
-        elif name in public:
-            value = import_module(f"{package}.{name}")
-        else:
+        if name not in public:
             raise AttributeError(_message(package, name, public, instead))
+        with _ONE_AT_A_TIME:
+            module = import_module(f"{package}.{home_of.get(name, name)}")
+        value = getattr(module, name) if name in home_of else module
         setattr(sys.modules[package], name, value)  # so that the next use is not asked here
         return value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, get_type_hints
@@ -204,5 +205,6 @@ _NARROW = ("<f2", "|i1", "<i2", "<i4", "<u4", "<u8")
 
 
 def _holds(shape: list[int], n: int) -> bool:
-    """Whether an array of this shape has n entries."""
-    return len(shape) <= 8 and all(0 <= side < 2**31 for side in shape) and int(np.prod(shape, dtype=object)) == n
+    """Whether an array of this shape has n entries; sides besides one of 0 may not be larger than NumPy counts."""
+    positive = math.prod(side for side in shape if side)
+    return len(shape) <= 8 and min(shape, default=1) >= 0 and positive < 2**31 and math.prod(shape) == n

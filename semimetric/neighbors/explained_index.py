@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._foundation.errors import InputError
 from .._foundation.types import ArrayLike
 from ..data.single_rows import single_row
 from ..distances.explanations import Explanation
@@ -37,13 +38,13 @@ class ExplainedIndex:
             How many of the nearest.
         by : {"features", "terms"}, default "features"
             See `Semimetric.contributions`.
-        where : boolean mask over `ids_`, or ids; None
-            Of which items the nearest are.
+        where : str, boolean mask over `ids_`, or ids; None
+            Of which items the nearest are, as in `NeighborIndex.kneighbors`.
 
         Raises
         ------
         InputError
-            If an id is not in the index, or x is not one item.
+            If an id is not in the index, no item is left to explain, or x is not one item.
         """
         check_is_fitted(self)
         d = self._view.semimetric
@@ -52,5 +53,7 @@ class ExplainedIndex:
             known = self._answer(query, None, n_neighbors, where=where).ids[0]
         else:
             known = known_ids(ids, self.ids_)  # type: ignore[attr-defined]  # a property of NeighborIndex
+        if not len(known):
+            raise InputError("there is no item to explain; give ids of items, or a condition where= that some items fulfil")
         items = self._collection(None).vectors(known).astype(np.float64)
         return d.explanation(query, items, by=by, flip=self._view.side == "query-last", indices=known, label=label)

@@ -51,6 +51,8 @@ class IndexedItems:
     def get_items(self, ids: ArrayLike) -> NDArray[Any]:
         """The items of these ids, as they were given: exact, with categories in words, and angles within their period.
 
+        A category that the distance does not know is "(other)", which it takes for one again.
+
         Parameters
         ----------
         ids : array-like of shape (n,), or one id
@@ -112,4 +114,4 @@ def items_of(segments: list[Segment], ids: ArrayLike) -> NDArray[Any]:
     raw = np.concatenate([s.points.raw[of_segment] for s, of_segment in zip(segments, rows, strict=True)])
     order = np.argsort(found, kind="stable")
     schema: Schema = segments[0].view.semimetric.schema
-    return schema.decode(raw[order[np.searchsorted(found, wanted, sorter=order)]])
+    return schema.told(raw[order[np.searchsorted(found, wanted, sorter=order)]])

@@ -18,7 +18,8 @@ __all__ = ["ItemColumns", "items_that_fulfil"]
 class ItemColumns(Mapping[str, NDArray]):
     """The features of the items that have not been removed, by name: an array of numbers or of text for each.
 
-    A category that is text is "" where it is missing or was not in the fit; a number is then NaN.
+    A category that is text is "" where it is missing or was not in the fit; a number is then NaN. Where some categories of a
+    feature are text, all are.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class ItemColumns(Mapping[str, NDArray]):
             return cells
         values = feature.decode(cells)
         if any(isinstance(category, str) for category in feature.categories):
-            return np.array(["" if value is None else value for value in values], dtype=object)
+            return np.array(["" if value is None else str(value) for value in values], dtype=object)
         return values.astype(np.float64)
 
 

@@ -1,6 +1,8 @@
 """Names of a package that are imported once they are used."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
@@ -10,6 +12,20 @@ TOY = {
     "__init__": "",
     "shapes": "class Circle: ...\nclass Square: ...",
     "drawing": "from .shapes import Circle",
+    "left": "from . import alone\nwith alone.alone(): Left = 1",
+    "right": "from . import alone\nwith alone.alone(): Right = 2",
+    "alone": """
+from contextlib import contextmanager
+from time import sleep
+inside = []
+@contextmanager
+def alone():
+    inside.append(1)
+    sleep(0.2)
+    assert len(inside) == 1, "two modules are imported at once"
+    yield
+    inside.pop()
+""",
 }
 
 
@@ -24,7 +40,7 @@ def toy(tmp_path, monkeypatch):
     import lazy_toy
 
     lazy_toy.__getattr__, lazy_toy.__dir__ = lazy_names(
-        "lazy_toy", {"shapes": "Circle Square"}, ["drawing"], {"Ellipse": "Circle"}
+        "lazy_toy", {"shapes": "Circle Square", "left": "Left", "right": "Right"}, ["drawing"], {"Ellipse": "Circle"}
     )
     yield lazy_toy
     for name in [name for name in sys.modules if name.partition(".")[0] == "lazy_toy"]:
@@ -40,10 +56,21 @@ def test_a_name_brings_the_module_that_defines_it(toy):
     assert toy.drawing.Circle is circle
 
 
+def test_threads_that_use_names_first_import_one_after_another(toy):
+    ready = Barrier(2)
+
+    def used(name):
+        ready.wait()
+        return getattr(toy, name)
+
+    with ThreadPoolExecutor(2) as threads:
+        assert [*threads.map(used, ["Left", "Right"])] == [1, 2]
+
+
 def test_names_are_listed_before_they_are_imported_and_modules_are_not(toy):
     assert {*dir(toy)} - {*dir(object)} >= {"Circle", "Square", "drawing", "__name__"}
     assert toy.Circle is toy.drawing.Circle
-    assert [name for name in dir(toy) if not name.startswith("__")] == ["Circle", "Square", "drawing"]
+    assert [name for name in dir(toy) if not name.startswith("__")] == ["Circle", "Left", "Right", "Square", "drawing"]
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,7 @@ BAD = {
     "wrong cast": ({"array": "a0", "dtype": "<i4"}, "<i4 does not"),
     "foreign cast": ({"array": "a0", "dtype": "O"}, "dtype 'O'"),
     "cells": ({"cells": [1, 2], "shape": [3]}, "2 cells for the shape"),
+    "an empty array of endless sides": ({"cells": [], "shape": [0, 2**30, 2**30, 2**30]}, "0 cells for the shape"),
     "no cell": ({"cells": [[1]], "shape": [1]}, "no cell"),
     "unknown class": ({"object": "Popen", "arguments": {}}, "'Popen', which this version cannot read"),
     "wrong class": ({"object": "Semimetric", "arguments": {}}, "written in another way"),

@@ -95,3 +95,5 @@ def test_what_is_not_there_is_refused(rng):
     assert_refused(lambda: index.explain(X[0], [2, 4]), "id 4 is not in the index", "drop it from ids")
     assert_refused(lambda: index.explain(X[0], ["a"]), "ids are <U1", "integers", "give the same")
     assert_refused(lambda: index.explain(X[:2]), "x holds 2 rows", "one is explained")
+    for nothing in ({"ids": []}, {"where": "a > 99"}, {"where": np.zeros(9, dtype=bool)}):
+        assert_refused(lambda nothing=nothing: index.explain(X[0], **nothing), "no item to explain", "some items fulfil")

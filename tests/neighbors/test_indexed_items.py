@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from semimetric import DistanceRegressor, NeighborIndex, ShardedIndex, load
+from semimetric import DistanceRegressor, NeighborIndex, ShardedIndex, gower, load
 from semimetric.neighbors import updates
 
 
@@ -80,6 +80,13 @@ def test_items_of_a_table_are_given_in_words(of_tables):
     assert items[1].tolist() == frame.iloc[4].tolist()
     assert items[0, 1] == frame["colour"][3]
     assert np.isnan(items[0, [0, 2]].astype(float)).all()
+
+
+def test_a_category_that_is_not_known_is_found_again():
+    table = [["red", 1.0], ["blue", 2.0], ["red", 4.0]]
+    index = NeighborIndex(gower(table, categorical_features=[0])).fit(table).add([["green", 3.0]], ids=[99])
+    assert index.get_items(99).tolist() == ["(other)", 3.0]
+    assert index.kneighbors(index.get_items([99]), 1)[1].tolist() == [[99]]
 
 
 def test_ids_that_are_not_there_are_named(d):

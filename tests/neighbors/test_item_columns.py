@@ -1,6 +1,7 @@
 """Conditions on the items of an index: the features by name, as they were given, of the items that are there."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import assert_refused
 from numpy.testing import assert_array_equal
@@ -99,3 +100,11 @@ def test_text_that_is_no_condition_is_refused(name, named):
     index = NeighborIndex(d).fit(items, ids=[f"wine{k}" for k in range(60)] if named else None)
     assert_refused(lambda: index.kneighbors(queries, 3, where=where), *words)
     assert_refused(lambda: index.radius_neighbors(queries, 0.1, where=where), *words)
+
+
+def test_categories_of_numbers_and_text_are_text():
+    frame = pd.DataFrame({"size": pd.Categorical(["a", 1, "b", 2] * 5), "price": np.arange(20.0)})
+    index = NeighborIndex("gower").fit(frame)
+    for condition, rows in {'size < "2"': [1, 5], 'size in ("1", "b")': [1, 2, 5, 6]}.items():
+        ids = index.kneighbors(frame[:1], 20, False, where=f"price < 8 and {condition}")
+        assert_array_equal(np.sort(ids[0]), rows)
