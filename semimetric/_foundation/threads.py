@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from threading import Event, local
+from threading import Event, current_thread, local, main_thread
 from typing import TypeVar
 
 from joblib import effective_n_jobs
@@ -22,11 +22,14 @@ def one_blas_thread() -> AbstractContextManager[object]:
     Learning takes many small factorizations. In each of them, BLAS with two threads waits for the other core, and where that
     core was busy, a fit of 8 s took 25 to 100 s. Threads are given blocks of pairs instead.
 
-    The libraries of BLAS are looked for in a thread, because the search calls Python back from C, where a KeyboardInterrupt is
-    swallowed; Python raises it in the main thread, which waits meanwhile.
+    The libraries of BLAS are never looked for in the main thread, because the search calls Python back from C, where a
+    KeyboardInterrupt is swallowed; Python raises it in the main thread alone, which waits meanwhile.
     """
-    with ThreadPoolExecutor(1) as pool:
-        libraries = pool.submit(ThreadpoolController).result()
+    if current_thread() is main_thread():
+        with ThreadPoolExecutor(1) as pool:
+            libraries = pool.submit(ThreadpoolController).result()
+    else:
+        libraries = ThreadpoolController()
     limited: AbstractContextManager[object] = libraries.limit(limits=1, user_api="blas")
     return limited
 
