@@ -29,7 +29,7 @@ from .._foundation.validation import check_choice, check_items, check_shape
 from .columns import as_table, categories_of, column_of
 from .feature import Feature
 from .feature_parameters import check_period, chosen_columns, column_number
-from .times import PERIODS, SCALE, holds_times, zone_of
+from .times import PERIODS, SCALE, holds_times, times_of, zone_of
 
 __all__ = ["MISSING_ADVICE", "Names", "Schema", "feature_names"]
 
@@ -199,8 +199,17 @@ class Schema:
         return np.stack([f.decode(X[..., k]) for k, f in enumerate(self.features)], axis=-1)
 
     def told(self, X: Floats) -> NDArray[Any]:
-        """`decode` with "(other)" for a category that was not in the fit, so that it is encoded as such again."""
-        return X if self.plain else np.where(self.unseen(X), "(other)", self.decode(X))
+        """`decode` as a person says it, and as `encode` reads it again.
+
+        A category that was not in the fit is "(other)", and a time on a scale is a `datetime`.
+        """
+        if self.plain:
+            return X
+        told = np.where(self.unseen(X), "(other)", self.decode(X).astype(object))
+        for k, feature in enumerate(self.features):
+            if feature.time == SCALE:
+                told[:, k] = times_of(X[:, k], feature.zone)
+        return told
 
     def coordinates(self, X: Floats) -> Floats:
         """Coordinates of an encoded matrix for a Euclidean distance, with which near pairs are sampled.

@@ -25,7 +25,7 @@ from .._foundation.input_arrays import is_missing
 from .._foundation.types import Floats
 from .columns import numbers_of
 
-__all__ = ["PERIODS", "SCALE", "clock_zone", "days_or_hours", "holds_times", "zone_of"]
+__all__ = ["PERIODS", "SCALE", "clock_zone", "days_or_hours", "holds_times", "times_of", "zone_of"]
 
 SCALE = "scale"
 PERIODS = {"day": 24.0, "week": 7.0, "year": 365.25}
@@ -94,6 +94,16 @@ def days_or_hours(column: Any, unit: str, zone: str, title: str, source: str) ->
     numbers = _numbers(shown, unit)
     numbers[np.isnat(shown)] = np.nan
     return numbers
+
+
+def times_of(days: Floats, zone: str) -> NDArray[Any]:
+    """The times of days on a scale, shape (n,), as `datetime` objects in the time zone; None for a missing one."""
+    out = np.full(len(days), None, dtype=object)
+    there = ~np.isnan(days)
+    out[there] = np.round(days[there] * _DAY).astype("M8[us]").astype(object)
+    if zone:
+        out[there] = [time.replace(tzinfo=UTC).astimezone(clock_zone(zone)) for time in out[there]]
+    return out
 
 
 def _series(column: Any) -> Any:

@@ -51,7 +51,8 @@ class IndexedItems:
     def get_items(self, ids: ArrayLike) -> NDArray[Any]:
         """The items of these ids, as they were given: exact, with categories in words, and angles within their period.
 
-        A category that the distance does not know is "(other)", which it takes for one again.
+        Times on a scale are `datetime` objects. A category that the distance does not know is "(other)", which it
+        takes for one again.
 
         Parameters
         ----------

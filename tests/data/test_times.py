@@ -182,3 +182,15 @@ def test_what_cannot_be_read_is_refused(name):
 def test_what_holds_times():
     assert all(holds_times(X["when"]) for X in frames(MOMENTS).values() if hasattr(X, "columns"))
     assert not any(holds_times(column) for column in (pd.Series([1.0]), pd.Series(["2020-01-01"]), np.array([None, "a"])))
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin", "+02:00"])
+def test_times_on_a_scale_are_told_as_times_and_read_again(zone):
+    times = pd.to_datetime(["1969-12-31 23:59:59", "2024-02-29 10:30:15", None, "2199-01-01 00:00:00"]).tz_localize(zone)
+    frame = pd.DataFrame({"when": times, "size": 1.0})
+    schema = Schema.fit(frame, missing="level")
+    encoded = schema.encode(frame)
+    told = schema.told(encoded)
+    assert told[2, 0] is None
+    assert [pd.Timestamp(told[k, 0]) for k in (0, 1, 3)] == [times[k] for k in (0, 1, 3)]
+    np.testing.assert_array_equal(schema.encode(told), encoded)
