@@ -29,6 +29,7 @@ from .pair_targets import PairTargets
 
 __all__ = ["HeldOutDistances", "check_width", "choose_numbers"]
 
+_FEW_COLUMNS = 600  # weights are always compared: they cost little
 _FEW_KNOTS = {"full": 3, "warped": 2}  # where nothing can be held out; with alpha=1e-2 little but a weighted L1 distance
 
 
@@ -40,10 +41,13 @@ class HeldOutDistances(HeldOutData[PairTargets]):
     data : InMemoryDistances
     names : Schema, or sequence of str
         The schema of the table, or the names of numeric features.
+    knots : bool, default False
+        Whether numbers of knots are compared: all but the fewest are then left out where they make more than twice as many
+        weights as a fold has pairs. More weights than that gain nothing and take most of the time.
     """
 
-    def __init__(self, data: InMemoryDistances, names: Names) -> None:
-        self.data, self.names, self.schema = data, names, Schema.of(names)
+    def __init__(self, data: InMemoryDistances, names: Names, *, knots: bool = False) -> None:
+        self.data, self.names, self.schema, self.knots = data, names, Schema.of(names), knots
         self._built: tuple[Recipe, Structure] | None = None
 
     @property
@@ -66,7 +70,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
     def losses(self, trial: Trial, part: PairTargets, held: PairTargets) -> list[float] | None:
         """The loss of the recipe on held-out pairs, in units of the mean target."""
         structure, prior = self._columns(trial.recipe, part)
-        if structure.embedding.n_columns > DISTANCES[trial.recipe.effort].n_columns[trial.recipe.tables]:
+        if structure.embedding.n_columns > self._most_columns(trial.recipe, len(part.targets)):
             return None
         loss, n = resolve_loss(trial.recipe.loss), structure.embedding.n_columns
         expanded = structure.embedding.expanded(np.zeros(n))[0]
@@ -76,6 +80,14 @@ class HeldOutDistances(HeldOutData[PairTargets]):
             weights = np.concatenate([structure.embedding.expanded(found[:n])[1], found[n:]])
             losses[k] = loss.value(design.matvec(weights) - held.targets, held.weight)
         return losses
+
+    def _most_columns(self, recipe: Recipe, n_pairs: int) -> int:
+        """The most weights of a candidate that is fitted to so many pairs."""
+        limits = DISTANCES[recipe.effort]
+        most = limits.n_columns[recipe.tables]
+        if not self.knots or not isinstance(recipe.n_knots, int) or recipe.n_knots <= limits.n_knots[recipe.tables][0]:
+            return most
+        return min(most, max(_FEW_COLUMNS, 2 * n_pairs))
 
     def fitted(self, recipe: Recipe, part: PairTargets, held: PairTargets | None = None) -> FittedModel:
         """The model by least squares, judged by the loss of the recipe."""
@@ -133,7 +145,7 @@ def choose_numbers(
     sample = InMemoryDistances(data.pairs.take(rows), data.y[rows], data.weight[rows])
     trials = _trials(recipe, knots=knots, alpha=alpha)
     try:
-        found = compare(HeldOutDistances(sample, names), trials, verbose=recipe.verbose)
+        found = compare(HeldOutDistances(sample, names, knots=knots), trials, verbose=recipe.verbose)
         if knots and not found:  # the items have so many features that tables can have little more than a slope each
             found = compare(HeldOutDistances(sample, names), [_wide(trials[0])], verbose=recipe.verbose)
     except TooFewError as error:

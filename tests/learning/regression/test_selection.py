@@ -11,8 +11,9 @@ from semimetric._foundation.types import Pairs
 from semimetric.learning.candidates import Candidate, Choices
 from semimetric.learning.effort import DISTANCES
 from semimetric.learning.recipe import Recipe
+from semimetric.learning.regression import selection
 from semimetric.learning.regression.distance_data import InMemoryDistances
-from semimetric.learning.regression.selection import choose_numbers
+from semimetric.learning.regression.selection import HeldOutDistances, choose_numbers
 
 ITEMS, INDEX, Y = cases.sample(n_items=60, n_pairs=400)
 WEIGHT = np.full(len(Y), 1 / len(Y))
@@ -66,6 +67,15 @@ def test_candidates_with_too_many_weights_are_left_out(monkeypatch):
     assert 3 * recipe.n_knots * (recipe.n_knots - 1) / 2 <= 30
     limited(monkeypatch, n_columns={"full": 1})
     assert_refused(chosen, "every number of knots", "more than 1 weights", "set n_knots= and alpha=")
+
+
+def test_more_weights_than_pairs_can_tell_are_left_out_but_for_the_fewest_knots(monkeypatch):
+    most_columns = HeldOutDistances._most_columns
+    monkeypatch.setattr(selection, "_FEW_COLUMNS", 1)
+    monkeypatch.setattr(HeldOutDistances, "_most_columns", lambda held, recipe, n_pairs: most_columns(held, recipe, 9))
+    assert {c.n_knots for c in chosen(alpha=False)[1]} == {3, 4}  # 4 knots make 18 weights, twice as many as pairs
+    recipe = Recipe(n_knots=8)
+    assert {c.n_knots for c in chosen(recipe, knots=False)[1]} == {8}  # what is given is compared, however wide
 
 
 def test_large_data_are_sampled(monkeypatch):
