@@ -32,7 +32,9 @@ class NestedLearner(BaseEstimator):
         **params : dict
         """
         if params.get("learner", self.learner) is None and any(name.startswith("learner__") for name in params):
-            params["learner"] = self._default_learner()
+            nested = {name: params.pop(name) for name in list(params) if name.startswith("learner__")}
+            learner = self._default_learner()  # which is kept only if it has all of these parameters
+            params["learner"] = learner.set_params(**{name.removeprefix("learner__"): value for name, value in nested.items()})
         return super().set_params(**params)
 
     def _own_learner(self, random_state: Any = None) -> Any:

@@ -39,14 +39,16 @@ class ExplainedIndex:
         by : {"features", "terms"}, default "features"
             See `Semimetric.contributions`.
         where : str, boolean mask over `ids_`, or ids; None
-            Of which items the nearest are, as in `NeighborIndex.kneighbors`.
+            Of which items the nearest are, as in `NeighborIndex.kneighbors`; not beside ``ids``.
 
         Raises
         ------
         InputError
-            If an id is not in the index, no item is left to explain, or x is not one item.
+            If an id is not in the index, there are ids and a condition, no item is left to explain, or x is not one item.
         """
         check_is_fitted(self)
+        if ids is not None and where is not None:
+            raise InputError("ids= names the items to explain, and where= chooses among the nearest; give one of the two")
         d = self._view.semimetric
         query, label = single_row(x, d.schema)
         if ids is None:

@@ -41,7 +41,7 @@ def check_known(wanted: NDArray, ids: NDArray, then: str = "") -> None:
 
 
 def known_ids(ids: ArrayLike, old_ids: NDArray) -> NDArray:
-    """Ids in the order given, all of which are among ``old_ids``."""
+    """Ids, or one id, in the order given, all of which are among ``old_ids``: shape (n,)."""
     given = check_ids(ids, None, old_ids.dtype.kind, unique=False)
     check_known(given, old_ids)
     return given

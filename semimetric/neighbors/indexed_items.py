@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.types import ArrayLike
-from ..data.schema import Schema
-from .ids import check_ids, check_known, ids_to_remove, new_ids
+from .ids import ids_to_remove, known_ids, new_ids
 from .segment import Segment
 from .updates import with_items, without_items
 
-__all__ = ["IndexedItems", "items_of"]
+__all__ = ["IndexedItems"]
 
 
 class IndexedItems:
@@ -24,6 +23,8 @@ class IndexedItems:
     n_lists: int | str
     n_jobs: int | None
     random_state: int | None
+    semimetric_: Any
+    _collection: Any
 
     def __len__(self) -> int:
         return self.n_samples_fit_ if hasattr(self, "segments_") else 0
@@ -69,8 +70,8 @@ class IndexedItems:
             If an id is not in the index.
         """
         check_is_fitted(self)
-        found = items_of(self.segments_, ids)
-        return found[0] if np.ndim(ids) == 0 else found
+        found = self.semimetric_.schema.told(self._collection(None).vectors(known_ids(ids, self.ids_)))
+        return found[0] if np.ndim(ids) == 0 and not isinstance(ids, (set, frozenset)) else found
 
     def add(self, X: ArrayLike, ids: ArrayLike | None = None) -> Self:
         """Add the rows of X.
@@ -104,15 +105,3 @@ class IndexedItems:
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
         """The rows of X, encoded."""
         raise NotImplementedError
-
-
-def items_of(segments: list[Segment], ids: ArrayLike) -> NDArray[Any]:
-    """The items of these ids among the segments, decoded, shape (n_ids, n_features)."""
-    wanted = check_ids([ids] if np.ndim(ids) == 0 else ids, None, segments[0].ids.dtype.kind, unique=False)
-    rows = [np.flatnonzero(s.alive & np.isin(s.ids, wanted)) for s in segments]
-    found = np.concatenate([s.ids[of_segment] for s, of_segment in zip(segments, rows, strict=True)])
-    check_known(wanted, found)
-    raw = np.concatenate([s.points.raw[of_segment] for s, of_segment in zip(segments, rows, strict=True)])
-    order = np.argsort(found, kind="stable")
-    schema: Schema = segments[0].view.semimetric.schema
-    return schema.told(raw[order[np.searchsorted(found, wanted, sorter=order)]])

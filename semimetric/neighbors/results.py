@@ -128,18 +128,12 @@ class Collection(NamedTuple):
         return found
 
     def vectors(self, ids: NDArray) -> NDArray:
-        """Raw vectors of items by id, shape (*ids.shape, n_features)."""
-        alive = [np.flatnonzero(s.alive) for s in self.segments]  # An id that was removed may have been added again.
-        alive_ids = np.concatenate([s.ids[rows] for s, rows in zip(self.segments, alive, strict=True)])
-        segment_of = np.repeat(np.arange(len(alive)), [len(rows) for rows in alive])
-        order = np.argsort(alive_ids, kind="stable")
-        place = order[np.searchsorted(alive_ids[order], ids)]
-        row = np.concatenate(alive)[place]
-        out = np.empty((*ids.shape, self.segments[0].points.raw.shape[1]))
-        for k, s in enumerate(self.segments):
-            in_segment = segment_of[place] == k
-            out[in_segment] = s.points.raw[row[in_segment]]
-        return out
+        """Encoded vectors of items by id, of the dtype that they were given in: shape (*ids.shape, n_features)."""
+        rows = [np.flatnonzero(s.alive & np.isin(s.ids, ids)) for s in self.segments]
+        found = np.concatenate([s.ids[of_segment] for s, of_segment in zip(self.segments, rows, strict=True)])
+        vectors = np.concatenate([s.points.raw[of_segment] for s, of_segment in zip(self.segments, rows, strict=True)])
+        order = np.argsort(found, kind="stable")
+        return vectors[order[np.searchsorted(found, ids, sorter=order)]]
 
     def reranked(
         self, X: NDArray, found: Neighbors, distance: Callable, k: int, *, n_jobs: int | None, verbose: bool

@@ -104,8 +104,10 @@ def test_parameters_of_the_default_learner_can_be_set(kind, learner):
     assert clone(model).get_params()["learner__alpha"] == 0.5
     assert kind(QUICK).set_params(learner=None, learner__alpha=0.5).learner.alpha == 0.5
     assert kind().set_params(n_neighbors=4).learner is None
+    model = kind()
     with pytest.raises(ValueError, match="Invalid parameter 'alpa'"):
-        kind().set_params(learner__alpa=0.5)
+        model.set_params(learner__alpa=0.5)
+    assert model.learner is None
 
 
 def test_parameters_of_the_default_learner_are_searched():

@@ -97,3 +97,8 @@ def test_what_is_not_there_is_refused(rng):
     assert_refused(lambda: index.explain(X[:2]), "x holds 2 rows", "one is explained")
     for nothing in ({"ids": []}, {"where": "a > 99"}, {"where": np.zeros(9, dtype=bool)}):
         assert_refused(lambda nothing=nothing: index.explain(X[0], **nothing), "no item to explain", "some items fulfil")
+
+
+def test_ids_and_a_condition_are_not_both_taken(rng):
+    index = NeighborIndex("l1").fit(rng.random((5, 2)))
+    assert_refused(lambda: index.explain([0.1, 0.2], [1], where="x0 > 0"), "ids= names the items", "one of the two")

@@ -53,6 +53,7 @@ def test_an_index_is_a_collection_of_its_items(d, seed, text, single):
     assert found.dtype == X.dtype
     assert_array_equal(found, [twin[name] for name in asked.tolist()])
     assert_array_equal(index.get_items(asked[0]), twin[asked.tolist()[0]])
+    assert_array_equal(index.get_items({asked.tolist()[0]}), [twin[asked.tolist()[0]]])
 
 
 def test_what_is_no_id_is_not_in_the_index(d):

@@ -71,3 +71,4 @@ def test_segments_answer_as_one_and_give_back_their_vectors(verbose):
     near, nearer = (c.within(queries, float(one.distances[0, 3]), n_jobs=1, verbose=verbose) for c in (whole, several))
     assert all((a == b).all() for x, y in zip(near, nearer, strict=True) for a, b in zip(x, y, strict=True))
     assert_array_equal(several.vectors(one.ids), items[np.argsort(ids)[one.ids]])
+    assert several.vectors(one.ids).dtype == several.segments[0].points.raw.dtype
