@@ -1,6 +1,7 @@
 """Seeded randomness, the folder of real data, and one deterministic hypothesis profile for the whole suite."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -14,6 +15,8 @@ settings.register_profile(
     "semimetric", derandomize=True, deadline=None, max_examples=50, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("semimetric")
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell leaves it to a suite in the background: tests press Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
