@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .distances.semimetric import Semimetric, gower
     from .embeddings.directions.even_directions import EvenDirections
     from .embeddings.directions.histograms import HistogramFeatures
+    from .embeddings.directions.partition_features import PartitionFeatures
+    from .embeddings.directions.partitions import Partitions
     from .embeddings.pairs.full_tables import PairEmbedding
     from .embeddings.vectors.conic import ConicEmbedding
     from .embeddings.vectors.interpolated import IDEmbedding
@@ -118,6 +120,8 @@ __all__ = [
     "PL2Embedding",
     "PairEmbedding",
     "PairLearner",
+    "PartitionFeatures",
+    "Partitions",
     "QuadrupletLearner",
     "Reference",
     "Ridge",
@@ -155,6 +159,8 @@ _HOMES = {
     "distances.semimetric": "Semimetric gower",
     "embeddings.directions.even_directions": "EvenDirections",
     "embeddings.directions.histograms": "HistogramFeatures",
+    "embeddings.directions.partition_features": "PartitionFeatures",
+    "embeddings.directions.partitions": "Partitions",
     "embeddings.pairs.full_tables": "PairEmbedding",
     "embeddings.vectors.conic": "ConicEmbedding",
     "embeddings.vectors.interpolated": "IDEmbedding",

@@ -31,7 +31,7 @@ from .table_files import check_memory, read_table
 __all__ = ["run_fit_labels", "run_neighbors"]
 
 _CHOSEN_SETTINGS = ("tables", "n_knots", "directions", "alpha")  # what the learner may choose by itself
-_DIRECTIONS = ("auto", "none", "pca", "lda", "nca", "discriminant", "combined")
+_DIRECTIONS = ("auto", "none", "pca", "lda", "nca", "discriminant", "combined", "forest")
 _N_NEIGHBORS = 3  # that vote in the check
 _BYTES_OF_DISTANCE = 16  # with its place in the order
 _MOST_TERMS = 5  # of a distance that --explain prints, and of the shares of the features

@@ -161,14 +161,18 @@ class Schema:
         """Whether directions may combine each feature, which is true of numeric ones: shape (n_features,)."""
         return np.array(self.kinds) == "numeric"
 
-    def extended(self, names: Sequence[str], uses: NDArray[np.bool_]) -> Schema:
-        """The schema of the features followed by directions called ``names``.
+    def extended(self, names: Sequence[str], uses: NDArray[np.bool_], n_leaves: Sequence[int] = ()) -> Schema:
+        """The schema of the features followed by directions called ``names``, of which the last are trees.
 
-        A direction may be missing if a feature that it uses may be; ``uses``, of shape (n_directions, n_features), says which
-        features each direction uses.
+        A linear direction may be missing if a feature that it uses may be; ``uses``, of shape (n_directions, n_features), says
+        which features each direction uses. The categories of a tree are the numbers of its leaves, ``n_leaves`` of each tree; a
+        leaf is never missing.
         """
-        missing = (uses & np.array(self.missing)).any(axis=1)
-        return Schema((*self.features, *(Feature(n, missing=bool(m)) for n, m in zip(names, missing, strict=True))))
+        n_linear = len(names) - len(n_leaves)
+        missing = (uses[:n_linear] & np.array(self.missing)).any(axis=1)
+        linear = (Feature(n, missing=bool(m)) for n, m in zip(names, missing, strict=False))
+        trees = zip(names[n_linear:], n_leaves, strict=True)
+        return Schema((*self.features, *linear, *(Feature(n, "categorical", tuple(range(count))) for n, count in trees)))
 
     def encode(self, X: Any, *, name: str = "X", min_items: int = 1) -> Floats:
         """The table X as a C-contiguous float64 matrix of shape (n_items, n_features).

@@ -56,13 +56,15 @@ def check_directions(directions: Directions | None, grid: Grid, schema: Schema) 
         raise InputError(
             f"directions are of {directions.n_features} features, but the vectors have {n}; give those of the vectors"
         )
-    needed = schema.extended(directions.names, directions.uses)
-    wrong = [k for k in range(n, grid.n_features) if grid.kinds[k] != "numeric" or needed.missing[k] > grid.missing[k]]
-    if wrong:
-        raise InputError(
-            f"direction {needed.names[wrong[0]]!r} is {grid.kinds[wrong[0]]} on the grid, or may be missing and has no level "
-            "for it; directions are numeric, and have such a level where a feature that they use has one"
-        )
+    needed = directions.extended(schema)
+    for k, feature in enumerate(needed.features[n:], n):
+        leaves = len(feature.categories) + 1 if feature.kind == "categorical" else grid.counts[k]
+        if grid.kinds[k] != feature.kind or feature.missing > grid.missing[k] or leaves != grid.counts[k]:
+            raise InputError(
+                f"direction {feature.name!r} is {grid.kinds[k]} on the grid, or may be missing and has no level for it, or has "
+                f"{grid.counts[k]} knots; directions are numeric, and have such a level where a feature that they use has one, "
+                "but a tree is categorical, with a knot for each leaf and one more"
+            )
 
 
 def check_schema(grid: Grid, schema: Schema) -> None:

@@ -14,6 +14,7 @@ from ..data.feature_groups import resolve_groups
 from ..data.grid import Grid
 from ..data.schema import Schema
 from ..embeddings.directions.linear_directions import Directions
+from ..embeddings.directions.partitions import Partitions
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
@@ -109,20 +110,43 @@ def directions_state(directions: Directions | None) -> Parts:
     arrays = {"directions": directions.matrix}
     if directions.bends:
         arrays |= {"bends": np.concatenate(directions.bends), "bend_counts": np.array([len(b) for b in directions.bends])}
-    return {"directions": list(directions.names)}, arrays
+    values: dict[str, Any] = {"directions": list(directions.names)}
+    if directions.partitions is not None:
+        values |= {"leaf_tables": "tied" if directions.partitions.tied else "full"}
+        arrays |= directions.partitions.arrays()
+    return values, arrays
 
 
 def read_directions(members: Members, names: list[str] | None, n_features: int) -> Directions | None:
     """The directions called ``names`` whose `directions_state` is given."""
     if names is None:
         return None
+    trees = _read_partitions(members, n_features) if "leaf_tables" in members else None
+    n_linear = len(names) - (0 if trees is None else len(trees))
+    if n_linear < 0:
+        raise StorageError(f"there are {len(names)} names for more trees than that; restore the file")
     if "bends" not in members:
-        return Directions(members.array("directions", np.float64, len(names), n_features), tuple(names))
+        return Directions(members.array("directions", np.float64, n_linear, n_features), tuple(names), (), trees)
     counts, flat = members.array("bend_counts", np.int64, n_features), members.array("bends", np.float64, None)
     if counts.min(initial=1) < 1 or counts.max(initial=0) > len(flat) or counts.sum() != len(flat):
         raise StorageError(f"the array 'bend_counts' adds up to {counts.sum()} for {len(flat)} knots; restore the file")
     bends = np.split(flat, np.cumsum(counts)[:-1])
-    return Directions(members.array("directions", np.float64, len(names), None), tuple(names), tuple(bends))
+    return Directions(members.array("directions", np.float64, n_linear, None), tuple(names), tuple(bends), trees)
+
+
+def _read_partitions(members: Members, n_features: int) -> Partitions:
+    """The trees among directions, whose nodes `Partitions` proves to be trees of these features."""
+    tables = members.text("leaf_tables")
+    check_choice("leaf_tables", tables, ("tied", "full"))
+    return Partitions(
+        n_features,
+        members.array("tree_start", np.int64, None),
+        members.array("tree_feature", np.int64, None),
+        members.array("tree_threshold", np.float64, None),
+        members.array("tree_children", np.int64, None, 2),
+        members.array("tree_missing_left", np.bool_, None),
+        tables == "tied",
+    )
 
 
 def base_distances_state(base_distances: Sequence[BaseDistance]) -> Parts:

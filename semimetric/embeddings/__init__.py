@@ -5,6 +5,8 @@ It stands on `_foundation`, `_kernels` and `data`.
 
 from .directions.even_directions import EvenDirections
 from .directions.histograms import HistogramFeatures
+from .directions.partition_features import PartitionFeatures
+from .directions.partitions import Partitions
 from .pairs.full_tables import PairEmbedding
 from .vectors.additive_kernels import min_kernel, spline_kernel
 from .vectors.conic import ConicEmbedding, conic_kernel
@@ -25,6 +27,8 @@ __all__ = [
     "PL1Embedding",
     "PL2Embedding",
     "PairEmbedding",
+    "PartitionFeatures",
+    "Partitions",
     "Separation",
     "conic_kernel",
     "min_kernel",

@@ -74,11 +74,11 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
     {knots}
     {groups}
         The error is that of the votes of neighbours: some 50 fits for the first pair.
-    directions : "auto" (default), "lda", "nca", "discriminant", "combined", "pca", None, array, transformer or list
+    directions : "auto" (default), "lda", "nca", "discriminant", "combined", "forest", "pca", None, array, transformer or list
         Combinations of features that join the raw ones: linear discriminants, neighbourhood components, discriminants that
-        bend at knots, or the last two together, with the components of up to four samples. "auto" compares "combined" with
-        none at all. Also an array of shape (n_directions, n_features), a transformer with ``components_``, or a list of such
-        transformers.
+        bend at knots, or the last two together, with the components of up to four samples. "forest": leaves of trees, see
+        `PartitionFeatures`. "auto" compares "combined" with none at all. Also an array of shape (n_directions, n_features), a
+        transformer with ``components_`` or fitted `PartitionFeatures`, or a list of such transformers.
     even : {"values", "places"}, default "values"
         What the even L1 distance counts: differences of values, or of places among the knots. With "places", a map of a
         feature that increases, and is linear between knots, leaves the distance if the knots follow and ``directions=None``.

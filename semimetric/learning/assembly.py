@@ -170,8 +170,7 @@ def _compact(structure: Structure, w: Floats) -> tuple[PairMap, Floats, Directio
         return _all(structure, w)
     wanted = sorted({f for g in keep for f in embedding.groups[g]} | set(range(n_raw)))
     rows = np.array([f - n_raw for f in wanted if f >= n_raw], dtype=np.int64)
-    old = structure.directions
-    directions = Directions(old.matrix[rows], tuple(old.names[r] for r in rows), old.bends) if len(rows) else None
+    directions = structure.directions.select(rows)
     kept = np.isin(embedding.group_of_column, keep)
     features = np.array(wanted)
     return embedding.select(keep, features), w[kept], directions, features

@@ -25,7 +25,7 @@ from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.gower import GapEmbedding
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
-from ..embeddings.pairs.scales_and_tables import scales_of
+from ..embeddings.pairs.scales_and_tables import MixedEmbedding, scales_of
 from ..embeddings.pairs.triangle_inequality import Triangles
 from .recipe import Recipe
 
@@ -75,7 +75,8 @@ class Structure:
 
     def with_grid(self, recipe: Recipe, grid: Grid) -> "Structure":
         """The same groups of features over the knots of another grid."""
-        return replace(self, embedding=_embedding(recipe, grid, self.embedding.groups))
+        embedding = _embedding(recipe, grid, self.embedding.groups)
+        return replace(self, embedding=_with_trees(embedding, len(self.names), self.directions))
 
 
 def build_structure(recipe: Recipe, items: Floats, names: Names) -> Structure:
@@ -94,16 +95,32 @@ def build_structure(recipe: Recipe, items: Floats, names: Names) -> Structure:
         recipe.directions, items, names=schema.names, random_state=recipe.random_state, usable=schema.usable
     )
     features = with_directions(directions, items)
-    embedded = schema if directions is None else schema.extended(directions.names, directions.uses)
-    groups = resolve_groups(recipe.groups, features.shape[1], embedded.names)
+    embedded = schema if directions is None else directions.extended(schema)
+    groups = _groups(recipe, embedded, 0 if directions is None else directions.n_trees)
     grid = _grid(recipe, features, embedded, groups)
     _check_ranges(grid, embedded.names)
     if not (recipe.base_distances or any(grid.varies[f] for group in groups for f in group)):
         raise InputError("every feature that groups= names is constant; at least one that differs is required: name others")
     bases = base_functions(recipe.base_distances, items, schema)
-    return Structure(
-        schema.names, directions, _tied(recipe, _embedding(recipe, grid, groups), schema.names, directions), bases, schema
-    )
+    embedding = _with_trees(_embedding(recipe, grid, groups), len(schema.names), directions)
+    return Structure(schema.names, directions, _tied(recipe, embedding, schema.names, directions), bases, schema)
+
+
+def _groups(recipe: Recipe, embedded: Schema, n_trees: int) -> tuple[tuple[int, ...], ...]:
+    """The groups of features and directions; "pairs" pairs no trees, which combine features already."""
+    n = len(embedded.names)
+    if not n_trees or recipe.groups != "pairs":
+        return resolve_groups(recipe.groups, n, embedded.names)
+    return (*resolve_groups("pairs", n - n_trees), *((f,) for f in range(n - n_trees, n)))
+
+
+def _with_trees(embedding: PairMap, n_raw: int, directions: Directions | None) -> PairMap:
+    """The embedding with one weight for each tree, unless trees have tables between their leaves."""
+    if directions is None or directions.partitions is None or not directions.partitions.tied:
+        return embedding
+    assert isinstance(embedding, (PairEmbedding, MixedEmbedding))  # a tree is categorical, so scales alone do not do
+    first = n_raw + directions.n_linear
+    return embedding.with_one_weight(set(range(first, first + directions.n_trees)))
 
 
 def _check_ranges(grid: Grid, names: Sequence[str]) -> None:

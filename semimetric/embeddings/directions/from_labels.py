@@ -1,4 +1,4 @@
-"""Directions that are fitted to class labels: linear discriminants, neighbourhood components, discriminants that bend.
+"""Directions that are fitted to class labels: discriminants, neighbourhood components, discriminants that bend, and trees.
 
 They are fitted to the training items and appended to the raw features, so that a sum over single features can depend on
 combinations of features (docs/mathematics.md, section 2).
@@ -16,10 +16,11 @@ from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers, Pairs
 from .discriminants import discriminants
 from .linear_directions import Directions
+from .partition_features import PartitionFeatures
 
 __all__ = ["LABELLED", "are_combined", "labelled_directions"]
 
-LABELLED = ("lda", "nca", "discriminant", "combined")
+LABELLED = ("lda", "nca", "discriminant", "combined", "forest")
 _SHRINKAGE = 0.1  # of linear discriminants
 _SAME = 1e-9  # items of a class are the same point if no feature differs by more than this share of its spread
 _MOST_ROWS = 2_000  # items that neighbourhood components are fitted to at once
@@ -42,16 +43,18 @@ def labelled_directions(
 ) -> Directions | None:
     """Directions of standardised features, as a map of the raw features; None if there are none, or each class is one point.
 
-    They combine the usable features, and are fitted to the items that lack none of these.
+    Linear directions combine the usable features, and are fitted to the items that lack none of these. Trees use all features
+    and all items.
 
     Parameters
     ----------
-    kind : {"lda", "nca", "discriminant", "combined"}
+    kind : {"lda", "nca", "discriminant", "combined", "forest"}
         Fisher's discriminants with 10 % shrinkage; neighbourhood components (Goldberger et al. 2005), at most 32 of them,
         fitted to at most 2,000 items, or for larger tables to up to four samples of 2,000; discriminants on a
         piecewise-linear embedding; or these discriminants together with the neighbourhood components of up to four samples,
         of 70 % of the items or of 2,000. The samples are for the same reason as in bagging (Breiman 1996): components
-        overfit the items that they are fitted to, and those of different samples do so in different ways.
+        overfit the items that they are fitted to, and those of different samples do so in different ways. "forest" is 100
+        extremely randomised trees of at most 16 leaves, see `PartitionFeatures`.
     items : ndarray of shape (n_items, n_features)
     labels : ndarray of shape (n_items,)
     usable : ndarray of shape (n_features,), bool
@@ -61,6 +64,8 @@ def labelled_directions(
     """
     if kind not in LABELLED:
         raise InputError(f"directions={kind!r} is not known; use None, 'auto', 'pca', {', '.join(map(repr, LABELLED))}")
+    if kind == "forest":
+        return Directions.of_trees(PartitionFeatures(random_state=random_state, n_jobs=n_jobs).fit(items, labels).partitions_)
     complete = np.isfinite(items[:, usable]).all(axis=1)
     part = _fitted(kind, items[complete][:, usable], labels[complete], random_state, n_jobs)
     if part is None or usable.all():

@@ -1,18 +1,18 @@
-"""Directions: linear features that are appended to the raw ones before the grid (docs/mathematics.md, section 2).
+"""Directions: linear features, and leaves of trees, that are appended to the raw features before the grid.
 
-    features(x) = [x, M x],          M of shape (n_directions, n_features)
-    features(x) = [x, M phi(x)],     phi(x) how far x has risen through every cell of a grid, so that directions bend at knots
+    features(x) = [x, M x, leaves(x)],       M of shape (n_linear, n_features)
+    features(x) = [x, M phi(x), leaves(x)],  phi(x) how far x has risen through every cell of a grid, so that they bend at knots
 
-With directions, sums over single features can depend on combinations of features. Every axiom is kept as long as the raw
-features stay. Any transformer with a linear map ``components_`` gives directions: `EvenDirections`, `HistogramFeatures`,
-scikit-learn's PCA.
+With directions, sums over single features can depend on combinations of features. Every axiom but continuity, which leaves
+break, is kept as long as the raw features stay (docs/mathematics.md, section 2). Any transformer with a linear map
+``components_`` gives directions: `EvenDirections`, `HistogramFeatures`, scikit-learn's PCA; `PartitionFeatures` gives leaves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,15 @@ from sklearn.decomposition import PCA
 
 from ..._foundation.errors import InputError
 from ..._foundation.storable import storable
-from ..._foundation.types import Floats, FrozenValue, freeze
+from ..._foundation.types import Floats, FrozenValue, Integers, freeze
 from ..._kernels.linear import linear_map
 from ...data.grid import Grid
+from ...data.schema import Schema
 from ..pairs.monotone_scales import WarpedEmbedding
 from .even_directions import EvenDirections
+from .forests import MOST_LEAVES, is_fitted_forest, partitions_of
+from .partition_features import PartitionFeatures
+from .partitions import Partitions
 
 __all__ = ["Directions", "fit_directions", "with_directions"]
 
@@ -38,25 +42,68 @@ class Directions(FrozenValue):
 
     Parameters
     ----------
-    matrix : ndarray of shape (n_directions, n_features), or (n_directions, n_cells of all features) with ``bends``
+    matrix : ndarray of shape (n_linear, n_features), or (n_linear, n_cells of all features) with ``bends``
         The matrix M of the map.
     names : tuple of str
-        The name of each direction.
+        The name of each direction: of the rows of the matrix, then of the trees.
     bends : tuple of ndarray
         The knots of every raw feature, for directions that are linear in every cell and constant outside the knots. It is
         empty for linear directions.
+    partitions : Partitions or None
+        The trees, each of which has at least two leaves; the number of a leaf is a category.
     """
 
     matrix: Floats
     names: tuple[str, ...]
     bends: tuple[Floats, ...] = ()
+    partitions: Partitions | None = None
 
     def __post_init__(self) -> None:
         freeze(self, "matrix")
         object.__setattr__(self, "bends", Grid(self.bends).knots if self.bends else ())
-        shape = (len(self.names), sum(len(k) - 1 for k in self.bends) if self.bends else self.matrix.shape[-1])
+        n_linear = len(self.names) - self.n_trees
+        shape = (n_linear, sum(len(k) - 1 for k in self.bends) if self.bends else self.matrix.shape[-1])
         if self.matrix.shape != shape or not np.isfinite(self.matrix).all():
             raise InputError(f"directions have shape {self.matrix.shape}; finite numbers of shape {shape} are required")
+        trees = self.partitions
+        if trees is not None and (
+            trees.n_features != self.n_features or not 2 <= trees.n_leaves.min() <= trees.n_leaves.max() <= MOST_LEAVES
+        ):
+            raise InputError(
+                f"trees have {trees.n_leaves.min()} to {trees.n_leaves.max()} leaves over {trees.n_features} features; 2 to "
+                f"{MOST_LEAVES} leaves over {self.n_features} features are required"
+            )
+
+    @classmethod
+    def of_trees(cls, partitions: Partitions) -> Directions | None:
+        """The trees that part the items, as directions; None if none does."""
+        parting = np.flatnonzero(partitions.n_leaves > 1)
+        if not len(parting):
+            return None
+        trees = partitions if len(parting) == len(partitions) else partitions.select(parting)
+        return cls(np.empty((0, trees.n_features)), tuple(f"tree{t}" for t in parting), (), trees)
+
+    @property
+    def n_linear(self) -> int:
+        """The number of directions that are linear, which come before the trees."""
+        return len(self.matrix)
+
+    @property
+    def n_trees(self) -> int:
+        """The number of trees."""
+        return 0 if self.partitions is None else len(self.partitions)
+
+    def select(self, rows: Integers) -> Directions | None:
+        """Some of the directions, by their numbers, in increasing order; None if there are none."""
+        linear, trees = rows[rows < self.n_linear], rows[rows >= self.n_linear] - self.n_linear
+        partitions = self.partitions.select(trees) if self.partitions is not None and len(trees) else None
+        names = tuple(self.names[r] for r in rows)
+        return Directions(self.matrix[linear], names, self.bends, partitions) if len(rows) else None
+
+    def extended(self, schema: Schema) -> Schema:
+        """The schema of the raw features, followed by those of the directions; the categories of a tree are its leaves."""
+        n_leaves = () if self.partitions is None else self.partitions.n_leaves.tolist()
+        return schema.extended(self.names, self.uses, n_leaves)
 
     @cached_property
     def _scales(self) -> WarpedEmbedding | None:
@@ -71,10 +118,12 @@ class Directions(FrozenValue):
     def same_as(self, other: Directions) -> bool:
         """Whether both maps are identical to the bit; their names may differ."""
         bends = len(self.bends) == len(other.bends) and all(map(np.array_equal, self.bends, other.bends))
-        return bends and np.array_equal(self.matrix, other.matrix)
+        a, b = self.partitions, other.partitions
+        trees = a is b if a is None or b is None else a.same_as(b)
+        return trees and bends and np.array_equal(self.matrix, other.matrix)
 
     def append(self, X: Floats) -> Floats:
-        """The raw features and the directions [X, X Mᵀ], shape (n_items, n_features + n_directions).
+        """The raw features, the linear directions, and the leaves [X, X Mᵀ, leaves], (n_items, n_features + n_directions).
 
         The values of an item do not depend on the other items, not even in the last bit.
         """
@@ -85,14 +134,15 @@ class Directions(FrozenValue):
         mapped = np.empty((len(X), len(self.matrix)))
         linear_map(np.ascontiguousarray(self._cells(filled)), np.array(self.matrix.T, order="C"), mapped)
         if filled is not X:  # a direction is missing where a feature that it uses is missing
-            mapped[missing @ self.uses.T] = np.nan
-        return np.hstack([X, mapped])
+            mapped[missing @ self.uses[: self.n_linear].T] = np.nan
+        return np.hstack([X, mapped] if self.partitions is None else [X, mapped, self.partitions.apply(X)])
 
     def steps(self, X: Floats, Y: Floats) -> Floats:
         """By how much each raw feature moves each direction from a row of X to the same row of Y.
 
         The steps of all features add up to the difference along the direction. Where a direction is missing at one of the two,
-        the step of each feature that it uses and that is missing there is 1, and others are 0; where at both, all are 0.
+        the step of each feature that it uses and that is missing there is 1, and others are 0; where at both, all are 0. In a
+        tree the step is 1 of the feature at whose node the two part, and all are 0 if they share a leaf.
 
         Returns
         -------
@@ -103,10 +153,14 @@ class Directions(FrozenValue):
         moved = [(y[:, a:b] - x[:, a:b]) @ self.matrix[:, a:b].T for a, b in self._columns]
         steps = np.stack(moved, axis=2)
         if gone[0].any() or gone[1].any():
-            lost = [g @ self.uses.T for g in gone]
+            uses = self.uses[: self.n_linear]
+            lost = [g @ uses.T for g in gone]
             steps[np.logical_or(*lost)] = 0.0
-            steps[np.logical_xor(*lost)] = (np.logical_xor(*gone)[:, None, :] & self.uses)[np.logical_xor(*lost)]
-        return steps
+            steps[np.logical_xor(*lost)] = (np.logical_xor(*gone)[:, None, :] & uses)[np.logical_xor(*lost)]
+        if self.partitions is None:
+            return steps
+        parting = self.partitions.parting(X, Y)[:, :, None]
+        return np.concatenate([steps, parting == np.arange(self.n_features)], axis=1)
 
     def _cells(self, filled: Floats) -> Floats:
         """What the matrix maps: the raw features, or how far each has risen through its cells."""
@@ -122,7 +176,8 @@ class Directions(FrozenValue):
     @cached_property
     def uses(self) -> NDArray[np.bool_]:
         """Whether each direction depends on each raw feature, shape (n_directions, n_features)."""
-        return np.column_stack([(self.matrix[:, a:b] != 0).any(axis=1) for a, b in self._columns])
+        linear = np.column_stack([(self.matrix[:, a:b] != 0).any(axis=1) for a, b in self._columns])
+        return linear if self.partitions is None else np.vstack([linear, self.partitions.uses])
 
 
 def with_directions(directions: Directions | None, items: Floats) -> Floats:
@@ -143,15 +198,16 @@ def fit_directions(
     Parameters
     ----------
     directions : None, "pca", array of shape (n_directions, n_features), transformer, list of transformers, or Directions
-        A transformer is cloned and fitted unless it is fitted already; its ``components_`` is the map.
+        A transformer is cloned and fitted unless it is fitted already; its ``components_`` is the map, or its ``partitions_``
+        are the trees. Fitted trees and forests of scikit-learn are trees too.
     X : ndarray of shape (n_items, n_features)
     names : sequence of str
         The names of the raw features.
     random_state : int or None
         The seed of the PCA.
     usable : ndarray of bool of shape (n_features,) or None
-        The features that directions may combine, all by default; the others have the coefficient 0. Transformers are fitted
-        on the usable features alone, and on the rows where none of them is missing.
+        The features that linear directions may combine, all by default; the others have the coefficient 0. Their transformers
+        are fitted on the usable features alone, and on the rows where none of them is missing. Trees use all features and rows.
 
     Raises
     ------
@@ -163,6 +219,8 @@ def fit_directions(
         return None
     if isinstance(directions, Directions):
         return directions if usable is None else _of_numbers(directions, usable, names)
+    if are_trees(directions):
+        return fit_trees(directions, X, random_state)
     if usable is not None and not (usable.all() and np.isfinite(X).all()):
         return _fitted_among(directions, X, usable, names, random_state)
     if isinstance(directions, str):
@@ -190,8 +248,34 @@ def _are_transformers(directions: Any) -> bool:
 
 def _merged(parts: Sequence[Directions | None]) -> Directions:
     """The directions of several transformers together; each name begins with the number of its transformer."""
-    names = tuple(f"{k}:{name}" for k, part in enumerate(parts) if part for name in part.names)
-    return Directions(np.vstack([part.matrix for part in parts if part]), names)
+    named = [(f"{k}:{name}", i < part.n_linear) for k, part in enumerate(parts) if part for i, name in enumerate(part.names)]
+    names = tuple(name for name, linear in sorted(named, key=lambda pair: not pair[1]))
+    trees = [part.partitions for part in parts if part and part.partitions is not None]
+    matrix = np.vstack([part.matrix for part in parts if part])
+    return Directions(matrix, names, (), Partitions.together(trees) if trees else None)
+
+
+def are_trees(directions: Any) -> bool:
+    """Whether directions stand for the leaves of trees."""
+    return isinstance(directions, PartitionFeatures) or is_fitted_forest(directions)
+
+
+def fit_trees(directions: Any, X: Floats, random_state: int | None) -> Directions | None:
+    """The trees that part items, grown on the items X unless they are grown already; None if none parts them."""
+    if isinstance(directions, PartitionFeatures) and not hasattr(directions, "partitions_"):
+        if directions.needs_targets:
+            raise InputError(
+                f"PartitionFeatures({directions.estimator!r}) is grown to a target, which is not known here: fit it yourself "
+                'and give it fitted, or use PartitionFeatures("random")'
+            )
+        seed = random_state if directions.random_state is None else directions.random_state
+        directions = clone(directions).set_params(random_state=seed).fit(X)
+    trees = directions.partitions_ if isinstance(directions, PartitionFeatures) else partitions_of(directions)
+    if trees.n_features != X.shape[1]:
+        raise InputError(
+            f"trees are of {trees.n_features} features, but there are {X.shape[1]}; grow them on those of the items"
+        )
+    return Directions.of_trees(trees)
 
 
 def _fitted_among(
@@ -202,7 +286,8 @@ def _fitted_among(
     An array, and `EvenDirections` of named features, give a coefficient for every feature, so they are checked instead.
     """
     if _are_transformers(directions):
-        return _merged([_fitted_among(d, X, usable, names, random_state) for d in directions])
+        fit = partial(fit_directions, names=names, random_state=random_state, usable=usable)
+        return _merged([fit(d, X) for d in directions])
     named = isinstance(directions, EvenDirections) and directions.features is not None
     if named or not (isinstance(directions, str) or hasattr(directions, "fit")):
         found = fit_directions(directions, np.zeros((1, X.shape[1])), names=names)
@@ -228,7 +313,7 @@ def _of_numbers(found: Directions, usable: NDArray[np.bool_], names: Sequence[st
         raise InputError(
             f"directions= are of {found.n_features} features, but there are {len(usable)}; give those of the items"
         )
-    wrong = np.flatnonzero(found.uses.any(axis=0) & ~usable)
+    wrong = np.flatnonzero(found.uses[: found.n_linear].any(axis=0) & ~usable)
     if len(wrong):
         name = names[int(wrong[0])]
         raise InputError(f"directions= use {name!r}, which is no number; directions combine numbers: leave it out")

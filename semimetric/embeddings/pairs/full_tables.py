@@ -100,8 +100,13 @@ class PairEmbedding(PairMap):
         vertices = [replace(v, by_difference=len(v.group) == 1 and v.group[0] in features) for v in self.vertices]
         return self._with(vertices, self.unseen_slopes)
 
+    def with_one_weight(self, features: set[int]) -> PairEmbedding:
+        """The same groups, in which all (a, b) with a != b share a column for groups of one of these features alone."""
+        vertices = [replace(v, one_weight=len(v.group) == 1 and v.group[0] in features) for v in self.vertices]
+        return self._with(vertices, self.unseen_slopes)
+
     def restricted(self, touched: Sequence[Integers], slopes: Floats) -> PairEmbedding:
-        """The same groups, in which only the vertices ``touched`` have columns.
+        """The same groups, in which only the vertices ``touched`` have columns; groups of one weight keep it.
 
         Parameters
         ----------
@@ -110,7 +115,7 @@ class PairEmbedding(PairMap):
         slopes : ndarray of shape (n_features,)
             Every other vertex has the value of the L1 distance with these slopes, as in `prior`.
         """
-        vertices = [v.restricted(found) for v, found in zip(self.vertices, touched, strict=True)]
+        vertices = [v if v.one_weight else v.restricted(found) for v, found in zip(self.vertices, touched, strict=True)]
         return self._with(vertices, self._shared(slopes))
 
     def positions(self, part: PairEmbedding) -> Integers:
@@ -120,11 +125,11 @@ class PairEmbedding(PairMap):
 
     def expanded(self, w: Floats) -> tuple[PairEmbedding, Floats]:
         """See `PairMap.expanded`; a vertex without a column here gets the value of the prior as its weight."""
-        vertices = [replace(v, kept=None, by_difference=False) if v.fits else v for v in self.vertices]
+        vertices = [replace(v, kept=None, by_difference=False, one_weight=False) if v.fits else v for v in self.vertices]
         parts = []
         for g, (old, new) in enumerate(zip(self.vertices, vertices, strict=True)):
             part = w[self._first_column[g] : self._first_column[g + 1]]
-            if old.by_difference:
+            if old.by_difference or old.one_weight:
                 part = part[np.searchsorted(old.keys, old.canonical(new.keys))]
             elif new.whole and not old.whole:
                 full = new.weighted_l1(self.grid, new.keys, self._slopes_of_unseen)
@@ -166,6 +171,10 @@ class PairEmbedding(PairMap):
     @property
     def group_of_column(self) -> Integers:
         return np.repeat(np.arange(len(self.groups)), np.diff(self._first_column))
+
+    @property
+    def cells(self) -> Floats:
+        return np.where([v.one_weight for v in self.vertices], 1.0, super().cells)
 
     def positive_groups(self, w: Floats) -> NDArray[np.bool_]:
         positive = super().positive_groups(w)

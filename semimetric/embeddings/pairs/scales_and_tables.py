@@ -69,6 +69,15 @@ class MixedEmbedding(PairMap):
         self.grid = scales.grid
         self.groups = (*scales.groups, *tables.groups)
 
+    def with_one_weight(self, features: set[int]) -> "MixedEmbedding":
+        """The same columns, but that the tables of these features have one each, for all (a, b) with a != b."""
+        return MixedEmbedding(self.scales, self.side_tables.with_one_weight(features))
+
+    def expanded(self, w: Floats) -> tuple[PairMap, Floats]:
+        (_, of_scales), (_, of_tables) = self._parts(w)
+        tables, expanded = self.side_tables.expanded(of_tables)
+        return MixedEmbedding(self.scales, tables), np.concatenate([of_scales, expanded])
+
     @property
     def n_columns(self) -> int:
         return self.scales.n_columns + self.side_tables.n_columns
@@ -76,6 +85,10 @@ class MixedEmbedding(PairMap):
     @property
     def group_of_column(self) -> Integers:
         return np.concatenate([self.scales.group_of_column, len(self.scales.groups) + self.side_tables.group_of_column])
+
+    @property
+    def cells(self) -> Floats:
+        return np.concatenate([self.scales.cells, self.side_tables.cells])
 
     def _parts(self, w: Floats) -> list[_WeightedMap]:
         """The two embeddings, each with its part of the weights ``w``."""

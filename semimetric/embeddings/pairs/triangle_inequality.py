@@ -107,7 +107,7 @@ class Triangles:
                 "or smaller groups"
             )
         columns = embedding.vertex_columns()
-        free = not any(v.by_difference for v in embedding.vertices)
+        free = not any(v.by_difference or v.one_weight for v in embedding.vertices)
         return cls(tuple(columns), tuple(range(len(columns))), n, embedding.symmetric, free)
 
     @cached_property

@@ -42,6 +42,8 @@ class Vertices(FrozenValue):
         For each feature that is periodic, its grid point that is the same as its grid point 0; 0 for the others.
     by_difference : bool
         Whether vertices (a, b) with the same b - a share a column; only for groups of one numeric feature.
+    one_weight : bool
+        Whether all vertices off the diagonal share one column; only for groups of one categorical feature.
     """
 
     group: tuple[int, ...]
@@ -51,6 +53,7 @@ class Vertices(FrozenValue):
     kept: Integers | None = None
     seams: tuple[int, ...] = ()
     by_difference: bool = False
+    one_weight: bool = False
 
     def __post_init__(self) -> None:
         if self.kept is not None:
@@ -91,7 +94,7 @@ class Vertices(FrozenValue):
 
     @property
     def n_whole(self) -> int:
-        """The number of columns of the whole table, computed without listing them; ties by difference are left aside."""
+        """The number of columns of the whole table, computed without listing them; only ties by symmetry count."""
         n = math.prod(size - (seam > 0) for size, seam in zip(self.sizes, self.seams or (0,) * len(self.sizes), strict=True))
         off_diagonal = n * (n - 1) // 2 if self.tied else n * (n - 1)
         return off_diagonal if self.zero_diagonal else off_diagonal + n
@@ -114,6 +117,8 @@ class Vertices(FrozenValue):
             keep &= self._without_seam(b) == b
         if self.by_difference:
             keep &= (a == 0) | (b == 0)
+        if self.one_weight:
+            keep &= (a == b) | (vertices == 1)
         return vertices[keep & (a != b)] if self.zero_diagonal else vertices[keep]
 
     def _without_seam(self, points: Integers) -> Integers:
@@ -124,7 +129,12 @@ class Vertices(FrozenValue):
         return points
 
     def canonical(self, vertices: Integers) -> Integers:
-        """The canonical vertex of each vertex (a, b): at no seam, and the smaller of (a, b) and (b, a) if they are tied."""
+        """The canonical vertex of each vertex (a, b): at no seam, and the smaller of (a, b) and (b, a) if they are tied.
+
+        It is (0, 1) for all vertices off the diagonal that have one weight.
+        """
+        if self.one_weight:
+            return np.where(self.on_diagonal(vertices), vertices, 1)
         if not self.tied and not any(self.seams) and not self.by_difference:
             return vertices
         a, b = map(self._without_seam, np.divmod(vertices, self.n_points))

@@ -12,6 +12,7 @@ LABELS = np.repeat([0, 1], 60)
 ITEMS = RNG.normal(size=(120, 3))
 ITEMS[:, 1] = ITEMS[:, 0] + 0.3 * RNG.normal(size=120) + np.where(LABELS, 1.0, -1.0)  # only the difference tells
 EVERY = np.ones(3, bool)
+LINEAR = [kind for kind in LABELLED if kind != "forest"]
 
 
 def separation(values):
@@ -19,7 +20,7 @@ def separation(values):
     return abs(a.mean() - b.mean()) / np.sqrt((a.var() + b.var()) / 2)
 
 
-@pytest.mark.parametrize("kind", LABELLED)
+@pytest.mark.parametrize("kind", LINEAR)
 def test_a_direction_separates_better_than_any_feature(kind):
     found = labelled_directions(kind, ITEMS, LABELS, usable=EVERY, random_state=0)
     mapped = found.append(ITEMS)[:, 3:]
@@ -36,7 +37,7 @@ def test_units_do_not_matter(kind):
         assert abs(np.corrcoef(left, right)[0, 1]) > 0.999
 
 
-@pytest.mark.parametrize("kind", LABELLED)
+@pytest.mark.parametrize("kind", LINEAR)
 def test_features_that_are_no_numbers_are_left_out(kind):
     codes = np.column_stack([ITEMS, LABELS])  # a category that would tell all
     codes[3, 0] = np.nan

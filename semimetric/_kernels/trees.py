@@ -1,0 +1,75 @@
+"""Which leaf of every tree an item reaches, and at which node two items part.
+
+At a node with the feature f and the threshold t an item x goes left if x_f <= t, or if x_f is missing and missing values go
+left there; else it goes right. A leaf has the feature -1.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import kernel
+
+__all__ = ["TreeArrays", "leaves_of", "parting_features"]
+
+
+class TreeArrays(NamedTuple):
+    """Binary trees whose nodes stand one tree after another.
+
+    Attributes
+    ----------
+    start : ndarray of int64 of shape (n_trees + 1,)
+        The first node of every tree, which is its root, and the number of all nodes.
+    feature : ndarray of int64 of shape (n_nodes,)
+        The feature that a node asks for; -1 at a leaf.
+    threshold : ndarray of float64 of shape (n_nodes,)
+    children : ndarray of int64 of shape (n_nodes, 2)
+        The left and the right child, counted from the root of the tree; both come after their parent.
+    missing_left : ndarray of bool of shape (n_nodes,)
+    leaf : ndarray of int64 of shape (n_nodes,)
+        The number of a leaf among those of its tree.
+    """
+
+    start: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    children: np.ndarray
+    missing_left: np.ndarray
+    leaf: np.ndarray
+
+
+@kernel
+def _side(value, node, trees):
+    """The side to which a value goes at a node: 0 is left, 1 is right."""
+    if np.isnan(value):
+        return 0 if trees.missing_left[node] else 1
+    return 0 if value <= trees.threshold[node] else 1
+
+
+@kernel
+def leaves_of(x, trees, out):
+    """Fill ``out`` (n, n_trees) with the leaf that every item of x (n, F) reaches in every tree."""
+    for i in range(x.shape[0]):
+        for t in range(trees.start.shape[0] - 1):
+            root = trees.start[t]
+            node = root
+            while trees.feature[node] >= 0:
+                node = root + trees.children[node, _side(x[i, trees.feature[node]], node, trees)]
+            out[i, t] = trees.leaf[node]
+
+
+@kernel
+def parting_features(x, y, trees, out):
+    """Fill ``out`` (n, n_trees) with the feature of the node at which the rows of x and y part; -1 if they share a leaf."""
+    for i in range(x.shape[0]):
+        for t in range(trees.start.shape[0] - 1):
+            root = trees.start[t]
+            node = root
+            out[i, t] = -1
+            while trees.feature[node] >= 0:
+                f = trees.feature[node]
+                side = _side(x[i, f], node, trees)
+                if side != _side(y[i, f], node, trees):
+                    out[i, t] = f
+                    break
+                node = root + trees.children[node, side]

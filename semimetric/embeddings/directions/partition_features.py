@@ -1,0 +1,218 @@
+"""The transformer that grows trees with scikit-learn and gives the numbers of their leaves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted
+
+from ..._foundation.errors import InputError
+from ..._foundation.input_arrays import check_feature_names, input_errors, validated
+from ..._foundation.short_reprs import ShortRepr
+from ..._foundation.storable import storable
+from ..._foundation.types import ArrayLike, Floats
+from ..._foundation.validation import check_choice, check_count
+from ...data.feature import Feature
+from ...data.schema import Schema
+from .forests import MOST_LEAVES, partitions_of
+from .leaf_rules import leaf_rules
+from .partitions import Partitions
+from .tree_scales import TreeScales
+
+__all__ = ["PartitionFeatures"]
+
+_KINDS = ("extra-trees", "random-forest", "boosting", "random")
+_FORESTS = {
+    "extra-trees": (ExtraTreesClassifier, ExtraTreesRegressor),
+    "random-forest": (RandomForestClassifier, RandomForestRegressor),
+    "boosting": (GradientBoostingClassifier, GradientBoostingRegressor),
+}
+
+
+@storable
+class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
+    """Leaves of trees as features: each tree parts the items into at most 16 leaves, which are numbered from the left.
+
+    Given as ``directions=`` of a learner, each tree becomes a categorical feature of the distance, d(x, y) = sum_t w_t
+    [leaf_t(x) != leaf_t(y)] beside the tables of features, with one weight w_t >= 0 a tree. Trees combine features, and see
+    every feature by its order alone: by default two items are near where extremely randomised trees (Geurts, Ernst & Wehenkel
+    2006) do not part them.
+
+    Missing values are grouped at a node as if they were less than all others; a feature that none of the training items lacks
+    sends missing values to the larger child. Thresholds are the shortest decimal numbers that part the training items as the
+    trees do.
+
+    Parameters
+    ----------
+    estimator : {"extra-trees", "random-forest", "boosting", "random"} or estimator, default "extra-trees"
+        Extremely randomised trees, a random forest, or the trees of gradient boosting, which need y: classes, or a target of
+        another type ("continuous" in scikit-learn's words). "random" grows totally random trees without y (Moosmann, Triggs &
+        Jurie 2006). A tree or forest of scikit-learn is cloned, and fitted as its own parameters say.
+    n_trees : int, default 100
+        The number of trees; boosting grows them in turns, one for each of three or more classes.
+    max_leaf_nodes : int, default 16
+        The most leaves of a tree, 2 to 1,000. With up to 16 a leaf is a code of 4 bits, which an index scans as it is.
+    leaf_tables : {"tied", "full"}, default "tied"
+        What a learner gives each tree: one weight, or a table between its leaves.
+    random_state : int, RandomState instance or None, default None
+    n_jobs : int or None, default None
+        The number of threads that grow trees.
+
+    Attributes
+    ----------
+    partitions_ : Partitions
+        The trees.
+    missing_ : ndarray of bool of shape (n_features_in_,)
+        Whether some training item lacks the feature.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only of a frame whose columns have names.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of range, trees that need y get none, or trees have more than 1,000 leaves.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [7.0, 5.0], [8.0, 5.0]])
+    >>> trees = PartitionFeatures("random-forest", n_trees=3, random_state=0).fit(X, [0, 0, 1, 1])
+    >>> trees.transform(X)
+    array([[0., 0., 0.],
+           [0., 0., 0.],
+           [1., 1., 1.],
+           [1., 1., 1.]])
+    """
+
+    partitions_: Partitions
+    missing_: NDArray[np.bool_]
+
+    def __init__(
+        self,
+        estimator: Any = "extra-trees",
+        *,
+        n_trees: int = 100,
+        max_leaf_nodes: int = 16,
+        leaf_tables: str = "tied",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_trees = n_trees
+        self.max_leaf_nodes = max_leaf_nodes
+        self.leaf_tables = leaf_tables
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @property
+    def needs_targets(self) -> bool:
+        """Whether the trees are grown to a target y."""
+        return not isinstance(self.estimator, str) or self.estimator != "random"
+
+    def fit(self, X: ArrayLike, y: Any = None) -> PartitionFeatures:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features)
+            Numbers; NaN is a missing value.
+        y : array-like of shape (n_items,), or None
+            Classes or numbers; "random" ignores it.
+        """
+        self._check_parameters()
+        if self.needs_targets and y is None:
+            raise InputError(
+                f"PartitionFeatures({self.estimator!r}) requires y to be passed, but the target y is None; give the classes or "
+                'values of the items, or use estimator="random"'
+            )
+        items = validated(self, X, may_miss=True, dtype=np.float64, order="C")
+        with input_errors():
+            targets = _targets(y, len(items)) if self.needs_targets else None
+            self.partitions_ = self._grown(items, targets)
+        return self
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """The numbers of the leaves of the items, shape (n_items, n_trees), float64."""
+        check_is_fitted(self, "partitions_")
+        return self.partitions_.apply(validated(self, X, may_miss=True, reset=False, dtype=np.float64, order="C"))
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """The names of the trees: tree0, tree1, ..."""
+        check_is_fitted(self, "partitions_")
+        check_feature_names(self, input_features)
+        return np.array([f"tree{t}" for t in range(len(self.partitions_))], dtype=object)
+
+    def rules(self, tree: int) -> list[str]:
+        """Every leaf of a tree in words, by the names of the features, such as "age > 40 and pay <= 2.5".
+
+        Returns
+        -------
+        list of str, of length n_leaves
+        """
+        check_is_fitted(self, "partitions_")
+        default = [f"x{k}" for k in range(self.n_features_in_)]
+        named = zip(getattr(self, "feature_names_in_", default), self.missing_, strict=True)
+        schema = Schema(tuple(Feature(str(name), missing=bool(missing)) for name, missing in named))
+        return leaf_rules(self.partitions_, tree, schema)
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.estimator, str):
+            check_choice("estimator", self.estimator, _KINDS)
+        elif not (hasattr(self.estimator, "fit") and hasattr(self.estimator, "get_params")):
+            raise InputError(f"estimator={self.estimator!r} is no estimator; use one of scikit-learn's forests, or {_KINDS}")
+        check_choice("leaf_tables", self.leaf_tables, ("tied", "full"))
+        check_count("n_trees", self.n_trees)
+        if check_count("max_leaf_nodes", self.max_leaf_nodes, minimum=2) > MOST_LEAVES:
+            raise InputError(f"max_leaf_nodes={self.max_leaf_nodes}; 2 to {MOST_LEAVES} are required")
+
+    def _grown(self, items: Floats, y: Any) -> Partitions:
+        """The trees of the items, whose thresholds are in the unit of the items."""
+        scales = TreeScales.of(items)
+        forest = self._forest(y)
+        targets = check_random_state(self.random_state).uniform(size=len(items)) if y is None else y
+        found = scales.unplace(partitions_of(forest.fit(scales.place(items), targets), tied=self.leaf_tables == "tied"))
+        self.missing_ = scales.misses
+        return found.select(range(self.n_trees)) if len(found) > self.n_trees and isinstance(self.estimator, str) else found
+
+    def _forest(self, y: Any) -> Any:
+        """The forest that is fitted: a clone of the one that is given, or what its name stands for."""
+        if not isinstance(self.estimator, str):
+            return clone(self.estimator)
+        options = {"max_leaf_nodes": int(self.max_leaf_nodes), "random_state": self.random_state}
+        if y is None:
+            return ExtraTreesRegressor(int(self.n_trees), max_features=1, n_jobs=self.n_jobs, **options)
+        classifier, regressor = _FORESTS[self.estimator]
+        kind = classifier if type_of_target(y) in ("binary", "multiclass") else regressor
+        if self.estimator != "boosting":
+            return kind(int(self.n_trees), n_jobs=self.n_jobs, **options)
+        n_classes = len(np.unique(y)) if kind is classifier else 1
+        turns = -(-int(self.n_trees) // (n_classes if n_classes > 2 else 1))
+        return kind(n_estimators=turns, max_depth=None, **options)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = self.needs_targets
+        return tags
+
+
+def _targets(y: Any, n_items: int) -> NDArray[Any]:
+    """The target of every item, shape (n_items,)."""
+    targets = column_or_1d(y, warn=True)
+    check_consistent_length(targets, np.empty(n_items))
+    if targets.dtype.kind == "f" and not np.isfinite(targets).all():
+        raise InputError("y holds NaN or infinity; finite values are required: leave those items out")
+    return targets
