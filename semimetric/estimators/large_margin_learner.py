@@ -11,7 +11,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.errors import InputError, NotSupportedError, TooFewError
 from .._foundation.input_arrays import validated
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
@@ -30,8 +30,10 @@ from ..learning.large_margin.fit import LargeMarginPass, LargeMarginResult, fit_
 from ..learning.large_margin.in_memory_items import InMemoryItems
 from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
 from ..learning.large_margin.selection import HeldOutLabels, announce_learning, choose_stage
+from ..learning.large_margin.shares import LabeledSum, learn_sum, settings_of_scales, sum_applies
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
+from ..neighbors.voting import votes_of_items
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalty
@@ -226,6 +228,14 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         dataset = LabeledDataset.of_distinct(items[labels.used], labels.codes, labels.weight[labels.used])
         check_varied(dataset.items)
         announce_learning(recipe, rule, dataset, auto)
+        self.held_out_neighbors_ = None
+        if "directions" in auto and sum_applies(recipe, rule):
+            with one_blas_thread():
+                n_votes = float(np.sum(votes_of_items(len(items), sample_weight)[labels.used]))
+                problem = LabeledSum(settings_of_scales(recipe, auto, schema), rule, dataset, schema, n_votes)
+                learned_sum = self._learn_sum(problem)
+            if learned_sum is not None:
+                return learned_sum
         with one_blas_thread():
             singles, self.choices_ = choose_stage(without_joint(recipe), rule, dataset, schema, auto)
             held_out = HeldOutLabels(dataset, rule, schema, n_passes=1, n_folds=5)
@@ -233,6 +243,17 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
             data = InMemoryItems(dataset)
             learned = _fit(ItemTask(self.recipe_, rule), data, schema)
         self._keep(data.example, *learned)
+        return self
+
+    def _learn_sum(self, problem: LabeledSum) -> Self | None:
+        """Learn a sum of distances, whose shares items held out choose; None where nothing can be held out."""
+        try:
+            found = learn_sum(problem)
+        except TooFewError:
+            return None
+        self.recipe_, self.choices_, self.group_choices_ = found.recipe, found.choices, Choices()
+        self.held_out_neighbors_ = found.held_out
+        self._keep(problem.dataset.items, found.result, found.result.neighbors.impostor_pairs(MOST_PAIRS))
         return self
 
     def part_task(self) -> ItemTask:

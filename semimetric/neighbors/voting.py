@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
 from .._foundation.storable import storable
-from .._foundation.types import Floats, Integers
+from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_alpha, check_choice, check_count
 
-__all__ = ["WEIGHTS", "VoteRule", "class_votes", "counted_weights", "nearness", "nth_distance", "shares", "within_ties"]
+__all__ = ["WEIGHTS", "VoteRule", "class_votes", "counted_weights", "nearness", "nth_distance", "shares", "votes_of_items", "within_ties"]
 
 WEIGHTS = ("uniform", "distance", "kernel")
 _TIE = 1e-12  # relative: distances that differ by less are tied, since rounding may part them
@@ -182,6 +182,14 @@ def counted_weights(weight: Floats, n_neighbors: int) -> Floats:
 def within_ties(distances: Floats, n_neighbors: int, weight: Floats | None = None) -> NDArray[np.bool_]:
     """Which neighbours are as near as the ``n_neighbors``-th, truth values of shape (n, K), for distances that increase."""
     return distances <= nth_distance(distances, n_neighbors, weight) * (1 + _TIE)
+
+
+def votes_of_items(n_items: int, sample_weight: ArrayLike | None) -> Floats:
+    """How many neighbours every item is, shape (n_items,); where all weights are below 1, the largest is one neighbour."""
+    if sample_weight is None:
+        return np.ones(n_items)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    return weight / min(1.0, float(weight.max()))
 
 
 def nth_distance(distances: Floats, n: int, weight: Floats | None = None) -> Floats:

@@ -14,7 +14,6 @@ The program is not convex: the components depend on the seed. Averages over seed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from ...data.grid import Grid
 from ..pairs.monotone_scales import WarpedEmbedding
 from .linear_directions import Directions
 
-__all__ = ["EmbeddedComponents", "embedded_components"]
+__all__ = ["embedded_components"]
 
 _CELLS = 8  # of each feature, between quantiles
 _MOST_CELLS = 2_400  # of all features together
@@ -50,27 +49,13 @@ class _Columns(NamedTuple):
     spread: Floats
 
 
-@dataclass(frozen=True)
-class EmbeddedComponents:
-    """How components are learned.
-
-    Parameters
-    ----------
-    n_components : int, default 32
-    n_maps : int, default 1
-        How many maps are learned, from as many seeds; the distance is the sum over all of them.
-    """
-
-    n_components: int = 32
-    n_maps: int = 1
-
-
 def embedded_components(
     items: Floats,
     labels: Integers,
     weight: Floats | None = None,
     *,
-    settings: EmbeddedComponents | None = None,
+    n_components: int = 32,
+    n_maps: int = 1,
     random_state: int | None = None,
 ) -> Directions | None:
     """Learn components from labelled items; None where no feature varies, or no class has two items.
@@ -82,7 +67,10 @@ def embedded_components(
     labels : ndarray of shape (n_items,), int64
     weight : ndarray of shape (n_items,) or None
         How much each item counts, and how many votes it has; None is 1 each.
-    settings : EmbeddedComponents or None
+    n_components : int, default 32
+        Of each map.
+    n_maps : int, default 1
+        How many maps are learned, from as many seeds; the distance is the mean over all of them.
     random_state : int or None
 
     Returns
@@ -91,16 +79,15 @@ def embedded_components(
         They bend at the knots of the features, and are constant outside. Differences along them are in units of the exponent
         of the votes, so that their L1 distance is to be taken as it is: components that matter less are shorter.
     """
-    settings = settings or EmbeddedComponents()
-    if not np.ptp(items, axis=0).any() or np.bincount(labels).max() < 2:
+    if len(items) < 2 or not np.ptp(items, axis=0).any() or np.bincount(labels).max() < 2:
         return None
     weight = np.ones(len(items)) if weight is None else weight * len(items) / weight.sum()
     columns = _columns(items)
     maps = []
-    for seed in np.random.SeedSequence(random_state).spawn(settings.n_maps):
-        learned = _learned(columns.values, labels, weight, settings.n_components, np.random.default_rng(seed))
+    for seed in np.random.SeedSequence(random_state).spawn(n_maps):
+        learned = _learned(columns.values, labels, weight, n_components, np.random.default_rng(seed))
         maps.append(_over_cells(columns, learned))
-    matrix = np.vstack(maps) / settings.n_maps
+    matrix = np.vstack(maps) / n_maps
     matrix = matrix[np.abs(matrix).max(axis=1) > 0]
     return Directions(matrix, tuple(f"component{k}" for k in range(len(matrix))), columns.knots) if len(matrix) else None
 

@@ -15,12 +15,13 @@ from ..._foundation.errors import InputError
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers, Pairs
 from .discriminants import discriminants
+from .embedded_components import embedded_components
 from .linear_directions import Directions
 from .partition_features import PartitionFeatures
 
 __all__ = ["LABELLED", "are_combined", "labelled_directions"]
 
-LABELLED = ("lda", "nca", "discriminant", "combined", "forest")
+LABELLED = ("lda", "nca", "discriminant", "combined", "nca-embedded", "forest")
 _SHRINKAGE = 0.1  # of linear discriminants
 _SAME = 1e-9  # items of a class are the same point if no feature differs by more than this share of its spread
 _MOST_ROWS = 2_000  # items that neighbourhood components are fitted to at once
@@ -38,8 +39,10 @@ def labelled_directions(
     labels: Integers,
     *,
     usable: NDArray[np.bool_],
+    weight: Floats | None = None,
     random_state: int | None = None,
     n_jobs: int | None = None,
+    n_maps: int = 1,
 ) -> Directions | None:
     """Directions of standardised features, as a map of the raw features; None if there are none, or each class is one point.
 
@@ -48,26 +51,38 @@ def labelled_directions(
 
     Parameters
     ----------
-    kind : {"lda", "nca", "discriminant", "combined", "forest"}
+    kind : {"lda", "nca", "discriminant", "combined", "nca-embedded", "forest"}
         Fisher's discriminants with 10 % shrinkage; neighbourhood components (Goldberger et al. 2005), at most 32 of them,
         fitted to at most 2,000 items, or for larger tables to up to four samples of 2,000; discriminants on a
         piecewise-linear embedding; or these discriminants together with the neighbourhood components of up to four samples,
         of 70 % of the items or of 2,000. The samples are for the same reason as in bagging (Breiman 1996): components
-        overfit the items that they are fitted to, and those of different samples do so in different ways. "forest" is 100
-        extremely randomised trees of at most 16 leaves, see `PartitionFeatures`.
+        overfit the items that they are fitted to, and those of different samples do so in different ways. "nca-embedded" is
+        32 components that bend, learned by the votes of all items, see `embedded_components`. "forest" is 100 extremely
+        randomised trees of at most 16 leaves, see `PartitionFeatures`.
     items : ndarray of shape (n_items, n_features)
     labels : ndarray of shape (n_items,)
     usable : ndarray of shape (n_features,), bool
+    weight : ndarray of shape (n_items,) or None
+        How much each item counts in "nca-embedded" and "forest"; the others leave it aside. None is 1.
     random_state : int or None
     n_jobs : int or None
         The number of threads, which share the samples.
+    n_maps : int, default 1
+        How many maps "nca-embedded" learns, from as many seeds.
     """
     if kind not in LABELLED:
         raise InputError(f"directions={kind!r} is not known; use None, 'auto', 'pca', {', '.join(map(repr, LABELLED))}")
     if kind == "forest":
-        return Directions.of_trees(PartitionFeatures(random_state=random_state, n_jobs=n_jobs).fit(items, labels).partitions_)
+        forest = PartitionFeatures(random_state=random_state, n_jobs=n_jobs).fit(items, labels, sample_weight=weight)
+        return Directions.of_trees(forest.partitions_)
     complete = np.isfinite(items[:, usable]).all(axis=1)
-    part = _fitted(kind, items[complete][:, usable], labels[complete], random_state, n_jobs)
+    if kind == "nca-embedded":
+        counts = None if weight is None else weight[complete]
+        part = embedded_components(
+            items[complete][:, usable], labels[complete], counts, n_maps=n_maps, random_state=random_state
+        )
+    else:
+        part = _fitted(kind, items[complete][:, usable], labels[complete], random_state, n_jobs)
     if part is None or usable.all():
         return part
     if not part.bends:

@@ -24,7 +24,7 @@ from ..._foundation.input_arrays import check_feature_names, input_errors, valid
 from ..._foundation.short_reprs import ShortRepr
 from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats
-from ..._foundation.validation import check_choice, check_count
+from ..._foundation.validation import check_choice, check_count, check_weights
 from ...data.feature import Feature
 from ...data.schema import Schema
 from .forests import MOST_LEAVES, partitions_of
@@ -122,7 +122,7 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
         """Whether the trees are grown to a target y."""
         return not isinstance(self.estimator, str) or self.estimator != "random"
 
-    def fit(self, X: ArrayLike, y: Any = None) -> PartitionFeatures:
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> PartitionFeatures:
         """Grow the trees.
 
         Parameters
@@ -131,6 +131,8 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
             Numbers; NaN is a missing value.
         y : array-like of shape (n_items,), or None
             Classes or numbers; "random" ignores it.
+        sample_weight : array-like of shape (n_items,) or None
+            How much each item counts where a tree parts the items; None is 1.
         """
         self._check_parameters()
         if self.needs_targets and y is None:
@@ -141,7 +143,7 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
         items = validated(self, X, may_miss=True, dtype=np.float64, order="C")
         with input_errors():
             targets = _targets(y, len(items)) if self.needs_targets else None
-            self.partitions_ = self._grown(items, targets)
+            self.partitions_ = self._grown(items, targets, sample_weight)
         return self
 
     def transform(self, X: ArrayLike) -> Floats:
@@ -178,12 +180,13 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
         if check_count("max_leaf_nodes", self.max_leaf_nodes, minimum=2) > MOST_LEAVES:
             raise InputError(f"max_leaf_nodes={self.max_leaf_nodes}; 2 to {MOST_LEAVES} are required")
 
-    def _grown(self, items: Floats, y: Any) -> Partitions:
+    def _grown(self, items: Floats, y: Any, sample_weight: ArrayLike | None) -> Partitions:
         """The trees of the items, whose thresholds are in the unit of the items."""
         scales = TreeScales.of(items)
         forest = self._forest(y)
         targets = check_random_state(self.random_state).uniform(size=len(items)) if y is None else y
-        found = scales.unplace(partitions_of(forest.fit(scales.place(items), targets), tied=self.leaf_tables == "tied"))
+        weighted = {} if sample_weight is None else {"sample_weight": check_weights(sample_weight, len(items))}
+        found = scales.unplace(partitions_of(forest.fit(scales.place(items), targets, **weighted), tied=self.leaf_tables == "tied"))
         self.missing_ = scales.misses
         return found.select(range(self.n_trees)) if len(found) > self.n_trees and isinstance(self.estimator, str) else found
 

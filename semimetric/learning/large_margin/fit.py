@@ -40,7 +40,7 @@ from .labeled_items import (
     assemble_for_margin,
 )
 
-__all__ = ["N_DRAWN", "LargeMarginPass", "LargeMarginResult", "fit_large_margin", "make_problem", "program_of_pass"]
+__all__ = ["N_DRAWN", "LargeMarginPass", "LargeMarginResult", "even_prior", "fit_large_margin", "make_problem", "program_of_pass"]
 
 _MARGIN = 0.7  # of the mean distance to a target
 _SHARE = 0.3  # of the even distance that directions have, beside raw features
@@ -130,6 +130,11 @@ def make_problem(
     problem = LargeMarginProblem(recipe, rule, structure, measured, _prior_of(measured, even))
     first = items.neighbors(problem, measured.embedding.prior(even))
     return replace(problem, prior=_prior_of(measured, even / (_MARGIN * first.sums.mean_target))), first
+
+
+def even_prior(recipe: Recipe, structure: Structure, items: SearchableItems) -> L1Prior:
+    """The even distance, to which all raw features contribute equally, as a prior; it has no unit."""
+    return _prior_of(structure, _even_slopes(structure, structure, items, recipe))
 
 
 def _prior_of(structure: Structure, slopes: Floats) -> L1Prior:

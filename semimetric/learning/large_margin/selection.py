@@ -32,7 +32,7 @@ from .fit import LargeMarginResult, fit_large_margin
 from .in_memory_items import InMemoryItems, InMemoryNeighbors
 from .labeled_items import LabeledDataset, LargeMargin
 
-__all__ = ["HeldOutLabels", "announce_learning", "choose_stage"]
+__all__ = ["HeldOutLabels", "announce_learning", "choose_stage", "preferred_knots"]
 
 _COMPLETE = 0.8  # of the items have all numbers: directions are missing where one of them is
 _FEW_ITEMS, _FEW_FEATURES = 400, 30
@@ -268,6 +268,11 @@ def _candidates(schema: Schema, limits: Limits) -> tuple[Sequence[int], Sequence
     scales = zip(schema.features, _have_scales(schema), strict=True)
     has_tables = any(f.kind != "categorical" and not scale for f, scale in scales)
     return (limits.n_knots["tables"], limits.alphas["tables"]) if has_tables else (knots, alphas)
+
+
+def preferred_knots(schema: Schema, limits: Limits) -> int:
+    """The number of knots that is tried first."""
+    return int(_candidates(schema, limits)[0][0])
 
 
 def _combinable(dataset: LabeledDataset, schema: Schema) -> bool:

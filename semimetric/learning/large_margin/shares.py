@@ -1,0 +1,292 @@
+"""The shares of scales, components and a forest in the distance, chosen with the votes by items held out.
+
+    d = sum_b share_b d_b / unit_b,   shares >= 0 that sum to 1,   unit_b the mean distance of d_b to a near neighbour
+
+Each of the three distances is learned in every fold without the items that it is judged by, so that a forest, which knows its
+own items by heart, counts no more than what it says of new ones. Then shares are compared: those of a coarse lattice, and those
+around the best. Of each the best votes are taken (`choose_votes`), and the least share of wrong votes plus log loss wins.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._foundation.errors import SemimetricWarning, TooFewError
+from ..._foundation.progress import progress_bar
+from ..._foundation.storable import storable
+from ..._foundation.threads import blocks, map_blocks
+from ..._foundation.types import Floats, Integers
+from ...data.schema import Schema
+from ...data.splits import ItemClasses
+from ...neighbors.vote_choice import MOST_NEIGHBORS, HeldOutNeighbors, choose_votes
+from ..candidates import Candidate, Choices
+from ..effort import LABELS, Judged
+from ..recipe import Recipe
+from ..terms import make_terms
+from .fit import LargeMarginResult, even_prior
+from .in_memory_items import InMemoryItems
+from .labeled_items import LabeledDataset, LargeMargin, LargeMarginProblem, assemble_for_margin
+from .selection import preferred_knots
+from .summands import Summand, Summands, learn_summands
+
+__all__ = ["ChosenSum", "LabeledSum", "learn_sum", "settings_of_scales", "sum_applies"]
+
+_MEASURE = "wrong votes plus log loss on items held out"
+_ALPHA = 1e-2  # of scales
+_COARSE = 3  # shares are multiples of 1 / 3 first,
+_FINE = 6  # and of 1 / 6 around the best
+_NEIGHBOR = 15  # distances are in units of the mean distance to this neighbour
+_FOLDED = 2_500  # items: of more, some are held out once
+_FIVE_FOLDS = 1_000  # items: of more, up to _FOLDED, three folds say as much
+_PARTS = 3  # of the items that are held out once
+_MOST_HELD = 2_000  # items that are held out once
+_MOST_PAIRS = 30_000_000  # of items held out and items learned from
+_BLOCK = 256  # items held out, whose distances to all others are computed at once
+
+
+@storable
+def least_loss(candidates: Sequence[Candidate]) -> Candidate:
+    """The least loss."""
+    return min(candidates, key=lambda c: c.loss)
+
+
+class LabeledSum(NamedTuple):
+    """What a sum is learned from.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        How scales are learned.
+    rule : LargeMargin
+    dataset : LabeledDataset
+    schema : Schema
+    n_votes : float
+        How many votes all items have together: their number, if each has one.
+    """
+
+    recipe: Recipe
+    rule: LargeMargin
+    dataset: LabeledDataset
+    schema: Schema
+    n_votes: float
+
+    @property
+    def votes(self) -> Floats:
+        """How many votes each item has, shape (n_items,)."""
+        return self.dataset.weight * self.n_votes
+
+
+class ChosenSum(NamedTuple):
+    """A sum that was learned.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        With the directions of the sum.
+    result : LargeMarginResult
+        The distance, and the passes of its scales.
+    choices : Choices
+        The shares that were compared.
+    held_out : list of HeldOutNeighbors
+        The neighbours of the items held out, under the shares that were chosen.
+    """
+
+    recipe: Recipe
+    result: LargeMarginResult
+    choices: Choices
+    held_out: list[HeldOutNeighbors]
+
+
+class _Fold(NamedTuple):
+    """Distances of the items ``held`` to the items ``part`` by each summand, by name: (n_held, n_part), float32."""
+
+    part: Integers
+    held: Integers
+    distances: Mapping[str, Floats]
+
+
+def sum_applies(recipe: Recipe, rule: LargeMargin) -> bool:
+    """Whether the parameters leave room for a sum: single features, scales, and nothing asked of the raw features."""
+    placed = isinstance(recipe.knots, str) and recipe.tables == "warped" and recipe.groups == "singles"
+    return placed and not recipe.constraints and recipe.prior is None and rule.even == "values"
+
+
+def settings_of_scales(recipe: Recipe, auto: frozenset[str], schema: Schema) -> Recipe:
+    """The recipe with the number of knots and the strength that scales have in a sum, where these are "auto"."""
+    n_knots = preferred_knots(schema, LABELS[recipe.effort])
+    taken = {"n_knots": n_knots, "alpha": _ALPHA}
+    return replace(recipe, **{name: value for name, value in taken.items() if name in auto})
+
+
+def learn_sum(problem: LabeledSum) -> ChosenSum:
+    """Choose the shares by items held out, and learn the sum from all items.
+
+    Raises
+    ------
+    TooFewError
+        If nothing can be held out.
+    KeyboardInterrupt
+        On Ctrl-C, but while the scales of all items are learned: the result then has the status INTERRUPTED.
+    """
+    folds = _folds(problem)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SemimetricWarning)  # the last fit warns of ties and constants once
+        judged = _judged_folds(problem, folds)
+    units = _units(judged)
+    found = _compared(problem, judged, units)
+    candidates = list(found.values())
+    best = min(found, key=lambda shares: found[shares].loss)
+    weights = {name: share / unit for (name, unit), share in zip(units.items(), best, strict=True)}
+    n = len(problem.dataset.labels)
+    judged_on = Judged("items", sum(len(held) for _, held in folds), n, len(folds), len(folds))
+    choices = Choices(candidates, _MEASURE, least_loss, judged=judged_on)
+    held_out = [_neighbors(problem, fold, weights) for fold in judged]
+    summands = learn_summands(problem.recipe, problem.rule, problem.dataset, problem.schema, n_jobs=problem.recipe.n_jobs)
+    recipe, result = _assembled(problem, summands, weights)
+    return ChosenSum(recipe, result, choices, held_out)
+
+
+def _folds(problem: LabeledSum) -> list[tuple[Integers, Integers]]:
+    """Rows to learn from and rows to judge by: folds, or of many items one split. Identical items are on one side."""
+    dataset, recipe = problem.dataset, problem.recipe
+    n, seed = len(dataset.labels), recipe.random_state or 0
+    classes = ItemClasses(dataset.items, dataset.labels)
+    limits = LABELS[recipe.effort]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # classes with fewer members than folds
+        if n > _FOLDED:
+            n_held = min(_MOST_HELD, int(_MOST_PAIRS / n), n // 4)
+            parts = [classes.shares(n_held / n, seed)]
+        else:
+            n_folds = min(limits.n_folds if n <= _FIVE_FOLDS else 3, max(map(len, classes.members)))
+            if n_folds < 2:
+                raise TooFewError("every class has one member, or identical ones, so nothing can be held out; give more")
+            parts = [part for repeat in range(limits.n_repeats) for part in classes.folds(n_folds, seed + repeat)]
+    counts = [np.bincount(dataset.labels[a]) for a, _ in parts]
+    usable = [p for p, of_class in zip(parts, counts, strict=True) if (of_class > 0).sum() > 1 and of_class.max() > 1]
+    if not usable:
+        raise TooFewError(f"no class keeps two members where others of {n} items are held out; give more of each")
+    return usable
+
+
+def _judged_folds(problem: LabeledSum, folds: Sequence[tuple[Integers, Integers]]) -> list[_Fold]:
+    """The distances of every fold; a single one is judged in parts, so that the error of the loss is known."""
+    rule = replace(problem.rule, n_passes=min(problem.rule.n_passes, LABELS[problem.recipe.effort].n_passes))
+    with progress_bar(len(folds), "folds", verbose=problem.recipe.verbose) as bar:
+
+        def judged(block: slice) -> _Fold:
+            part, held = folds[block.start]
+            n_jobs = 1 if len(folds) > 1 else problem.recipe.n_jobs
+            summands = learn_summands(problem.recipe, rule, problem.dataset.take(part), problem.schema, n_jobs=n_jobs)
+            summands.scales.passes[-1].solution.raise_if_interrupted()
+            features = [summands.structure.features_of(problem.dataset.items[rows]) for rows in (held, part)]
+            found = _Fold(part, held, {name: _distances(summand, *features) for name, summand in summands.parts()})
+            bar.update()
+            return found
+
+        done = map_blocks(judged, len(folds), size=1, n_jobs=problem.recipe.n_jobs)
+    if len(done) > 1:
+        return done
+    (only,) = done
+    rows = np.array_split(np.random.default_rng(0).permutation(len(only.held)), min(_PARTS, len(only.held)))
+    return [_Fold(only.part, only.held[r], {name: d[r] for name, d in only.distances.items()}) for r in rows]
+
+
+def _distances(summand: Summand, held: Floats, part: Floats) -> Floats:
+    """Distances of the rows ``held`` to the rows ``part``, shape (n_held, n_part), float32."""
+    out = np.empty((len(held), len(part)), np.float32)
+    for block in blocks(len(held), _BLOCK):
+        out[block] = summand.pairwise(held[block], part)
+    return out
+
+
+def _units(judged: Sequence[_Fold]) -> dict[str, float]:
+    """The mean distance to a near neighbour of every summand that all folds have."""
+    names = [name for name in judged[0].distances if all(name in fold.distances for fold in judged)]
+    units = {}
+    for name in names:
+        near = [np.partition(d, k, axis=1)[:, k].mean() for d, k in _nth(judged, name)]
+        every = [d.mean() for d, _ in _nth(judged, name)]
+        unit = float(np.mean(near)) or float(np.mean(every))
+        if np.isfinite(unit) and unit > 0:
+            units[name] = unit
+    return units or {"scales": 1.0}
+
+
+def _nth(judged: Sequence[_Fold], name: str) -> Iterator[tuple[Floats, int]]:
+    """The distances of every fold, and the place of the neighbour among them, or of the last."""
+    for fold in judged:
+        d = fold.distances[name]
+        yield d, min(_NEIGHBOR, d.shape[1]) - 1
+
+
+def _compared(problem: LabeledSum, judged: Sequence[_Fold], units: Mapping[str, float]) -> dict[tuple[Fraction, ...], Candidate]:
+    """The candidates by their shares: those of the coarse lattice, then those near the best of them."""
+    found = {shares: _candidate(problem, judged, units, shares) for shares in _lattice(len(units))}
+    best = min(found, key=lambda shares: found[shares].loss)
+    for shares in _around(best):
+        found[shares] = _candidate(problem, judged, units, shares)
+    return found
+
+
+def _lattice(n: int) -> list[tuple[Fraction, ...]]:
+    """All shares that are multiples of 1 / 3."""
+    counts = (c for c in product(range(_COARSE, -1, -1), repeat=n) if sum(c) == _COARSE)
+    return [tuple(Fraction(k, _COARSE) for k in c) for c in counts]
+
+
+def _around(shares: tuple[Fraction, ...]) -> list[tuple[Fraction, ...]]:
+    """The shares of which 1 / 6 has gone from one summand to another."""
+    step, out = Fraction(1, _FINE), []
+    for a, b in product(range(len(shares)), repeat=2):
+        if a != b and shares[a] >= step:
+            moved = list(shares)
+            moved[a], moved[b] = moved[a] - step, moved[b] + step
+            out.append(tuple(moved))
+    return out
+
+
+def _candidate(
+    problem: LabeledSum, judged: Sequence[_Fold], units: Mapping[str, float], shares: tuple[Fraction, ...]
+) -> Candidate:
+    """The candidate of some shares, with the loss of the best votes by a kernel."""
+    weights = {name: float(share) / unit for (name, unit), share in zip(units.items(), shares, strict=True)}
+    _, losses = choose_votes([_neighbors(problem, fold, weights) for fold in judged], weights="kernel")
+    words = " + ".join(f"{share} {name}" for name, share in zip(units, shares, strict=True) if share)
+    recipe = problem.recipe
+    return Candidate(recipe.n_knots, recipe.alpha, tuple((losses.error + losses.log_loss).tolist()), recipe.tables, words)
+
+
+def _neighbors(problem: LabeledSum, fold: _Fold, weights: Mapping[str, float]) -> HeldOutNeighbors:
+    """The neighbours of the items held out under a weighted sum of the distances."""
+    total = sum(np.float64(weight) * fold.distances[name] for name, weight in weights.items() if weight)
+    k = min(MOST_NEIGHBORS, total.shape[1])
+    nearest = np.sort(np.argpartition(total, k - 1, axis=1)[:, :k], axis=1)
+    distances = np.take_along_axis(total, nearest, axis=1)
+    order = np.argsort(distances, axis=1, kind="stable")
+    nearest, distances = np.take_along_axis(nearest, order, axis=1), np.take_along_axis(distances, order, axis=1)
+    dataset, votes = problem.dataset, problem.votes
+    rows = fold.part[nearest]
+    shares = np.bincount(dataset.labels[fold.part], weights=votes[fold.part], minlength=int(dataset.labels.max()) + 1)
+    alike = bool((np.abs(votes - 1.0) < 1e-9).all())
+    return HeldOutNeighbors(
+        distances, dataset.labels[rows], dataset.labels[fold.held], votes[fold.held], shares / shares.sum(),
+        None if alike else votes[rows],
+    )  # fmt: skip
+
+
+def _assembled(problem: LabeledSum, summands: Summands, weights: Mapping[str, float]) -> tuple[Recipe, LargeMarginResult]:
+    """The recipe and the result of the sum: the passes of its scales, and the distance of all weights together."""
+    structure, items = summands.structure, InMemoryItems(problem.dataset)
+    recipe = replace(problem.recipe, directions=structure.directions)
+    with items.searchable(recipe, problem.rule, structure) as located:
+        prior = even_prior(recipe, structure, located)
+    margin = LargeMarginProblem(recipe, problem.rule, structure, structure, prior)
+    total = sum(weights.get(name, 0.0) * of_part for name, of_part in summands.weights.items())
+    total = np.maximum(total, make_terms(recipe, structure, prior).lower)
+    return recipe, replace(summands.scales, semimetric=assemble_for_margin(margin, total, items.example))
