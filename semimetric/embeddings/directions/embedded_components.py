@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._foundation.threads import end_if_interrupted, map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.neighborhoods import Voters, add_vote_gradients
 from ...data.grid import Grid
@@ -33,9 +34,10 @@ _FIRST = 0.3  # the size of the random map to begin with
 _RATE = 0.01  # of Adam (Kingma & Ba 2015), falling to 0 along half a cosine
 _DROPPED = 0.1  # the share of the columns that a batch does without
 _BATCH = 128
-_VOTERS = 2_048  # items that vote at once
+_VOTERS = 1_024  # items that vote at once, beside those of the batch
 _EPOCHS = 25
-_STEPS = (200, 1_500)  # the fewest and the most
+_STEPS = (200, 800)  # the fewest and the most
+_MANY, _MAPS_OF_MANY = 4_000, 2  # items, and the maps that are learned from more
 
 
 class _Columns(NamedTuple):
@@ -57,6 +59,7 @@ def embedded_components(
     n_components: int = 32,
     n_maps: int = 1,
     random_state: int | None = None,
+    n_jobs: int | None = None,
 ) -> Directions | None:
     """Learn components from labelled items; None where no feature varies, or no class has two items.
 
@@ -70,8 +73,11 @@ def embedded_components(
     n_components : int, default 32
         Of each map.
     n_maps : int, default 1
-        How many maps are learned, from as many seeds; the distance is the mean over all of them.
+        How many maps are learned, from as many seeds; the distance is the mean over all of them. Of many items there are two
+        at least, of fewer steps each.
     random_state : int or None
+    n_jobs : int or None
+        The number of threads, which share the maps.
 
     Returns
     -------
@@ -83,11 +89,14 @@ def embedded_components(
         return None
     weight = np.ones(len(items)) if weight is None else weight * len(items) / weight.sum()
     columns = _columns(items)
-    maps = []
-    for seed in np.random.SeedSequence(random_state).spawn(n_maps):
-        learned = _learned(columns.values, labels, weight, n_components, np.random.default_rng(seed))
-        maps.append(_over_cells(columns, learned))
-    matrix = np.vstack(maps) / n_maps
+    n_maps = max(n_maps, _MAPS_OF_MANY if len(items) > _MANY else 1)
+    seeds = np.random.SeedSequence(random_state).spawn(n_maps)
+
+    def one_map(block: slice) -> Floats:
+        rng = np.random.default_rng(seeds[block.start])
+        return _over_cells(columns, _learned(columns.values, labels, weight, n_components, rng))
+
+    matrix = np.vstack(map_blocks(one_map, n_maps, size=1, n_jobs=n_jobs)) / n_maps
     matrix = matrix[np.abs(matrix).max(axis=1) > 0]
     return Directions(matrix, tuple(f"component{k}" for k in range(len(matrix))), columns.knots) if len(matrix) else None
 
@@ -125,6 +134,7 @@ def _learned(
     for step in range(1, n_steps + 1):
         if at + batch > n:
             order, at = rng.permutation(n), 0
+        end_if_interrupted()
         drawn, at = order[at : at + batch], at + batch
         keep = (rng.random(n_columns) >= _DROPPED).astype(np.float32) / np.float32(1.0 - _DROPPED)
         gradient = _gradient(columns, labels, weight, learned * keep[:, None], drawn, rng) * keep[:, None]
@@ -147,7 +157,7 @@ def _gradient(
     voters, anchors = np.arange(len(columns)), drawn
     if len(columns) > _VOTERS:
         others = rng.choice(len(columns), _VOTERS, replace=False)
-        voters = np.concatenate([drawn, np.setdiff1d(others, drawn)])
+        voters = np.concatenate([drawn, np.setdiff1d(others, drawn, assume_unique=True)])
         anchors = np.arange(len(drawn))
         columns = columns[voters]
     z = columns @ learned

@@ -79,7 +79,7 @@ def labelled_directions(
     if kind == "nca-embedded":
         counts = None if weight is None else weight[complete]
         part = embedded_components(
-            items[complete][:, usable], labels[complete], counts, n_maps=n_maps, random_state=random_state
+            items[complete][:, usable], labels[complete], counts, n_maps=n_maps, random_state=random_state, n_jobs=n_jobs
         )
     else:
         part = _fitted(kind, items[complete][:, usable], labels[complete], random_state, n_jobs)

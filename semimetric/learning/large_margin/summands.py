@@ -30,7 +30,7 @@ __all__ = ["Summand", "Summands", "learn_summands"]
 
 _KNOTS_OF_COMPONENTS = 2  # a component counts as it is: its scale is a straight line
 _N_MAPS = {"fast": 1, "default": 1, "thorough": 4}  # of components, from as many seeds
-_MOST_FOR_SCALES = 4_000  # items that scales are learned from: a scale is a curve of few numbers
+_MOST_FOR_SCALES = 2_000  # items that scales are learned from: a scale is a curve of few numbers
 
 
 class Summand(NamedTuple):
