@@ -95,13 +95,16 @@ def test_fit_calibrates_the_threshold_as_it_is_told(strategy):
     assert uncalibrated.threshold_ == learned("pairs")[0].threshold_
 
 
+IN_UNIT = "Parameter min_rate must be a number in[0, 1]. "
 CALIBRATION = {
-    "strategy": ({"strategy": "weird"}, "strategy='weird'", "use one of"),
-    "no rate": ({"strategy": "max_tpr"}, "min_rate=None", "a number from 0 to 1"),
-    "rate": ({"strategy": "max_tnr", "min_rate": 1.2}, "min_rate=1.2", "a number from 0 to 1"),
-    "rate of text": ({"strategy": "max_tnr", "min_rate": "weird"}, "min_rate='weird'", "a number from 0 to 1"),
-    "complex rate": ({"strategy": "max_tpr", "min_rate": 3 + 2j}, "min_rate=(3+2j)", "a number from 0 to 1"),
-    "beta": ({"strategy": "f_beta", "beta": None}, "beta=None", "a finite number"),
+    "strategy": ({"strategy": "weird"}, 'Strategy can either be "accuracy", "f_beta" or "max_tpr" or "max_tnr". ', '"weird"'),
+    "no rate": ({"strategy": "max_tpr"}, IN_UNIT + "Got None instead.", "strategy='max_tpr'", "dissimilar pairs"),
+    "rate": ({"strategy": "max_tnr", "min_rate": 1.2}, IN_UNIT + "Got 1.2 instead.", "strategy='max_tnr'", "give 0.9"),
+    "rate of text": ({"strategy": "max_tnr", "min_rate": "weird"}, IN_UNIT + "Got weird instead.", "min_rate=", "similar pairs"),
+    "complex rate": ({"strategy": "max_tpr", "min_rate": 3 + 2j}, IN_UNIT + "Got (3+2j) instead.", "min_rate="),
+    "no number of a rate": ({"strategy": "max_tpr", "min_rate": np.nan}, IN_UNIT + "Got nan instead.", "min_rate="),
+    "beta": ({"strategy": "f_beta", "beta": None}, "beta must be a real number. Got <class 'NoneType'>", "beta=None", "recall"),
+    "infinite beta": ({"strategy": "f_beta", "beta": np.inf}, "beta=inf", "a finite number"),
 }
 
 
@@ -121,9 +124,11 @@ BAD = {
     "labels": (lambda: PairLearner().fit(ITEMS[PAIRS], np.arange(600)), "y has the values 0, 1", "only +1", "recode"),
     "no labels": (lambda: PairLearner().fit(ITEMS[PAIRS], None), "requires y", "+1 or -1"),
     "length": (lambda: PairLearner().fit(ITEMS[PAIRS], [1, -1]), "y has shape (2,)", "600 pairs", "one label a pair"),
-    "strategy": (lambda: learned("pairs")[0].calibrate_threshold(PAIRS, Y, "best"), "strategy='best'", "not known", "use one"),
-    "threshold": (lambda: learned("pairs")[0].set_threshold("ABC"), "threshold='ABC'", "must be a finite number"),
-    "rate": (lambda: learned("pairs")[0].calibrate_threshold(PAIRS, Y, "max_tpr"), "min_rate=None", "needs a number", "0 to 1"),
+    "strategy": (lambda: learned("pairs")[0].calibrate_threshold(PAIRS, Y, "best"), "Strategy can", '"max_tnr". Got "best"'),
+    "threshold": (lambda: learned("pairs")[0].set_threshold("ABC"), "must be a real number. Got <class 'str'>", "threshold='ABC'", "a distance"),
+    "truth": (lambda: learned("pairs")[0].set_threshold(True), "Got <class 'bool'> instead.", "a real number", "a distance"),
+    "infinity": (lambda: learned("pairs")[0].set_threshold(np.inf), "threshold=inf", "must be a finite number"),
+    "rate": (lambda: learned("pairs")[0].calibrate_threshold(PAIRS, Y, "max_tpr"), "None", "a number in", "give 0.9"),
 }  # fmt: skip
 
 
