@@ -14,5 +14,5 @@ exported = njit(nogil=True, error_model="numpy")
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel whose code becomes a part of the compiled functions that call it, where handing over its arguments costs more."""
+    """A kernel whose code becomes a part of the functions that call it: to hand over its arguments would cost more."""
     return njit(nogil=True, error_model="numpy", inline="always")(getattr(function, "py_func", function))

@@ -1,7 +1,7 @@
 """The arguments by which metric-learn's users set a threshold, refused in metric-learn's words, to the letter.
 
-Its methods are here under its names, so code that looks for its messages finds them. What they leave out, such as which strategy
-asks for a rate, is a note of the error, which Python prints below the message.
+Its methods are here under its names, so code that looks for its messages finds them. What they leave out, such as which
+strategy asks for a rate, is a note of the error, which Python prints below the message.
 """
 
 from typing import Any
