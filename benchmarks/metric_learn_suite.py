@@ -39,7 +39,7 @@ REASONS = {
     "TestStringRepr::test_lmnn": OTHER_ARGUMENTS,
     "TestStringRepr::test_lsml": OTHER_ARGUMENTS,
     "TestTransformerMetricConversion::test_lmnn": NO_MATRIX,
-    "test_calibrate_threshold_extreme": "its learner overrides decision_function and learns no distance, by which ours calibrates",
+    "test_calibrate_threshold_extreme": "its learner has a decision_function and no distance, by which ours calibrates",
     "test_check_input_pairs_learners_invalid_y": "metric-learn's message does not say which values y has; ours does",
     "test_components_is_2D": NO_MATRIX,
     "test_deterministic_initialization": NO_MATRIX + "; and " + PRIOR,

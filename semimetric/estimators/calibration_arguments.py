@@ -41,7 +41,7 @@ def _check_real(name: str, value: Any, advice: str) -> float:
         error = InputError(f"Parameter {name} must be a real number. Got {type(value)} instead.")
         error.add_note(f"{name}={_shown(value)} is no number; {advice}")
         raise error
-    return check_finite_number(name, value)
+    return check_finite_number(name, float(value))
 
 
 def _shown(value: Any) -> str:
