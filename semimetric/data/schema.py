@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_cells, as_floats, check_finite, n_axes
 from .._foundation.members import Members
+from .._foundation.sparse_tables import dense_table
 from .._foundation.tables import named_rows, read_table
 from .._foundation.types import Floats
 from .._foundation.validation import check_choice, check_items, check_shape
@@ -232,8 +233,8 @@ class Schema:
         return np.hstack(parts)
 
     def table(self, X: Any, name: str = "X") -> Any:
-        """A table whose rows are dicts, or a dict, as an array; anything else as it is."""
-        found = named_rows(X, self.names, name=name)
+        """A table whose rows are dicts, or a dict, or that is sparse, as an array; anything else as it is."""
+        found = named_rows(dense_table(X, name), self.names, name=name)
         return found[None] if found is not X and found.ndim == 1 else found
 
     def row(self, x: Any) -> NDArray[Any]:

@@ -122,6 +122,7 @@ class DistanceApproximator(DistanceRegressor):
     True
     """
 
+    _learns_from_items = True
     _fitted = {
         **DistanceRegressor._fitted,
         "pairs_": Integers,

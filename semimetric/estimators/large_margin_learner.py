@@ -136,6 +136,7 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
     (150, 4)
     """
 
+    _learns_from_items = True
     _fitted = {
         **LearnedDistance._fitted,
         "classes_": NDArray[Any],

@@ -271,6 +271,11 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
         got = self._answer(queries, None, n_neighbors, algorithm="approximate", n_candidates=n_candidates, where=where)
         return Recall.of(true.distances, got.distances)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
         d = self.semimetric_
         if (table := d.schema.table(X)) is not X and not reset:

@@ -176,6 +176,11 @@ class SemimetricNeighborsTransformer(ShortRepr, SavedEstimator, TransformerMixin
         check_is_fitted(self)
         return self.index_.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def set_output(self, *, transform: str | None = None) -> SemimetricNeighborsTransformer:
         """Take what a pipeline passes on to all of its steps, and do nothing: the graph stays sparse."""
         return self
