@@ -29,7 +29,7 @@ from .._foundation.types import Floats
 from .._foundation.validation import check_choice, check_items, check_shape
 from .columns import as_table, categories_of, column_of
 from .feature import Feature
-from .feature_parameters import check_period, chosen_columns, column_number
+from .feature_parameters import by_column, check_period, chosen_columns
 from .times import PERIODS, SCALE, holds_times, times_of, zone_of
 
 __all__ = ["MISSING_ADVICE", "Names", "Schema", "feature_names"]
@@ -109,7 +109,7 @@ class Schema:
         X = as_table(X, name)
         n = X.shape[1] if len(X.shape) == 2 else 0
         names = feature_names(X, n)
-        periods = {column_number(f, names, "periodic"): p for f, p in (periodic or {}).items()}
+        periods = by_column(periodic or {}, names, "periodic")
         chosen = chosen_columns(X, categorical_features, names)
         if both := chosen & set(periods):
             raise InputError(f"{names[min(both)]!r} is in categorical_features= and in periodic=; a feature is one of the two")
