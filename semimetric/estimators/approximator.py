@@ -184,7 +184,7 @@ class DistanceApproximator(DistanceRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_items, n_features), or frame
+        X : array-like or sparse matrix of shape (n_items, n_features), or frame
         y : ignored
 
         Raises

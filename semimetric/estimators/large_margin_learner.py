@@ -213,6 +213,7 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         Parameters
         ----------
         X : array-like or frame of shape (n_items, n_features), or (n_items,) row numbers or labels with ``preprocessor``
+            What is sparse becomes dense, up to 2 GB, here and wherever learners and distances take items.
         y : array-like of shape (n_items,)
             Classes: at least two. Identical items of different classes cannot be told apart, and are outvoted.
         sample_weight : array-like of shape (n_items,) or None

@@ -128,8 +128,9 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, Search
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), n >= 1, or frame
-            What the distance takes; float32 is kept as it is.
+        X : array-like or sparse matrix of shape (n, n_features), n >= 1, or frame
+            What the distance takes; float32 is kept as it is, and what is sparse becomes dense, up to 2 GB: `add` takes more,
+            part by part.
         y : ignored
         ids : array-like of shape (n,) or None
             Distinct 64-bit integers or strings; row numbers by default.
