@@ -122,6 +122,7 @@ class DistanceApproximator(DistanceRegressor):
     True
     """
 
+    _learns_from_items = True
     _fitted = {
         **DistanceRegressor._fitted,
         "pairs_": Integers,
@@ -183,7 +184,7 @@ class DistanceApproximator(DistanceRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_items, n_features), or frame
+        X : array-like or sparse matrix of shape (n_items, n_features), or frame
         y : ignored
 
         Raises

@@ -81,6 +81,7 @@ class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = getattr(self.learner, "missing", "error") == "level"
         return tags
 

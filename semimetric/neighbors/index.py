@@ -30,14 +30,14 @@ from .item_columns import ItemColumns
 from .query_tables import QueryView
 from .results import Collection, Neighbors, Recall, as_graph, as_objects, no_neighbors, without_own
 from .search_arguments import ALGORITHMS, candidate_count, check_neighbors, check_radius
-from .searched_distance import searched_distance
+from .searched_distance import SearchesUnderLearned, searched_distance
 from .segment import SearchRequest, Segment
 from .storage import StoredIndex
 
 __all__ = ["NeighborIndex"]
 
 
-class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEstimator):
+class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, SearchesUnderLearned):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
     No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would
@@ -51,6 +51,7 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
     semimetric : Semimetric, fitted learner, "gower" or "l1"
         A name makes the distance of the items of `fit` by `Semimetric.gower` or `Semimetric.l1`; give
         ``Semimetric.gower(X, ...)`` itself to say more of the columns. Euclidean is no sum over features, so it is refused.
+        A learner stays fitted where the index is cloned, as in a grid search: the index does not fit it.
     side : {"query-first", "query-last"}, default "query-first"
         For distances that are not symmetric: d(query, item), or d(item, query).
     algorithm : {"exact", "approximate", "brute"}, default "exact"
@@ -127,8 +128,9 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), n >= 1, or frame
-            What the distance takes; float32 is kept as it is.
+        X : array-like or sparse matrix of shape (n, n_features), n >= 1, or frame
+            What the distance takes; float32 is kept as it is, and what is sparse becomes dense, up to 2 GB: `add` takes more,
+            part by part.
         y : ignored
         ids : array-like of shape (n,) or None
             Distinct 64-bit integers or strings; row numbers by default.
@@ -270,6 +272,11 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
             raise InputError(f"there are {len(queries)} queries and no neighbours to find; give items that where= may answer")
         got = self._answer(queries, None, n_neighbors, algorithm="approximate", n_candidates=n_candidates, where=where)
         return Recall.of(true.distances, got.distances)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
         d = self.semimetric_

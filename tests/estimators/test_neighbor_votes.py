@@ -110,6 +110,18 @@ def test_parameters_of_the_default_learner_can_be_set(kind, learner):
     assert model.learner is None
 
 
+@pytest.mark.parametrize("kind", [SemimetricClassifier, SemimetricRegressor])
+def test_parameters_of_the_default_learner_are_told(kind):
+    model = kind()
+    told = model.get_params()
+    assert {name for name in told if "__" in name} == {f"learner__{name}" for name in kind._default_learner().get_params()}
+    assert told["learner"] is None
+    assert not any("__" in name for name in model.get_params(deep=False))
+    assert clone(model).set_params(**told).learner is None  # there and back is nothing new
+    assert model.set_params(**told | {"learner__alpha": 0.5}).get_params()["learner__alpha"] == 0.5
+    assert set(kind(QUICK).get_params()) - set(told) == {f"learner__{name}" for name in QUICK.get_params()} - set(told)
+
+
 def test_parameters_of_the_default_learner_are_searched():
     given = {f"learner__{name}": [value] for name, value in QUICK.get_params().items() if name != "alpha"}
     search = GridSearchCV(SemimetricClassifier(), {"learner__alpha": [1e-3, 1e-1], **given}, cv=2).fit(X, Y)
