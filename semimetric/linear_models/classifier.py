@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, NotRequired, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -14,19 +15,21 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError, NotSupportedError, warn
 from .._foundation.input_arrays import record_features
 from .._foundation.shared_docstrings import with_shared_parameters
-from .._foundation.target_arrays import as_classes
+from .._foundation.storable import storable
+from .._foundation.target_arrays import as_classes, check_sorted_classes
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_choice
 from .._kernels.coordinate_descent import Problem
 from ..embeddings.vectors.base import FeatureMap
 from .base import EmbeddedLinear, drop_zero_weights
 from .shared_parameters import LINEAR_PARAMETERS
-from .training.calibration import calibrate, probabilities
+from .training.calibration import ScoreCurves, calibrate, probabilities
 from .training.problems import classification_problem
 
 __all__ = ["EmbeddedLinearClassifier"]
 
 
+@storable
 @with_shared_parameters(LINEAR_PARAMETERS)
 class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     """Linear support vector machine on an embedding that is computed row by row and never stored.
@@ -89,6 +92,10 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     """
 
     _losses = ("squared_hinge", "hinge")
+    _fitted: ClassVar[Mapping[str, Any]] = EmbeddedLinear._fitted | {
+        "classes_": NDArray[Any],
+        "_calibrator": NotRequired[ScoreCurves],
+    }
 
     def __init__(
         self,
@@ -288,6 +295,11 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             raise NotSupportedError(
                 f'multi_class="crammer_singer" is a hinge over the classes, but loss={self.loss!r}; give loss="hinge"'
             )
+
+    def _check_scores(self) -> None:
+        check_sorted_classes(self.classes_)
+        if hasattr(self, "_calibrator"):
+            self._calibrator.check(1 if len(self.classes_) == 2 else len(self.classes_))
 
     @property
     def _joint(self) -> bool:

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from .._foundation.input_arrays import record_features
 from .._foundation.magnitudes import check_squares
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.storable import storable
 from .._foundation.target_arrays import as_targets
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha
@@ -21,6 +22,7 @@ from .training.problems import regression_problem
 __all__ = ["EmbeddedLinearRegressor"]
 
 
+@storable
 @with_shared_parameters(LINEAR_PARAMETERS)
 class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     """Linear regression with an epsilon-insensitive loss on an embedding that is computed row by row and never stored.
