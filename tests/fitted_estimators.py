@@ -123,7 +123,9 @@ EMBEDDINGS = {f"embedding of {name}": given for name, given in MAPS.items()} | {
 }
 MACHINES = {name: lambda given=given: embedding_of(given) for name, given in EMBEDDINGS.items()} | {
     "embedding of a constant": lambda: HermiteEmbedding(2, scale="standard").fit(CONSTANT),
-    "embedding of a frame": lambda: PL2Embedding(3, pairs=[("age", "size")]).fit(FRAME.assign(size=1.0 - FRAME["age"])[["age", "size"]]),
+    "embedding of a frame": lambda: PL2Embedding(3, pairs=[("age", "size")]).fit(
+        FRAME.assign(size=1.0 - FRAME["age"])[["age", "size"]]
+    ),
     "machine": machine,
     "machine of three classes": lambda: machine(BSplineEmbedding(4), THREE, loss="hinge", multi_class="crammer_singer"),
     "machine of truth values": lambda: machine("linear", CLASSES > 0, solver="pegasos", fit_intercept=False),
@@ -138,35 +140,39 @@ MACHINES = {name: lambda given=given: embedding_of(given) for name, given in EMB
     "pieces in a given number": lambda: DPLMClassifier(n_components=2, local="plane").fit(ITEMS, NAMES.astype(str)),
 }
 
-FITTED = MACHINES | {name: recipe(name) for name in RECIPES} | {
-    "auto regressor": auto_regressor,
-    "regressor with many parameters": rich,
-    "approximator": approximator,
-    "approximator at vertices": lambda: approximator(method="vertices"),
-    "approximator of histograms": lambda: approximator(directions=HistogramFeatures([0.0, 1.0, 2.0])),
-    "approximator of everything": lambda: approximator(warped_sum, validation_fraction=0.0),
-    "pairs": pair_learner,
-    "pairs with a line": lambda: pair_learner("sigmoid"),
-    "pairs with steps": lambda: pair_learner("isotonic"),
-    "triplets": lambda: TripletLearner(**PLAIN).fit(ITEMS.reshape(-1, 3, 3)),
-    "quadruplets": lambda: QuadrupletLearner(**FAST, directions="pca").fit(ITEMS.reshape(-1, 4, 3)),
-    "large margin": large_margin,
-    "large margin with directions": lambda: large_margin(directions="combined", tables="full"),
-    "large margin of a frame": lambda: LargeMarginLearner(**PLAIN, tables="warped").fit(FRAME, NAMES),
-    "classifier": lambda: classifier(ITEMS, CLASSES),
-    "classifier of names": lambda: classifier(ITEMS.astype(np.float32), NAMES, WEIGHTS, weights="distance"),
-    "classifier of a frame": lambda: classifier(FRAME, NAMES.astype(str), algorithm="brute"),
-    "classifier of hours": lambda: classifier(HOURS, CLASSES, learner=LargeMarginLearner(**PLAIN, periodic={0: 24})),
-    "regressor by votes": lambda: regressor_of(ITEMS, ITEMS.sum(axis=1), WEIGHTS),
-    "regressor of a frame": lambda: regressor_of(FRAME, ITEMS[:, 0], n_neighbors=2),
-    "regressor with a base distance": lambda: regressor_of(
-        ITEMS, ITEMS.sum(axis=1), learner=DistanceRegressor(**FAST, base_distances=[cityblock])
-    ),
-    "transformer": lambda: SemimetricNeighborsTransformer(fitted("pairs")[0].semimetric_, n_neighbors=3).fit(ITEMS),
-    "transformer with a learner": lambda: SemimetricNeighborsTransformer(
-        learner=LargeMarginLearner(**PLAIN), mode="connectivity"
-    ).fit(FRAME, CLASSES),
-}
+FITTED = (
+    MACHINES
+    | {name: recipe(name) for name in RECIPES}
+    | {
+        "auto regressor": auto_regressor,
+        "regressor with many parameters": rich,
+        "approximator": approximator,
+        "approximator at vertices": lambda: approximator(method="vertices"),
+        "approximator of histograms": lambda: approximator(directions=HistogramFeatures([0.0, 1.0, 2.0])),
+        "approximator of everything": lambda: approximator(warped_sum, validation_fraction=0.0),
+        "pairs": pair_learner,
+        "pairs with a line": lambda: pair_learner("sigmoid"),
+        "pairs with steps": lambda: pair_learner("isotonic"),
+        "triplets": lambda: TripletLearner(**PLAIN).fit(ITEMS.reshape(-1, 3, 3)),
+        "quadruplets": lambda: QuadrupletLearner(**FAST, directions="pca").fit(ITEMS.reshape(-1, 4, 3)),
+        "large margin": large_margin,
+        "large margin with directions": lambda: large_margin(directions="combined", tables="full"),
+        "large margin of a frame": lambda: LargeMarginLearner(**PLAIN, tables="warped").fit(FRAME, NAMES),
+        "classifier": lambda: classifier(ITEMS, CLASSES),
+        "classifier of names": lambda: classifier(ITEMS.astype(np.float32), NAMES, WEIGHTS, weights="distance"),
+        "classifier of a frame": lambda: classifier(FRAME, NAMES.astype(str), algorithm="brute"),
+        "classifier of hours": lambda: classifier(HOURS, CLASSES, learner=LargeMarginLearner(**PLAIN, periodic={0: 24})),
+        "regressor by votes": lambda: regressor_of(ITEMS, ITEMS.sum(axis=1), WEIGHTS),
+        "regressor of a frame": lambda: regressor_of(FRAME, ITEMS[:, 0], n_neighbors=2),
+        "regressor with a base distance": lambda: regressor_of(
+            ITEMS, ITEMS.sum(axis=1), learner=DistanceRegressor(**FAST, base_distances=[cityblock])
+        ),
+        "transformer": lambda: SemimetricNeighborsTransformer(fitted("pairs")[0].semimetric_, n_neighbors=3).fit(ITEMS),
+        "transformer with a learner": lambda: SemimetricNeighborsTransformer(
+            learner=LargeMarginLearner(**PLAIN), mode="connectivity"
+        ).fit(FRAME, CLASSES),
+    }
+)
 
 
 def bases_of(name):

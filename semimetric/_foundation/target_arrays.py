@@ -87,4 +87,4 @@ def check_sorted_classes(classes: NDArray[Any], n: int | None = None) -> None:
         right = not missing and np.array_equal(np.unique(classes), classes)
     if not right:
         count = "two or more" if n is None else n
-        raise InputError(f"classes_ are {classes.dtype} of shape {classes.shape}; {count} different labels, sorted, are required")
+        raise InputError(f"classes_ are {classes.dtype} of shape {classes.shape}; {count} labels, sorted, are required")

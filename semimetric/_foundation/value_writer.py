@@ -62,8 +62,10 @@ class Writer:
             return self.value(value.item(), name)
         if type(value) is int and abs(value) < 2**63:
             return value
-        if isinstance(value, (type, np.dtype)) and (scalar := getattr(value, "type", value)) in (np.float32, np.float64):
-            return {"scalar": scalar.__name__ if scalar is value else f"dtype {scalar.__name__}"}
+        if isinstance(value, np.dtype) and value in (np.float32, np.float64):
+            return {"scalar": f"dtype {value.name}"}
+        if isinstance(value, type) and value in (np.float32, np.float64):
+            return {"scalar": value.__name__}
         if type(value) is float:
             return value if np.isfinite(value) else {"float": repr(value)}
         if isinstance(value, np.ndarray) and type(value) in (np.ndarray, np.memmap):

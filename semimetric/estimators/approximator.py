@@ -46,7 +46,7 @@ class DistanceApproximator(DistanceRegressor):
     """A fast distance in place of a slow one: draws pairs of X, calls the distance, and regresses (`DistanceRegressor`).
 
     Or sets the weights at the grid, ``w_ab = distance(v_a, v_b)``, with no learning. With one group of all features the error
-    in the range of the grid is then at most L times the diameter of a cell for an L-Lipschitz distance (paper 2,
+    in the range of the grid is then at most L times the diameter of a cell for an L-Lipschitz distance (Pele & Ben-Aliz 2016,
     universality); with more groups that holds for a distance that is a sum over them, and for others there is no bound.
 
     Whatever ends `fit` early, an error of the distance or Ctrl-C, ``pairs_`` and ``distances_`` hold what was evaluated.

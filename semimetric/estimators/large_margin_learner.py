@@ -90,7 +90,7 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
     {delta}
     {outside}
     {loss}
-        With "hinge" and ``penalty=None`` a pass is a linear program (Pele 2011, as cited in paper 2).
+        With "hinge" and ``penalty=None`` a pass is a linear program (Pele 2011, as cited in Pele & Ben-Aliz 2016).
     {penalty}
         The weighted L1 distance is here the even one.
     {alpha}

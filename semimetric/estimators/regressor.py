@@ -44,7 +44,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     """Regression of distances: tables over features that predict the distance of a pair, under the axioms asked for.
 
     ``min_w  sum_i s_i loss(d_w(x_i, y_i) - target_i) + penalty(w)``  over weights that make d_w a semimetric, with
-    ``d_w(x, y) = sum_S w_S · ID([x_S, y_S])`` (paper 2, sections 3 and 4). Targets are divided by their mean first.
+    ``d_w(x, y) = sum_S w_S · ID([x_S, y_S])`` (Pele & Ben-Aliz 2016, sections 3 and 4). Targets are divided by their mean
+    first.
 
     Parameters
     ----------

@@ -5,7 +5,6 @@ The embedding is computed block by block wherever rows are needed, and is never 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, NotRequired
 
 import numpy as np
@@ -59,7 +58,7 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
     _losses: tuple[str, ...]
     _state: TrainedState
     embedding_: FeatureMap
-    _fitted: ClassVar[Mapping[str, Any]] = STORED_STATE | {
+    _fitted: ClassVar[dict[str, Any]] = STORED_STATE | {
         "embedding_": FeatureMap,
         "n_iter_": int,
         "duality_gap_": float,

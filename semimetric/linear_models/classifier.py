@@ -35,9 +35,9 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     """Linear support vector machine on an embedding that is computed row by row and never stored.
 
     It minimises ``|W|² / 2 + C sum_i s_i loss(y_i, W phi(x_i))`` with the weight of the intercept inside W, as LIBLINEAR does:
-    the optimum is that of scikit-learn's ``LinearSVC(intercept_scaling=intercept_scaling)`` on the stored embedding (paper 0,
-    section 3.2; paper 1, section 5). Memory holds the weights, a dual variable for every row and class (solver "dual"), and the
-    rows that are embedded at a time (`block_size`).
+    the optimum is that of scikit-learn's ``LinearSVC(intercept_scaling=intercept_scaling)`` on the stored embedding (Pele et
+    al. 2013, section 3.2; Maji 2011, section 5). Memory holds the weights, a dual variable for every row and class (solver
+    "dual"), and the rows that are embedded at a time (`block_size`).
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     """
 
     _losses = ("squared_hinge", "hinge")
-    _fitted: ClassVar[Mapping[str, Any]] = EmbeddedLinear._fitted | {
+    _fitted: ClassVar[dict[str, Any]] = EmbeddedLinear._fitted | {
         "classes_": NDArray[Any],
         "_calibrator": NotRequired[ScoreCurves],
     }

@@ -29,7 +29,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
 
     It minimises ``|w|² / 2 + C sum_i s_i max(0, |y_i - w · phi(x_i)| - epsilon)^p`` with p = 1 or 2 and the weight of the
     intercept inside w. The optimum is that of scikit-learn's ``LinearSVR`` on the stored embedding; with epsilon = 0 and p = 2
-    it is ridge regression of strength 1 / (2 C) (paper 1, section 5; Ho & Lin 2012).
+    it is ridge regression of strength 1 / (2 C) (Maji 2011, section 5; Ho & Lin 2012).
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
     algorithm : {"exact", "approximate", "brute"}, default "exact"
         What queries use unless they say otherwise. "approximate" refines the ``n_candidates`` items whose cells are
         typically nearest; "brute" computes every distance (with joint groups, by merging the precomputed order of the
-        fractions with the query's: paper 2, section 3).
+        fractions with the query's: Pele & Ben-Aliz 2016, section 3).
     n_lists : int or "auto", default "auto"
         Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search visits all.
     n_probe : int, default 16

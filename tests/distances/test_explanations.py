@@ -67,7 +67,10 @@ def test_a_frame_has_every_part(explanation):
     [
         ({"targets": np.array([0, 1]), "labels": np.array([17, 4])}, ["row 17 (class 0)", "row 4 (class 1)"]),
         ({"targets": np.array([True, False])}, ["item 7 (class True)", "item 3 (class False)"]),
-        ({"targets": np.array([0.25, 3]), "labels": np.array([17, 4]), "target_name": "value"}, ["row 17 (value 0.25)", "row 4 (value 3)"]),
+        (
+            {"targets": np.array([0.25, 3]), "labels": np.array([17, 4]), "target_name": "value"},
+            ["row 17 (value 0.25)", "row 4 (value 3)"],
+        ),
         ({"targets": np.array(["yes", "no"]), "labels": np.array(["C7", "C3"])}, ["C7 (yes)", "C3 (no)"]),
         ({"labels": np.array([17, 4])}, ["row 17", "row 4"]),
     ],

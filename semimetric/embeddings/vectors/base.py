@@ -9,7 +9,7 @@ block at a time. Embeddings with a *ladder* write sparse rows psi, of which phi 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, ClassVar, NamedTuple, NotRequired, Self
 
@@ -66,7 +66,7 @@ class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC
     n_jobs: int | None = None
     n_columns_: int
     terms_: tuple[Term, ...]
-    _fitted: ClassVar[Mapping[str, Any]] = {"n_features_in_": int, "feature_names_in_": NotRequired[NDArray[Any]]}
+    _fitted: ClassVar[dict[str, Any]] = {"n_features_in_": int, "feature_names_in_": NotRequired[NDArray[Any]]}
 
     @abstractmethod
     def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:

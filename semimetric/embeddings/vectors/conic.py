@@ -10,7 +10,7 @@ The level sets of a linear function of phi_{p,1} are those of a cone over the an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NotRequired
 
 import numpy as np
@@ -33,7 +33,9 @@ _CLUSTERS = 8  # of anchors="kmeans" with n_anchors=None
 
 @storable
 class ConicEmbedding(DenseMap):
-    """The features of x, and its distances to anchors to the power p: phi_{p,1}, phi_{p,d} and phi_{p,M} of paper 4.
+    """The features of x, and its distances to anchors to the power p.
+
+    These are the maps phi_{p,1}, phi_{p,d} and phi_{p,M} of Ceylan & Birbil (2020).
 
     Bring the features to one scale first: ``make_pipeline(StandardScaler(), ConicEmbedding(), LinearSVC(dual=False))``.
 
@@ -97,7 +99,8 @@ class ConicEmbedding(DenseMap):
     """
 
     missing_choices = ("error", "zeros")
-    _fitted: ClassVar[Mapping[str, Any]] = FeatureMap._fitted | {
+    classes_: NDArray[Any]
+    _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | {
         "anchors_": list[Floats],
         "classes_": NotRequired[NDArray[Any]],
     }
@@ -256,8 +259,8 @@ def conic_kernel(X: ArrayLike, Z: ArrayLike, *, p: float = 1.0, expand: str = "o
 
         k(x, z | a) = <x, z> + ||x - a||_p^p ||z - a||_p^p,   or   <x, z> + sum_l |x_l - a_l|^p |z_l - a_l|^p
 
-    See paper 4, section 2. The embeddings have few columns, so a linear model on `ConicEmbedding` finds the same function
-    faster.
+    See Ceylan & Birbil 2020, section 2. The embeddings have few columns, so a linear model on `ConicEmbedding` finds the same
+    function faster.
 
     Parameters
     ----------

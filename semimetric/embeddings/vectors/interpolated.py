@@ -6,7 +6,7 @@ ID(x; S) = [ID(x_{S_1}) ... ID(x_{S_g})],   ID of one group: at most |S| + 1 ver
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any, ClassVar
 
@@ -39,7 +39,7 @@ class IDEmbedding(KnotMap):
 
     f is a sum over groups of continuous functions, each with arbitrary values at the grid points of its group. The fractions of
     a group's features in their cells are sorted, 0 <= t_1 <= ... <= t_n <= 1. The vertices lead from the upper corner of the
-    cell to the lower, one feature stepping down at a time, with the weights (paper 2, Alg. 1)
+    cell to the lower, one feature stepping down at a time, with the weights (Pele & Ben-Aliz 2016, Alg. 1)
 
         t_1, t_2 - t_1, ..., 1 - t_n
 
@@ -123,7 +123,7 @@ class IDEmbedding(KnotMap):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    _fitted: ClassVar[Mapping[str, Any]] = KnotMap._fitted | {
+    _fitted: ClassVar[dict[str, Any]] = KnotMap._fitted | {
         "groups_": tuple[tuple[int, ...], ...],
         "vertices_": tuple[Integers | None, ...],
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -51,7 +51,7 @@ class KnotMap(FeatureMap):
     _extrapolations: tuple[str, ...] = ("clip", "linear", "error")
     grid_: Grid
     reservoir_: Reservoir
-    _fitted: ClassVar[Mapping[str, Any]] = FeatureMap._fitted | STORED_KNOTS
+    _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | STORED_KNOTS
 
     def _check_parameters(self) -> None:
         """Refuse parameters that cannot be used, whatever the data are."""

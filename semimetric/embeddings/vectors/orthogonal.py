@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import Any, ClassVar, NotRequired
 
 import numpy as np
@@ -25,7 +24,7 @@ class _OrthogonalMap(DenseMap):
 
     degree: int
     penalty_order: int
-    _fitted: ClassVar[Mapping[str, Any]] = FeatureMap._fitted | {"low_": Floats, "high_": Floats}
+    _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | {"low_": Floats, "high_": Floats}
 
     def _check_parameters(self) -> None:
         """Refuse parameters that cannot be used."""
@@ -111,7 +110,7 @@ class FourierEmbedding(_OrthogonalMap):
         phi(x_n) = (cos(k pi z) / k^d, sin(k pi z) / k^d)   for k = 1, ..., degree,   d = penalty_order
 
     Here z is the feature, whose range is scaled to [-span, span] (eq. 16 for span = 1). The squared norm of the weights is the
-    integral of the squared derivative of order d of f over a period, up to the factor pi^(2d) (paper 1, Table 1).
+    integral of the squared derivative of order d of f over a period, up to the factor pi^(2d) (Maji 2011, Table 1).
 
     Parameters
     ----------
@@ -198,7 +197,7 @@ class HermiteEmbedding(_OrthogonalMap):
         phi_k = H_k(z) / sqrt(k (k - 1) k!)      for penalty_order 2;  phi_1 = z
 
     Here k = 1, ..., degree, and H_k are the probabilists' polynomials. The squared norm of the weights is the mean of f'(z)^2,
-    or of f''(z)^2 plus the squared slope, over a standard normal z (paper 1, Table 1).
+    or of f''(z)^2 plus the squared slope, over a standard normal z (Maji 2011, Table 1).
 
     Parameters
     ----------
@@ -252,7 +251,7 @@ class HermiteEmbedding(_OrthogonalMap):
         self.dtype = dtype
         self.n_jobs = n_jobs
 
-    _fitted: ClassVar[Mapping[str, Any]] = _OrthogonalMap._fitted | {
+    _fitted: ClassVar[dict[str, Any]] = _OrthogonalMap._fitted | {
         "center": NotRequired[Floats],
         "unit": NotRequired[Floats],
     }

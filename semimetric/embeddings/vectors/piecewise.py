@@ -8,7 +8,7 @@ Example: with knots (0, 1, 4) the value 2.5 is half of vertex 1 plus half of ver
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NotRequired
 
 import numpy as np
@@ -35,7 +35,7 @@ class PL1Embedding(KnotMap):
     """Every feature as its two nearest knots: f(x) = sum_n f_n(x_n), each f_n continuous and linear between knots.
 
     If t is the fraction of x_n between its knots v_d and v_{d+1}, column (n, d) is 1 - t, column (n, d + 1) is t, and the other
-    columns of the feature are 0 (paper 0, Alg. 1). So the weight of a column is the value of f_n at that knot.
+    columns of the feature are 0 (Pele et al. 2013, Alg. 1). So the weight of a column is the value of f_n at that knot.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class PL1Embedding(KnotMap):
 class PL2Embedding(KnotMap):
     """Every feature, and every pair of features, on the knots of PL1: f is continuous, and linear on triangles.
 
-    If s and t are the fractions of x_n and x_l in their cells, the columns of the pair (n, l) are (paper 0, Alg. 2)
+    If s and t are the fractions of x_n and x_l in their cells, the columns of the pair (n, l) are (Pele et al. 2013, Alg. 2)
 
         1 - max(s, t)  at (lower, lower)
         |s - t|        at (upper, lower) if t < s, else at (lower, upper)
@@ -153,8 +153,8 @@ class PL2Embedding(KnotMap):
     {knots}
     pairs : {"all", "chain", "grid", "best"} or list of pairs, default "all"
         All; those at most ``reach`` features apart; at most ``reach`` steps apart along every axis of a grid of features
-        (PL2-K, paper 0, section 5.2); the ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names. A pair is
-        ordered by feature, and so are pairs.
+        (PL2-K, Pele et al. 2013, section 5.2); the ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names. A
+        pair is ordered by feature, and so are pairs.
     n_pairs : int or None, default None
         Required with ``pairs="best"``. Pairs are ranked as FAST ranks them (Lou et al., 2013, "Accurate intelligible models
         with pairwise interactions"): a least-squares fit of tables of single features is subtracted from y (from indicators of
@@ -164,7 +164,8 @@ class PL2Embedding(KnotMap):
     shape : tuple of int or None, default None
         Axes of the features with ``pairs="grid"``, such as (rows, columns); the last runs fastest.
     shared_knots : bool, default False
-        Whether all features have the same knots: with those |x_n - x_l|, max and min are in the span (paper 0, section 3).
+        Whether all features have the same knots: with those |x_n - x_l|, max and min are in the span (Pele et al. 2013, section
+        3).
     extrapolation : {"clip", "linear", "error"}, default "clip"
         Values outside of the knots are those at the nearest (the paper's), or go on, or are refused. With "linear" the terms of
         single features go on; pairs are clipped, for the formula of a triangle, continued outside, would jump between cells.
@@ -238,7 +239,7 @@ class PL2Embedding(KnotMap):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    _fitted: ClassVar[Mapping[str, Any]] = KnotMap._fitted | {"listed_pairs": NotRequired[Integers]}
+    _fitted: ClassVar[dict[str, Any]] = KnotMap._fitted | {"listed_pairs": NotRequired[Integers]}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

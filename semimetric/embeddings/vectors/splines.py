@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +32,7 @@ class BSplineEmbedding(FeatureMap):
 
     B_0, ..., B_{n_bins + degree - 1} are the B-splines of the given degree on n_bins cells, and c = sqrt(1/n_bins). A linear
     model on phi penalises the differences of order ``penalty_order`` of the coefficients v of neighbouring B-splines, with
-    D_0 = 1, D_1, and D_2 = D_1^2. As in paper 1, section 3, the first rows of D penalise the first coefficients too, so the
+    D_0 = 1, D_1, and D_2 = D_1^2. As in Maji 2011, section 3, the first rows of D penalise the first coefficients too, so the
     result depends on the direction of a feature. With order 1 it is close to a model with the min kernel (eq. 12, its constant
     corrected):
 
@@ -97,7 +97,7 @@ class BSplineEmbedding(FeatureMap):
     ['x0~0', 'x0~0.5', 'x0~1']
     """
 
-    _fitted: ClassVar[Mapping[str, Any]] = FeatureMap._fitted | STORED_KNOTS
+    _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | STORED_KNOTS
     _splines: Splines
     _starts: Integers
 
@@ -158,7 +158,9 @@ class BSplineEmbedding(FeatureMap):
                 spread = np.linspace(k[0], k[-1], len(k)) if uniform and len(k) > 1 else k
                 right = np.isfinite(k).all() and (len(k) < 2 or 0 < k[-1] - k[0] < np.inf) and np.array_equal(spread, k)
             if not right or not (uniform or (np.diff(k) > 0).all()):
-                raise InputError("knots are not finite, not increasing, or not evenly spaced as uniform ones are; restore the file")
+                raise InputError(
+                    "knots are not finite, not increasing, or not evenly spaced as uniform ones are; restore the file"
+                )
         self.knots_ = tuple(knots)
         self._check_steps()
         self._lay_out()

@@ -284,15 +284,13 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         check_semimetric(self.semimetric, d)
         check_sorted_classes(self.classes_)
         n = 1 if len(self.classes_) == 2 else len(self.classes_)
-        if len(self.pieces_) != n:
-            raise InputError(f"there are {len(self.pieces_)} sets of pieces for {len(self.classes_)} classes; restore the file")
+        several = [name for name in ("trace_", "posterior_n_components_") if isinstance(getattr(self, name, None), list)]
+        if len(self.pieces_) != n or any(n == 1 or len(getattr(self, name)) != n for name in several):
+            raise InputError(f"pieces are not those of {len(self.classes_)} classes, {n} sets of them; restore the file")
         for pieces in self.pieces_:
             pieces.check(d)
-        if not np.array_equal(self.n_components_, [p.n_components for p in self.pieces_] if n > 1 else self.pieces_[0].n_components):
+        if np.ravel(self.n_components_).tolist() != [pieces.n_components for pieces in self.pieces_]:
             raise InputError(f"n_components_ are {self.n_components_}, unlike those of the pieces; restore the file")
-        several = [name for name in ("trace_", "posterior_n_components_") if isinstance(getattr(self, name, None), list)]
-        if n == 1 and several or any(len(getattr(self, name)) != n for name in several):
-            raise InputError(f"there are not {n} of {several[0]}; restore the file")
 
     def _warn_unless_converged(self, r_hat: float) -> None:
         if not r_hat <= _MAX_R_HAT:  # NaN, of too few sweeps, is warned of as well
