@@ -17,7 +17,7 @@ from ..._foundation.errors import InputError
 from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.storable import storable
 from ..._foundation.threads import map_blocks
-from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.types import ArrayLike, Floats, Integers, Knots
 from ..._foundation.validation import check_count
 from ..._kernels.csr_rows import Chunk
 from ..._kernels.simplex import Groups
@@ -100,7 +100,7 @@ class IDEmbedding(KnotMap):
         self,
         n_knots: int | Sequence[int] = 8,
         *,
-        knots: str | Sequence[ArrayLike] = "kmeans",
+        knots: Knots = "kmeans",
         groups: str | Iterable[Sequence[int | str]] = "pairs",
         most_vertices: int = 1 << 20,
         shared_knots: bool = False,

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..._foundation.errors import InputError
 from ..._foundation.target_arrays import check_one_type
-from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.types import ArrayLike, Floats, Integers, Knots
 from ..._foundation.validation import check_choice
 from ..._kernels.vector_rows import Axes
 from ...data.grid import Grid
@@ -44,7 +44,7 @@ class KnotMap(FeatureMap):
     """
 
     n_knots: int | Sequence[int]
-    knots: str | Sequence[ArrayLike]
+    knots: Knots
     extrapolation: str = "clip"
     shared_knots: bool = False
     random_state: int | None = 0

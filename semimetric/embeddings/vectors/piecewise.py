@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.storable import storable
-from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.types import ArrayLike, Floats, Integers, Knots
 from ..._kernels.csr_rows import Chunk
 from ..._kernels.vector_rows import Axes, Partners, write_pairs, write_singles
 from .base import Term, check_columns_fit, dense_rows
@@ -79,7 +79,7 @@ class PL1Embedding(KnotMap):
         self,
         n_knots: int | Sequence[int] = 8,
         *,
-        knots: str | Sequence[ArrayLike] = "kmeans",
+        knots: Knots = "kmeans",
         extrapolation: str = "clip",
         missing: str = "error",
         zero_preserving: bool = False,
@@ -210,7 +210,7 @@ class PL2Embedding(KnotMap):
         self,
         n_knots: int | Sequence[int] = 8,
         *,
-        knots: str | Sequence[ArrayLike] = "kmeans",
+        knots: Knots = "kmeans",
         pairs: str | Iterable[Sequence[int | str]] = "all",
         n_pairs: int | None = None,
         reach: int = 1,
