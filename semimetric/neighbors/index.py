@@ -199,7 +199,9 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
         algorithm, n_candidates : as in the class, for this call
         where : str, boolean mask over `ids_`, or list of ids; None
             The items that may be answered: those of which a condition on features holds, such as ``'alcohol > 13 and (hue < 1
-            or origin in ("France", "Italy"))'``, or those of these ids; ids that are not in the index are nobody.
+            or origin in ("France", "Italy"))'``, or those of these ids; ids that are not in the index are nobody. Columns of
+            times are compared with ``2024-01-31`` or ``2024-01-31T08:30``, in UTC if they have a time zone, and then also with
+            ``2024-01-31T08:30+01:00``; an hour of the day, or a day of the week or year, is a number.
 
         Returns
         -------
