@@ -25,7 +25,7 @@ from .._foundation.input_arrays import as_cells, as_floats, check_finite, n_axes
 from .._foundation.members import Members
 from .._foundation.sparse_tables import dense_table
 from .._foundation.tables import named_rows, read_table
-from .._foundation.types import Floats
+from .._foundation.types import FeatureChoice, Floats
 from .._foundation.validation import check_choice, check_items, check_shape
 from .columns import as_table, categories_of, column_of
 from .feature import Feature
@@ -72,7 +72,7 @@ class Schema:
         cls,
         X: Any,
         *,
-        categorical_features: str | Sequence[int | str] | None = "auto",
+        categorical_features: FeatureChoice = "auto",
         periodic: Mapping[int | str, float | str] | None = None,
         missing: str = "error",
         name: str = "X",

@@ -18,7 +18,7 @@ import numpy as np
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_vector, is_missing
 from .._foundation.tables import may_be_categories, texts_of
-from .._foundation.types import ArrayLike, Floats
+from .._foundation.types import ArrayLike, FeatureChoice, Floats
 from .._foundation.validation import check_alpha, check_choice
 from ..data.columns import as_table, cells_of, column_of
 from ..data.feature import Feature
@@ -49,7 +49,7 @@ class KnownDistances:
         *,
         scale: str = "iqr",
         weights: Mapping[int | str, float] | ArrayLike | None = None,
-        categorical_features: str | Sequence[int | str] | None = "auto",
+        categorical_features: FeatureChoice = "auto",
         periodic: Mapping[int | str, Any] | None = None,
         missing: str = "auto",
     ) -> Self:

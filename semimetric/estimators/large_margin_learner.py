@@ -16,7 +16,7 @@ from .._foundation.input_arrays import validated
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.threads import one_blas_thread
-from .._foundation.types import ArrayLike, Floats, Pairs
+from .._foundation.types import ArrayLike, FeatureChoice, Floats, KnotCounts, Knots, Pairs, Periods
 from .._foundation.validation import check_alpha, check_choice, check_count
 from ..data.feature_groups import Groups
 from ..data.item_lookup import items_named
@@ -37,7 +37,7 @@ from ..learning.structure import check_varied
 from ..neighbors.voting import votes_of_items
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
-from ..programs.penalties import Penalty
+from ..programs.penalties import Penalties
 from ..solvers.base import Solver
 from .base import LearnedDistance, has_coordinates
 from .part_tasks import ItemTask, check_solved_by_sums, refuse_choices
@@ -93,7 +93,7 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
     {delta}
     {outside}
     {loss}
-        With "hinge" and ``penalty=None`` a pass is a linear program (Pele 2011, as cited in paper 2).
+        With "hinge" and ``penalty=None`` a pass is a linear program (Pele 2011, as cited in Pele & Ben-Aliz 2016).
     {penalty}
         The weighted L1 distance is here the even one.
     {alpha}
@@ -157,8 +157,8 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         n_impostors: int = 6,
         mu: float = 1.0,
         n_passes: int = 3,
-        n_knots: int | Sequence[int] | str = "auto",
-        knots: str | Sequence[ArrayLike] = "quantile",
+        n_knots: KnotCounts = "auto",
+        knots: Knots = "quantile",
         groups: Groups = "singles",
         directions: Any = "auto",
         even: str = "values",
@@ -167,11 +167,11 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         delta: float = 1e-6,
         outside: str = "extend",
         loss: str | Loss = "squared_hinge",
-        penalty: str | Penalty | Sequence[Penalty] | None = "auto",
+        penalty: Penalties = "auto",
         alpha: float | str = "auto",
         solver: str | Solver = "auto",
-        categorical_features: str | Sequence[int | str] | None = "auto",
-        periodic: dict[int | str, float] | None = None,
+        categorical_features: FeatureChoice = "auto",
+        periodic: Periods = None,
         missing: str = "error",
         constraints: Sequence[Constraint] = (),
         prior: Semimetric | None = None,

@@ -57,7 +57,7 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, Search
     algorithm : {"exact", "approximate", "brute"}, default "exact"
         What queries use unless they say otherwise. "approximate" refines the ``n_candidates`` items whose cells are
         typically nearest; "brute" computes every distance (with joint groups, by merging the precomputed order of the
-        fractions with the query's: paper 2, section 3).
+        fractions with the query's: Pele & Ben-Aliz 2016, section 3).
     n_lists : int or "auto", default "auto"
         Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search visits all.
     n_probe : int, default 16
@@ -201,7 +201,9 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, Search
         algorithm, n_candidates : as in the class, for this call
         where : str, boolean mask over `ids_`, or list of ids; None
             The items that may be answered: those of which a condition on features holds, such as ``'alcohol > 13 and (hue < 1
-            or origin in ("France", "Italy"))'``, or those of these ids; ids that are not in the index are nobody.
+            or origin in ("France", "Italy"))'``, or those of these ids; ids that are not in the index are nobody. Columns of
+            times are compared with ``2024-01-31`` or ``2024-01-31T08:30``, in UTC if they have a time zone, and then also with
+            ``2024-01-31T08:30+01:00``; an hour of the day, or a day of the week or year, is a number.
 
         Returns
         -------
