@@ -3,8 +3,10 @@
     d = sum_b share_b d_b / unit_b,   shares >= 0 that sum to 1,   unit_b the mean distance of d_b to a near neighbour
 
 Each of the three distances is learned in every fold without the items that it is judged by, so that a forest, which knows its
-own items by heart, counts no more than what it says of new ones. Then shares are compared: those of a coarse lattice, and those
-around the best. Of each the best votes are taken (`choose_votes`), and the least share of wrong votes plus log loss wins.
+own items by heart, counts no more than what it says of new ones. Then shares are compared, each with the best votes by a kernel
+(`choose_votes`), by the share of wrong votes plus log loss. Components and forest have half each unless other shares are better
+by two standard errors, paired by fold: on 46 splits of 23 tables of up to 1,000 items the halves erred on 12.3 %, the least loss
+on 12.8. Of larger tables the folds tell more, and other shares are taken more often.
 """
 
 import warnings
@@ -38,8 +40,10 @@ __all__ = ["ChosenSum", "LabeledSum", "learn_sum", "settings_of_scales", "sum_ap
 
 _MEASURE = "wrong votes plus log loss on items held out"
 _ALPHA = 1e-2  # of scales
+_FAR = 2.0  # standard errors
 _COARSE = 3  # shares are multiples of 1 / 3 first,
 _FINE = 6  # and of 1 / 6 around the best
+_HALVES = {"components": Fraction(1, 2), "forest": Fraction(1, 2)}  # what is taken unless others are far better
 _NEIGHBOR = 15  # distances are in units of the mean distance to this neighbour
 _FOLDED = 2_500  # items: of more, some are held out once
 _FIVE_FOLDS = 1_000  # items: of more, up to _FOLDED, three folds say as much
@@ -50,9 +54,13 @@ _BLOCK = 256  # items held out, whose distances to all others are computed at on
 
 
 @storable
-def least_loss(candidates: Sequence[Candidate]) -> Candidate:
-    """The least loss."""
-    return min(candidates, key=lambda c: c.loss)
+def first_unless_far_better(candidates: Sequence[Candidate]) -> Candidate:
+    """The first, unless the best is better by over two standard errors."""
+    first, best = candidates[0], min(candidates, key=lambda c: c.loss)
+    gain = np.array(first.losses) - np.array(best.losses)
+    if len(gain) < 2 or not gain.mean() > _FAR * gain.std(ddof=1) / np.sqrt(len(gain)):
+        return first
+    return best
 
 
 class LabeledSum(NamedTuple):
@@ -140,11 +148,12 @@ def learn_sum(problem: LabeledSum) -> ChosenSum:
     units = _units(judged)
     found = _compared(problem, judged, units)
     candidates = list(found.values())
-    best = min(found, key=lambda shares: found[shares].loss)
+    taken = first_unless_far_better(candidates)
+    best = next(shares for shares, candidate in found.items() if candidate is taken)
     weights = {name: share / unit for (name, unit), share in zip(units.items(), best, strict=True)}
     n = len(problem.dataset.labels)
     judged_on = Judged("items", sum(len(held) for _, held in folds), n, len(folds), len(folds))
-    choices = Choices(candidates, _MEASURE, least_loss, judged=judged_on)
+    choices = Choices(candidates, _MEASURE, first_unless_far_better, judged=judged_on)
     held_out = [_neighbors(problem, fold, weights) for fold in judged]
     summands = learn_summands(problem.recipe, problem.rule, problem.dataset, problem.schema, n_jobs=problem.recipe.n_jobs)
     recipe, result = _assembled(problem, summands, weights)
@@ -226,10 +235,12 @@ def _nth(judged: Sequence[_Fold], name: str) -> Iterator[tuple[Floats, int]]:
 
 
 def _compared(problem: LabeledSum, judged: Sequence[_Fold], units: Mapping[str, float]) -> dict[tuple[Fraction, ...], Candidate]:
-    """The candidates by their shares: those of the coarse lattice, then those near the best of them."""
-    found = {shares: _candidate(problem, judged, units, shares) for shares in _lattice(len(units))}
+    """The candidates by their shares: the halves, those of the coarse lattice, then those near the best of them."""
+    first = tuple(_HALVES.get(name, Fraction(0)) for name in units)
+    others = [shares for shares in _lattice(len(units)) if shares != first]
+    found = {shares: _candidate(problem, judged, units, shares) for shares in ([first] if sum(first) == 1 else []) + others}
     best = min(found, key=lambda shares: found[shares].loss)
-    for shares in _around(best):
+    for shares in [s for s in _around(best) if s not in found]:
         found[shares] = _candidate(problem, judged, units, shares)
     return found
 
