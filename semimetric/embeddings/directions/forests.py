@@ -12,11 +12,9 @@ import numpy as np
 
 from ..._foundation.errors import InputError
 from ..._foundation.types import Floats, Integers
-from .partitions import Partitions
+from .partitions import MOST_LEAVES, Partitions
 
-__all__ = ["MOST_LEAVES", "is_fitted_forest", "partitions_of", "thresholds_of_doubles"]
-
-MOST_LEAVES = 1_000  # of a tree: the table between its leaves is held in memory
+__all__ = ["is_fitted_forest", "partitions_of", "thresholds_of_doubles"]
 
 
 def is_fitted_forest(estimator: Any) -> bool:

@@ -27,9 +27,9 @@ from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_choice, check_count
 from ...data.feature import Feature
 from ...data.schema import Schema
-from .forests import MOST_LEAVES, partitions_of
+from .forests import partitions_of
 from .leaf_rules import leaf_rules
-from .partitions import Partitions
+from .partitions import MOST_LEAVES, Partitions
 from .tree_scales import TreeScales
 
 __all__ = ["PartitionFeatures"]

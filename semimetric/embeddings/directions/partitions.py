@@ -22,8 +22,9 @@ from ..._foundation.storable import storable
 from ..._foundation.types import Floats, FrozenValue, Integers, freeze
 from ..._kernels.trees import TreeArrays, leaves_of, parting_features
 
-__all__ = ["OUTERMOST", "Partitions", "Step"]
+__all__ = ["MOST_LEAVES", "OUTERMOST", "Partitions", "Step"]
 
+MOST_LEAVES = 1_000  # of a tree in a distance: the table between its leaves is held in memory
 OUTERMOST = float(np.finfo(np.float64).max)  # a threshold that parts missing values from all others
 
 
