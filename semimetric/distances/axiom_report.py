@@ -112,7 +112,7 @@ def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[s
         "triangle": triangle,
         "continuous": "by the columns"
         if held.continuous
-        else "not proved: symmetry by swapping jumps, and so do leaves of trees",
+        else "not proved: symmetry by swapping jumps, as trees do",
     }
 
 

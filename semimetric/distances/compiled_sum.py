@@ -52,8 +52,8 @@ def feature_sum(d: Any) -> FeatureSum:
     Raises
     ------
     NotSupportedError
-        If it has base distances, joint groups, trees, tables of more than 2^22 entries, or features that are not numbers or may be
-        missing.
+        If it has base distances, joint groups, trees, tables of more than 2^22 entries, or features that are not numbers or
+        may be missing.
     """
     grid, groups = d.embedding.grid, d.embedding.groups
     _check_sum_of_numbers(d)

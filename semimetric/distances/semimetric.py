@@ -2,10 +2,10 @@
 
     d(x, y) = h( sum_S w_S · ID([x_S, y_S]) + sum_b u_b D_b(x, y) + sum_f epsilon_f |e_f(x) - e_f(y)| )
 
-S runs over groups of features, which are raw features and directions; leaves of trees are categories. D_b are base distances. e(x) = x - clip(x) is the excess
-of x, by which it lies outside the range of the grid, for raw features and directions alike. h is the link: the identity, or the
-square root; the sum is then the squared distance, and base distances enter it squared. The last sum is a continuous
-pseudometric, so it keeps every axiom (docs/mathematics.md, section 2).
+S runs over groups of features, which are raw features and directions; leaves of trees are categories. D_b are base distances.
+e(x) = x - clip(x) is the excess of x, by which it lies outside the range of the grid, for raw features and directions alike. h
+is the link: the identity, or the square root; the sum is then the squared distance, and base distances enter it squared. The
+last sum is a continuous pseudometric, so it keeps every axiom (docs/mathematics.md, section 2).
 """
 
 from __future__ import annotations

@@ -98,8 +98,8 @@ def thresholds_of_doubles(thresholds: Floats) -> Floats:
     limit = np.finfo(np.float32).max
     clipped = np.clip(thresholds, -float(limit), float(limit))
     lower = clipped.astype(np.float32)
-    lower = np.where(lower > clipped, np.nextafter(lower, np.float32(-np.inf)), lower)
     with np.errstate(over="ignore"):
+        lower = np.where(lower > clipped, np.nextafter(lower, np.float32(-np.inf)), lower)
         upper = np.nextafter(lower, np.float32(np.inf)).astype(np.float64)
     middle = lower.astype(np.float64) / 2 + upper / 2
     even = (lower.view(np.int32) & 1) == 0
