@@ -10,9 +10,9 @@ from semimetric import (
     EvenDirections,
     IDEmbedding,
     InputError,
+    PartitionFeatures,
     PL1Embedding,
     PL2Embedding,
-    PartitionFeatures,
 )
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
 from semimetric.data.pair_sampling import sample_pairs

@@ -11,7 +11,12 @@ from semimetric.distances.state import directions_state, map_state, read_directi
 from semimetric.embeddings.directions.linear_directions import Directions
 
 STUMP = Partitions(
-    2, np.array([0, 3]), np.array([1, -1, -1]), np.array([2.5, 0.0, 0.0]), np.array([[1, 2], [-1, -1], [-1, -1]]), np.ones(3, bool)
+    2,
+    np.array([0, 3]),
+    np.array([1, -1, -1]),
+    np.array([2.5, 0.0, 0.0]),
+    np.array([[1, 2], [-1, -1], [-1, -1]]),
+    np.ones(3, bool),
 )
 GRID = Grid([[0.0, 1.0, 3.0], [0.0, 2.0], [5.0]])
 
