@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_refused
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
 import semimetric as sm
@@ -231,6 +232,12 @@ def test_every_learner_takes_trees():
     given = DistanceRegressor(**FAST, directions=forest, preprocessor=X).fit(index, y)
     for model in (approximator, learner, given):
         assert model.semimetric_.directions.n_trees >= 1
+    for directions in (PartitionFeatures(n_trees=4), [sm.EvenDirections(n_directions=4), PartitionFeatures(n_trees=4)]):
+        grown = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=directions, random_state=0).fit(X, side)
+        assert grown.semimetric_.directions.n_trees >= 1
+    for copied in (given.semimetric_.directions.partitions, [given.semimetric_.directions.partitions]):
+        again = clone(DistanceRegressor(**FAST, directions=copied, preprocessor=X)).fit(index, y).semimetric_
+        np.testing.assert_allclose(again.pairwise(X), given.semimetric_.pairwise(X), atol=1e-6)
     places = LargeMarginLearner(n_knots=4, alpha=1e-2, directions="forest", even="places").fit(X, side)
     assert places.semimetric_.directions.n_trees >= 1
 

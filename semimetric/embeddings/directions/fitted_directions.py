@@ -36,7 +36,7 @@ def fit_directions(
     ----------
     directions : None, "pca", array of shape (n_directions, n_features), transformer, list of transformers, or Directions
         A transformer is cloned and fitted unless it is fitted already; its ``components_`` is the map, or its ``partitions_``
-        are the trees. Fitted trees and forests of scikit-learn are trees too.
+        are the trees. `Partitions`, and fitted trees and forests of scikit-learn, are trees too.
     X : ndarray of shape (n_items, n_features)
     names : sequence of str
         The names of the raw features.
@@ -79,8 +79,9 @@ def fit_directions(
 
 
 def _are_transformers(directions: Any) -> bool:
-    """Whether the directions are a list of transformers."""
-    return isinstance(directions, (list, tuple)) and bool(directions) and all(hasattr(d, "fit") for d in directions)
+    """Whether the directions are a list of transformers, or trees."""
+    listed = isinstance(directions, (list, tuple)) and bool(directions)
+    return listed and all(hasattr(d, "fit") or isinstance(d, Partitions) for d in directions)
 
 
 def _merged(parts: Sequence[Directions | None]) -> Directions | None:
@@ -96,7 +97,7 @@ def _merged(parts: Sequence[Directions | None]) -> Directions | None:
 
 def _are_trees(directions: Any) -> bool:
     """Whether directions stand for the leaves of trees."""
-    return isinstance(directions, PartitionFeatures) or is_fitted_forest(directions)
+    return isinstance(directions, (Partitions, PartitionFeatures)) or is_fitted_forest(directions)
 
 
 def _fit_trees(directions: Any, X: Floats, random_state: int | None) -> Directions | None:
@@ -109,7 +110,8 @@ def _fit_trees(directions: Any, X: Floats, random_state: int | None) -> Directio
             )
         seed = random_state if directions.random_state is None else directions.random_state
         directions = clone(directions).set_params(random_state=seed).fit(X)
-    trees = directions.partitions_ if isinstance(directions, PartitionFeatures) else partitions_of(directions)
+    directions = directions.partitions_ if isinstance(directions, PartitionFeatures) else directions
+    trees = directions if isinstance(directions, Partitions) else partitions_of(directions)
     if trees.n_features != X.shape[1]:
         raise InputError(
             f"trees are of {trees.n_features} features, but there are {X.shape[1]}; grow them on those of the items"

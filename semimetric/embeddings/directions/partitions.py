@@ -2,9 +2,9 @@
 
     d(x, y) = sum_t w_t [leaf_t(x) != leaf_t(y)],      w_t >= 0
 
-Whether two items share a leaf says much about their likeness (Breiman & Cutler's proximities of random forests; Davies &
-Ghahramani 2014). A tree combines features, which a sum over single features cannot. Each summand is the discrete metric between
-leaves, so the sum is a pseudometric, and a metric when added to one (docs/mathematics.md, section 17).
+How often two items share a leaf says how alike they are (Breiman 2001; Davies & Ghahramani 2014). A tree combines features,
+which a sum over single features cannot. Each summand is the discrete metric between leaves, so the sum is a pseudometric, and a
+metric when added to one (docs/mathematics.md, section 10.1).
 """
 
 from __future__ import annotations

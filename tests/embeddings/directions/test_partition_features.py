@@ -36,7 +36,8 @@ def test_every_kind_grows_as_many_small_trees_as_asked(kind, target, data):
     assert grow.get_feature_names_out().tolist() == [f"tree{t}" for t in range(7)]
     again = clone(grow).fit(X, None if kind == "random" else y[target])
     assert again.partitions_.same_as(grow.partitions_)
-    assert grow.partitions_.tied and not clone(grow).set_params(leaf_tables="full").fit(X, two).partitions_.tied
+    assert grow.partitions_.tied
+    assert not clone(grow).set_params(leaf_tables="full").fit(X, two).partitions_.tied
 
 
 @pytest.mark.parametrize("kind", KINDS)

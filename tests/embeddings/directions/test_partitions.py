@@ -89,7 +89,8 @@ def test_what_trees_use_and_where_they_turn():
     trees = Partitions(3, **ONE)
     assert (len(trees), trees.n_leaves.tolist(), trees.uses.tolist()) == (1, [3], [[True, True, False]])
     assert (trees.thresholds(1).tolist(), trees.thresholds(2).tolist()) == ([5.0], [])
-    assert trees.same_as(Partitions(3, **ONE)) and not trees.same_as(Partitions(4, **ONE))
+    assert trees.same_as(Partitions(3, **ONE))
+    assert not trees.same_as(Partitions(4, **ONE))
     with pytest.raises(ValueError, match="read-only"):
         trees.threshold[0] = 1.0
 
