@@ -134,7 +134,7 @@ RECIPES = {
     "trees": FAST | {"directions": TREES},
     "metric trees": FAST
     | {"directions": [EvenDirections((0, 1), n_directions=3), TREES], "tables": "warped", "axioms": "metric"},
-    "tables of leaves": FAST | {"directions": clone(TREES).set_params(leaf_tables="full"), "missing": "level"},
+    "tables of leaves": FAST | {"directions": clone(TREES).set_params(leaf_tables="full")},
 }
 
 ESTIMATORS = {

@@ -184,6 +184,7 @@ def arguments_of_estimators(name, estimator):
         add(f"{name}.{use}(X)", ITEMS, lambda X, u=use: dense(getattr(fitted(), u)(X)), takes=nothing, sparse=takes_sparse)
 
 
+GAPS = ("NaN", "NaN as float16", "None", "NaN as an object", "a masked value")
 MAPS = {
     **{f"map, {name}": embedding for name, embedding in cases.MAPS.items() if embedding.missing == "error"},
     "PL1Embedding that keeps zeros": sm.PL1Embedding(3, zero_preserving=True),
@@ -205,8 +206,10 @@ def arguments_of_maps(name, embedding):
     def fitted():
         return clone(embedding).fit(ITEMS, CLASSES)
 
-    add(f"{name}.fit(X)", ITEMS, lambda X: dense(clone(embedding).fit(X, CLASSES).transform(ITEMS)), sparse=keeps)
-    add(f"{name}.transform(X)", ITEMS, lambda X: dense(fitted().transform(X)), sparse=keeps)
+    takes = GAPS if name == "PartitionFeatures" else ()  # in which missing values have a side of each node
+    call = {"takes": takes, "sparse": keeps}
+    add(f"{name}.fit(X)", ITEMS, lambda X: dense(clone(embedding).fit(X, CLASSES).transform(ITEMS)), **call)
+    add(f"{name}.transform(X)", ITEMS, lambda X: dense(fitted().transform(X)), **call)
 
 
 @cache
