@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from semimetric import (
     DistanceApproximator,
@@ -9,6 +10,7 @@ from semimetric import (
     EvenDirections,
     IDEmbedding,
     InputError,
+    PartitionFeatures,
     PL1Embedding,
     PL2Embedding,
 )
@@ -104,6 +106,8 @@ SOLVERS = {
     "first order": (FirstOrder(), 1e-3),
 }
 
+TREES = PartitionFeatures("random", n_trees=8, max_leaf_nodes=6, random_state=0)
+
 # parameters of DistanceRegressor, without "auto"
 FAST = {"n_knots": 4, "alpha": 1e-3}
 RECIPES = {
@@ -127,6 +131,10 @@ RECIPES = {
     "missing": FAST | {"missing": "level"},
     "mixed warped": FAST | {"tables": "warped", "categorical_features": [2], "periodic": {1: 2.0}},
     "directions": FAST | {"directions": EvenDirections((0, 1), n_directions=3), "tables": "warped", "knots": "uniform"},
+    "trees": FAST | {"directions": TREES},
+    "metric trees": FAST
+    | {"directions": [EvenDirections((0, 1), n_directions=3), TREES], "tables": "warped", "axioms": "metric"},
+    "tables of leaves": FAST | {"directions": clone(TREES).set_params(leaf_tables="full")},
 }
 
 ESTIMATORS = {

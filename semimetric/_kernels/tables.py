@@ -11,7 +11,7 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["add_single_tables"]
+__all__ = ["add_single_tables", "add_vertex_tables"]
 
 
 @kernel
@@ -47,3 +47,30 @@ def add_single_tables(x, rows, code, fraction, singles, tables, out):
             for j in range(row.shape[0]):
                 piece = 2 * np.int64(cell[j]) + (t[j] > s)
                 row[j] += intercept[piece] + slope[piece] * t[j]
+
+
+@kernel
+def add_vertex_tables(vertex, rows, code, singles, tables, out):
+    """out[r, j] += sum over the one-feature groups of w(x, y_j), where all items lie at vertices.
+
+    ``vertex`` (m, F) are those of x, of which ``rows`` are taken, and ``code`` (F, n) those of y, one feature a row.
+    Groups are added in their order; four at a time keep the sum in a register.
+    """
+    n_groups = singles.feature.shape[0]
+    fours = n_groups - n_groups % 4
+    for r in range(rows.shape[0]):
+        i, row = rows[r], out[r]
+        for g in range(0, fours, 4):
+            p, q, s, t = singles.feature[g], singles.feature[g + 1], singles.feature[g + 2], singles.feature[g + 3]
+            a = tables[singles.start[g] + np.int64(vertex[i, p]) * singles.size[g] :]
+            b = tables[singles.start[g + 1] + np.int64(vertex[i, q]) * singles.size[g + 1] :]
+            c = tables[singles.start[g + 2] + np.int64(vertex[i, s]) * singles.size[g + 2] :]
+            d = tables[singles.start[g + 3] + np.int64(vertex[i, t]) * singles.size[g + 3] :]
+            u, v, w, z = code[p], code[q], code[s], code[t]
+            for j in range(row.shape[0]):
+                row[j] = row[j] + a[u[j]] + b[v[j]] + c[w[j]] + d[z[j]]
+        for g in range(fours, n_groups):
+            p = singles.feature[g]
+            a, u = tables[singles.start[g] + np.int64(vertex[i, p]) * singles.size[g] :], code[p]
+            for j in range(row.shape[0]):
+                row[j] += a[u[j]]

@@ -48,14 +48,19 @@ def _side(value, node, trees):
 
 @kernel
 def leaves_of(x, trees, out):
-    """Fill ``out`` (n, n_trees) with the leaf that every item of x (n, F) reaches in every tree."""
-    for i in range(x.shape[0]):
+    """Fill ``out`` (n, n_trees) with the leaf that every item of x (n, F) reaches in every tree.
+
+    A block of items goes through one tree after another, so that both stay in the cache.
+    """
+    for first in range(0, x.shape[0], 64):
+        last = min(first + 64, x.shape[0])
         for t in range(trees.start.shape[0] - 1):
             root = trees.start[t]
-            node = root
-            while trees.feature[node] >= 0:
-                node = root + trees.children[node, _side(x[i, trees.feature[node]], node, trees)]
-            out[i, t] = trees.leaf[node]
+            for i in range(first, last):
+                node = root
+                while trees.feature[node] >= 0:
+                    node = root + trees.children[node, _side(x[i, trees.feature[node]], node, trees)]
+                out[i, t] = trees.leaf[node]
 
 
 @kernel

@@ -281,7 +281,7 @@ class Grid:
             turn = np.mod(x[:, f] / 2 - self.low[f] / 2, (self.high[f] - self.low[f]) / 2)  # halves do not overflow
             x[:, f] = self.low[f] + 2 * turn
         for f in np.flatnonzero(np.array(self.kinds) == "categorical"):
-            if not np.isin(x[:, f], self.knots[f]).all():
+            if not ((x[:, f] == np.rint(x[:, f])) & (x[:, f] >= 0.0) & (x[:, f] <= self.high[f])).all():
                 raise InputError(f"feature {f} is categorical; codes from 0 to {len(self.knots[f]) - 1} are required: encode X")
         return x
 

@@ -110,7 +110,7 @@ def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[s
         "symmetric": "by the columns" if held.symmetric else "not proved: (x, y) and (y, x) have columns of their own",
         "positive": bounds if held.positive else "not proved: some feature has weights or a slope outside its range that are 0",
         "triangle": triangle,
-        "continuous": "by the columns" if held.continuous else "not proved: symmetry by swapping jumps",
+        "continuous": "by the columns" if held.continuous else "not proved: symmetry by swapping jumps, as trees do",
     }
 
 

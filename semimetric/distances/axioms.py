@@ -64,9 +64,19 @@ class Axioms:
 
     @classmethod
     def of(
-        cls, embedding: PairMap, weights: Floats, epsilon: Floats, n_raw: int, base_distances: Sequence[BaseDistance]
+        cls,
+        embedding: PairMap,
+        weights: Floats,
+        epsilon: Floats,
+        n_raw: int,
+        base_distances: Sequence[BaseDistance],
+        *,
+        jumps: bool = False,
     ) -> Axioms:
-        """The axioms that the columns and the signs of the weights guarantee; the first ``n_raw`` features are raw ones."""
+        """The axioms that the columns and the signs of the weights guarantee; the first ``n_raw`` features are raw ones.
+
+        With ``jumps`` the others are no continuous functions of the raw ones.
+        """
         grid = embedding.grid
         # a circle with one knot is a single point, so it cannot tell different values apart
         positive_outside = bool((((epsilon > 0) | ~grid.extends) & (grid.seams != 1))[:n_raw].all())
@@ -79,7 +89,7 @@ class Axioms:
             symmetric=embedding.symmetric and all(base.symmetric for base in base_distances),
             positive=nonnegative and positive_outside and covered >= set(range(n_raw)),
             triangle=nonnegative and not base_distances and (embedding.metric or _holds_on_grid(embedding, weights)),
-            continuous=embedding.continuous,
+            continuous=embedding.continuous and not jumps,
         )
 
     @property

@@ -2,7 +2,8 @@
 
 The sum has tables that are affine on the simplices of a grid (docs/mathematics.md, section 1), directions that are affine
 between their knots, and slopes outside the range. So it bends where an embedded feature crosses a knot or the value of the
-other item, and where two fractions of a group are equal.
+other item, and where two fractions of a group are equal. It jumps between a threshold of a tree, from which the way goes left,
+and the next float, from which it goes right.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from .._foundation.types import Floats, Integers
 from ..embeddings.directions.linear_directions import with_directions
+from ..embeddings.directions.partitions import OUTERMOST
 
 __all__ = ["breakpoints"]
 
@@ -32,16 +34,28 @@ def breakpoints(d: Any, x: Floats, y: Floats, feature: int) -> Floats:
     knots = d.embedding.grid.knots[feature]
     bends = d.directions.bends[feature] if d.directions and d.directions.bends else ()
     own = [v for v in (x[feature], y[feature]) if not np.isnan(v)]
-    points = np.unique(np.concatenate([knots, bends, own]))
+    points = np.unique(np.concatenate([knots, bends, own, _jumps(d, feature)]))
     points = points[(points >= min(knots[0], *own, np.inf)) & (points <= max(knots[-1], *own, -np.inf))]
     if len(points) < 2:
         return points
     theirs = with_directions(d.directions, y[None])[0]
-    moving = np.flatnonzero(
-        np.append(np.arange(d.n_features) == feature, d.directions.uses[:, feature] if d.directions else [])
-    )
+    linear = d.directions.uses[: d.directions.n_linear, feature] if d.directions else []
+    moving = np.flatnonzero(np.append(np.arange(d.n_features) == feature, linear))
     points = _with_crossings(d, x, feature, points, theirs, moving)
     return _with_ties(d, x, feature, points, theirs, moving)
+
+
+def _jumps(d: Any, feature: int) -> Floats:
+    """The thresholds of trees that ask for a feature, and the floats after them; on a circle also those of the next turn."""
+    if d.directions is None or d.directions.partitions is None:
+        return np.empty(0)
+    thresholds = d.directions.partitions.thresholds(feature)
+    thresholds = thresholds[np.abs(thresholds) < OUTERMOST]
+    period = d.schema.features[feature].period
+    if period and len(thresholds):  # from one turn to the next, places jump from the period to 0
+        ends = [np.nextafter(period, 0.0)]
+        thresholds = np.concatenate([thresholds, np.nextafter(thresholds + period, -np.inf), thresholds + period, ends])
+    return np.concatenate([thresholds, np.nextafter(thresholds, np.inf)])
 
 
 def _embedded(d: Any, x: Floats, feature: int, values: Floats) -> Floats:

@@ -52,8 +52,8 @@ def feature_sum(d: Any) -> FeatureSum:
     Raises
     ------
     NotSupportedError
-        If it has base distances, joint groups, tables of more than 2^22 entries, or features that are not numbers or may be
-        missing.
+        If it has base distances, joint groups, trees, tables of more than 2^22 entries, or features that are not numbers or
+        may be missing.
     """
     grid, groups = d.embedding.grid, d.embedding.groups
     _check_sum_of_numbers(d)
@@ -80,6 +80,11 @@ def _check_sum_of_numbers(d: Any) -> None:
         raise NotSupportedError(
             "only distances of numbers can be compiled, and this model has features that are categorical, periodic or may "
             "be missing; search it with NeighborIndex, or give it as it is, as a callable metric"
+        )
+    if d.directions is not None and d.directions.n_trees:
+        raise NotSupportedError(
+            "only sums over numbers and linear directions can be compiled, and this model has trees; search it with "
+            "NeighborIndex, or give it as it is, as a callable metric"
         )
     if len(single_groups(d.embedding)) < len(d.embedding.groups):
         raise NotSupportedError(

@@ -141,7 +141,7 @@ def _best(d: Any, x: Floats, y: Floats, f: int, limit: float, *, only_y: bool) -
     moves = _moves(d, f, x[f], values)
     order = np.lexsort((moves, totals)) if (totals > limit).all() else np.lexsort((moves, totals > limit))
     k = order[0]
-    return _Option(f, float(values[k]), float(totals[k]), float(moves[k]))
+    return _Option(f, float(_encoded(d, f, values)[k]), float(totals[k]), float(moves[k]))
 
 
 def _values(d: Any, x: Floats, y: Floats, f: int) -> Floats:
@@ -175,8 +175,14 @@ def _moves(d: Any, f: int, old: float, values: Floats) -> Floats:
 def _totals_along(d: Any, x: Floats, y: Floats, f: int, values: Floats) -> Floats:
     """The sums before the link for x with each of the values of feature f, shape (n_values,)."""
     rows = np.tile(x, (len(values), 1))
-    rows[:, f] = values
+    rows[:, f] = _encoded(d, f, values)
     return _totals(d, rows, y)
+
+
+def _encoded(d: Any, f: int, values: Floats) -> Floats:
+    """The values as a schema encodes them: of a periodic feature within one turn, as trees compare them."""
+    period = d.schema.features[f].period
+    return np.mod(values, period) if period else values
 
 
 def _totals(d: Any, rows: Floats, y: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from .._foundation.input_arrays import n_axes
 from .._foundation.tables import named_rows, row_labels
 from .._foundation.types import ArrayLike, Floats, distinct
 from .._foundation.validation import check_alpha, check_choice, check_same_length
+from ..data.feature import Feature
 from ..data.feature_parameters import column_numbers
 from ..data.schema import Schema
 from ..data.single_rows import single_row
+from ..embeddings.directions.leaf_rules import leaf_rules
 from ..embeddings.directions.linear_directions import Directions
 from ..embeddings.pairs.base import PairMap
 from .base_distances import BaseDistance
@@ -35,11 +38,44 @@ class ExplainedDistance:
     base_distances: tuple[BaseDistance, ...]
     schema: Schema
     n_features: Any
+    columns: Any
     terms: Any
     paired_by_index: Any
     _both: Any
     _points: Any
     _outside: Any
+
+    @cached_property
+    def rules(self) -> dict[str, list[str]]:
+        """What an item in each leaf of a tree has, in words such as "age > 40 and pay <= 2.5", by the name of the tree.
+
+        The leaves are in the order of their numbers, as in `tables`. Without trees it is empty.
+        """
+        if self.directions is None or self.directions.partitions is None:
+            return {}
+        trees, first = self.directions.partitions, self.n_features + self.directions.n_linear
+        return {self.columns[first + t]: leaf_rules(trees, t, self.schema) for t in range(len(trees))}
+
+    def _levels(self, f: int) -> tuple[Any, ...]:
+        """The vertices of an embedded feature as a person says them."""
+        name = self.columns[f]
+        if name in self.rules and f >= self.n_features:
+            return (*self.rules[name], "(other)")
+        feature = self.schema.features[f] if f < self.n_features else Feature(name)
+        return tuple(feature.labels(self.embedding.grid.vertices(f)))
+
+    def _rules_of(self, item: Floats, others: Floats) -> dict[str, tuple[str, list[str]]]:
+        """The rules of the leaves of an encoded item and of others, by the names of the terms of single trees."""
+        if not self.rules or self.directions is None or self.directions.partitions is None:
+            return {}
+        own, theirs = (self.directions.partitions.apply(side).astype(np.int64) for side in (item, others))
+        first = self.n_features + self.directions.n_linear
+        told = {}
+        for term, group in zip(self.terms, self.embedding.groups, strict=False):
+            if len(group) == 1 and group[0] >= first:
+                t, rules = group[0] - first, self.rules[self.columns[group[0]]]
+                told[term] = (rules[own[0, t]], [rules[leaf] for leaf in theirs[:, t]])
+        return told
 
     def contributions(self, x: ArrayLike, y: ArrayLike, *, by: str = "terms") -> Floats:
         """What terms or features add to the sum before the link; their names are `contribution_names(by)`.
@@ -119,9 +155,10 @@ class ExplainedDistance:
         distances = self.paired_by_index(np.vstack(pairs), np.column_stack([rows, len(others) + rows]))
         parts = self.contributions_of_encoded(*pairs, by=by)
         named = {"indices": rows, "targets": None} | named
+        rules = self._rules_of(item, others) if by == "terms" else {}
         return Explanation(
             distances=distances, terms=self.contribution_names(by), contributions=parts, by=by, features=self.feature_names,
-            item=self.schema.told(item)[0], values=self.schema.told(others), **named,
+            item=self.schema.told(item)[0], values=self.schema.told(others), rules=rules, **named,
         )  # fmt: skip
 
     def counterfactual(
@@ -136,8 +173,8 @@ class ExplainedDistance:
 
         Of the changes of one feature within its range in the fit that suffice the least is taken, in units of that range; while
         none suffices, the change that lowers the distance most, and the search goes on. Each change is the best of its kind,
-        exactly: distances are affine between breakpoints. Where no feature is in a direction or a joint table, no fewer changes
-        suffice; elsewhere fewer may.
+        exactly: distances are affine between breakpoints, at which leaves of trees jump. Where no feature is in a direction or
+        a joint table, no fewer changes suffice; elsewhere fewer may.
 
         Parameters
         ----------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,8 @@ class Explanation:
         What the neighbours are called: the labels of their rows in a frame of pandas; None for `indices`.
     target_name : {"class", "value"}
         What `targets` are, which is told of those that are no text.
+    rules : dict of str to tuple
+        For a term that is a tree, what the leaf of the item asks for in words, and the list of those of the neighbours.
     """
 
     indices: NDArray[Any]
@@ -63,6 +65,7 @@ class Explanation:
     label: Any = None
     labels: NDArray[Any] | None = None
     target_name: str = "class"
+    rules: Mapping[str, tuple[str, list[str]]] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -138,14 +141,18 @@ class Explanation:
             order = np.argsort(-parts, kind="stable")
             order = order[: min(_MOST_SHOWN, np.count_nonzero(parts > 0))]
             for t in order:
-                own, other = (cell_text(value) for value in self._both(row, t))
+                both = self._both(row, t)
+                own, other = both if self.terms[t] in self.rules else map(cell_text, both)  # rules are not cut
                 yield [f"  {self.terms[t]}", own, other, f"{parts[t]:.3g}", f"{100 * shares[t]:.0f} %"]
             total, share = f"{parts[order].sum():.3g}", f"{100 * shares[order].sum():.0f} %"
             last = [f"  {len(order)} of {len(parts)} {self.by}", "", "", total, share]
             yield last if parts.any() else [f"  equal in every {self.by[:-1]}", "", "", "", ""]
 
     def _both(self, row: Any, term: Any) -> tuple[Any, Any]:
-        """The values of the item and of a neighbour, where the term is a feature."""
+        """The values of the item and of a neighbour, where the term is a feature, or the rules of their leaves."""
+        if self.terms[term] in self.rules:
+            rule, others = self.rules[self.terms[term]]
+            return rule, others[row]
         if self.item is None or self.values is None or self.terms[term] not in self.features:
             return "", ""
         f = self.features.index(self.terms[term])

@@ -2,10 +2,10 @@
 
     d(x, y) = h( sum_S w_S · ID([x_S, y_S]) + sum_b u_b D_b(x, y) + sum_f epsilon_f |e_f(x) - e_f(y)| )
 
-S runs over groups of features, which are raw features and directions. D_b are base distances. e(x) = x - clip(x) is the excess
-of x, by which it lies outside the range of the grid, for raw features and directions alike. h is the link: the identity, or the
-square root; the sum is then the squared distance, and base distances enter it squared. The last sum is a continuous
-pseudometric, so it keeps every axiom (docs/mathematics.md, section 2).
+S runs over groups of features, which are raw features and directions; leaves of trees are categories. D_b are base distances.
+e(x) = x - clip(x) is the excess of x, by which it lies outside the range of the grid, for raw features and directions alike. h
+is the link: the identity, or the square root; the sum is then the squared distance, and base distances enter it squared. The
+last sum is a continuous pseudometric, so it keeps every axiom (docs/mathematics.md, section 2).
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from .._foundation.threads import map_blocks
 from .._foundation.types import ArrayLike, Floats, FrozenValue, Integers, distinct, freeze
 from .._foundation.validation import check_same_length
 from .._kernels.metric import make_metric
-from ..data.feature import Feature
 from ..data.grid import schema_of
 from ..data.schema import Schema
 from ..embeddings.directions.linear_directions import Directions, with_directions
@@ -134,7 +133,8 @@ class Semimetric(ExplainedDistance, KnownDistances, FrozenValue):
     @cached_property
     def axioms(self) -> Axioms:
         """The axioms that the columns and the signs of the weights guarantee."""
-        return Axioms.of(self.embedding, self.weights, self.epsilon, self.n_features, self.base_distances)
+        jumps = self.directions is not None and self.directions.n_trees > 0
+        return Axioms.of(self.embedding, self.weights, self.epsilon, self.n_features, self.base_distances, jumps=jumps)
 
     def certify(self, *, random_state: int | None = 0) -> AxiomReport:
         """How each axiom is proved; if the triangle inequality is not, points that violate it, if a search finds any."""
@@ -215,11 +215,6 @@ class Semimetric(ExplainedDistance, KnownDistances, FrozenValue):
             for t in self.embedding.tables(self.weights)
         ]
         return dict(zip(self.terms, named, strict=False))
-
-    def _levels(self, f: int) -> tuple[Any, ...]:
-        """The vertices of an embedded feature as a person says them."""
-        feature = self.schema.features[f] if f < self.n_features else Feature(self.columns[f])
-        return tuple(feature.labels(self.embedding.grid.vertices(f)))
 
     def transform(self, X: ArrayLike) -> Floats:
         """Coordinates between which the L1 distance is exactly this distance; only warped models have them.

@@ -21,7 +21,8 @@ def summary(d: Any) -> str:
     """What a `Semimetric` guarantees, and what it consists of, in three lines."""
     sizes = sorted({len(g) for g in d.embedding.groups})
     knots = dict.fromkeys(map(int, np.sort(d.embedding.grid.sizes)[[0, -1]]))
-    extra = f" + {len(d.directions.names)} directions" if d.directions else ""
+    n_linear, n_trees = (d.directions.n_linear, d.directions.n_trees) if d.directions else (0, 0)
+    extra = f" + {n_linear} directions" * (n_linear > 0) + f" + {n_trees} trees" * (n_trees > 0)
     base = "".join(f" + {b.weight:.3g} {b.name}" for b in d.base_distances)
     return (
         f"Semimetric: {d.axioms}\n"

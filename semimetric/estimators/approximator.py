@@ -20,7 +20,7 @@ from ..data.schema import Schema
 from ..data.splits import hold_out
 from ..distances.callables import Distance, DistanceFunction
 from ..distances.semimetric import Semimetric
-from ..embeddings.directions.linear_directions import fit_directions, with_directions
+from ..embeddings.directions.fitted_directions import fit_directions
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..learning.assembly import assemble
 from ..learning.candidates import Choices
@@ -285,11 +285,11 @@ class DistanceApproximator(DistanceRegressor):
         return self.distances_
 
     def _features(self, recipe: Recipe, items: Floats, schema: Schema) -> Floats:
-        """The features by which near neighbours are drawn, shape (n_items, n_features): with directions if there are some."""
+        """The features by which near neighbours are drawn, shape (n_items, n_features): with linear directions, if any."""
         if not schema.plain:
             return schema.coordinates(items)
         directions = fit_directions(recipe.directions, items, names=schema.names, random_state=recipe.random_state)
-        return with_directions(directions, items)
+        return items if directions is None else directions.append(items)[:, : items.shape[1] + directions.n_linear]
 
     def _errors(self, items: Floats, held: Integers, function: DistanceFunction) -> dict[float, float]:
         levels = (0.5, 0.9, 0.99)

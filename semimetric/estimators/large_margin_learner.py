@@ -81,7 +81,7 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         Combinations of features that join the raw ones: linear discriminants, neighbourhood components, discriminants that
         bend at knots, or the last two together, with the components of up to four samples. "forest": leaves of trees, see
         `PartitionFeatures`. "auto" compares "combined" with none at all. Also an array of shape (n_directions, n_features), a
-        transformer with ``components_`` or fitted `PartitionFeatures`, or a list of such transformers.
+        transformer with ``components_``, `PartitionFeatures`, which are grown to the classes, or a list of such transformers.
     even : {"values", "places"}, default "values"
         What the even L1 distance counts: differences of values, or of places among the knots. With "places", a map of a
         feature that increases, and is linear between knots, leaves the distance if the knots follow and ``directions=None``.

@@ -45,7 +45,7 @@ def constrained(
     power = 2 if recipe.link == "sqrt" else 1
     layout = TableLayout(embedding, structure.names, structure.directions, unseen, unit, power)
     triangles = Triangles.of(embedding) if recipe.asks_triangle else None
-    triangles = None if triangles is None or not triangles.tables else triangles
+    triangles = None if triangles is None or not triangles.binding else triangles
     shapes = [(type(shape).__name__, _widened(shape.rows(layout), n)) for shape in recipe.constraints]
     known = np.append(inside(embedding, unseen), np.ones(n - len(unseen)))
     size = np.append(_largest(embedding, unseen), np.ones(n - len(unseen)))

@@ -20,7 +20,8 @@ from ..data.knots import knot_counts
 from ..data.schema import Names, Schema
 from ..distances.base_distances import base_functions
 from ..distances.callables import DistanceFunction
-from ..embeddings.directions.linear_directions import Directions, fit_directions, with_directions
+from ..embeddings.directions.fitted_directions import fit_directions
+from ..embeddings.directions.linear_directions import Directions, with_directions
 from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.gower import GapEmbedding

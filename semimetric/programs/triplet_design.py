@@ -24,19 +24,23 @@ from .moments import Moments
 __all__ = ["TripletDesign", "pair_rows"]
 
 _BLOCK = 4096  # pairs whose rows are made at once
+_DENSE = 0.25  # the share of entries that are not 0 from which products of dense rows are the faster ones
 
 Matrix: TypeAlias = Floats | sparse.csr_array
 
 
 def pair_rows(embedding: PairMap, items: Items, left: Integers, right: Integers) -> Matrix:
-    """The rows of A for pairs of located items, shape (n_pairs, n): dense where the embedding makes dense rows, else CSR."""
+    """The rows of A for pairs of located items, shape (n_pairs, n): dense where most entries may differ from 0, else CSR."""
     if not len(left):
         return np.zeros((0, embedding.n_columns))
     parts = [embedding.rows(items, left[b], items, right[b]) for b in blocks(len(left), _BLOCK)]
     dense = [part.values for part in parts if isinstance(part, DenseRows)]
     if len(dense) == len(parts):
         return np.concatenate(dense)
-    return sparse.csr_array(sparse.vstack([part.csr(embedding.n_columns) for part in parts], format="csr"))
+    packed = [part.csr(embedding.n_columns) for part in parts]
+    if sum(part.nnz for part in packed) > _DENSE * len(left) * embedding.n_columns:
+        return np.concatenate([part.toarray() for part in packed])
+    return sparse.csr_array(sparse.vstack(packed, format="csr"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,8 @@ from semimetric import (
 from semimetric._foundation.types import Pairs, Triplets
 from semimetric.data.schema import Schema
 from semimetric.embeddings.directions.discriminants import discriminants
-from semimetric.embeddings.directions.linear_directions import Directions, fit_directions
+from semimetric.embeddings.directions.fitted_directions import fit_directions
+from semimetric.embeddings.directions.linear_directions import Directions
 from semimetric.learning.comparisons.fit import fit_comparison_prior
 from semimetric.learning.comparisons.tuple_data import OrderedTuples
 from semimetric.learning.recipe import Recipe

@@ -185,6 +185,7 @@ def arguments_of_estimators(name, estimator):
         add(f"{name}.{use}(X)", ITEMS, lambda X, u=use: dense(getattr(fitted(), u)(X)), takes=nothing, sparse=takes_sparse)
 
 
+GAPS = ("NaN", "NaN as float16", "None", "NaN as an object", "a masked value")
 MAPS = {
     **{f"map, {name}": embedding for name, embedding in cases.MAPS.items() if embedding.missing == "error"},
     "PL1Embedding that keeps zeros": sm.PL1Embedding(3, zero_preserving=True),
@@ -194,6 +195,7 @@ MAPS = {
     "FourierEmbedding": sm.FourierEmbedding(degree=2),
     "HermiteEmbedding": sm.HermiteEmbedding(degree=2),
     "EvenDirections": sm.EvenDirections(n_directions=3),
+    "PartitionFeatures": sm.PartitionFeatures("random", n_trees=3, random_state=0),
     "HistogramFeatures": sm.HistogramFeatures(np.arange(3.0)[:, None]),
 }
 
@@ -205,8 +207,10 @@ def arguments_of_maps(name, embedding):
     def fitted():
         return clone(embedding).fit(ITEMS, CLASSES)
 
-    add(f"{name}.fit(X)", ITEMS, lambda X: dense(clone(embedding).fit(X, CLASSES).transform(ITEMS)), sparse=keeps)
-    add(f"{name}.transform(X)", ITEMS, lambda X: dense(fitted().transform(X)), sparse=keeps)
+    takes = GAPS if name == "PartitionFeatures" else ()  # in which missing values have a side of each node
+    call = {"takes": takes, "sparse": keeps}
+    add(f"{name}.fit(X)", ITEMS, lambda X: dense(clone(embedding).fit(X, CLASSES).transform(ITEMS)), **call)
+    add(f"{name}.transform(X)", ITEMS, lambda X: dense(fitted().transform(X)), **call)
 
 
 @cache

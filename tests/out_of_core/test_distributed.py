@@ -25,7 +25,7 @@ def frame(points=POINTS, y=Y):
     return pd.DataFrame(sides | {"d": y})
 
 
-@pytest.mark.parametrize("name", ["singles", "touched", "relative", "pca"])
+@pytest.mark.parametrize("name", ["singles", "touched", "relative", "pca", "trees"])
 def test_the_same_parts_give_the_same_bits(name, client, small):
     there, here = (DistanceRegressor(**cases.RECIPES[name]) for _ in range(2))
     distributed.fit(client, there, POINTS, Y)

@@ -29,7 +29,7 @@ def written(path):
 
 
 @pytest.mark.parametrize("suffix", ["zarr", "parquet"])
-@pytest.mark.parametrize("name", ["singles", "premetric", "base", "square root"])
+@pytest.mark.parametrize("name", ["singles", "premetric", "base", "square root", "metric trees"])
 def test_parts_are_put_together_as_one_call_computes_them(name, suffix, tmp_path):
     pytest.importorskip("zarr" if suffix == "zarr" else "pyarrow")
     d = cases.fitted(name)[0].semimetric_

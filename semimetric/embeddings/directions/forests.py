@@ -12,11 +12,9 @@ import numpy as np
 
 from ..._foundation.errors import InputError
 from ..._foundation.types import Floats, Integers
-from .partitions import Partitions
+from .partitions import MOST_LEAVES, Partitions
 
-__all__ = ["MOST_LEAVES", "is_fitted_forest", "partitions_of", "thresholds_of_doubles"]
-
-MOST_LEAVES = 1_000  # of a tree: the table between its leaves is held in memory
+__all__ = ["is_fitted_forest", "partitions_of", "thresholds_of_doubles"]
 
 
 def is_fitted_forest(estimator: Any) -> bool:
@@ -100,8 +98,8 @@ def thresholds_of_doubles(thresholds: Floats) -> Floats:
     limit = np.finfo(np.float32).max
     clipped = np.clip(thresholds, -float(limit), float(limit))
     lower = clipped.astype(np.float32)
-    lower = np.where(lower > clipped, np.nextafter(lower, np.float32(-np.inf)), lower)
     with np.errstate(over="ignore"):
+        lower = np.where(lower > clipped, np.nextafter(lower, np.float32(-np.inf)), lower)
         upper = np.nextafter(lower, np.float32(np.inf)).astype(np.float64)
     middle = lower.astype(np.float64) / 2 + upper / 2
     even = (lower.view(np.int32) & 1) == 0

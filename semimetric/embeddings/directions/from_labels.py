@@ -5,9 +5,11 @@ combinations of features (docs/mathematics.md, section 2).
 """
 
 import warnings
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
@@ -19,7 +21,7 @@ from .embedded_components import embedded_components
 from .linear_directions import Directions
 from .partition_features import PartitionFeatures
 
-__all__ = ["LABELLED", "are_combined", "labelled_directions"]
+__all__ = ["LABELLED", "are_combined", "grown_to_labels", "labelled_directions"]
 
 LABELLED = ("lda", "nca", "discriminant", "combined", "nca-embedded", "forest")
 _SHRINKAGE = 0.1  # of linear discriminants
@@ -206,3 +208,13 @@ def are_combined(directions: Directions | None) -> bool:
     """Whether directions are those of the kind "combined", in this fit or an earlier one: saved directions keep names only."""
     kinds = set() if directions is None else {name.rstrip("0123456789") for name in directions.names}
     return kinds == {"nca", "discriminant"}
+
+
+def grown_to_labels(directions: Any, items: Floats, labels: Integers, *, random_state: int | None = None) -> Any:
+    """The directions, or the list of them, with the trees grown to the labels of the items that need a target and have none."""
+    if isinstance(directions, (list, tuple)):
+        return [grown_to_labels(part, items, labels, random_state=random_state) for part in directions]
+    if not isinstance(directions, PartitionFeatures) or hasattr(directions, "partitions_") or not directions.needs_targets:
+        return directions
+    seed = random_state if directions.random_state is None else directions.random_state
+    return clone(directions).set_params(random_state=seed).fit(items, labels)

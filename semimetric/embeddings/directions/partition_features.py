@@ -27,9 +27,9 @@ from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_choice, check_count, check_weights
 from ...data.feature import Feature
 from ...data.schema import Schema
-from .forests import MOST_LEAVES, partitions_of
+from .forests import partitions_of
 from .leaf_rules import leaf_rules
-from .partitions import Partitions
+from .partitions import MOST_LEAVES, Partitions
 from .tree_scales import TreeScales
 
 __all__ = ["PartitionFeatures"]
@@ -49,7 +49,8 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
     Given as ``directions=`` of a learner, each tree becomes a categorical feature of the distance, d(x, y) = sum_t w_t
     [leaf_t(x) != leaf_t(y)] beside the tables of features, with one weight w_t >= 0 a tree. Trees combine features, and see
     every feature by its order alone: by default two items are near where extremely randomised trees (Geurts, Ernst & Wehenkel
-    2006) do not part them.
+    2006) do not part them. `LargeMarginLearner` grows trees to its classes; other learners take trees that are fitted (their
+    ``partitions_`` survive a clone), or "random" ones. See docs/mathematics.md, section 10.1.
 
     Missing values are grouped at a node as if they were less than all others; a feature that none of the training items lacks
     sends missing values to the larger child. Thresholds are the shortest decimal numbers that part the training items as the

@@ -2,9 +2,9 @@
 
     d(x, y) = sum_t w_t [leaf_t(x) != leaf_t(y)],      w_t >= 0
 
-Whether two items share a leaf says much about their likeness (Breiman & Cutler's proximities of random forests; Davies &
-Ghahramani 2014). A tree combines features, which a sum over single features cannot. Each summand is the discrete metric between
-leaves, so the sum is a pseudometric, and a metric when added to one (docs/mathematics.md, section 17).
+How often two items share a leaf says how alike they are (Breiman 2001; Davies & Ghahramani 2014). A tree combines features,
+which a sum over single features cannot. Each summand is the discrete metric between leaves, so the sum is a pseudometric, and a
+metric when added to one (docs/mathematics.md, section 10.1).
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from ..._foundation.storable import storable
 from ..._foundation.types import Floats, FrozenValue, Integers, freeze
 from ..._kernels.trees import TreeArrays, leaves_of, parting_features
 
-__all__ = ["OUTERMOST", "Partitions", "Step"]
+__all__ = ["MOST_LEAVES", "OUTERMOST", "Partitions", "Step"]
 
+MOST_LEAVES = 1_000  # of a tree in a distance: the table between its leaves is held in memory
 OUTERMOST = float(np.finfo(np.float64).max)  # a threshold that parts missing values from all others
 
 

@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..._foundation.errors import NotSupportedError
-from ..._foundation.threads import blocks, map_blocks
+from ..._foundation.threads import blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice
 from ..._kernels.simplex import Groups, Singles, group_rows_of_pairs, single_rows
-from ..._kernels.tables import add_single_tables
 from ...data.feature_groups import resolve_groups
 from ...data.grid import Grid
 from .base import Items, PairMap, Table, check_columns, check_rows, signs_on_grid
 from .new_categories import fill_unseen
 from .rows import SparseRows
+from .single_tables import pairwise_of_singles
 from .table_differences import table_differences
 from .vertices import Vertices
 
@@ -300,23 +300,7 @@ class PairEmbedding(PairMap):
             return super().pairwise(x, y, w, n_jobs=n_jobs)
         check_columns(w, self.n_columns)
         check_rows(x, np.arange(0), y, np.arange(0), self.grid.n_features)
-        code = y.located.lower.T.astype(np.uint8 if self.grid.sizes.max() <= 256 else np.uint16)
-        fraction = np.ascontiguousarray(y.located.fraction.T)
-        tables = np.append(w, 0.0)[self._singles.lookup]
-        nonnegative = bool((w >= 0).all())
-        out = np.empty((len(x), len(y)))
-
-        def fill(block: slice) -> None:
-            rows = np.arange(block.start, block.stop)
-            for part in blocks(len(y), 4096):
-                distances = np.zeros((len(rows), part.stop - part.start))
-                add_single_tables(x.located, rows, code[:, part], fraction[:, part], self._singles, tables, distances)
-                out[block, part] = distances
-            if nonnegative:  # a sum of tiny differences of large tables may round to just below 0
-                np.maximum(out[block], 0.0, out=out[block])
-
-        map_blocks(fill, len(x), size=16, n_jobs=n_jobs)
-        return out
+        return pairwise_of_singles(x.located, y.located, self._singles, np.append(w, 0.0), n_jobs=n_jobs)
 
     def tables(self, w: Floats) -> list[Table]:
         if not self.whole:

@@ -110,6 +110,11 @@ class Triangles:
         free = not any(v.by_difference or v.one_weight for v in embedding.vertices)
         return cls(tuple(columns), tuple(range(len(columns))), n, embedding.symmetric, free)
 
+    @property
+    def binding(self) -> bool:
+        """Whether weights >= 0 may violate an inequality: they do not where every table has one weight, as trees have."""
+        return any(len(np.unique(t[t < self.n_columns])) > 1 for t in self.tables)
+
     @cached_property
     def n_rows(self) -> int:
         """About how many inequalities there are."""

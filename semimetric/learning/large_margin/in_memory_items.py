@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._foundation.types import Floats, Pairs, Triplets
 from ...data.schema import Schema
-from ...embeddings.directions.from_labels import LABELLED, labelled_directions
+from ...embeddings.directions.from_labels import LABELLED, grown_to_labels, labelled_directions
 from ...embeddings.pairs.base import Items
 from ...neighbors.index import NeighborIndex
 from ...programs.comparison_design import ComparisonDesign
@@ -115,6 +115,10 @@ class InMemoryItems(LabeledItems):
                 n_jobs=recipe.n_jobs,
             )
             recipe = replace(recipe, directions=fitted)
+        else:
+            dataset = self.dataset
+            grown = grown_to_labels(kind, dataset.items, dataset.labels, random_state=recipe.random_state)
+            recipe = replace(recipe, directions=grown)
         return build_structure(recipe, self.dataset.items, schema)
 
     @contextmanager

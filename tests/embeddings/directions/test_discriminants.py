@@ -7,7 +7,8 @@ from semimetric._foundation.types import Pairs
 from semimetric.distances.state import directions_state, read_directions
 from semimetric.embeddings.directions import discriminants as bent
 from semimetric.embeddings.directions.discriminants import discriminants
-from semimetric.embeddings.directions.linear_directions import Directions, fit_directions
+from semimetric.embeddings.directions.fitted_directions import fit_directions
+from semimetric.embeddings.directions.linear_directions import Directions
 
 
 def rings(rng, n=300):

@@ -126,3 +126,22 @@ def test_columns_tied_by_difference_are_closed_as_words_are(seed, n):
     np.testing.assert_allclose(closed, closed_by_words(w), rtol=1e-12)
     assert (triangles.rows() @ closed >= -1e-15).all()
     np.testing.assert_array_equal(triangles.closed(closed), closed)
+
+
+def test_tables_of_one_weight_satisfy_it_with_any_weights():
+    grid = Grid([np.arange(4.0), np.arange(5.0)], ["categorical"] * 2)
+    for tied, binding in (({0, 1}, False), ({0}, True), (set(), True)):
+        embedding = PairEmbedding(grid).with_one_weight(tied)
+        triangles = Triangles.of(embedding)
+        assert triangles.binding == binding
+        assert (len(triangles.rows().toarray()) > 0) == binding
+    one = PairEmbedding(grid).with_one_weight({0, 1})
+    whole, w = one.expanded(np.array([2.0, 3.0]))
+    assert [t.values.max() for t in whole.tables(w)] == [2.0, 3.0]
+    assert all(d.holds for d in Triangles.of(whole).worst(w))
+    X = np.random.default_rng(0).integers(0, 4, (20, 2)) + 0.0
+    a, rows = one.locate(X), np.arange(20)
+    expected = (X != X[::-1]) @ [2.0, 3.0]
+    np.testing.assert_array_equal(one.paired(a, rows, a, rows[::-1], np.array([2.0, 3.0])), expected)
+    np.testing.assert_array_equal(whole.paired(a, rows, a, rows[::-1], w), expected)
+    np.testing.assert_array_equal(np.diag(one.pairwise(a, a, np.array([2.0, 3.0]))[:, ::-1]), expected)
