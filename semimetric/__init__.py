@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from .embeddings.vectors.splines import BSplineEmbedding
     from .estimators.approximator import DistanceApproximator
     from .estimators.large_margin_learner import LargeMarginLearner
-    from .estimators.neighbor_votes import SemimetricClassifier, SemimetricRegressor
+    from .estimators.neighbor_regressor import SemimetricRegressor
+    from .estimators.neighbor_votes import SemimetricClassifier
     from .estimators.pair_learner import PairLearner
     from .estimators.quadruplet_learner import QuadrupletLearner
     from .estimators.regressor import DistanceRegressor
@@ -163,7 +164,8 @@ _HOMES = {
     "embeddings.vectors.splines": "BSplineEmbedding",
     "estimators.approximator": "DistanceApproximator",
     "estimators.large_margin_learner": "LargeMarginLearner",
-    "estimators.neighbor_votes": "SemimetricClassifier SemimetricRegressor",
+    "estimators.neighbor_regressor": "SemimetricRegressor",
+    "estimators.neighbor_votes": "SemimetricClassifier",
     "estimators.pair_learner": "PairLearner",
     "estimators.quadruplet_learner": "QuadrupletLearner",
     "estimators.regressor": "DistanceRegressor",

@@ -15,7 +15,8 @@ from ._foundation.storage import read_state
 from .distances.semimetric import Semimetric
 from .estimators.approximator import DistanceApproximator
 from .estimators.large_margin_learner import LargeMarginLearner
-from .estimators.neighbor_votes import SemimetricClassifier, SemimetricRegressor
+from .estimators.neighbor_regressor import SemimetricRegressor
+from .estimators.neighbor_votes import SemimetricClassifier
 from .estimators.pair_learner import PairLearner
 from .estimators.quadruplet_learner import QuadrupletLearner
 from .estimators.regressor import DistanceRegressor

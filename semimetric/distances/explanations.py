@@ -47,6 +47,8 @@ class Explanation:
         What the item is called; None if it has no name.
     labels : ndarray of shape (k,) or None
         What the neighbours are called: the labels of their rows in a frame of pandas; None for `indices`.
+    votes : ndarray of shape (k,) or None
+        The shares of all votes for the item that the neighbours have, where they vote.
     """
 
     indices: NDArray[Any]
@@ -60,6 +62,7 @@ class Explanation:
     values: NDArray[Any] | None = None
     label: Any = None
     labels: NDArray[Any] | None = None
+    votes: Floats | None = None
 
     @property
     def names(self) -> list[str]:
@@ -95,6 +98,8 @@ class Explanation:
         columns = {"neighbor": (self.indices if self.labels is None else self.labels)[rows]}
         if self.targets is not None:
             columns["target"] = np.asarray(self.targets)[rows]
+        if self.votes is not None:
+            columns["vote"] = self.votes[rows]
         columns |= {"distance": self.distances[rows], self.by[:-1]: np.array(self.terms, dtype=object)[order.ravel()]}
         if self.item is not None and self.values is not None:
             own, others = zip(*(self._both(row, t) for row, t in zip(rows, order.ravel(), strict=True)), strict=True)
@@ -131,7 +136,8 @@ class Explanation:
         yield ["", self._item_name, "neighbour", "adds", "share"]
         shown = zip(self.names, self.distances, self.contributions, self.shares, strict=True)
         for row, (name, distance, parts, shares) in enumerate(list(shown)[:_MOST_NEIGHBORS]):
-            yield [f"{name} at {distance:.4g}", "", "", "", ""]
+            vote = "" if self.votes is None else f", {100 * self.votes[row]:.3g} % of the votes"
+            yield [f"{name} at {distance:.4g}{vote}", "", "", "", ""]
             order = np.argsort(-parts, kind="stable")
             order = order[: min(_MOST_SHOWN, np.count_nonzero(parts > 0))]
             for t in order:

@@ -50,6 +50,11 @@ class NestedLearner(BaseEstimator):
             learner.set_params(**{name: int(random.randint(2**31 - 1)) for name in _named(learner, "random_state")})
         return learner
 
+    @staticmethod
+    def _seed(random_state: Any) -> int:
+        """A seed for what is drawn beside the learner."""
+        return int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
+
 
 def _named(learner: Any, parameter: str) -> list[str]:
     """The parameters of this name that a learner has, and what is nested in it, in order."""

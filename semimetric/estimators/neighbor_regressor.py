@@ -1,0 +1,140 @@
+"""Values by the votes of nearest neighbours under a distance that is learned first."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from .._foundation.errors import InputError
+from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.storable import storable
+from .._foundation.tables import numbered_rows, take_rows
+from .._foundation.target_arrays import as_targets
+from .._foundation.types import ArrayLike, Floats
+from .._foundation.validation import check_count, check_weights, weight_option
+from ..data.distinct_rows import distinct_rows
+from ..data.pair_sampling import sample_pairs
+from ..data.schema import Schema
+from .learned_neighbors import LearnedNeighbors
+from .regressor import DistanceRegressor
+from .shared_parameters import VOTE_PARAMETERS
+
+__all__ = ["SemimetricRegressor"]
+
+
+@storable
+@with_shared_parameters(VOTE_PARAMETERS)
+class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
+    """k nearest neighbours under a distance learned from abs(y_i - y_j): near are items with like values.
+
+    Parameters
+    ----------
+    learner : DistanceRegressor or None, default None
+        Learns from pairs and distances; None is ``DistanceRegressor()``. Its ``preprocessor`` is set to the items. Its
+        parameters are set as ``learner__alpha`` and so on, those of the default one too.
+    n_neighbors : int, default 5
+        Neighbours that vote.
+    weights : {"uniform", "distance"}, default "distance"
+        Votes count alike, or by 1 / distance; neighbours at distance 0 then vote alone.
+    n_pairs : int, default 20000
+        Pairs of items drawn to learn from, a quarter of them near ones.
+    {algorithm}
+    {n_jobs}
+    random_state : int or None, default 0
+        Seed of the pairs that are drawn.
+    {effort}
+
+    Attributes
+    ----------
+    learner_ : DistanceRegressor
+    semimetric_ : Semimetric
+    index_ : NeighborIndex
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((200, 2))
+    >>> model = SemimetricRegressor(DistanceRegressor(n_knots=3, alpha=1e-3), n_pairs=500).fit(X, 5 * X[:, 0])
+    >>> bool(model.score(X, 5 * X[:, 0]) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        learner: Any = None,
+        *,
+        n_neighbors: int = 5,
+        weights: str = "distance",
+        n_pairs: int = 20_000,
+        algorithm: str = "exact",
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+        effort: str | None = None,
+    ) -> None:
+        self.learner = learner
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.n_pairs = n_pairs
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.effort = effort
+
+    @staticmethod
+    def _default_learner() -> DistanceRegressor:
+        return DistanceRegressor()
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricRegressor:
+        """Learn the distance from X (n_items, n_features) and the values y, and index the items.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_items, n_features)
+        y : array-like of shape (n_items,)
+        sample_weight : array-like of shape (n_items,) or None
+            An item of weight 3 learns and votes like the item three times, and is three of the ``n_neighbors``; one of weight
+            0 neither learns nor votes. A pair has the product of the weights of its items. Votes are counted with the weights
+            divided by ``min(1, max(sample_weight))``.
+
+        Raises
+        ------
+        InputError
+            If the data cannot be used, or all values are the same.
+        """
+        self._check()
+        check_count("n_pairs", self.n_pairs)
+        learner = self._own_learner()
+        items, schema = learner._encoded(X, min_items=2)
+        values = as_targets(y, items)
+        self._learn(learner, X, items, schema, values, check_weights(sample_weight, len(items)))
+        self._index(X, values, sample_weight)
+        return self
+
+    def _keep_targets(self, targets: Any, used: Any) -> Any:
+        return as_targets(targets, targets)
+
+    def _stored(self) -> dict[str, Any]:
+        """What is saved; the learner goes without the items that `fit` gave it, which the index has."""
+        return super()._stored() | {"learner_": copy(self.learner_).set_params(preprocessor=None)}
+
+    def _learn(self, learner: Any, X: ArrayLike, items: Floats, schema: Schema, values: Floats, weight: Floats) -> None:
+        """Learn from pairs of the distinct items, which have the encoded form ``items``."""
+        found = distinct_rows(items, values, weight)
+        if found is not None:
+            X, items, values, weight = take_rows(X, found.rows), items[found.rows], values[found.rows], found.weight
+        if np.ptp(values) == 0:
+            raise InputError("all values in y are the same, so no distance follows from them; give values that differ")
+        features = items if schema.plain else schema.coordinates(items)
+        pairs = sample_pairs(features, self.n_pairs, random_state=self.random_state)
+        left, right = pairs.T
+        option = {} if found is None else weight_option(learner, weight[left] * weight[right])
+        learner.set_params(preprocessor=numbered_rows(X))
+        self.learner_ = learner.fit(pairs, np.abs(values[left] - values[right]), **option)
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Mean of the neighbours' values, each by its vote, shape (n_queries,)."""
+        indices, vote = self._voters(X)
+        return (vote * self._targets[indices]).sum(axis=1) / vote.sum(axis=1)
