@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .embeddings.vectors.piecewise import PL1Embedding, PL2Embedding
     from .embeddings.vectors.splines import BSplineEmbedding
     from .estimators.approximator import DistanceApproximator
+    from .estimators.kernel_regression_learner import KernelRegressionLearner
     from .estimators.large_margin_learner import LargeMarginLearner
     from .estimators.neighbor_regressor import SemimetricRegressor
     from .estimators.neighbor_votes import SemimetricClassifier
@@ -107,6 +108,7 @@ __all__ = [
     "InputError",
     "InteriorPoint",
     "JointGroups",
+    "KernelRegressionLearner",
     "LargeMarginLearner",
     "Lasso",
     "Linear",
@@ -163,6 +165,7 @@ _HOMES = {
     "embeddings.vectors.piecewise": "PL1Embedding PL2Embedding",
     "embeddings.vectors.splines": "BSplineEmbedding",
     "estimators.approximator": "DistanceApproximator",
+    "estimators.kernel_regression_learner": "KernelRegressionLearner",
     "estimators.large_margin_learner": "LargeMarginLearner",
     "estimators.neighbor_regressor": "SemimetricRegressor",
     "estimators.neighbor_votes": "SemimetricClassifier",

@@ -14,6 +14,7 @@ from ._foundation.saved_estimators import SavedEstimator, read_estimator
 from ._foundation.storage import read_state
 from .distances.semimetric import Semimetric
 from .estimators.approximator import DistanceApproximator
+from .estimators.kernel_regression_learner import KernelRegressionLearner
 from .estimators.large_margin_learner import LargeMarginLearner
 from .estimators.neighbor_regressor import SemimetricRegressor
 from .estimators.neighbor_votes import SemimetricClassifier
@@ -31,6 +32,7 @@ __all__ = ["load"]
 _ESTIMATORS = (
     DistanceApproximator,
     DistanceRegressor,
+    KernelRegressionLearner,
     LargeMarginLearner,
     PairLearner,
     QuadrupletLearner,

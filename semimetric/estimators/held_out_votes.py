@@ -15,16 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .._foundation.tables import take_rows
 from .._foundation.types import Floats, Integers
 from ..data.splits import ItemClasses
 from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
 from ..neighbors.vote_choice import MOST_NEIGHBORS, HeldOutNeighbors
-from .._foundation.tables import take_rows
 
-__all__ = ["HeldOutSearch", "as_chosen", "usable_folds"]
+__all__ = ["HeldOutSearch", "as_chosen", "strata_of_values", "usable_folds"]
 
 _N_FOLDS = 3
+_STRATA, _LEAST_STRATUM = 10, 6  # of values, and the fewest items in one
 _MANY = 3_000  # items, of which one part is held out once
 _MOST_HELD_OUT = 2_000  # items that judge, of many
 _CHOSEN = ("n_knots", "alpha", "directions", "tables", "groups")
@@ -46,8 +47,8 @@ def usable_folds(rows: Floats, strata: NDArray[Any], random_state: int, *, n_str
     n_folds = min(_N_FOLDS, max(map(len, classes.members)))
     if n_folds < 2:
         return []
-    if len(rows) > _MANY:
-        parts = [classes.shares(min(0.2, _MOST_HELD_OUT / len(rows)), random_state)]
+    if len(classes.labels) > _MANY:
+        parts = [classes.shares(min(0.2, _MOST_HELD_OUT / len(classes.labels)), random_state)]
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # strata with fewer members than folds
@@ -55,6 +56,13 @@ def usable_folds(rows: Floats, strata: NDArray[Any], random_state: int, *, n_str
     counts = [np.unique(classes.labels[np.unique(classes.number[part])], return_counts=True)[1] for part, _ in parts]
     usable = [len(of_each) >= n_strata and of_each.max() > 1 for of_each in counts]
     return [fold for fold, is_usable in zip(parts, usable, strict=True) if is_usable and len(fold[1])]
+
+
+def strata_of_values(values: Floats) -> Integers:
+    """The number of the tenth in which each value lies, fewer of few items; equal values are in one."""
+    n_strata = min(_STRATA, max(len(values) // _LEAST_STRATUM, 1))
+    bounds = np.quantile(values, np.arange(1, n_strata) / n_strata, method="inverted_cdf")
+    return np.searchsorted(np.unique(bounds), values, side="left")
 
 
 class HeldOutSearch:

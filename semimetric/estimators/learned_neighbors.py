@@ -19,7 +19,7 @@ from ..distances.explanations import Explanation
 from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
 from ..neighbors.voters import Voters, find_voters
-from ..neighbors.voting import WEIGHTS, VoteRule
+from ..neighbors.voting import WEIGHTS, VoteRule, neighbor_counts
 from .nested_learner import NestedLearner
 from .saved_votes import SavedVotes
 
@@ -42,7 +42,7 @@ class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
 
     def _index(self, X: ArrayLike, targets: Any, sample_weight: ArrayLike | None) -> None:
         """Index the items under the learned distance, and record their classes or values, and their weights."""
-        self._weight = None if sample_weight is None else _neighbors_each(np.asarray(sample_weight, dtype=np.float64))
+        self._weight = None if sample_weight is None else neighbor_counts(np.asarray(sample_weight, dtype=np.float64))
         d = self.learner_.semimetric_
         index = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
         self._keep_index(index, targets, row_labels(X, len(targets)))
@@ -164,8 +164,3 @@ def _check_n_neighbors(n_neighbors: Any) -> int:
     if isinstance(n_neighbors, str):
         raise InputError(f'n_neighbors={n_neighbors!r}: an integer >= 1 or "auto" is required')
     return check_count("n_neighbors", n_neighbors)
-
-
-def _neighbors_each(weight: Floats) -> Floats:
-    """How many neighbours every item is; where all weights are below 1, as if they sum to 1, the largest is one neighbour."""
-    return weight / min(1.0, weight.max())

@@ -1,7 +1,7 @@
 """Weights of an L1 distance under which items with like values are near, by gradient steps on leave-one-out kernel regression.
 
-    d_w(x, y) = sum_f w_f gap_f(x_f, y_f),        w_f > 0
-    min_w  sum_i s_i (y_i - yhat_i)^2,            yhat_i = sum_j s_j exp(-d_w(x_i, x_j)) y_j / sum_j s_j exp(-d_w(x_i, x_j)),  j != i
+    min_w  sum_i s_i (y_i - yhat_i)^2,    d_w(x, y) = sum_f w_f gap_f(x_f, y_f),  w_f > 0
+    yhat_i = sum_j s_j k_ij y_j / sum_j s_j k_ij,    k_ij = exp(-d_w(x_i, x_j)),  j != i
 
 This is metric learning for kernel regression (Weinberger & Tesauro 2007) with gaps of features in place of a Mahalanobis
 distance. The gaps are those of `Semimetric.gower`, which coordinates give as L1 distances, so that d_w is linear in w and its

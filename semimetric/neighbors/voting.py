@@ -27,7 +27,7 @@ from .._foundation.storable import storable
 from .._foundation.types import Floats, Integers
 from .._foundation.validation import check_alpha, check_choice, check_count
 
-__all__ = ["WEIGHTS", "VoteRule", "class_votes", "is_enough", "nth_distance", "shares", "within_ties"]
+__all__ = ["WEIGHTS", "VoteRule", "class_votes", "is_enough", "neighbor_counts", "nth_distance", "shares", "within_ties"]
 
 WEIGHTS = ("uniform", "distance", "kernel")
 _TIE = 1e-12  # relative: distances that differ by less are tied, since rounding may part them
@@ -182,9 +182,14 @@ def nth_distance(distances: Floats, n: int, weight: Floats | None = None) -> Flo
 
 
 def is_enough(distances: Floats, n_neighbors: int, weight: Floats | None = None) -> NDArray[np.bool_]:
-    """Whether the nearest K items of a query surely hold all that vote, shape (n,): others are further than the last who does."""
+    """Whether the nearest K items surely hold all that vote, shape (n,): others are further than the last who does."""
     enough = distances[:, -1] > nth_distance(distances, n_neighbors, weight)[:, 0] * (1 + _TIE)
     return enough if weight is None else enough & (weight.sum(axis=1) >= n_neighbors)
+
+
+def neighbor_counts(weight: Floats) -> Floats:
+    """How many neighbours every item is; where all weights are below 1, as if they sum to 1, the largest is one neighbour."""
+    return weight / min(1.0, weight.max())
 
 
 def class_votes(labels: Integers, n_classes: int, votes: Floats) -> Floats:
