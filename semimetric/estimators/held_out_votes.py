@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from .._foundation.tables import take_rows
 from .._foundation.types import Floats, Integers
+from ..data.identical_items import identities
 from ..data.splits import ItemClasses
 from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
@@ -43,7 +44,9 @@ def usable_folds(rows: Floats, strata: NDArray[Any], random_state: int, *, n_str
 
     Parts to learn from that have fewer than ``n_strata`` strata, or two items in none, are left out.
     """
-    classes = ItemClasses(rows, strata)
+    found = identities(rows)
+    order = np.argsort(found.hashes[found.number], kind="stable")  # neither the order of the rows nor repetition plays a part
+    classes = ItemClasses(rows[order], strata[order])
     n_folds = min(_N_FOLDS, max(map(len, classes.members)))
     if n_folds < 2:
         return []
@@ -55,13 +58,15 @@ def usable_folds(rows: Floats, strata: NDArray[Any], random_state: int, *, n_str
             parts = classes.folds(n_folds, random_state)
     counts = [np.unique(classes.labels[np.unique(classes.number[part])], return_counts=True)[1] for part, _ in parts]
     usable = [len(of_each) >= n_strata and of_each.max() > 1 for of_each in counts]
-    return [fold for fold, is_usable in zip(parts, usable, strict=True) if is_usable and len(fold[1])]
+    folds = zip(parts, usable, strict=True)
+    return [(np.sort(order[part]), np.sort(order[held])) for (part, held), is_usable in folds if is_usable and len(held)]
 
 
 def strata_of_values(values: Floats) -> Integers:
-    """The number of the tenth in which each value lies, fewer of few items; equal values are in one."""
-    n_strata = min(_STRATA, max(len(values) // _LEAST_STRATUM, 1))
-    bounds = np.quantile(values, np.arange(1, n_strata) / n_strata, method="inverted_cdf")
+    """The number of the tenth of the distinct values in which each value lies; of few values they are fewer than ten."""
+    distinct = np.unique(values)
+    n_strata = min(_STRATA, max(len(distinct) // _LEAST_STRATUM, 1))
+    bounds = np.quantile(distinct, np.arange(1, n_strata) / n_strata, method="inverted_cdf")
     return np.searchsorted(np.unique(bounds), values, side="left")
 
 
