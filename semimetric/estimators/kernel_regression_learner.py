@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from .._foundation.errors import InputError
-from .._foundation.saved_estimators import check_names
+from .._foundation.saved_estimators import SavedEstimator, check_names
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.target_arrays import as_targets
-from .._foundation.threads import one_blas_thread
+from .._foundation.threads import blocks, one_blas_thread
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_choice, check_count, check_weights
 from ..data.distinct_rows import distinct_rows
@@ -36,6 +36,8 @@ __all__ = ["KernelRegressionLearner"]
 
 _STEPS = {"fast": 75, "default": 150, "thorough": 300}  # the most, by effort
 _REPEATS = {"fast": 1, "default": 1, "thorough": 3}  # how often the items are divided into folds
+_JUDGES, _JUDGED_BY = 500, 3_000  # most items held out, and items of the part, that judge a number of steps
+_BLOCK = 256  # items whose distances to all others are held at a time
 
 
 @storable
@@ -147,12 +149,11 @@ class KernelRegressionLearner(LearnedDistance):
         identity = identities(items).number
         data = ValuedItems(GapCoordinates.of(schema, items), (values - mean) / scale, weight, identity)
         most = _STEPS[self.effort] if isinstance(self.n_steps, str) else self.n_steps
-        folds, paths = self._folds(items, values), []
-        for part, _ in folds:
-            paths.append(slope_path(data, part, most, self.random_state))
-        self.held_out_losses_ = np.array(
-            [[_held_out_loss(data, slopes, *fold) for slopes in path] for fold, path in zip(folds, paths, strict=True)]
-        ).reshape(len(folds), -1)
+        folds = self._folds(items, values)
+        paths = [slope_path(data, part, most, self.random_state) for part, _ in folds]
+        self.held_out_losses_ = np.empty((len(folds), most // STEPS_BETWEEN + 1))
+        for f, (fold, path) in enumerate(zip(folds, paths, strict=True)):
+            self.held_out_losses_[f] = [_held_out_loss(data, slopes, *fold) for slopes in path]
         chosen = most // STEPS_BETWEEN
         if isinstance(self.n_steps, str):
             chosen = int(self.held_out_losses_.mean(axis=0).argmin()) if folds else 0
@@ -180,7 +181,7 @@ class KernelRegressionLearner(LearnedDistance):
             check_count("n_steps", self.n_steps, minimum=0)
 
     def _restore(self, fitted: dict[str, Any]) -> None:
-        vars(self).update(fitted)
+        SavedEstimator._restore(self, fitted)
         self._check()
         check_names(self, self.semimetric_.n_features)
         if self.slopes_.shape != (self.n_features_in_,):
@@ -195,17 +196,34 @@ class KernelRegressionLearner(LearnedDistance):
 
 
 def _held_out_loss(data: ValuedItems, slopes: Floats, part: Integers, held: Integers) -> float:
-    """The weighted mean of squared errors of kernel means of the items held out, by those of the part."""
+    """The weighted mean of squared errors of kernel means of items held out, by those of the part; of many by some."""
+    held, part = _some(held, _JUDGES), _some(part, _JUDGED_BY)
     errors = data.predicted(slopes, held, part)[0] - data.values[held]
     return float(data.weight[held] @ errors**2 / data.weight[held].sum())
 
 
+def _some(rows: Integers, most: int) -> Integers:
+    """Evenly spaced ones of many rows, which are in an order that says nothing."""
+    return rows[:: -(-len(rows) // most)]
+
+
 def _neighbors(data: ValuedItems, values: Floats, slopes: Floats, part: Integers, held: Integers) -> HeldOutNeighbors:
     """The nearest items of the part of the items held out."""
-    distances = cdist(data.coordinates.scaled(slopes, held), data.coordinates.scaled(slopes, part), "cityblock")
-    near = np.argsort(distances, axis=1, kind="stable")[:, :MOST_NEIGHBORS]
+    items = data.coordinates.scaled(slopes, part)
+    found = [_nearest(data.coordinates.scaled(slopes, held[block]), items) for block in blocks(len(held), _BLOCK)]
+    distances, near = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     weight = data.weight[part][near]
     return HeldOutNeighbors(
-        np.take_along_axis(distances, near, axis=1), values[part][near], values[held], data.weight[held],
+        distances, values[part][near], values[held], data.weight[held],
         neighbor_weight=None if (weight == 1).all() else weight,
     )  # fmt: skip
+
+
+def _nearest(queries: Floats, items: Floats) -> tuple[Floats, Integers]:
+    """Distances to the nearest items, increasing, and their numbers, both of shape (n_queries, K)."""
+    distances = cdist(queries, items, "cityblock")
+    near = np.argpartition(distances, min(MOST_NEIGHBORS, len(items)) - 1, axis=1)[:, :MOST_NEIGHBORS]
+    near = np.sort(near, axis=1)
+    order = np.argsort(np.take_along_axis(distances, near, axis=1), axis=1, kind="stable")
+    near = np.take_along_axis(near, order, axis=1)
+    return np.take_along_axis(distances, near, axis=1), near

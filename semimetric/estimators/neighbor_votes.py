@@ -135,7 +135,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         self.classes_ = np.unique(labels[used])
         self._codes = np.searchsorted(self.classes_, np.where(used, labels, self.classes_[0]))  # unused ones have no vote
         weight = check_weights(sample_weight, len(labels))
-        total = np.bincount(self._codes, weights=weight, minlength=len(self.classes_))
+        total = np.bincount(self._codes, weights=weight, minlength=len(self.classes_)).astype(np.float64)
         self._factors = class_factors(self.class_weight, self.classes_, total)
         counted = total if self._factors is None else total * self._factors
         self._class_shares = counted / counted.sum()
@@ -155,7 +155,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     def _kept_parts(self) -> list[HeldOutNeighbors]:
         """Held-out neighbours that the learner kept of its choice, if it has the same classes."""
         kept = getattr(self.learner_, "held_out_neighbors_", None) or []
-        same = np.array_equal(getattr(self.learner_, "classes_", None), self.classes_)
+        same = np.array_equal(getattr(self.learner_, "classes_", ()), self.classes_)
         return [replace(part, class_weight=self._factors) for part in kept] if same else []
 
     def _parts(self, learner: Any, X: ArrayLike, labels: Any, weight: Any, seed: int) -> list[HeldOutNeighbors]:

@@ -168,4 +168,5 @@ def _gradient(items: ValuedItems, slopes: Floats, rows: Integers, others: Intege
     factor = -2 * (weight * (means - items.values[rows]))[:, None] * share * (items.values[others] - means[:, None])
     out = np.zeros(len(items.coordinates.feature))
     add_gaps(items.coordinates.values[rows], items.coordinates.values[others], factor, out)
-    return np.bincount(items.coordinates.feature, weights=out, minlength=len(slopes))
+    gradient: Floats = np.bincount(items.coordinates.feature, weights=out, minlength=len(slopes)).astype(np.float64)
+    return gradient
