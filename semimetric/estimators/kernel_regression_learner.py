@@ -8,8 +8,12 @@ from typing import Any, NotRequired
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
+from sklearn.base import TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
+from .._foundation.input_arrays import validated
 from .._foundation.saved_estimators import SavedEstimator, check_names
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
@@ -28,7 +32,7 @@ from ..learning.kernel_regression import STEPS_BETWEEN, GapCoordinates, ValuedIt
 from ..learning.structure import check_varied
 from ..neighbors.vote_choice import MOST_NEIGHBORS, HeldOutNeighbors
 from ..neighbors.voting import neighbor_counts
-from .base import LearnedDistance
+from .base import LearnedDistance, has_coordinates
 from .held_out_votes import strata_of_values, usable_folds
 from .shared_parameters import LEARNER_PARAMETERS
 
@@ -42,7 +46,7 @@ _BLOCK = 256  # items whose distances to all others are held at a time
 
 @storable
 @with_shared_parameters(LEARNER_PARAMETERS)
-class KernelRegressionLearner(LearnedDistance):
+class KernelRegressionLearner(TransformerMixin, LearnedDistance):
     """A weighted distance of features under which items with like values are near.
 
     ``min_w  sum_i s_i (y_i - yhat_i)^2``  where yhat_i is the mean of all other values y_j by ``s_j exp(-d_w(x_i, x_j))``, and
@@ -193,6 +197,23 @@ class KernelRegressionLearner(LearnedDistance):
     def _has_scales(self) -> bool:
         """Whether the parameters ask for one scale a feature."""
         return True
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Coordinates whose L1 distance is the learned distance; only of numbers that are there.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_items, n_features), or (n_items,) row numbers or labels with ``preprocessor``
+        """
+        check_is_fitted(self, "semimetric_")
+        d, X = self.semimetric_, items_named(X, self.preprocessor)
+        by_name = d.schema.table(X) is not X
+        return d.transform(X if by_name or not d.schema.plain else validated(self, X, reset=False, dtype=np.float64))
+
+
+# The mixin wraps the transform that a class defines for `set_output`, and would wrap a condition inside, where nobody asks it.
+for _name in ("transform", "fit_transform"):
+    setattr(KernelRegressionLearner, _name, available_if(has_coordinates)(getattr(KernelRegressionLearner, _name)))
 
 
 def _held_out_loss(data: ValuedItems, slopes: Floats, part: Integers, held: Integers) -> float:

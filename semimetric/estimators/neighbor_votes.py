@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from .._foundation.errors import InputError
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.tables import take_rows
@@ -121,6 +122,8 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         """
         self._check()
         labels = as_classes(y, X)
+        if not len(labels):
+            raise InputError("X has 0 items, but a minimum of 1 is required; give items to learn from")
         learner, seed = self._own_learner(self.random_state), self._seed(self.random_state)
         used = check_weights(sample_weight, len(labels)) > 0
         self._keep_classes(labels, used, sample_weight)
