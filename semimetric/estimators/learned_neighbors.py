@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
@@ -125,6 +126,7 @@ class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = getattr(self.learner, "missing", "error") == "level"
         return tags
 
@@ -155,8 +157,9 @@ class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
         k = self.n_neighbors_ if n_neighbors is None else check_count("n_neighbors", n_neighbors)
         found = self.index_.explain(x, n_neighbors=min(k, self.n_samples_fit_), by=by)
         query, _ = single_row(x, self.semimetric_.schema)
-        votes = self._vote_shares(query, found.indices)
-        return replace(found, targets=self._targets[found.indices], labels=self._labels[found.indices], votes=votes)
+        votes, kind = self._vote_shares(query, found.indices), "class" if is_classifier(self) else "value"
+        targets, labels = self._targets[found.indices], self._labels[found.indices]
+        return replace(found, targets=targets, labels=labels, target_name=kind, votes=votes)
 
 
 def _check_n_neighbors(n_neighbors: Any) -> int:
