@@ -87,6 +87,8 @@ class KernelRegressionLearner(TransformerMixin, LearnedDistance):
     0
     """
 
+    _learns_from_items = True
+
     _fitted = {
         "semimetric_": Semimetric,
         "slopes_": Floats,

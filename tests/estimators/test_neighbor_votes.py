@@ -128,7 +128,7 @@ def test_parameters_of_the_default_learner_are_told(kind):
     assert told["learner"] is None
     assert not any("__" in name for name in model.get_params(deep=False))
     assert clone(model).set_params(**told).learner is None  # there and back is nothing new
-    assert model.set_params(**told | {"learner__alpha": 0.5}).get_params()["learner__alpha"] == 0.5
+    assert model.set_params(**told | {"learner__effort": "fast"}).get_params()["learner__effort"] == "fast"
     assert set(kind(QUICK).get_params()) - set(told) == {f"learner__{name}" for name in QUICK.get_params()} - set(told)
 
 
