@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from .embeddings.vectors.piecewise import PL1Embedding, PL2Embedding
     from .embeddings.vectors.splines import BSplineEmbedding
     from .estimators.approximator import DistanceApproximator
+    from .estimators.kernel_regression_learner import KernelRegressionLearner
     from .estimators.large_margin_learner import LargeMarginLearner
-    from .estimators.neighbor_votes import SemimetricClassifier, SemimetricRegressor
+    from .estimators.neighbor_regressor import SemimetricRegressor
+    from .estimators.neighbor_votes import SemimetricClassifier
     from .estimators.pair_learner import PairLearner
     from .estimators.quadruplet_learner import QuadrupletLearner
     from .estimators.regressor import DistanceRegressor
@@ -108,6 +110,7 @@ __all__ = [
     "InputError",
     "InteriorPoint",
     "JointGroups",
+    "KernelRegressionLearner",
     "LargeMarginLearner",
     "Lasso",
     "Linear",
@@ -168,8 +171,10 @@ _HOMES = {
     "embeddings.vectors.piecewise": "PL1Embedding PL2Embedding",
     "embeddings.vectors.splines": "BSplineEmbedding",
     "estimators.approximator": "DistanceApproximator",
+    "estimators.kernel_regression_learner": "KernelRegressionLearner",
     "estimators.large_margin_learner": "LargeMarginLearner",
-    "estimators.neighbor_votes": "SemimetricClassifier SemimetricRegressor",
+    "estimators.neighbor_regressor": "SemimetricRegressor",
+    "estimators.neighbor_votes": "SemimetricClassifier",
     "estimators.pair_learner": "PairLearner",
     "estimators.quadruplet_learner": "QuadrupletLearner",
     "estimators.regressor": "DistanceRegressor",

@@ -20,8 +20,10 @@ from .embeddings.vectors.orthogonal import FourierEmbedding, HermiteEmbedding
 from .embeddings.vectors.piecewise import PL1Embedding, PL2Embedding
 from .embeddings.vectors.splines import BSplineEmbedding
 from .estimators.approximator import DistanceApproximator
+from .estimators.kernel_regression_learner import KernelRegressionLearner
 from .estimators.large_margin_learner import LargeMarginLearner
-from .estimators.neighbor_votes import SemimetricClassifier, SemimetricRegressor
+from .estimators.neighbor_regressor import SemimetricRegressor
+from .estimators.neighbor_votes import SemimetricClassifier
 from .estimators.pair_learner import PairLearner
 from .estimators.quadruplet_learner import QuadrupletLearner
 from .estimators.regressor import DistanceRegressor
@@ -54,6 +56,7 @@ _ESTIMATORS = (
     SupportPointClassifier,
     DistanceApproximator,
     DistanceRegressor,
+    KernelRegressionLearner,
     LargeMarginLearner,
     PairLearner,
     QuadrupletLearner,

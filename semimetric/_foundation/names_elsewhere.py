@@ -6,7 +6,7 @@ NAMES_ELSEWHERE = {
     "LMNN": "LargeMarginLearner",
     "NCA": 'LargeMarginLearner(directions="nca")',
     "LFDA": 'LargeMarginLearner(directions="lda")',
-    "MLKR": "SemimetricRegressor",
+    "MLKR": "KernelRegressionLearner",
     "ITML": "PairLearner",
     "MMC": "PairLearner",
     "SDML": "PairLearner",

@@ -152,7 +152,8 @@ def _check(model: LargeMarginLearner, table: MixedTable, arguments: Namespace) -
         return None
     train, test = parts
     X, y = table.features, table.labels
-    voters = SemimetricClassifier(model, n_neighbors=min(_N_NEIGHBORS, len(train)), n_jobs=arguments.n_jobs)
+    k = min(_N_NEIGHBORS, len(train))
+    voters = SemimetricClassifier(model, n_neighbors=k, weights="uniform", n_jobs=arguments.n_jobs)
     voters.fit(X.iloc[train], y[train])
     recipe = voters.learner_.recipe_
     model.set_params(**{name: getattr(recipe, name) for name in _CHOSEN_SETTINGS})

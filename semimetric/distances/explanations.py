@@ -51,6 +51,8 @@ class Explanation:
         What `targets` are, which is told of those that are no text.
     rules : dict of str to tuple
         For a term that is a tree, what the leaf of the item asks for in words, and the list of those of the neighbours.
+    votes : ndarray of shape (k,) or None
+        The shares of all votes for the item that the neighbours have, where they vote.
     """
 
     indices: NDArray[Any]
@@ -66,6 +68,7 @@ class Explanation:
     labels: NDArray[Any] | None = None
     target_name: str = "class"
     rules: Mapping[str, tuple[str, list[str]]] = field(default_factory=dict)
+    votes: Floats | None = None
 
     @property
     def names(self) -> list[str]:
@@ -103,6 +106,8 @@ class Explanation:
         columns = {"neighbor": (self.indices if self.labels is None else self.labels)[rows]}
         if self.targets is not None:
             columns["target"] = np.asarray(self.targets)[rows]
+        if self.votes is not None:
+            columns["vote"] = self.votes[rows]
         columns |= {"distance": self.distances[rows], self.by[:-1]: np.array(self.terms, dtype=object)[order.ravel()]}
         if self.item is not None and self.values is not None:
             own, others = zip(*(self._both(row, t) for row, t in zip(rows, order.ravel(), strict=True)), strict=True)
@@ -137,7 +142,8 @@ class Explanation:
         yield ["", self._item_name, "neighbour", "adds", "share"]
         shown = zip(self.names, self.distances, self.contributions, self.shares, strict=True)
         for row, (name, distance, parts, shares) in enumerate(list(shown)[:_MOST_NEIGHBORS]):
-            yield [f"{name} at {distance:.4g}", "", "", "", ""]
+            vote = "" if self.votes is None else f", {100 * self.votes[row]:.3g} % of the votes"
+            yield [f"{name} at {distance:.4g}{vote}", "", "", "", ""]
             order = np.argsort(-parts, kind="stable")
             order = order[: min(_MOST_SHOWN, np.count_nonzero(parts > 0))]
             for t in order:

@@ -31,7 +31,7 @@ from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding
 
-__all__ = ["KnownDistances"]
+__all__ = ["KnownDistances", "distance_parts", "gap_to_missing"]
 
 _SCALES = ("iqr", "range")
 _WIDTHS = (1e-300, 1e300)  # of features, between which slopes are numbers
@@ -108,7 +108,7 @@ class KnownDistances:
         if not shares.any():
             raise InputError("weights= are all 0, which leaves no column; give one at least a number > 0")
         scales = np.array([_scale(f, column, scale) for f, column in zip(schema.features, items.T, strict=True)])
-        return cls(**_table_parts(schema, items, shares / shares.sum() / scales))
+        return cls(**distance_parts(schema, items, shares / shares.sum() / scales))
 
     @classmethod
     def l1(cls, X: Any, *, weights: Mapping[int | str, float] | ArrayLike | None = None) -> Self:
@@ -138,7 +138,7 @@ class KnownDistances:
         7.0
         """
         schema = Schema.fit(X, categorical_features=None)
-        return cls(**_table_parts(schema, schema.encode(X), _weights(weights, schema.names)))
+        return cls(**distance_parts(schema, schema.encode(X), _weights(weights, schema.names)))
 
     @classmethod
     def emd(cls, bin_positions: ArrayLike, *, mass: float = 1.0) -> Self:
@@ -240,7 +240,13 @@ def _scale(feature: Feature, column: Floats, scale: str) -> float:
     return width
 
 
-def _table_parts(schema: Schema, items: Floats, slopes: Floats) -> dict[str, Any]:
+def gap_to_missing(feature: Feature, column: Floats) -> tuple[float, float]:
+    """The median of a column of numbers, and how far it is from a missing one: see `KnownDistances.gower`."""
+    values = column[~np.isnan(column)]
+    return _median(values), _SHARE * _scale(feature, column, "iqr")
+
+
+def distance_parts(schema: Schema, items: Floats, slopes: Floats) -> dict[str, Any]:
     """The parts of a distance whose terms are ``slopes[f]`` times the gaps of the features, by the names of its parameters."""
     columns = [column[~np.isnan(column)] for column in items.T]
     grid = Grid([_knots(f, values) for f, values in zip(schema.features, columns, strict=True)], schema.kinds, schema.missing)

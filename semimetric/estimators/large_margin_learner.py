@@ -34,7 +34,7 @@ from ..learning.large_margin.selection import HeldOutLabels, announce_learning, 
 from ..learning.large_margin.shares import LabeledSum, learn_sum, settings_of_scales, sum_applies
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
-from ..neighbors.voting import votes_of_items
+from ..neighbors.voting import neighbor_counts
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalties
@@ -239,7 +239,8 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         self.held_out_neighbors_ = None
         if "directions" in auto and sum_applies(recipe, rule):
             with one_blas_thread():
-                n_votes = float(np.sum(votes_of_items(len(items), sample_weight)[labels.used]))
+                counts = neighbor_counts(np.ones(len(items)) if sample_weight is None else np.asarray(sample_weight, np.float64))
+                n_votes = float(counts[labels.used].sum())
                 problem = LabeledSum(settings_of_scales(recipe, auto, schema), rule, dataset, schema, n_votes)
                 learned_sum = self._learn_sum(problem)
             if learned_sum is not None:

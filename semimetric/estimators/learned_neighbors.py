@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,33 +10,40 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from .._foundation.errors import InputError
 from .._foundation.short_reprs import ShortRepr
 from .._foundation.tables import row_labels
 from .._foundation.types import ArrayLike, Floats, Integers
-from .._foundation.validation import check_count
+from .._foundation.validation import check_choice, check_count
+from ..data.single_rows import single_row
 from ..distances.explanations import Explanation
 from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
-from ..neighbors.voting import counted_weights, nearness
+from ..neighbors.voters import Voters, find_voters
+from ..neighbors.voting import WEIGHTS, VoteRule, neighbor_counts
 from .nested_learner import NestedLearner
 from .saved_votes import SavedVotes
 
 __all__ = ["LearnedNeighbors"]
 
+_FOR_FEW = 3  # neighbours that vote where nothing can be held out
+_WIDTH_FOR_FEW = (0.25, 5)  # a quarter of the distance to the fifth neighbour
+
 
 class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
     """Neighbours under a learned distance: the parameters, the index and the explanations that both estimators share."""
 
-    n_neighbors: int
+    n_neighbors: int | str
     weights: str
     algorithm: str
     n_jobs: int | None
     learner_: Any
     index_: NeighborIndex
+    vote_rule_: VoteRule
 
     def _index(self, X: ArrayLike, targets: Any, sample_weight: ArrayLike | None) -> None:
         """Index the items under the learned distance, and record their classes or values, and their weights."""
-        self._weight = None if sample_weight is None else _neighbors_each(np.asarray(sample_weight, dtype=np.float64))
+        self._weight = None if sample_weight is None else neighbor_counts(np.asarray(sample_weight, dtype=np.float64))
         d = self.learner_.semimetric_
         index = NeighborIndex(d, algorithm=self.algorithm, n_jobs=self.n_jobs).fit(X)
         self._keep_index(index, targets, row_labels(X, len(targets)))
@@ -51,20 +59,56 @@ class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
 
     def _check(self) -> None:
         """Refuse parameters of the votes that are unknown, before the distance is learned."""
-        check_count("n_neighbors", self.n_neighbors)
-        nearness(np.ones((1, 1)), self.weights)
+        if not (isinstance(self.n_neighbors, str) and self.n_neighbors == "auto"):
+            _check_n_neighbors(self.n_neighbors)
+        check_choice("weights", self.weights, ("auto", *WEIGHTS))
 
-    def _voters(self, X: ArrayLike) -> tuple[Integers, Floats]:
-        """The rows of the neighbours that vote, and the weights of their votes, both of shape (n_queries, k)."""
-        distances, indices = self.kneighbors(X)
-        if self._weight is None:
-            return indices, nearness(distances, self.weights)
-        k = self.n_neighbors
-        while k < self.n_samples_fit_ and (self._weight[indices].sum(axis=1) < self.n_neighbors).any():
-            k *= 2
-            distances, indices = self.kneighbors(X, k)
-        counted = counted_weights(self._weight[indices], self.n_neighbors)
-        return indices, counted * nearness(np.where(counted > 0, distances, np.inf), self.weights)
+    @property
+    def _given_rule(self) -> VoteRule | None:
+        """The rule that the parameters say in full; None where something is left to choose."""
+        if isinstance(self.n_neighbors, str) or self.weights in ("auto", "kernel"):
+            return None
+        return VoteRule(int(self.n_neighbors), self.weights)
+
+    @property
+    def _rule_for_few(self) -> VoteRule:
+        """The rule where nothing can be held out to choose one."""
+        k = _FOR_FEW if isinstance(self.n_neighbors, str) else int(self.n_neighbors)
+        if self.weights == "kernel":
+            return VoteRule(k, "kernel", *_WIDTH_FOR_FEW)
+        return VoteRule(k, "uniform" if self.weights == "auto" else self.weights)
+
+    @property
+    def n_neighbors_(self) -> int:
+        """How many neighbours vote, beside those tied with the last of them."""
+        check_is_fitted(self, "vote_rule_")
+        return self.vote_rule_.n_neighbors
+
+    @property
+    def weights_(self) -> str:
+        """How their votes are weighed: "uniform", "distance" or "kernel"."""
+        check_is_fitted(self, "vote_rule_")
+        return self.vote_rule_.weights
+
+    def _queries(self, X: ArrayLike) -> Floats:
+        """The queries, encoded."""
+        check_is_fitted(self, "index_")
+        return self.index_._queries(X)
+
+    def _voters(self, queries: Floats) -> Iterator[Voters]:
+        """The neighbours of every encoded query, among which are all that vote, in groups of queries."""
+        return find_voters(self.index_, queries, self.n_neighbors_, self._weight)
+
+    def _votes(self, voters: Voters) -> Floats:
+        """The weight of the vote of every voter, shape (n, K)."""
+        return self.vote_rule_.votes(voters.distances, voters.weight)
+
+    def _vote_shares(self, query: Floats, indices: Integers) -> Floats:
+        """The shares of all votes for an encoded query that the items of these row numbers have, shape (k,)."""
+        voters = next(v for v in self._voters(query) if len(v.queries))
+        votes = self._votes(voters)[0]
+        share = dict(zip(voters.indices[0].tolist(), votes / (votes.sum() + self.vote_rule_.smoothing), strict=True))
+        return np.array([share.get(i, 0.0) for i in indices.tolist()])
 
     @property
     def semimetric_(self) -> Semimetric:
@@ -87,9 +131,9 @@ class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
         return tags
 
     def kneighbors(self, X: ArrayLike, n_neighbors: int | None = None) -> tuple[Floats, Integers]:
-        """Distances and rows of the nearest items that were fitted, both of shape (n_queries, k)."""
+        """Distances and rows of the nearest items that were fitted, both of shape (n_queries, k); `n_neighbors_` by default."""
         check_is_fitted(self, "index_")
-        k = self.n_neighbors if n_neighbors is None else check_count("n_neighbors", n_neighbors)
+        k = self.n_neighbors_ if n_neighbors is None else check_count("n_neighbors", n_neighbors)
         return self.index_.kneighbors(X, min(k, self.n_samples_fit_))
 
     def explain_neighbors(self, x: ArrayLike, n_neighbors: int | None = None, *, by: str = "features") -> Explanation:
@@ -99,22 +143,27 @@ class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
         ----------
         x : array-like of shape (n_features,), dict, series of pandas, or a table of one row
         n_neighbors : int or None
-            `n_neighbors` of the estimator by default.
+            `n_neighbors_` by default.
         by : {"features", "terms"}, default "features"
             By "terms", directions and joint tables stand by their own names; see `Semimetric.contributions`.
 
         Returns
         -------
         Explanation
-            Printed, a table; neighbours have the labels of the frame of pandas that was fitted.
+            Printed, a table; neighbours have the labels of the frame of pandas that was fitted, and each its share of all
+            votes for x. What these shares lack to 1 have other neighbours, and the smoothing.
         """
         check_is_fitted(self, "index_")
-        k = self.n_neighbors if n_neighbors is None else check_count("n_neighbors", n_neighbors)
+        k = self.n_neighbors_ if n_neighbors is None else check_count("n_neighbors", n_neighbors)
         found = self.index_.explain(x, n_neighbors=min(k, self.n_samples_fit_), by=by)
+        query, _ = single_row(x, self.semimetric_.schema)
+        votes, kind = self._vote_shares(query, found.indices), "class" if is_classifier(self) else "value"
         targets, labels = self._targets[found.indices], self._labels[found.indices]
-        return replace(found, targets=targets, labels=labels, target_name="class" if is_classifier(self) else "value")
+        return replace(found, targets=targets, labels=labels, target_name=kind, votes=votes)
 
 
-def _neighbors_each(weight: Floats) -> Floats:
-    """How many neighbours every item is; where all weights are below 1, as if they sum to 1, the largest is one neighbour."""
-    return weight / min(1.0, weight.max())
+def _check_n_neighbors(n_neighbors: Any) -> int:
+    """The number of neighbours that is given, or an error that says "auto" too."""
+    if isinstance(n_neighbors, str):
+        raise InputError(f'n_neighbors={n_neighbors!r}: an integer >= 1 or "auto" is required')
+    return check_count("n_neighbors", n_neighbors)

@@ -1,30 +1,31 @@
-"""Classes and values by the votes of nearest neighbours under a distance that is learned first."""
+"""Classes by the votes of nearest neighbours under a distance that is learned first."""
 
 from __future__ import annotations
 
-from copy import copy
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 
 from .._foundation.errors import InputError
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
-from .._foundation.tables import numbered_rows, take_rows
-from .._foundation.target_arrays import as_classes, as_targets
-from .._foundation.types import ArrayLike, Floats
-from .._foundation.validation import check_count, check_weights, weight_option
-from ..data.distinct_rows import distinct_rows
-from ..data.pair_sampling import sample_pairs
-from ..data.schema import Schema
-from ..neighbors.voting import shares
+from .._foundation.tables import take_rows
+from .._foundation.target_arrays import as_classes
+from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.validation import check_weights, weight_option
+from ..neighbors.vote_choice import HeldOutNeighbors, choose_votes
+from ..neighbors.voters import Voters
+from ..neighbors.voting import VoteRule
+from .class_weights import class_factors, weights_of_classes
+from .held_out_votes import HeldOutSearch, as_chosen, usable_folds
 from .large_margin_learner import LargeMarginLearner
 from .learned_neighbors import LearnedNeighbors
-from .regressor import DistanceRegressor
 from .shared_parameters import VOTE_PARAMETERS
 
-__all__ = ["SemimetricClassifier", "SemimetricRegressor"]
+__all__ = ["SemimetricClassifier"]
 
 
 @storable
@@ -37,14 +38,20 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     learner : estimator or None, default None
         With ``fit(X, y)`` and ``semimetric_``; None is a `LargeMarginLearner` with its default settings. Parameters of the
         learner are set as ``learner__alpha`` and so on, those of the default one too.
-    n_neighbors : int, default 3
-        Neighbours that vote.
-    weights : {"uniform", "distance"}, default "uniform"
-        Votes count alike, or by 1 / distance; neighbours at distance 0 then vote alone.
+    {n_neighbors}
+        On "auto", or with `weights` on "auto" or "kernel", that rule is taken which has the least share of wrong votes plus log
+        loss on items held out: those of the candidate that the learner has chosen, if it keeps them as
+        ``held_out_neighbors_``, or else on folds for which the distance is learned again with the chosen settings. Shares of
+        classes are smoothed, so that none is 0. Where nothing can be held out, the 3 nearest vote alike.
+    {weights}
+    class_weight : None, "balanced" or dict, default None
+        How much an item of each class counts, in what is learned, in votes and where these are chosen. "balanced" is
+        n / (n_classes n_c) for n_c items of a class; a dict gives classes their numbers, and others 1. It does not change
+        which neighbours vote.
     {algorithm}
     {n_jobs}
     random_state : int, RandomState or None, default None
-        Seed of what the learner draws, in place of its own; None leaves the learner as it is.
+        Seed of the folds, and of what the learner draws, in place of its own; None leaves the learner as it is.
     {effort}
 
     Attributes
@@ -54,6 +61,10 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     semimetric_ : Semimetric
     index_ : NeighborIndex
     classes_ : ndarray
+    vote_rule_ : VoteRule
+        Who votes, and with which weight; printed, in words.
+    n_neighbors_ : int
+    weights_ : str
     n_features_in_ : int
 
     Examples
@@ -70,8 +81,9 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         self,
         learner: Any = None,
         *,
-        n_neighbors: int = 3,
-        weights: str = "uniform",
+        n_neighbors: int | str = "auto",
+        weights: str = "auto",
+        class_weight: Mapping[Any, float] | str | None = None,
         algorithm: str = "exact",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -80,6 +92,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         self.learner = learner
         self.n_neighbors = n_neighbors
         self.weights = weights
+        self.class_weight = class_weight
         self.algorithm = algorithm
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -97,7 +110,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
         y : array-like of shape (n_items,)
         sample_weight : array-like of shape (n_items,) or None
-            An item of weight 3 learns and votes like the item three times, and is three of the ``n_neighbors``; one of weight
+            An item of weight 3 learns and votes like the item three times, and is three of the neighbours; one of weight
             0 neither learns nor votes. Votes are counted with the weights divided by ``min(1, max(sample_weight))``, so that
             weights that sum to 1 leave the number of neighbours what it is.
 
@@ -109,144 +122,78 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         """
         self._check()
         labels = as_classes(y, X)
-        learner = self._own_learner(self.random_state)
-        self.learner_ = learner.fit(X, y, **weight_option(learner, sample_weight))
+        if not len(labels):
+            raise InputError("X has 0 items, but a minimum of 1 is required; give items to learn from")
+        learner, seed = self._own_learner(self.random_state), self._seed(self.random_state)
         used = check_weights(sample_weight, len(labels)) > 0
-        self._keep_classes(labels, used)
+        self._keep_classes(labels, used, sample_weight)
+        weight = weights_of_classes(learner, sample_weight, self._factors, self._codes)
+        self.learner_ = learner.fit(X, y, **weight_option(learner, weight))
         self._index(X, labels, sample_weight)
+        self.vote_rule_ = self._given_rule or self._chosen_rule(learner, X, labels, weight, seed)
         return self
 
-    def _keep_classes(self, labels: Any, used: Any) -> None:
-        """Record the classes of the items that are used, and the number of the class of every item."""
+    def _keep_classes(self, labels: Any, used: Any, sample_weight: ArrayLike | None) -> None:
+        """Record the classes of the items that are used, the number of the class of every item, and how much classes count."""
         self.classes_ = np.unique(labels[used])
         self._codes = np.searchsorted(self.classes_, np.where(used, labels, self.classes_[0]))  # unused ones have no vote
+        weight = check_weights(sample_weight, len(labels))
+        total = np.bincount(self._codes, weights=weight, minlength=len(self.classes_)).astype(np.float64)
+        self._factors = class_factors(self.class_weight, self.classes_, total)
+        counted = total if self._factors is None else total * self._factors
+        self._class_shares = counted / counted.sum()
 
     def _keep_targets(self, targets: Any, used: Any) -> Any:
         labels = as_classes(targets, targets)
-        self._keep_classes(labels, used)
+        self._keep_classes(labels, used, self._weight)
         return labels
 
+    def _chosen_rule(self, learner: Any, X: ArrayLike, labels: Any, weight: Any, seed: int) -> VoteRule:
+        """The rule chosen on items held out; ``weight`` is what the learner was given."""
+        parts = self._kept_parts() or self._parts(learner, X, labels, weight, seed)
+        if not parts:
+            return self._rule_for_few
+        return choose_votes(parts, self.n_neighbors, self.weights)[0]
+
+    def _kept_parts(self) -> list[HeldOutNeighbors]:
+        """Held-out neighbours that the learner kept of its choice, if it has the same classes."""
+        kept = getattr(self.learner_, "held_out_neighbors_", None) or []
+        same = np.array_equal(getattr(self.learner_, "classes_", ()), self.classes_)
+        return [replace(part, class_weight=self._factors) for part in kept] if same else []
+
+    def _parts(self, learner: Any, X: ArrayLike, labels: Any, weight: Any, seed: int) -> list[HeldOutNeighbors]:
+        """Held-out neighbours of folds, for each of which the distance is learned with the settings chosen."""
+        again = as_chosen(learner, self.learner_)
+
+        def learn(rows: Integers) -> Any:
+            option = {} if weight is None else weight_option(again, weight[rows])
+            return again.fit(take_rows(X, rows), labels[rows], **option).semimetric_
+
+        used = np.arange(len(labels)) if self._weight is None else np.flatnonzero(self._weight > 0)
+        search = HeldOutSearch(X, self._codes, self._weight, learn, self.n_jobs)
+        folds = usable_folds(self.index_._queries(None)[used], self._codes[used], seed, n_strata=min(2, len(self.classes_)))
+        parts = [search.neighbors(used[part], used[held]) for part, held in folds]
+        return [self._of_classes(part) for part in parts]
+
+    def _of_classes(self, part: HeldOutNeighbors) -> HeldOutNeighbors:
+        """Held-out neighbours with what is known of their classes."""
+        weight = part.weight if self._factors is None else part.weight * self._factors[part.targets]
+        return replace(part, weight=weight, class_shares=self._class_shares, class_weight=self._factors)
+
+    def _votes(self, voters: Voters) -> Floats:
+        votes = super()._votes(voters)
+        return votes if self._factors is None else votes * self._factors[self._codes[voters.indices]]
+
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Share of the votes that each class gets, shape (n_queries, n_classes)."""
-        indices, vote = self._voters(X)
-        return shares(self._codes[indices], len(self.classes_), vote)
+        """Share of the votes that each class gets, smoothed where votes were chosen, shape (n_queries, n_classes)."""
+        queries = self._queries(X)
+        out = np.empty((len(queries), len(self.classes_)))
+        for found in self._voters(queries):
+            near = found.distances, self._codes[found.indices], self._class_shares, found.weight, self._factors
+            out[found.queries] = self.vote_rule_.probabilities(*near)
+        return out
 
     def predict(self, X: ArrayLike) -> Any:
         """The class with the most votes; of several, the first in ``classes_``."""
         chosen = self.predict_proba(X).argmax(axis=1)
         return self.classes_[chosen]
-
-
-@storable
-@with_shared_parameters(VOTE_PARAMETERS)
-class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
-    """k nearest neighbours under a distance learned from abs(y_i - y_j): near are items with like values.
-
-    Parameters
-    ----------
-    learner : DistanceRegressor or None, default None
-        Learns from pairs and distances; None is ``DistanceRegressor()``. Its ``preprocessor`` is set to the items. Its
-        parameters are set as ``learner__alpha`` and so on, those of the default one too.
-    n_neighbors : int, default 5
-        Neighbours that vote.
-    weights : {"uniform", "distance"}, default "distance"
-        Votes count alike, or by 1 / distance; neighbours at distance 0 then vote alone.
-    n_pairs : int, default 20000
-        Pairs of items drawn to learn from, a quarter of them near ones.
-    {algorithm}
-    {n_jobs}
-    random_state : int or None, default 0
-        Seed of the pairs that are drawn.
-    {effort}
-
-    Attributes
-    ----------
-    learner_ : DistanceRegressor
-    semimetric_ : Semimetric
-    index_ : NeighborIndex
-    n_features_in_ : int
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).random((200, 2))
-    >>> model = SemimetricRegressor(DistanceRegressor(n_knots=3, alpha=1e-3), n_pairs=500).fit(X, 5 * X[:, 0])
-    >>> bool(model.score(X, 5 * X[:, 0]) > 0.9)
-    True
-    """
-
-    def __init__(
-        self,
-        learner: Any = None,
-        *,
-        n_neighbors: int = 5,
-        weights: str = "distance",
-        n_pairs: int = 20_000,
-        algorithm: str = "exact",
-        n_jobs: int | None = None,
-        random_state: int | None = 0,
-        effort: str | None = None,
-    ) -> None:
-        self.learner = learner
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.n_pairs = n_pairs
-        self.algorithm = algorithm
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.effort = effort
-
-    @staticmethod
-    def _default_learner() -> DistanceRegressor:
-        return DistanceRegressor()
-
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SemimetricRegressor:
-        """Learn the distance from X (n_items, n_features) and the values y, and index the items.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-        y : array-like of shape (n_items,)
-        sample_weight : array-like of shape (n_items,) or None
-            An item of weight 3 learns and votes like the item three times, and is three of the ``n_neighbors``; one of weight
-            0 neither learns nor votes. A pair has the product of the weights of its items. Votes are counted with the weights
-            divided by ``min(1, max(sample_weight))``.
-
-        Raises
-        ------
-        InputError
-            If the data cannot be used, or all values are the same.
-        """
-        self._check()
-        check_count("n_pairs", self.n_pairs)
-        learner = self._own_learner()
-        items, schema = learner._encoded(X, min_items=2)
-        values = as_targets(y, items)
-        self._learn(learner, X, items, schema, values, check_weights(sample_weight, len(items)))
-        self._index(X, values, sample_weight)
-        return self
-
-    def _keep_targets(self, targets: Any, used: Any) -> Any:
-        return as_targets(targets, targets)
-
-    def _stored(self) -> dict[str, Any]:
-        """What is saved; the learner goes without the items that `fit` gave it, which the index has."""
-        return super()._stored() | {"learner_": copy(self.learner_).set_params(preprocessor=None)}
-
-    def _learn(self, learner: Any, X: ArrayLike, items: Floats, schema: Schema, values: Floats, weight: Floats) -> None:
-        """Learn from pairs of the distinct items, which have the encoded form ``items``."""
-        found = distinct_rows(items, values, weight)
-        if found is not None:
-            X, items, values, weight = take_rows(X, found.rows), items[found.rows], values[found.rows], found.weight
-        if np.ptp(values) == 0:
-            raise InputError("all values in y are the same, so no distance follows from them; give values that differ")
-        features = items if schema.plain else schema.coordinates(items)
-        pairs = sample_pairs(features, self.n_pairs, random_state=self.random_state)
-        left, right = pairs.T
-        option = {} if found is None else weight_option(learner, weight[left] * weight[right])
-        learner.set_params(preprocessor=numbered_rows(X))
-        self.learner_ = learner.fit(pairs, np.abs(values[left] - values[right]), **option)
-
-    def predict(self, X: ArrayLike) -> Floats:
-        """Mean of the neighbours' values, each by its vote, shape (n_queries,)."""
-        indices, vote = self._voters(X)
-        return (vote * self._targets[indices]).sum(axis=1) / vote.sum(axis=1)

@@ -73,6 +73,11 @@ class NestedLearner(BaseEstimator):
             learner.set_params(**{name: int(random.randint(2**31 - 1)) for name in _named(learner, "random_state")})
         return learner
 
+    @staticmethod
+    def _seed(random_state: Any) -> int:
+        """A seed for what is drawn beside the learner."""
+        return int(check_random_state(0 if random_state is None else random_state).randint(2**31 - 1))
+
 
 def _same(value: object, default: object) -> bool:
     """Whether a value is that of the default, which is a number, a text, a truth value, None or an empty tuple."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NotRequired
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from .._foundation.validation import check_n_jobs, check_weights
 from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
 from ..neighbors.stored_items import index_of_stored, stored_index
+from ..neighbors.voting import VoteRule
 
 __all__ = ["SavedVotes"]
 
@@ -28,6 +29,7 @@ class SavedVotes(SavedEstimator):
         "targets": NDArray[Any],
         "labels": NDArray[Any],
         "weight": Floats | None,
+        "vote_rule_": NotRequired[VoteRule],
     }
 
     n_jobs: int | None
@@ -36,10 +38,11 @@ class SavedVotes(SavedEstimator):
     _targets: Any
     _labels: Any
     _weight: Floats | None
+    vote_rule_: VoteRule
 
     def _stored(self) -> dict[str, Any]:
         index = stored_index(self.index_, len(self._targets))
-        held = {"targets": self._targets, "labels": self._labels, "weight": self._weight}
+        held = {"targets": self._targets, "labels": self._labels, "weight": self._weight, "vote_rule_": self.vote_rule_}
         return index | {"learner_": self.learner_} | held
 
     def _restore(self, fitted: dict[str, Any]) -> None:
@@ -57,7 +60,22 @@ class SavedVotes(SavedEstimator):
         labels = fitted["labels"]
         if labels.shape != (n,) or labels.dtype.kind not in "iU":
             raise InputError(f"there are labels of shape {labels.shape} and {labels.dtype} for {n} items; restore the file")
+        self.vote_rule_ = self._rule_of(fitted.get("vote_rule_"))
         self._keep_index(index, targets, labels)
+
+    def _rule_of(self, stored: VoteRule | None) -> VoteRule:
+        """The rule that a file holds, or of a file that holds none the one that its parameters say."""
+        given = self._given_rule
+        if stored is None and given is None:
+            raise InputError(
+                "there is no rule of the votes, which n_neighbors= and weights= leave to be chosen; restore the file"
+            )
+        return stored or given  # type: ignore[return-value]  # one of them is there
+
+    @property
+    def _given_rule(self) -> VoteRule | None:
+        """The rule that the parameters say in full; None where something is left to choose."""
+        raise NotImplementedError
 
     def _check(self) -> None:
         """Refuse parameters of the votes that are unknown."""

@@ -116,6 +116,11 @@ solver : {"auto", "newton", "interior_point", "first_order", "cutting_plane", "r
 """
 
 VOTE_PARAMETERS = """
+n_neighbors : int or "auto", default "auto"
+    Neighbours that vote, and all that are tied with the last of them.
+weights : {"auto", "uniform", "distance", "kernel"}, default "auto"
+    Votes count alike, by 1 / distance (neighbours at distance 0 then vote alone), or by a kernel exp(-(d - d_1) / h) of the
+    distance and that of the nearest, whose width h is chosen: a distance, or a multiple of that to the 5th or 45th neighbour.
 algorithm : {"exact", "approximate", "brute"}, default "exact"
     How neighbours are searched. "exact" proves that no other item is nearer, "approximate" refines the items whose cells are
     typically nearest, and "brute" computes every distance. The distances returned are exact in each case.

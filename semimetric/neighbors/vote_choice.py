@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .._foundation.types import Floats
 from .._foundation.validation import check_choice, check_count
-from .voting import WEIGHTS, VoteRule, class_votes, nth_distance
+from .voting import WEIGHTS, VoteRule, class_votes, nth_distance, within_ties
 
 __all__ = ["MOST_NEIGHBORS", "HeldOutNeighbors", "VoteLosses", "choose_value_votes", "choose_votes", "vote_losses"]
 
@@ -26,8 +26,9 @@ MOST_NEIGHBORS = 128  # that vote by a kernel
 _COUNTS = (1, 3, 5, 9, 15, 25, 45, 90)
 _WIDTHS = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of the distance to a neighbour, the mean over queries or their own
 _OF_ALL = 15  # the neighbour whose mean distance measures kernels of one width for all queries
-_OF_QUERY = (5, 15, 45)  # the neighbours that a width follows
-_SMOOTHING = (0.03, 0.1, 0.3, 1.0, 3.0)
+_OF_QUERY = (5, 45)  # the neighbours that a width follows
+_SMOOTHING = (0.03, 0.1, 0.3, 1.0)
+_NEGLIGIBLE = 1e-3  # share of the votes
 _LEAST = 1e-6  # share of a class that the logarithm sees
 
 
@@ -49,6 +50,8 @@ class HeldOutNeighbors:
         The shares of the classes among all items learned from, which sum to 1; None for values.
     neighbor_weight : ndarray of shape (n, K) or None, default None
         How many neighbours each neighbour is; None is one each.
+    class_weight : ndarray of shape (n_classes,) or None, default None
+        How much a vote for each class counts; None is 1.
     """
 
     distances: Floats
@@ -57,14 +60,15 @@ class HeldOutNeighbors:
     weight: Floats
     class_shares: Floats | None = None
     neighbor_weight: Floats | None = None
+    class_weight: Floats | None = None
 
     def nearest(self, n: int) -> HeldOutNeighbors:
         """The same with no more than the n nearest items, and those that are tied with the last of them in any row."""
         far = self.distances > nth_distance(self.distances, n, self.neighbor_weight)
         columns = slice(0, max(int((~far).sum(axis=1).max()), 1))
         weight = None if self.neighbor_weight is None else self.neighbor_weight[:, columns]
-        kept = self.distances[:, columns], self.neighbor_targets[:, columns]
-        return HeldOutNeighbors(*kept, self.targets, self.weight, self.class_shares, weight)
+        kept, targets = self.distances[:, columns], self.neighbor_targets[:, columns]
+        return replace(self, distances=kept, neighbor_targets=targets, neighbor_weight=weight)
 
 
 class VoteLosses(NamedTuple):
@@ -107,6 +111,8 @@ def choose_votes(
     error, log_loss = (np.stack([loss[kind] for loss in losses]) for kind in (0, 1))  # (n_parts, n_rules, n_smoothing)
     rule, smoothing = np.unravel_index(np.argmin((error + log_loss).mean(axis=0)), error.shape[1:])
     chosen = replace(rules[rule], smoothing=_SMOOTHING[smoothing])
+    if isinstance(n_neighbors, str):
+        chosen = _trimmed(parts, chosen)
     return chosen, VoteLosses(error[:, rule, smoothing], log_loss[:, rule, smoothing])
 
 
@@ -118,6 +124,7 @@ def vote_losses(part: HeldOutNeighbors, rules: Sequence[VoteRule], smoothing: Se
     for r, rule in enumerate(rules):
         near = part.nearest(rule.n_neighbors)
         votes = class_votes(near.neighbor_targets, len(prior), rule.votes(near.distances, near.neighbor_weight))
+        votes = votes if part.class_weight is None else votes * part.class_weight
         total = votes.sum(axis=1)
         for a, smoothed in enumerate(smoothing):
             counted = votes + smoothed * prior
@@ -150,7 +157,7 @@ def choose_value_votes(
     rules = [replace(rule, average=average) for rule in _candidates(parts, n_neighbors, weights)]
     losses = np.array([[_value_loss(part, rule) for part in parts] for rule in rules])
     best = int(np.argmin(losses.mean(axis=1)))
-    return rules[best], losses[best]
+    return (_trimmed(parts, rules[best]) if isinstance(n_neighbors, str) else rules[best]), losses[best]
 
 
 def _value_loss(part: HeldOutNeighbors, rule: VoteRule) -> float:
@@ -176,6 +183,22 @@ def _candidates(parts: Sequence[HeldOutNeighbors], n_neighbors: int | str, weigh
             if scale > 0:
                 yield VoteRule(many, "kernel", width * scale)
             yield from (VoteRule(many, "kernel", width, neighbor) for neighbor in _OF_QUERY)
+
+
+def _trimmed(parts: Sequence[HeldOutNeighbors], rule: VoteRule) -> VoteRule:
+    """The rule with as few neighbours as have nearly all votes by its kernel: fewer are found sooner."""
+    if rule.weights == "kernel":
+        for k in _COUNTS:
+            if k < rule.n_neighbors and np.mean([_votes_beyond(part, rule, k) for part in parts]) <= _NEGLIGIBLE:
+                return replace(rule, n_neighbors=k)
+    return rule
+
+
+def _votes_beyond(part: HeldOutNeighbors, rule: VoteRule, k: int) -> float:
+    """The mean share of the votes that items beyond the k nearest have."""
+    votes = rule.votes(part.distances, part.neighbor_weight)
+    near = within_ties(part.distances, k, part.neighbor_weight)
+    return float(np.mean((votes * ~near).sum(axis=1) / votes.sum(axis=1)))
 
 
 def _mean_distance(parts: Sequence[HeldOutNeighbors]) -> float:

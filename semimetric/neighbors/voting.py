@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
 from .._foundation.storable import storable
-from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.types import Floats, Integers
 from .._foundation.validation import check_alpha, check_choice, check_count
 
-__all__ = ["WEIGHTS", "VoteRule", "class_votes", "counted_weights", "nearness", "nth_distance", "shares", "votes_of_items", "within_ties"]
+__all__ = ["WEIGHTS", "VoteRule", "class_votes", "is_enough", "neighbor_counts", "nth_distance", "shares", "within_ties"]
 
 WEIGHTS = ("uniform", "distance", "kernel")
 _TIE = 1e-12  # relative: distances that differ by less are tied, since rounding may part them
@@ -117,7 +117,14 @@ class VoteRule:
             falling = np.exp(-beyond / width)
         return np.where(coincides, 1.0, np.where(np.isnan(falling), 0.0, falling))
 
-    def probabilities(self, distances: Floats, labels: Integers, class_shares: Floats, weight: Floats | None = None) -> Floats:
+    def probabilities(
+        self,
+        distances: Floats,
+        labels: Integers,
+        class_shares: Floats,
+        weight: Floats | None = None,
+        class_weight: Floats | None = None,
+    ) -> Floats:
         """The share of each class, shape (n, n_classes), from its votes and, smoothed, from its share of all items.
 
         Parameters
@@ -128,8 +135,11 @@ class VoteRule:
         class_shares : ndarray of shape (n_classes,)
             The shares of the classes among the items, which sum to 1.
         weight : ndarray of shape (n, K) or None
+        class_weight : ndarray of shape (n_classes,) or None
+            How much a vote for each class counts; None is 1.
         """
         votes = class_votes(labels, len(class_shares), self.votes(distances, weight))
+        votes = votes if class_weight is None else votes * class_weight
         return (votes + self.smoothing * class_shares) / (votes.sum(axis=1, keepdims=True) + self.smoothing)
 
     def values(self, distances: Floats, values: Floats, weight: Floats | None = None) -> Floats:
@@ -156,40 +166,9 @@ class VoteRule:
         return f"votes of the {'nearest ' if self.n_neighbors == 1 else ''}{items}, {how}{smoothed}"
 
 
-def nearness(distances: Floats, weights: str) -> Floats:
-    """The weight of every neighbour's vote, shape (n, k): 1, or 1 / distance.
-
-    Neighbours at distance 0 vote alone. Where all are infinitely far, because distances overflow, all have the weight 1.
-    """
-    check_choice("weights", weights, ("uniform", "distance"))
-    if weights == "uniform":
-        return np.ones_like(distances)
-    coincides = distances == 0
-    with np.errstate(divide="ignore"):
-        weight = np.where(coincides.any(axis=1, keepdims=True), coincides.astype(np.float64), 1.0 / distances)
-    return np.where(weight.any(axis=1, keepdims=True), weight, 1.0)
-
-
-def counted_weights(weight: Floats, n_neighbors: int) -> Floats:
-    """What of the weights of neighbours, nearest first, belongs to the first ``n_neighbors``: shape (n, k).
-
-    An item of weight 2 is two neighbours, so weights are counted until they sum to that number.
-    """
-    before = np.cumsum(weight, axis=1) - weight
-    return np.clip(n_neighbors - before, 0.0, weight)
-
-
 def within_ties(distances: Floats, n_neighbors: int, weight: Floats | None = None) -> NDArray[np.bool_]:
-    """Which neighbours are as near as the ``n_neighbors``-th, truth values of shape (n, K), for distances that increase."""
+    """Which neighbours are as near as the ``n_neighbors``-th, shape (n, K), for distances that increase in each row."""
     return distances <= nth_distance(distances, n_neighbors, weight) * (1 + _TIE)
-
-
-def votes_of_items(n_items: int, sample_weight: ArrayLike | None) -> Floats:
-    """How many neighbours every item is, shape (n_items,); where all weights are below 1, the largest is one neighbour."""
-    if sample_weight is None:
-        return np.ones(n_items)
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    return weight / min(1.0, float(weight.max()))
 
 
 def nth_distance(distances: Floats, n: int, weight: Floats | None = None) -> Floats:
@@ -202,21 +181,28 @@ def nth_distance(distances: Floats, n: int, weight: Floats | None = None) -> Flo
     return np.take_along_axis(distances, place[:, None], axis=1)
 
 
+def is_enough(distances: Floats, n_neighbors: int, weight: Floats | None = None) -> NDArray[np.bool_]:
+    """Whether the nearest K items surely hold all that vote, shape (n,): others are further than the last who does."""
+    enough = distances[:, -1] > nth_distance(distances, n_neighbors, weight)[:, 0] * (1 + _TIE)
+    return enough if weight is None else enough & (weight.sum(axis=1) >= n_neighbors)
+
+
+def neighbor_counts(weight: Floats) -> Floats:
+    """How many neighbours every item is; where all weights are below 1, as if they sum to 1, the largest is one neighbour."""
+    return weight / min(1.0, weight.max())
+
+
 def class_votes(labels: Integers, n_classes: int, votes: Floats) -> Floats:
     """The votes of every class added up, shape (n, n_classes), from classes and votes of the neighbours, shape (n, K)."""
     n = len(labels)
     place = labels + n_classes * np.arange(n)[:, None]
-    added: Floats = np.bincount(place.ravel(), weights=votes.ravel(), minlength=n * n_classes)
-    return added.reshape(n, n_classes)
+    added = np.bincount(place.ravel(), weights=votes.ravel(), minlength=n * n_classes)
+    return added.astype(np.float64, copy=False).reshape(n, n_classes)
 
 
-def shares(labels: Integers, n_classes: int, weight: Floats | None = None) -> Floats:
-    """The share of the votes that each class gets, shape (n, n_classes).
-
-    ``labels`` (n, k) are the classes of the neighbours as numbers, and ``weight`` (n, k) those of their votes; None is 1.
-    """
-    votes = class_votes(labels, n_classes, np.ones(labels.shape) if weight is None else weight)
-    return votes / votes.sum(axis=1, keepdims=True)
+def shares(labels: Integers, n_classes: int) -> Floats:
+    """The share of the neighbours that are of each class, shape (n, n_classes), from their classes as numbers, shape (n, k)."""
+    return class_votes(labels, n_classes, np.ones(labels.shape)) / labels.shape[1]
 
 
 def weighted_median(values: Floats, votes: Floats) -> Floats:

@@ -9,7 +9,15 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV
 
-from semimetric import DistanceRegressor, InputError, LargeMarginLearner, SemimetricClassifier, SemimetricRegressor
+from semimetric import (
+    DistanceRegressor,
+    InputError,
+    KernelRegressionLearner,
+    LargeMarginLearner,
+    SemimetricClassifier,
+    SemimetricRegressor,
+)
+from semimetric.neighbors.vote_choice import HeldOutNeighbors, choose_votes
 
 RNG = np.random.default_rng(0)
 X, Y = load_iris(return_X_y=True)
@@ -48,7 +56,7 @@ def test_values_are_regressed_under_a_distance_of_values():
 
 
 def test_an_explanation_adds_up_to_the_distances():
-    model = SemimetricClassifier(QUICK).fit(X, Y)
+    model = SemimetricClassifier(QUICK, n_neighbors=3, weights="uniform").fit(X, Y)
     found = model.explain_neighbors(X[7], n_neighbors=4)
     assert found.indices[0] == 7
     assert_allclose(found.contributions.sum(axis=1), found.distances, atol=1e-12)
@@ -97,14 +105,14 @@ def test_classes_of_several_types_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("kind", "learner"), [(SemimetricClassifier, LargeMarginLearner), (SemimetricRegressor, DistanceRegressor)]
+    ("kind", "learner"), [(SemimetricClassifier, LargeMarginLearner), (SemimetricRegressor, KernelRegressionLearner)]
 )
 def test_parameters_of_the_default_learner_can_be_set(kind, learner):
-    model = kind().set_params(learner__alpha=0.5, n_neighbors=4)
+    model = kind().set_params(learner__effort="fast", n_neighbors=4)
     assert isinstance(model.learner, learner)
-    assert (model.learner.alpha, model.n_neighbors, kind().learner) == (0.5, 4, None)
-    assert clone(model).get_params()["learner__alpha"] == 0.5
-    assert kind(QUICK).set_params(learner=None, learner__alpha=0.5).learner.alpha == 0.5
+    assert (model.learner.effort, model.n_neighbors, kind().learner) == ("fast", 4, None)
+    assert clone(model).get_params()["learner__effort"] == "fast"
+    assert kind(QUICK).set_params(learner=None, learner__effort="fast").learner.effort == "fast"
     assert kind().set_params(n_neighbors=4).learner is None
     model = kind()
     with pytest.raises(ValueError, match="Invalid parameter 'alpa'"):
@@ -120,7 +128,7 @@ def test_parameters_of_the_default_learner_are_told(kind):
     assert told["learner"] is None
     assert not any("__" in name for name in model.get_params(deep=False))
     assert clone(model).set_params(**told).learner is None  # there and back is nothing new
-    assert model.set_params(**told | {"learner__alpha": 0.5}).get_params()["learner__alpha"] == 0.5
+    assert model.set_params(**told | {"learner__effort": "fast"}).get_params()["learner__effort"] == "fast"
     assert set(kind(QUICK).get_params()) - set(told) == {f"learner__{name}" for name in QUICK.get_params()} - set(told)
 
 
@@ -156,7 +164,7 @@ def test_neighbours_have_the_labels_of_the_frame_and_both_values():
     assert found.terms == tuple("abcd")
     assert_array_equal(found.item, frame.iloc[7])
     assert_array_equal(found.values, frame.loc[found.labels])
-    assert "F7 (class 0) at 0" in repr(found)
+    assert "F7 (class 0) at 0, " in repr(found)
     terms = model.explain_neighbors(frame.iloc[[7]], by="terms")
     assert terms.terms == model.semimetric_.terms
     assert_allclose(terms.distances, found.distances)
@@ -171,3 +179,121 @@ def test_directions_are_told_in_features():
     found = model.explain_neighbors(X[60] + 0.1)
     assert found.terms == model.semimetric_.feature_names
     assert_allclose(found.contributions.sum(axis=1), found.distances, atol=1e-12)
+
+
+def coinciding():
+    """Two items apart, and a hundred more that coincide, a quarter of them of the second class."""
+    items = np.r_[np.zeros((100, 2)), RNG.random((60, 2)) + 1.0]
+    return items, np.r_[np.arange(100) % 4 == 0, RNG.random(60) < 0.5].astype(int)
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 3, 7])
+@pytest.mark.parametrize("algorithm", ["exact", "brute"])
+def test_an_item_that_coincides_with_a_hundred_others_has_all_of_them_vote(n_neighbors, algorithm):
+    items, y = coinciding()
+    model = SemimetricClassifier(QUICK, n_neighbors=n_neighbors, weights="uniform", algorithm=algorithm).fit(items, y)
+    assert_allclose(model.predict_proba(items[:1]), [[0.75, 0.25]])
+    assert_allclose(model.predict_proba(items[[0, 120, 0]])[[0, 2]], [[0.75, 0.25]] * 2)
+
+
+def test_votes_are_chosen_and_said():
+    model = SemimetricClassifier(QUICK).fit(X[::2], Y[::2])
+    assert model.n_neighbors_ == model.vote_rule_.n_neighbors
+    assert model.weights_ in ("uniform", "distance", "kernel")
+    assert str(model.vote_rule_).startswith("votes of the")
+    p = model.predict_proba(X[1::2])
+    assert_allclose(p.sum(axis=1), 1)
+    assert p.min() > 0
+    assert model.score(X[1::2], Y[1::2]) > 0.9
+    assert SemimetricClassifier(QUICK, n_neighbors=7).fit(X, Y).n_neighbors_ == 7
+    assert SemimetricClassifier(QUICK, weights="kernel").fit(X, Y).weights_ == "kernel"
+
+
+def test_chosen_votes_have_a_lower_log_loss_than_three():
+    noisy = np.where(RNG.random(150) < 0.2, RNG.integers(0, 3, 150), Y)
+    logs = []
+    for votes in ({}, {"n_neighbors": 3, "weights": "uniform"}):
+        model = SemimetricClassifier(QUICK, **votes).fit(X[::2], noisy[::2])
+        own = model.predict_proba(X[1::2])[np.arange(75), noisy[1::2]]
+        logs.append(-np.log(np.maximum(own, 1e-6)).mean())
+    assert logs[0] < logs[1]
+
+
+class Keeping(LargeMarginLearner):
+    """A learner that keeps neighbours of items held out, of which only the nearest says anything."""
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        rng, labels = np.random.default_rng(0), np.arange(90) % 3
+        near = np.c_[labels, rng.integers(0, 3, (90, 20))]
+        distances = np.cumsum(np.ones((90, 21)), axis=1)
+        self.held_out_neighbors_ = [HeldOutNeighbors(distances, near, labels, np.ones(90), np.ones(3) / 3)]
+        return self
+
+
+def test_neighbours_that_the_learner_held_out_choose_the_votes():
+    model = SemimetricClassifier(Keeping(**QUICK.get_params())).fit(X, Y)
+    assert model.vote_rule_ == choose_votes(model.learner_.held_out_neighbors_)[0]
+    assert model.vote_rule_ != SemimetricClassifier(QUICK).fit(X, Y).vote_rule_
+
+
+def test_identical_items_never_judge_one_another():
+    rng = np.random.default_rng(1)
+    items = np.repeat(rng.random((40, 2)), 3, axis=0)
+    y = np.repeat(rng.integers(0, 2, 40), 3)  # classes say nothing of other items
+    model = SemimetricClassifier(QUICK).fit(items, y)
+    assert model.predict_proba(rng.random((50, 2))).max() < 0.95
+
+
+def test_an_explanation_shows_the_votes():
+    model = SemimetricClassifier(QUICK, class_weight={0: 1.0, 1: 2.0, 2: 0.5}).fit(X, Y)
+    x = X[60] + 0.05
+    found = model.explain_neighbors(x, n_neighbors=150)
+    by_class = np.bincount(found.targets, weights=found.votes, minlength=3)
+    rule, prior = model.vote_rule_, np.array([1.0, 2.0, 0.5]) / 3.5
+    total = 1 - found.votes.sum()  # what the smoothing has
+    assert_allclose(by_class + total * prior, model.predict_proba(x[None])[0], rtol=1e-9)
+    assert rule.smoothing > 0
+    assert "% of the votes" in repr(found)
+    frame = found.to_frame()
+    assert_allclose(frame.groupby("neighbor")["vote"].first()[found.indices], found.votes)
+    plain = SemimetricClassifier(QUICK, n_neighbors=4, weights="uniform").fit(X, Y)
+    assert_allclose(plain.explain_neighbors(x).votes, 0.25)
+
+
+def test_balanced_classes_count_alike():
+    rng = np.random.default_rng(0)
+    items = np.r_[rng.normal(size=(180, 2)), rng.normal(1.2, 1.0, (20, 2))]
+    y = np.r_[np.zeros(180, int), np.ones(20, int)]
+    model = SemimetricClassifier(QUICK, class_weight="balanced").fit(items, y)
+    plain = SemimetricClassifier(QUICK).fit(items, y)
+    queries = rng.normal(1.2, 1.0, (200, 2))
+    assert np.mean(model.predict(queries) == 1) > np.mean(plain.predict(queries) == 1) + 0.2
+    same = SemimetricClassifier(QUICK, class_weight={0: 200 / 360, 1: 5.0}).fit(items, y)
+    assert_allclose(same.predict_proba(queries), model.predict_proba(queries))
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "message"), [("even", "balanced"), ({7: 1.0}, "names 7"), ({0: -1.0}, "> 0"), (3, "balanced")]
+)
+def test_unknown_class_weights_are_refused(class_weight, message):
+    with pytest.raises(InputError, match=message):
+        SemimetricClassifier(QUICK, class_weight=class_weight).fit(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
+def test_classes_of_one_and_two_items_have_votes():
+    items = np.r_[RNG.random((30, 2)), RNG.random((2, 2)) + 3, RNG.random((1, 2)) + 6]
+    y = np.r_[np.arange(30) % 2, 2, 2, 3]
+    model = SemimetricClassifier(QUICK).fit(items, y)
+    assert model.predict_proba(items).shape == (33, 4)
+    few = SemimetricClassifier(QUICK, weights="kernel").fit(items[[0, 1, 2, 3, 30, 31]], y[[0, 1, 2, 3, 30, 31]])
+    assert few.weights_ == "kernel"
+
+
+@pytest.mark.parametrize("random_state", [None, 3])
+def test_a_seed_makes_a_fit_the_same_again(random_state):
+    for model in (SemimetricClassifier(QUICK, random_state=random_state), SemimetricRegressor(random_state=random_state)):
+        one, two = (clone(model).fit(X, Y) for _ in range(2))
+        assert one.vote_rule_ == two.vote_rule_
+        assert_array_equal(one.predict(X), two.predict(X))

@@ -41,7 +41,18 @@ TUPLES = {
 }
 
 
-@pytest.mark.parametrize("model", [CLASSIFIER, REGRESSOR, EmbeddedLinearClassifier(), EmbeddedLinearRegressor()])
+@pytest.mark.parametrize(
+    "model",
+    [
+        CLASSIFIER,
+        REGRESSOR,
+        SemimetricClassifier(LEARNER),
+        SemimetricClassifier(LEARNER, class_weight="balanced"),
+        SemimetricRegressor(),
+        EmbeddedLinearClassifier(),
+        EmbeddedLinearRegressor(),
+    ],
+)
 def test_an_item_of_weight_three_is_the_item_three_times(model):
     one = clone(model).fit(X, Y, sample_weight=TIMES)
     many = clone(model).fit(X[COPIES], Y[COPIES])
@@ -69,16 +80,20 @@ def test_a_tuple_of_weight_three_is_the_tuple_three_times(model, size):
 @pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
 def test_votes_count_weights_until_there_are_enough():
     line = np.arange(6.0)[:, None]
-    model = SemimetricClassifier(LEARNER, n_neighbors=3).fit(line, list("aabbab"), sample_weight=[1, 0.5, 1, 0.25, 5, 0])
+    model = SemimetricClassifier(LEARNER, n_neighbors=3, weights="uniform").fit(
+        line, list("aabbab"), sample_weight=[1, 0.5, 1, 0.25, 5, 0]
+    )
     assert model.classes_.tolist() == ["a", "b"]
-    shares = {0: (1.5 + 0.25, 1.25), 5: (3, 0)}  # a 1, a 1/2, b 1, b 1/4 and 1/4 of a 5; then a alone
+    shares = {0: (1.5 + 5, 1.25), 5: (5, 0)}  # a 1, a 1/2, b 1, b 1/4 and the whole a 5, as if it was repeated; then a alone
     for query, (a, b) in shares.items():
-        np.testing.assert_allclose(model.predict_proba([[float(query)]]), [[a / 3, b / 3]])
-    everyone = SemimetricClassifier(LEARNER, n_neighbors=9).fit(line, list("aabbab"), sample_weight=np.ones(6))
+        np.testing.assert_allclose(model.predict_proba([[float(query)]]), [[a / (a + b), b / (a + b)]])
+    everyone = SemimetricClassifier(LEARNER, n_neighbors=9, weights="uniform").fit(
+        line, list("aabbab"), sample_weight=np.ones(6)
+    )
     np.testing.assert_allclose(everyone.predict_proba([[0.0]]), [[0.5, 0.5]])
 
 
-@pytest.mark.parametrize("model", [CLASSIFIER, REGRESSOR])
+@pytest.mark.parametrize("model", [CLASSIFIER, REGRESSOR, SemimetricClassifier(LEARNER), SemimetricRegressor()])
 def test_equal_weights_however_small_vote_like_none(model):
     queries = RNG.random((50, 3))
     want = clone(model).fit(X, Y).predict(queries)
@@ -90,8 +105,9 @@ def test_equal_weights_however_small_vote_like_none(model):
 @pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
 def test_weights_below_one_vote_in_proportion_to_the_largest():
     line = np.arange(4.0)[:, None]
-    model = SemimetricClassifier(LEARNER, n_neighbors=2).fit(line, list("abab"), sample_weight=[0.1, 0.05, 0.1, 0.1])
-    np.testing.assert_allclose(model.predict_proba([[0.0]]), [[0.75, 0.25]])  # a 1, b 1/2, and 1/2 of an a
+    model = SemimetricClassifier(LEARNER, n_neighbors=2, weights="uniform")
+    model.fit(line, list("abab"), sample_weight=[0.1, 0.05, 0.1, 0.1])
+    np.testing.assert_allclose(model.predict_proba([[0.0]]), [[0.8, 0.2]])  # a 1, b 1/2, and an a
 
 
 def test_an_item_without_weight_neither_votes_nor_makes_a_class():
