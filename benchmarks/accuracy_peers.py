@@ -5,7 +5,6 @@ again, under the same name and `_k`, with the number of neighbours and their wei
 distance is learned anew without each fold. So the seconds of the second answer include those of the first.
 """
 
-import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -184,6 +183,3 @@ def full(p: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:
     out = np.zeros((len(p), n_classes))
     out[:, classes] = p
     return out
-
-
-warnings.filterwarnings("ignore", message="The least populated class")

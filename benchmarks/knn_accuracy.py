@@ -19,7 +19,6 @@ memory of a fit on two threads (`fit_times.py`). Regression has `knn_regression.
 """
 
 import argparse
-import json
 import os
 import signal
 import time
@@ -30,10 +29,11 @@ from pathlib import Path
 import numpy as np
 from accuracy_peers import FAMILIES, METHODS, full, log_loss, package
 from accuracy_summary import summarize
-from report import origin, use_one_thread
+from report import append, origin, read, use_one_thread
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
+BENCHMARK = "knn_accuracy"
 ROWS = 2_500
 OTHERS = ("combvd_colour", "triplets_alien_eggs")  # without labels
 CHOICES = (0, 1)
@@ -90,7 +90,7 @@ def stop(*_: object) -> None:
 
 
 def timed(names: tuple[str, ...], data: tuple[np.ndarray, ...], limit: int) -> Iterator[dict[str, object]]:
-    """Error, log losses and seconds of each answer of a family, and why there is none. Between answers the clock stands still."""
+    """Error, log losses and seconds of each answer of a family, and why there is none; no clock runs between answers."""
     X, y, T, t = data
     classes, encoded = np.unique(y, return_inverse=True)
     wall, processor, left = 0.0, 0.0, list(names)
@@ -120,19 +120,6 @@ def timed(names: tuple[str, ...], data: tuple[np.ndarray, ...], limit: int) -> I
         yield {"method": name, "error": None, "failed": failure}
 
 
-def read(file: Path | None) -> dict[tuple[str, str, int], dict]:
-    """Rows of a file of results by set, method and split."""
-    lines = file.read_text().splitlines() if file and file.exists() else []
-    return {(row["set"], row["method"], row["split"]): row for row in map(json.loads, lines)}
-
-
-def append(file: Path | None, row: dict) -> None:
-    """Write a row down as a line of JSON."""
-    if file:
-        with file.open("a") as out:
-            out.write(json.dumps(row) + "\n")
-
-
 def run(tasks: dict[str, Task], arguments: argparse.Namespace, found: dict, file: Path | None) -> None:
     """Run what is asked for and not there, and write it down."""
     failed = {(s, m) for (s, m, _), row in found.items() if row["error"] is None}
@@ -149,7 +136,7 @@ def run(tasks: dict[str, Task], arguments: argparse.Namespace, found: dict, file
                 for answer in answers:
                     key = (name, str(answer["method"]), split)
                     if key[1] in arguments.methods and key not in found:
-                        row = {"benchmark": "knn_accuracy", "set": name, "split": split} | answer
+                        row = {"benchmark": BENCHMARK, "set": name, "split": split} | answer
                         found[key] = row | origin(package(key[1]))
                         append(file, found[key])
                         failed |= {key[:2]} if answer["error"] is None else set()
@@ -184,7 +171,7 @@ def main() -> None:
     reported = range(5) if arguments.large else [k for k in range(SPLITS) if k not in CHOICES]
     arguments.report = list(reported) if arguments.report is None else arguments.report
     arguments.splits = arguments.report if arguments.splits is None else arguments.splits
-    found = read(arguments.results)
+    found = {(row["set"], row["method"], row["split"]): row for row in read(arguments.results, BENCHMARK)}
     run(tasks, arguments, found, arguments.results)
     if not arguments.large and (seen := set(arguments.report) & set(CHOICES)):
         print(f"the splits {sorted(seen)} are reported, on which defaults were chosen: these errors are too low")

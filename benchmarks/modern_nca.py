@@ -1,4 +1,4 @@
-"""ModernNCA (Ye, Yin & Zhan 2024, "Revisiting nearest neighbor for tabular data") in NumPy, with its published defaults.
+"""ModernNCA (Ye, Yin, Zhan & Chao 2025) in NumPy, with its published defaults.
 
 Every feature x_f of an item is mapped to cos(2 pi c x_f) and sin(2 pi c x_f) with 77 learned frequencies c of its own, these by
 one linear map, the same for all features, and max(0, .) to 34 numbers ("PLR lite", Gorishniy et al. 2022), and the numbers of

@@ -1,4 +1,4 @@
-"""Statistics that compare methods on many data sets (Demsar 2006; Benavoli, Corani, Mangili & Zaffalon 2014).
+"""Statistics that compare methods on many data sets (Demšar 2006; Benavoli et al. 2014).
 
 Errors stand in tables of shape (n_sets, n_methods); infinity stands for a method that failed on a set, and ranks last.
 """

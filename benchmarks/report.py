@@ -77,6 +77,20 @@ def origin(package: str) -> dict[str, str]:
     return {"date": datetime.now(UTC).isoformat(timespec="seconds")} | named
 
 
+def read(file: Path | None, benchmark: str) -> list[dict]:
+    """The rows of a benchmark in a file of JSON lines; none without a file."""
+    lines = file.read_text().splitlines() if file and file.exists() else []
+    return [row for row in map(json.loads, lines) if row["benchmark"] == benchmark]
+
+
+def append(file: Path | None, row: dict) -> None:
+    """Write a row to a file as a line of JSON; without a file, do nothing."""
+    if file:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a") as out:
+            out.write(json.dumps(row) + "\n")
+
+
 def report(title: str, rows: list[dict]) -> None:
     """Print the rows as an aligned table, then as JSON lines."""
     names = list(dict.fromkeys(name for row in rows for name in row))
