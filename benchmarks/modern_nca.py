@@ -11,7 +11,8 @@ over the training items j. The mean of -log(probability of the item's own class 
 of the training items is held out: the weights of the epoch with the fewest errors on it are kept, and training ends after 20
 epochs without an epoch that is as good, or after 200. For prediction all items vote, the held-out ones too.
 
-Equal values of a feature are mapped once, which makes features of few values cheap. All numbers are of 32 bits.
+Equal values of a feature are mapped once, which makes features of few values cheap. All numbers are of 32 bits. Batches of 256
+items made no difference to sixteen small sets, each of which is one batch of 1,024.
 
     python benchmarks/modern_nca.py          compares the gradient with central differences in 64 bits
 """
