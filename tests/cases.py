@@ -199,11 +199,12 @@ def margin_program(kind, loss, penalties=(), *, tables="full", seed=0):
 
 
 def assert_refused(call, given, required, remedy="", error=InputError):
-    """An error whose message says what was given, what is required, and what to do."""
+    """An error whose message, with its notes, says what was given, what is required, and what to do."""
     with pytest.raises(error) as caught:
         call()
+    text = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
     for part in (given, required, remedy):
-        assert part in str(caught.value), f"{part!r} is not in {caught.value!s}"
+        assert part in text, f"{part!r} is not in {text}"
     return caught.value
 
 

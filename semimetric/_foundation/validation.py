@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import has_fit_parameter
 
@@ -23,6 +24,7 @@ __all__ = [
     "check_n_jobs",
     "check_same_length",
     "check_shape",
+    "check_some",
     "check_tuples",
     "check_weights",
     "weight_option",
@@ -156,10 +158,10 @@ def check_tuples(
         index = _row_numbers(tuples, name)
         if index.ndim != 2 or index.shape[1] != size:
             raise InputError(
-                f"{name}s have shape {index.shape}; with preprocessor= they must be row numbers (n_{name}s, {size}); {_NEW}"
+                f"{name}s have shape {index.shape}{_wrong_axes(index, 2)}; with preprocessor= they must be row numbers "
+                f"(n_{name}s, {size}); {_NEW}"
             )
-        if not len(index):
-            raise InputError(f"there are 0 {name}s; at least one is required")
+        check_some(len(index), f"{name}s")
         if encode is not None:
             items = encode(preprocessor, name="preprocessor")
         else:
@@ -174,16 +176,26 @@ def check_tuples(
         ) from error
     if points.ndim != 3 or points.shape[1] != size or not points.shape[2]:
         raise InputError(
-            f"{name}s have shape {points.shape}, but (n_{name}s, {size}, n_features) is required; "
-            f"to give {name}s as row numbers, pass the items as preprocessor=X"
+            f"{name}s have shape {points.shape}{_wrong_axes(points, 3)}; (n_{name}s, {size}, n_features) is required: reshape "
+            f"them, or to give {name}s as row numbers, pass the items as preprocessor=X"
         )
-    if not len(points):
-        raise InputError(f"there are 0 {name}s; at least one is required")
+    check_some(len(points), f"{name}s")
     if encode is None:
         check_finite(points, f"{name}s", names=names, advice=advice)
     flat = points.reshape(-1, points.shape[2])
     items = check_items(flat, name=f"{name}s", n_features=n_features) if encode is None else encode(flat, name=f"{name}s")
     return kind(items, np.arange(len(items), dtype=np.int64).reshape(-1, size))
+
+
+def _wrong_axes(array: NDArray[Any], ndim: int) -> str:
+    """What scikit-learn says of an array with another number of axes; nothing of one with as many."""
+    return "" if array.ndim == ndim else f": Expected {ndim}D array, got {array.ndim}D array instead"
+
+
+def check_some(n: int, called: str) -> None:
+    """Refuse data, called so, of which there are none."""
+    if not n:
+        raise InputError(f"Found array with 0 sample(s): there are 0 {called}, and at least one is required; give some")
 
 
 def check_judgements(y: ArrayLike, n_pairs: int, *, both: bool = True) -> Floats:

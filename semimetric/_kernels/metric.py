@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import exported, kernel
+from .jit import exported, inlined, kernel
 from .locate import lower_knot
 
 __all__ = ["FeatureSum", "distance_of_two", "make_metric"]
@@ -55,17 +55,12 @@ def _cell(value, knots, first, last):
 
 
 @kernel
-def _directions(x, places, matrix, bends, out):
-    """Fill ``out`` (E - F,) with the directions of a vector."""
+def _bent_directions(x, places, matrix, bends, out):
+    """Fill ``out`` (E - F,) with the directions of a vector, which bend."""
     out[:] = 0.0
     for f in range(x.shape[0]):
-        value = np.float64(x[f])
-        if bends.shape[0] == 0:
-            for d in range(out.shape[0]):
-                out[d] += matrix[f, d] * value
-            continue
         first, last = places[f, 2], places[f + 1, 2] - 1
-        k, t = _cell(value, bends, first, last)
+        k, t = _cell(np.float64(x[f]), bends, first, last)
         for d in range(out.shape[0] if first < last else 0):
             low, high = matrix[first + k, d], matrix[first + k + 1, d]
             out[d] += low + t * (high - low)
@@ -95,29 +90,39 @@ def _part(u, v, e, knots, places, tables, outside):
 @kernel
 def distance_of_two(x, y, knots, places, tables, outside, matrix, bends):
     """The sum over all features for two vectors (F,), before the link; NaN if a value is NaN or out of reach."""
-    n, total = x.shape[0], 0.0
+    n, n_directions, total = x.shape[0], matrix.shape[1], 0.0
     for f in range(n):
         total += _part(np.float64(x[f]), np.float64(y[f]), f, knots, places, tables, outside)
-    if matrix.shape[1] == 0:
+    if bends.shape[0] == 0:
+        for d in range(n_directions):
+            p, q = 0.0, 0.0
+            for f in range(n):
+                p += matrix[f, d] * np.float64(x[f])
+                q += matrix[f, d] * np.float64(y[f])
+            total += _part(p, q, n + d, knots, places, tables, outside)
         return total
-    u, v = np.empty(matrix.shape[1]), np.empty(matrix.shape[1])
-    _directions(x, places, matrix, bends, u)
-    _directions(y, places, matrix, bends, v)
-    for d in range(u.shape[0]):
+    u, v = np.empty(n_directions), np.empty(n_directions)
+    _bent_directions(x, places, matrix, bends, u)
+    _bent_directions(y, places, matrix, bends, v)
+    for d in range(n_directions):
         total += _part(u[d], v[d], n + d, knots, places, tables, outside)
     return total
+
+
+_distance_inlined = inlined(distance_of_two)
 
 
 def make_metric(parts: FeatureSum, root: bool) -> Callable[[np.ndarray, np.ndarray], float]:
     """``metric(x, y)``, whose arrays are constants; it is compiled at its first call, for the arrays that it is given.
 
-    With ``root`` the distance is the square root of the sum.
+    With ``root`` the distance is the square root of the sum. The sum stands in the function itself: to hand six arrays over to
+    another one takes as long as two features.
     """
     knots, places, tables, outside, matrix, bends = parts
 
     @exported
     def metric(x, y):
-        total = distance_of_two(x, y, knots, places, tables, outside, matrix, bends)
+        total = _distance_inlined(x, y, knots, places, tables, outside, matrix, bends)
         return np.sqrt(total) if root else total
 
     return metric

@@ -17,9 +17,10 @@ from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.types import ArrayLike, Floats, Pairs
-from .._foundation.validation import check_choice, check_finite_number, check_judgements, check_weights
+from .._foundation.validation import check_choice, check_judgements, check_weights
 from ..data.parts.tuple_parts import TargetSpec
 from ..learning.comparisons.tuple_data import JudgedPairs
+from .calibration_arguments import check_calibration, check_threshold
 from .calibrators import calibrator_of, isotonic, stored_calibrator
 from .comparison_learner import TupleLearner
 from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
@@ -185,17 +186,13 @@ class PairLearner(ClassifierMixin, TupleLearner):
     def set_threshold(self, threshold: float) -> PairLearner:
         """Predict similar at this distance or less; a negative threshold makes no pair similar."""
         check_is_fitted(self, "semimetric_")
-        self.threshold_ = check_finite_number("threshold", threshold)
+        self.threshold_ = check_threshold(threshold)
         return self
 
     @staticmethod
     def validate_calibration_params(strategy: str = "accuracy", min_rate: float | None = None, beta: float = 1.0) -> None:
         """Refuse arguments that `calibrate_threshold` does not take; it has their meaning."""
-        check_choice("strategy", strategy, ("accuracy", "f_beta", "max_tpr", "max_tnr"))
-        if strategy.startswith("max") and not (isinstance(min_rate, (int, float)) and 0 <= min_rate <= 1):
-            raise InputError(f"min_rate={min_rate!r}: strategy={strategy!r} needs a number from 0 to 1")
-        if strategy == "f_beta":
-            check_finite_number("beta", beta)
+        check_calibration(strategy, min_rate, beta)
 
     def calibrate_threshold(
         self,

@@ -45,6 +45,18 @@ def test_calibrated_thresholds_are_the_best_of_all(strategy, min_rate):
     assert merit(model.threshold_) == pytest.approx(max(merit(t) for t in np.append(d, d.min() - 1)))
 
 
+@pytest.mark.parametrize(("n_similar", "strategy", "arguments", "expected"), [
+    (3, "accuracy", {}, -1), (3, "max_tpr", {"min_rate": 0.0}, 1), (3, "max_tnr", {"min_rate": 0.0}, -1), (4, "f_beta", {}, 1),
+    (4, "accuracy", {}, 1), (4, "max_tpr", {"min_rate": 0.0}, 1), (4, "max_tnr", {"min_rate": 0.0}, -1),
+])  # fmt: skip
+def test_where_the_order_is_reversed_all_pairs_are_accepted_or_none(n_similar, strategy, arguments, expected):
+    """As in metric-learn: what is judged similar is far, so that no threshold between the pairs is better than all or none."""
+    model, pairs, _ = learned("pairs")
+    far_first = pairs[np.argsort(-model.pair_distance(pairs))][np.linspace(0, len(pairs) - 1, 7).astype(int)]
+    reversed_y = np.where(np.arange(7) < n_similar, 1, -1)
+    assert (model.calibrate_threshold(far_first, reversed_y, strategy, **arguments).predict(far_first) == expected).all()
+
+
 def test_similar_is_where_the_decision_function_is_positive():
     """Also right at the threshold, where calibration puts it: on the distance of a pair."""
     model, pairs, _ = learned("pairs")
@@ -95,13 +107,21 @@ def test_fit_calibrates_the_threshold_as_it_is_told(strategy):
     assert uncalibrated.threshold_ == learned("pairs")[0].threshold_
 
 
+IN_UNIT = "Parameter min_rate must be a number in[0, 1]. "
 CALIBRATION = {
-    "strategy": ({"strategy": "weird"}, "strategy='weird'", "use one of"),
-    "no rate": ({"strategy": "max_tpr"}, "min_rate=None", "a number from 0 to 1"),
-    "rate": ({"strategy": "max_tnr", "min_rate": 1.2}, "min_rate=1.2", "a number from 0 to 1"),
-    "rate of text": ({"strategy": "max_tnr", "min_rate": "weird"}, "min_rate='weird'", "a number from 0 to 1"),
-    "complex rate": ({"strategy": "max_tpr", "min_rate": 3 + 2j}, "min_rate=(3+2j)", "a number from 0 to 1"),
-    "beta": ({"strategy": "f_beta", "beta": None}, "beta=None", "a finite number"),
+    "strategy": ({"strategy": "weird"}, 'Strategy can either be "accuracy", "f_beta" or "max_tpr" or "max_tnr". ', '"weird"'),
+    "no rate": ({"strategy": "max_tpr"}, IN_UNIT + "Got None instead.", "strategy='max_tpr'", "dissimilar pairs"),
+    "rate": ({"strategy": "max_tnr", "min_rate": 1.2}, IN_UNIT + "Got 1.2 instead.", "strategy='max_tnr'", "give 0.9"),
+    "rate of text": (
+        {"strategy": "max_tnr", "min_rate": "weird"},
+        IN_UNIT + "Got weird instead.",
+        "min_rate=",
+        "similar pairs",
+    ),
+    "complex rate": ({"strategy": "max_tpr", "min_rate": 3 + 2j}, IN_UNIT + "Got (3+2j) instead.", "min_rate="),
+    "no number of a rate": ({"strategy": "max_tpr", "min_rate": np.nan}, IN_UNIT + "Got nan instead.", "min_rate="),
+    "beta": ({"strategy": "f_beta", "beta": None}, "beta must be a real number. Got <class 'NoneType'>", "beta=None", "recall"),
+    "infinite beta": ({"strategy": "f_beta", "beta": np.inf}, "beta=inf", "a finite number"),
 }
 
 
@@ -121,9 +141,11 @@ BAD = {
     "labels": (lambda: PairLearner().fit(ITEMS[PAIRS], np.arange(600)), "y has the values 0, 1", "only +1", "recode"),
     "no labels": (lambda: PairLearner().fit(ITEMS[PAIRS], None), "requires y", "+1 or -1"),
     "length": (lambda: PairLearner().fit(ITEMS[PAIRS], [1, -1]), "y has shape (2,)", "600 pairs", "one label a pair"),
-    "strategy": (lambda: learned("pairs")[0].calibrate_threshold(PAIRS, Y, "best"), "strategy='best'", "not known", "use one"),
-    "threshold": (lambda: learned("pairs")[0].set_threshold("ABC"), "threshold='ABC'", "must be a finite number"),
-    "rate": (lambda: learned("pairs")[0].calibrate_threshold(PAIRS, Y, "max_tpr"), "min_rate=None", "needs a number", "0 to 1"),
+    "strategy": (lambda: learned("pairs")[0].calibrate_threshold(PAIRS, Y, "best"), "Strategy can", '"max_tnr". Got "best"'),
+    "threshold": (lambda: learned("pairs")[0].set_threshold("ABC"), "a real number. Got <class 'str'>", "='ABC'", "a distance"),
+    "truth": (lambda: learned("pairs")[0].set_threshold(True), "Got <class 'bool'> instead.", "a real number", "a distance"),
+    "infinity": (lambda: learned("pairs")[0].set_threshold(np.inf), "threshold=inf", "must be a finite number"),
+    "rate": (lambda: learned("pairs")[0].calibrate_threshold(PAIRS, Y, "max_tpr"), "None", "a number in", "give 0.9"),
 }  # fmt: skip
 
 

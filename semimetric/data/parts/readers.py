@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._foundation.errors import InputError
+from ..._foundation.validation import check_some
 from .row_parts import LazyRows, array_rows, open_numbers, parquet_rows
 from .tuple_parts import TargetSpec, TuplePart, TupleTable, tuple_columns
 
@@ -155,8 +156,7 @@ def _check_shape(array: Any, spec: TargetSpec, *, by_row: bool) -> None:
         raise InputError(
             f"{called} have shape {array.shape} and dtype {array.dtype}; row numbers (n_{called}, {size}) are required"
         )
-    if not len(array):
-        raise InputError(f"there are 0 {called}; at least one is required")
+    check_some(len(array), called)
 
 
 def width_of(X: Any) -> int:
