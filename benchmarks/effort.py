@@ -4,15 +4,18 @@ Of labelled tables a third of the items is left out and judged by the votes of t
 measured distances (an L1 distance with bent scales, and noise of 5 %) others are judged by R².
 
     SEMIMETRIC_DATA=folder python benchmarks/effort.py
+    python benchmarks/effort.py --mixed     # seconds of default fits of made tables of numbers and categories, and no more
 """
 
 import json
 import os
+import sys
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_wine, make_classification
 
 from semimetric import DistanceRegressor, SemimetricClassifier, SemimetricWarning, TripletLearner
@@ -44,6 +47,28 @@ def votes(name: str, effort: str, seed: int) -> float:
     return SemimetricClassifier(effort=effort).fit(X, y).score(fresh, truth)
 
 
+def mixed_table(n: int, n_columns: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """A made table of two classes, of which every third column is a category of four levels, and the others are numbers."""
+    X, y = make_classification(n, n_columns, n_informative=n_columns // 2, random_state=seed)
+    columns = {f"number{k}": column for k, column in enumerate(X.T)}
+    for k in range(2, n_columns, 3):
+        levels = np.array(["low", "middle", "high", "top"])[np.digitize(X[:, k], np.quantile(X[:, k], [0.25, 0.5, 0.75]))]
+        columns[f"number{k}"] = pd.Categorical(levels)
+    return pd.DataFrame(columns), y
+
+
+def time_mixed_tables() -> None:
+    """Print the seconds that default fits take, of the processor and of the clock, with the load of the machine before."""
+    for n, n_columns in ((200, 13), (700, 20), (5000, 20)):
+        for effort in ("fast", "default"):
+            X, y = mixed_table(n, n_columns)
+            load, processor, clock = os.getloadavg()[0], time.process_time(), time.perf_counter()
+            SemimetricClassifier(effort=effort).fit(X, y)
+            seconds = {"cpu_seconds": time.process_time() - processor, "seconds": time.perf_counter() - clock, "load": load}
+            row = {"task": "mixed table", "data": f"{n}x{n_columns}", "effort": effort} | seconds
+            print(json.dumps({k: round(v, 2) if isinstance(v, float) else v for k, v in row.items()}), flush=True)
+
+
 def distances(n: int, effort: str, seed: int) -> float:
     rng = np.random.default_rng(seed)
     pairs = rng.random((n + 1000, 2, 5))
@@ -63,6 +88,9 @@ def triplets(n: int, effort: str, seed: int) -> float:
 def main() -> None:
     tasks = [(votes, name) for name in ("wine", "heart_statlog", "glass", "made")] + [(distances, 2000), (triplets, 1000)]
     warnings.simplefilter("ignore", SemimetricWarning)
+    if "--mixed" in sys.argv[1:]:
+        time_mixed_tables()
+        return
     for task, what in tasks:
         for effort in EFFORTS:
             began = time.process_time()

@@ -13,6 +13,12 @@ from ._foundation.members import located
 from ._foundation.saved_estimators import SavedEstimator, read_estimator
 from ._foundation.storage import read_state
 from .distances.semimetric import Semimetric
+from .embeddings.vectors.conic import ConicEmbedding
+from .embeddings.vectors.identity import IdentityEmbedding
+from .embeddings.vectors.interpolated import IDEmbedding
+from .embeddings.vectors.orthogonal import FourierEmbedding, HermiteEmbedding
+from .embeddings.vectors.piecewise import PL1Embedding, PL2Embedding
+from .embeddings.vectors.splines import BSplineEmbedding
 from .estimators.approximator import DistanceApproximator
 from .estimators.large_margin_learner import LargeMarginLearner
 from .estimators.neighbor_votes import SemimetricClassifier, SemimetricRegressor
@@ -20,6 +26,11 @@ from .estimators.pair_learner import PairLearner
 from .estimators.quadruplet_learner import QuadrupletLearner
 from .estimators.regressor import DistanceRegressor
 from .estimators.triplet_learner import TripletLearner
+from .linear_models.classifier import EmbeddedLinearClassifier
+from .linear_models.pieces.boundary_points import BoundaryPoints
+from .linear_models.pieces.dplm import DPLMClassifier
+from .linear_models.pieces.support_point_classifier import SupportPointClassifier
+from .linear_models.regressor import EmbeddedLinearRegressor
 from .neighbors.index import NeighborIndex
 from .neighbors.sharded.shard_files import FILE as SHARDS
 from .neighbors.sharded.sharded_index import ShardedIndex
@@ -28,6 +39,19 @@ from .neighbors.transformer import SemimetricNeighborsTransformer
 __all__ = ["load"]
 
 _ESTIMATORS = (
+    BSplineEmbedding,
+    BoundaryPoints,
+    ConicEmbedding,
+    DPLMClassifier,
+    EmbeddedLinearClassifier,
+    EmbeddedLinearRegressor,
+    FourierEmbedding,
+    HermiteEmbedding,
+    IDEmbedding,
+    IdentityEmbedding,
+    PL1Embedding,
+    PL2Embedding,
+    SupportPointClassifier,
     DistanceApproximator,
     DistanceRegressor,
     LargeMarginLearner,

@@ -2,25 +2,40 @@
 
 import numpy as np
 import pandas as pd
-from cases import RECIPES, cityblock, fitted, sample, warped_sum
+from cases import MAPS, RECIPES, cityblock, fitted, sample, warped_sum
+from sklearn.base import clone
 
 from semimetric import (
     AutoGroups,
+    BoundaryPoints,
+    BSplineEmbedding,
+    ConicEmbedding,
     DistanceApproximator,
     DistanceRegressor,
+    DPLMClassifier,
+    EmbeddedLinearClassifier,
+    EmbeddedLinearRegressor,
+    FourierEmbedding,
+    HermiteEmbedding,
     HistogramFeatures,
+    IDEmbedding,
     InteriorPoint,
     LargeMarginLearner,
     Lasso,
     Monotone,
     PairLearner,
+    PL1Embedding,
+    PL2Embedding,
     QuadrupletLearner,
     Ridge,
+    Semimetric,
     SemimetricClassifier,
     SemimetricNeighborsTransformer,
     SemimetricRegressor,
+    SupportPointClassifier,
     TripletLearner,
 )
+from semimetric.embeddings.vectors.identity import IdentityEmbedding
 
 FAST = {"n_knots": 3, "alpha": 1e-2}
 PLAIN = FAST | {"directions": None}
@@ -76,6 +91,7 @@ def approximator(distance=cityblock, X=ITEMS, **changes):
     return DistanceApproximator(distance, n_pairs=200, **FAST | changes).fit(X)
 
 
+<<<<<<< HEAD
 FITTED = {name: recipe(name) for name in RECIPES} | {
     "auto regressor": auto_regressor,
     "regressor with many parameters": rich,
@@ -91,6 +107,7 @@ FITTED = {name: recipe(name) for name in RECIPES} | {
     "large margin": large_margin,
     "large margin with directions": lambda: large_margin(directions="combined", tables="full"),
     "large margin of a frame": lambda: LargeMarginLearner(**PLAIN, tables="warped").fit(FRAME, NAMES),
+    "large margin from a prior": lambda: large_margin(prior=Semimetric.l1(ITEMS, weights=[1.0, 2.0, 0.5])),
     "classifier": lambda: classifier(ITEMS, CLASSES),
     "classifier of names": lambda: classifier(ITEMS.astype(np.float32), NAMES, WEIGHTS, weights="distance"),
     "classifier of a frame": lambda: classifier(FRAME, NAMES.astype(str), algorithm="brute"),
@@ -104,7 +121,91 @@ FITTED = {name: recipe(name) for name in RECIPES} | {
     "transformer with a learner": lambda: SemimetricNeighborsTransformer(
         learner=LargeMarginLearner(**PLAIN), mode="connectivity"
     ).fit(FRAME, CLASSES),
+=======
+def embedding_of(given, y=CLASSES):
+    X = ITEMS if given.missing == "error" else HOLES
+    return clone(given).fit(X, y)
+
+
+def machine(embedding=None, y=NAMES, **changes):
+    return EmbeddedLinearClassifier(embedding, **changes).fit(ITEMS, y, WEIGHTS)
+
+
+def streamed():
+    model = EmbeddedLinearClassifier(PL1Embedding(3))
+    return model.partial_fit(ITEMS[:30], CLASSES[:30], classes=[0, 1]).partial_fit(ITEMS[30:], CLASSES[30:])
+
+
+HOLES = np.where(np.random.default_rng(4).random(ITEMS.shape) < 0.1, np.nan, ITEMS)
+CONSTANT = ITEMS * [1.0, 0.0, 1.0]
+THREE = np.digitize(ITEMS[:, 0], [0.3, 0.6])
+CHAINS = {"n_sweeps": 200, "n_chains": 1}
+EMBEDDINGS = {f"embedding of {name}": given for name, given in MAPS.items()} | {
+    "splines": BSplineEmbedding(4),
+    "cubic splines of quantiles": BSplineEmbedding(3, degree=3, knots="quantile", missing="indicator", dtype=np.float32),
+    "splines on given knots": BSplineEmbedding(knots=[0.0, 0.5, 1.0], penalty_order=2, extrapolation="linear"),
+    "waves": FourierEmbedding(2, missing="zeros"),
+    "half waves": FourierEmbedding(3, span="half", dtype=np.dtype(np.float32)),
+    "polynomials": HermiteEmbedding(3, penalty_order=2),
+    "standard polynomials": HermiteEmbedding(2, scale="standard", missing="indicator"),
+    "cones": ConicEmbedding(p=2),
+    "cones of classes": ConicEmbedding(expand="each", anchors="class", band=(0, 100), concatenate=False),
+    "cones at points": ConicEmbedding(p=float("inf"), anchors=[np.zeros((1, 3)), np.eye(3)], missing="zeros"),
+    "features": IdentityEmbedding(),
+>>>>>>> r17b
 }
+MACHINES = {name: lambda given=given: embedding_of(given) for name, given in EMBEDDINGS.items()} | {
+    "embedding of a constant": lambda: HermiteEmbedding(2, scale="standard").fit(CONSTANT),
+    "embedding of a frame": lambda: PL2Embedding(3, pairs=[("age", "size")]).fit(
+        FRAME.assign(size=1.0 - FRAME["age"])[["age", "size"]]
+    ),
+    "machine": machine,
+    "machine of three classes": lambda: machine(BSplineEmbedding(4), THREE, loss="hinge", multi_class="crammer_singer"),
+    "machine of truth values": lambda: machine("linear", CLASSES > 0, solver="pegasos", fit_intercept=False),
+    "machine with lines": lambda: machine(FourierEmbedding(2), calibration="logistic", class_weight={"no": 2.0, "yes": 1.0}),
+    "machine with steps": lambda: machine(IDEmbedding(3), THREE, calibration="isotonic", class_weight="balanced"),
+    "machine in steps": streamed,
+    "machine for values": lambda: EmbeddedLinearRegressor(PL2Embedding(3), epsilon=0.1, C=3).fit(ITEMS, ITEMS.sum(axis=1)),
+    "support points": lambda: SupportPointClassifier().fit(ITEMS, NAMES),
+    "boundary": lambda: BoundaryPoints().fit(ITEMS, CLASSES),
+    "pieces": lambda: DPLMClassifier(**CHAINS).fit(ITEMS, CLASSES),
+    "pieces of three classes": lambda: DPLMClassifier(**CHAINS, local="plane").fit(ITEMS, THREE),
+    "pieces in a given number": lambda: DPLMClassifier(n_components=2, local="plane").fit(ITEMS, NAMES.astype(str)),
+}
+
+FITTED = (
+    MACHINES
+    | {name: recipe(name) for name in RECIPES}
+    | {
+        "auto regressor": auto_regressor,
+        "regressor with many parameters": rich,
+        "approximator": approximator,
+        "approximator at vertices": lambda: approximator(method="vertices"),
+        "approximator of histograms": lambda: approximator(directions=HistogramFeatures([0.0, 1.0, 2.0])),
+        "approximator of everything": lambda: approximator(warped_sum, validation_fraction=0.0),
+        "pairs": pair_learner,
+        "pairs with a line": lambda: pair_learner("sigmoid"),
+        "pairs with steps": lambda: pair_learner("isotonic"),
+        "triplets": lambda: TripletLearner(**PLAIN).fit(ITEMS.reshape(-1, 3, 3)),
+        "quadruplets": lambda: QuadrupletLearner(**FAST, directions="pca").fit(ITEMS.reshape(-1, 4, 3)),
+        "large margin": large_margin,
+        "large margin with directions": lambda: large_margin(directions="combined", tables="full"),
+        "large margin of a frame": lambda: LargeMarginLearner(**PLAIN, tables="warped").fit(FRAME, NAMES),
+        "classifier": lambda: classifier(ITEMS, CLASSES),
+        "classifier of names": lambda: classifier(ITEMS.astype(np.float32), NAMES, WEIGHTS, weights="distance"),
+        "classifier of a frame": lambda: classifier(FRAME, NAMES.astype(str), algorithm="brute"),
+        "classifier of hours": lambda: classifier(HOURS, CLASSES, learner=LargeMarginLearner(**PLAIN, periodic={0: 24})),
+        "regressor by votes": lambda: regressor_of(ITEMS, ITEMS.sum(axis=1), WEIGHTS),
+        "regressor of a frame": lambda: regressor_of(FRAME, ITEMS[:, 0], n_neighbors=2),
+        "regressor with a base distance": lambda: regressor_of(
+            ITEMS, ITEMS.sum(axis=1), learner=DistanceRegressor(**FAST, base_distances=[cityblock])
+        ),
+        "transformer": lambda: SemimetricNeighborsTransformer(fitted("pairs")[0].semimetric_, n_neighbors=3).fit(ITEMS),
+        "transformer with a learner": lambda: SemimetricNeighborsTransformer(
+            learner=LargeMarginLearner(**PLAIN), mode="connectivity"
+        ).fit(FRAME, CLASSES),
+    }
+)
 
 
 def bases_of(name):
@@ -114,6 +215,10 @@ def bases_of(name):
 
 def items_of(model):
     """Items that the model takes, some outside of its range."""
+    if not hasattr(model, "index_") and not hasattr(model, "semimetric_"):
+        X = (ITEMS if getattr(model, "missing", "error") == "error" else HOLES)[::-1, : model.n_features_in_]
+        X = X if getattr(model, "extrapolation", "clip") == "error" else 1.2 * X
+        return pd.DataFrame(X, columns=model.feature_names_in_) if hasattr(model, "feature_names_in_") else X
     d = model.semimetric_ if hasattr(model, "semimetric_") else model.index_.semimetric
     if "colour" in d.feature_names:
         return FRAME.iloc[::-1].assign(age=lambda frame: 1.2 * frame["age"])
@@ -142,7 +247,7 @@ def arguments(model, name):
     X = items_of(model)
     if name == "get_feature_names_out":
         return ()
-    if name != "pair_distance" and (name not in OF_TUPLES or hasattr(model, "index_")):
+    if name != "pair_distance" and (name not in OF_TUPLES or not hasattr(model, "semimetric_") or hasattr(model, "index_")):
         return (X,)
     if getattr(model, "preprocessor", None) is not None:
         return (np.arange(36).reshape(-1, 2),)

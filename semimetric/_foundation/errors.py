@@ -6,6 +6,7 @@ Every message has three parts: it says what was given, what is required, and wha
 import sys
 import warnings
 from pathlib import Path
+from types import FrameType
 
 __all__ = [
     "ClusterError",
@@ -24,6 +25,9 @@ __all__ = [
 ]
 
 _PACKAGE = str(Path(__file__).parents[1] / "_")[:-1]  # the folder of the package, with the separator at its end
+_LIBRARIES = ("sklearn", "joblib")  # that call the package for someone, to whose line a warning points
+_FOLDS = "sklearn.model_selection"
+_TOLD: set[tuple[str, int, str]] = set()  # file, line and cause of what was told in folds
 
 
 class SemimetricError(Exception):
@@ -175,11 +179,32 @@ class ConvergenceWarning(SemimetricWarning):
     """
 
 
-def warn(message: str, category: type[Warning] = SemimetricWarning) -> None:
-    """Issue a warning that points to the line outside the package from which the package was called."""
-    frame = sys._getframe(1)
-    level = 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+def warn(message: str, category: type[Warning] = SemimetricWarning, *, cause: str = "") -> None:
+    """Issue a warning that points to the line outside the package, and outside scikit-learn, from which it was called.
+
+    Parameters
+    ----------
+    message : str
+    category : type
+    cause : str
+        What the warning is about, where messages of one cause differ in their numbers. scikit-learn fits a model anew for every
+        fold of a cross-validation or search, and each would say the same: there a cause is told once for a line of the caller,
+        in each process. Python's own filter cannot do it, because it compares whole messages, and forgets them whenever any
+        code enters `warnings.catch_warnings`.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    outside, level, n_frames, in_folds = None, 2, 1, False
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        in_folds |= module.startswith(_FOLDS)
+        n_frames += 1
+        inside = frame.f_code.co_filename.startswith(_PACKAGE) or module.partition(".")[0] in _LIBRARIES
+        if outside is None and (not inside or frame.f_back is None):
+            outside, level = (frame.f_code.co_filename, frame.f_lineno, cause), n_frames
         frame = frame.f_back
-        level += 1
+    known = bool(cause) and in_folds and outside in _TOLD
+    if known:
+        return
     warnings.warn(message, category, stacklevel=level)
+    if in_folds and outside is not None:
+        _TOLD.add(outside)  # after it was told: where a filter makes it an error, every fold raises it

@@ -4,7 +4,6 @@ NumPy drops masks and imaginary parts, and takes times and text for numbers; sci
 of their own, some of many lines. Here each is refused in one sentence, before any work.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -16,6 +15,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.validation import validate_data
 
 from .errors import InputError, InputTypeError, SemimetricError
+from .sparse_tables import dense_table, refuse_sparse
 from .tables import check_numbers, read_table
 from .types import ArrayLike, Floats, Integers
 
@@ -37,7 +37,6 @@ __all__ = [
 _MOST_ROWS = 3  # that a message names
 _MOST_COLUMNS = 5
 _BYTES = 8  # of a float64
-_LARGE = 1.0  # gigabytes, of which many are made on the way
 _NO_NUMBERS = {"M": "times", "m": "durations", "U": "text", "S": "bytes", "T": "text", "V": "records"}
 
 
@@ -62,7 +61,8 @@ def _one_line(error: Exception) -> str:
 def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
     """What stands for numbers, as an array whose dtype is one of numbers; a frame as `read_table` returns it.
 
-    An array of numbers is not copied. Masked values become NaN; objects and long doubles become float64.
+    An array of numbers is not copied. Masked values become NaN; objects and long doubles become float64. Where two axes are
+    asked for, what is sparse becomes dense, see `dense_table`.
 
     Parameters
     ----------
@@ -75,12 +75,14 @@ def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
     Raises
     ------
     InputError
-        If there are no numbers, such as text, times, complex numbers or rows of different lengths, if it is sparse, or the
-        shape is another.
+        If there are no numbers, such as text, times, complex numbers or rows of different lengths, if it is sparse and too
+        large or no table, or the shape is another.
     """
     if is_ready(values) and ndim in (None, values.ndim):
         return values
-    _refuse_sparse(values, name)
+    if ndim == 2:
+        values = dense_table(values, name)
+    refuse_sparse(values, name)
     values = read_table(values, name=name)
     if hasattr(values, "columns"):
         for column, dtype in zip(values.columns, getattr(values, "dtypes", ()), strict=False):
@@ -107,15 +109,6 @@ def as_array(values: Any, name: str, *, ndim: int | None = None) -> Any:
 def is_ready(values: Any) -> bool:
     """Whether values are such an array as everything here works with: C-contiguous, of float64. Most callers give one."""
     return type(values) is np.ndarray and values.dtype == np.float64 and values.flags.c_contiguous
-
-
-def _refuse_sparse(values: Any, name: str) -> None:
-    if sparse.issparse(values):
-        size = math.prod(values.shape) * _BYTES / 1e9
-        raise InputTypeError(
-            f"Sparse data was passed for {name}, but dense data is required; give {name}.toarray(), which takes {size:.2g} GB"
-            f"{', or fewer columns, such as those of TruncatedSVD' if size > _LARGE else ''}"
-        )
 
 
 def _check_kind(dtype: Any, name: str) -> None:
@@ -179,7 +172,7 @@ def n_axes(values: Any) -> int:
 
 def as_cells(values: Any, name: str) -> NDArray[Any]:
     """An array in which numbers and text keep their types, of a table that holds both; masked cells become None."""
-    _refuse_sparse(values, name)
+    refuse_sparse(values, name)
     with input_errors():
         array = np.asanyarray(values, dtype=None if hasattr(values, "__array__") else object)
     if array.dtype.kind in "cV":  # text and times keep their types
@@ -271,6 +264,8 @@ def validated(estimator: Any, X: Any, *, may_miss: bool = False, advice: str = "
     InputError
         If they are no finite numbers in rows and columns, or have other features than those of the fit.
     """
+    if not sparse.issparse(X):
+        X = dense_table(X, "X")  # a frame with sparse columns
     array = X if sparse.issparse(X) else as_array(X, "X", ndim=2)
     try:
         with input_errors():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -26,8 +27,23 @@ class _Shown:
         return self._text
 
 
+class _ShownSignature:
+    """The signature of a class as `help` shows it: parameters and defaults, whose types its docstring tells.
+
+    With them it would be twice as long. Editors, and whoever asks for the signature of ``__init__``, see the types.
+    """
+
+    def __get__(self, instance: object, owner: type) -> inspect.Signature:
+        if instance is not None:
+            raise AttributeError("__signature__ is that of the class")
+        _, *parameters = inspect.signature(owner.__init__).parameters.values()  # type: ignore[misc]  # of this very class
+        return inspect.Signature([p.replace(annotation=p.empty) for p in parameters])
+
+
 class ShortRepr:
     """The part of an estimator that prints it; its parameters stay what they are."""
+
+    __signature__ = _ShownSignature()
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return BaseEstimator.__repr__(_copy(self), N_CHAR_MAX)

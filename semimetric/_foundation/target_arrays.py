@@ -14,7 +14,7 @@ from .input_arrays import as_array, as_vector, check_finite, input_errors, is_mi
 from .tables import read_table
 from .types import Floats
 
-__all__ = ["as_classes", "as_targets", "check_one_type"]
+__all__ = ["as_classes", "as_targets", "check_one_type", "check_sorted_classes"]
 
 
 def as_targets(y: Any, X: Any) -> Floats:
@@ -73,3 +73,18 @@ def check_one_type(labels: NDArray[Any]) -> None:
         np.sort(labels, axis=None)
     except TypeError as error:
         raise InputError(f"y has classes of several types, or missing ones ({error}); give all of one type") from error
+
+
+def check_sorted_classes(classes: NDArray[Any], n: int | None = None) -> None:
+    """Refuse ``classes_`` of a saved estimator that are not ``n`` different labels of one type in ascending order.
+
+    With ``n=None`` there are at least two.
+    """
+    right = classes.ndim == 1 and classes.dtype.kind in "OUiubf" and (len(classes) == n if n is not None else len(classes) > 1)
+    if right:
+        check_one_type(classes)
+        missing = any(is_missing(label) for label in classes.tolist())
+        right = not missing and np.array_equal(np.unique(classes), classes)
+    if not right:
+        count = "two or more" if n is None else n
+        raise InputError(f"classes_ are {classes.dtype} of shape {classes.shape}; {count} labels, sorted, are required")

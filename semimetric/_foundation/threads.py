@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from threading import Event, current_thread, local, main_thread
 from typing import TypeVar
 
@@ -14,24 +14,34 @@ __all__ = ["blocks", "end_if_interrupted", "map_blocks", "one_blas_thread", "sho
 T = TypeVar("T")
 
 _POOL = local()  # In a thread of `map_blocks`, ``_POOL.ended`` is the event that its call has failed or was interrupted.
+_BLAS = local()  # ``_BLAS.limited`` says that this thread is within `one_blas_thread`.
 
 
-def one_blas_thread() -> AbstractContextManager[object]:
-    """A context in which BLAS uses one thread.
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """A context in which BLAS uses one thread; inside another such context it changes nothing.
 
     Learning takes many small factorizations. In each of them, BLAS with two threads waits for the other core, and where that
     core was busy, a fit of 8 s took 25 to 100 s. Threads are given blocks of pairs instead.
 
     The libraries of BLAS are never looked for in the main thread, because the search calls Python back from C, where a
-    KeyboardInterrupt is swallowed; Python raises it in the main thread alone, which waits meanwhile.
+    KeyboardInterrupt is swallowed; Python raises it in the main thread alone, which waits meanwhile. The search takes
+    milliseconds, as long as many a call of `map_blocks` within a fit.
     """
+    if getattr(_BLAS, "limited", False):
+        yield
+        return
     if current_thread() is main_thread():
         with ThreadPoolExecutor(1) as pool:
             libraries = pool.submit(ThreadpoolController).result()
     else:
         libraries = ThreadpoolController()
-    limited: AbstractContextManager[object] = libraries.limit(limits=1, user_api="blas")
-    return limited
+    with libraries.limit(limits=1, user_api="blas"):
+        try:
+            _BLAS.limited = True
+            yield
+        finally:
+            _BLAS.limited = False
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:

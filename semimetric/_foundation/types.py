@@ -1,6 +1,6 @@
 """Type aliases of arrays, frozen values, and pairs, triplets and quadruplets of items given by row numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -10,9 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "ArrayLike",
     "Comparisons",
+    "FeatureChoice",
     "Floats",
     "Integers",
+    "KnotCounts",
+    "Knots",
     "Pairs",
+    "Periods",
     "Quadruplets",
     "Triplets",
     "Tuples",
@@ -23,6 +27,12 @@ __all__ = [
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
+
+# Types of parameters, so that signatures are short where editors show them.
+KnotCounts: TypeAlias = int | Sequence[int] | str  # one number for all features, one for each, or "auto"
+Knots: TypeAlias = str | Sequence[ArrayLike]  # how knots are placed, or the knots of every feature
+FeatureChoice: TypeAlias = str | Sequence[int | str] | None  # features by number or name, or a word for some of them
+Periods: TypeAlias = Mapping[int | str, float] | None  # of features, by number or name
 
 
 class FrozenValue:

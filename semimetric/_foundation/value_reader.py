@@ -99,6 +99,12 @@ class Reader:
             raise StorageError(f"{name} is {text[:60]!r}, which is no number; {_ADVICE}")
         return float(text)
 
+    def _scalar(self, part: Members, name: str) -> Any:
+        text = part.text("scalar")
+        if text not in _SCALARS:
+            raise StorageError(f"{name} is {text[:60]!r}, which is no type of numbers that is known; {_ADVICE}")
+        return _SCALARS[text]
+
     def _tuple(self, part: Members, name: str) -> tuple[Any, ...]:
         return tuple(self.value(part.list_of("tuple", _ANY), Any, name))
 
@@ -191,6 +197,7 @@ class Reader:
 
 _FORMS: dict[str, Callable[[Reader, Members, str], Any]] = {
     "float": Reader._float,
+    "scalar": Reader._scalar,
     "tuple": Reader._tuple,
     "dict": Reader._dict,
     "array": Reader._array,
@@ -201,6 +208,8 @@ _FORMS: dict[str, Callable[[Reader, Members, str], Any]] = {
     "state": Reader._state,
     "estimator": Reader._estimator,
 }
+_SCALARS: dict[str, Any] = {kind.__name__: kind for kind in (np.float32, np.float64)}
+_SCALARS |= {f"dtype {name}": np.dtype(kind) for name, kind in _SCALARS.items()}
 _NARROW = ("<f2", "|i1", "<i2", "<i4", "<u4", "<u8")
 
 

@@ -9,6 +9,7 @@ each has to be of the type that its annotation says. Nothing else is written, an
     {"tuple": [...]}, {"dict": [[key, value], ...]}
     {"array": NAME}, {"cells": [...], "shape": [...]}
     {"object": CLASS, "arguments": {...}}, {"member": NAME, "of": ENUM}, {"function": NAME}
+    {"scalar": "float32"}             a type of numbers of NumPy; its dtype is "dtype float32"
     {"state": CLASS, "values": {...}, "prefix": NAME}    a class with a state of its own
     {"estimator": CLASS, "parameters": {...}, "fitted": {...} or null}
     {"callables": n, "tuple": BOOL}   base distances, which are given when the file is read
@@ -61,6 +62,10 @@ class Writer:
             return self.value(value.item(), name)
         if type(value) is int and abs(value) < 2**63:
             return value
+        if isinstance(value, np.dtype) and value in (np.float32, np.float64):
+            return {"scalar": f"dtype {value.name}"}
+        if isinstance(value, type) and value in (np.float32, np.float64):
+            return {"scalar": value.__name__}
         if type(value) is float:
             return value if np.isfinite(value) else {"float": repr(value)}
         if isinstance(value, np.ndarray) and type(value) in (np.ndarray, np.memmap):

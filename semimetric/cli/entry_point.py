@@ -14,6 +14,7 @@ from .._foundation.errors import SemimetricError
 from .interrupts import end_soon_on_ctrl_c
 from .output import CommandResult, first_line, flush_output, print_message, print_result, warnings_as_messages
 from .parser import make_parser
+from .table_names import check_arguments
 
 __all__ = ["main"]
 
@@ -58,10 +59,11 @@ def _parsed(argv: Sequence[str] | None) -> Namespace:
 
 
 def _run(arguments: Namespace) -> CommandResult:
-    """What the command of the arguments found out.
+    """What the command of the arguments found out; files that are not there are refused before anything large is imported.
 
     Its module is imported first: only the threads of libraries that are there can be limited.
     """
+    check_arguments(arguments)
     module, function = arguments.command.split(".")
     command = getattr(import_module(f".{module}", __package__), function)
     from .._foundation.threads import one_blas_thread  # which imports joblib, and help should not

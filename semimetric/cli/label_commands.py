@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from .._foundation.errors import InputError
+from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers
 from ..data.schema import Schema
@@ -24,7 +24,7 @@ from ..neighbors.sharded.sharded_index import ShardedIndex
 from .index_columns import read_columns
 from .mixed_tables import MixedTable, features_in, read_features_of, read_mixed
 from .model_files import check_output, load_unsigned
-from .output import CommandResult, shows_progress
+from .output import CommandResult, shows_progress, tell_unused
 from .parser import LABEL_SETTINGS
 from .table_files import check_memory, read_table
 
@@ -63,6 +63,7 @@ def run_neighbors(arguments: Namespace) -> CommandResult:
     items = _open_items(arguments)
     d = items.d
     rows = read_features_of(d, arguments.rows, _id_column_of_rows(arguments))
+    tell_unused(arguments, rows, items.table)
     if items.index is None:
         n = len(rows.ids) * len(items.table.ids)
         remedy = "build an index of the items by semimetric index, and search that"
@@ -141,12 +142,15 @@ def _directions(given: str) -> str | None:
     return None if given == "none" else given
 
 
-def _check(model: LargeMarginLearner, table: MixedTable, arguments: Namespace) -> dict[str, Any]:
+def _check(model: LargeMarginLearner, table: MixedTable, arguments: Namespace) -> dict[str, Any] | None:
     """Errors of nearest-neighbour votes on items that were held out, under the learned distance and under Euclid's.
 
-    ``model`` gets the settings that were chosen without these items.
+    ``model`` gets the settings that were chosen without these items. None where items are too few to hold some out.
     """
-    train, test = _hold_out(table, arguments.held_out, arguments.random_state)
+    parts = _hold_out(table, arguments.held_out, arguments.random_state)
+    if parts is None:
+        return None
+    train, test = parts
     X, y = table.features, table.labels
     voters = SemimetricClassifier(model, n_neighbors=min(_N_NEIGHBORS, len(train)), n_jobs=arguments.n_jobs)
     voters.fit(X.iloc[train], y[train])
@@ -161,16 +165,20 @@ def _check(model: LargeMarginLearner, table: MixedTable, arguments: Namespace) -
     }  # fmt: skip
 
 
-def _hold_out(table: MixedTable, share: float, random_state: int) -> tuple[Integers, Integers]:
-    """The sorted numbers of the rows to learn from, and of the rows to check on, a share of every class; no item is in both."""
+def _hold_out(table: MixedTable, share: float, random_state: int) -> tuple[Integers, Integers] | None:
+    """The sorted numbers of the rows to learn from, and of the rows to check on, a share of every class; no item is in both.
+
+    None, with a warning, where rows are too few for that.
+    """
     labels, n_classes = table.labels, len(np.unique(table.labels))
     schema = Schema.fit(table.features, categorical_features=list(table.categories), missing="level")
     train, test = ItemClasses(schema.encode(table.features), labels).shares(share, random_state)
     if not len(test) or len(np.unique(labels[train])) < min(n_classes, 2):
-        raise InputError(
+        warn(
             f"{table.path} has {len(table.features)} rows in {n_classes} classes, too few to hold out a share of "
-            f"{share:g}; give more rows, or --held-out 0 for no check"
+            f"{share:g}, so all are learned from; give more rows for a check, or --held-out 0 for none"
         )
+        return None
     return train, test
 
 

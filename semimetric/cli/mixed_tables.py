@@ -40,6 +40,8 @@ class MixedTable:
         The cells of the ``--id`` column as text, or row numbers.
     labels : ndarray of shape (n_items,), or (0,)
         Classes, as text; of length 0 if no column of classes was named.
+    unused : tuple of str
+        The columns that a model does not use.
     """
 
     path: str
@@ -47,6 +49,7 @@ class MixedTable:
     categories: tuple[str, ...]
     ids: tuple[Any, ...]
     labels: NDArray[Any]
+    unused: tuple[str, ...] = ()
 
 
 def read_mixed(path: str, label: str, id_column: str | None = None, *, missing: bool = False) -> MixedTable:
@@ -151,7 +154,8 @@ def read_features_of(d: Semimetric, path: str, id_column: str | None = None, lab
         )
     features = features_in(schema, frame, path)
     labels = np.empty(0) if label is None else labels_of(frame, label, path)
-    return MixedTable(path, features, tuple(text), _ids(frame, id_column, path), labels)
+    unused = tuple(name for name in frame.columns if name not in (*schema.names, id_column, label))
+    return MixedTable(path, features, tuple(text), _ids(frame, id_column, path), labels, unused)
 
 
 def features_in(schema: Schema, frame: Any, path: str) -> Any:

@@ -26,10 +26,13 @@ class ModelItems(NamedRows):
         Numbers, and categories as the model has them.
     encoded : ndarray of shape (n_items, n_features)
         The same, as the distance computes with them.
+    unused : tuple of str
+        The columns of the table that the model does not use.
     """
 
     features: Any
     encoded: Floats
+    unused: tuple[str, ...] = ()
 
 
 def read_model_items(d: Semimetric, path: str, id_column: str | None = None, names: tuple[str, ...] = ()) -> ModelItems:
@@ -54,7 +57,9 @@ def read_model_items(d: Semimetric, path: str, id_column: str | None = None, nam
     if not any(f.kind == "categorical" or f.missing for f in d.schema.features):
         numeric = read_items(path, id_column)
         X = numeric.features(names)
-        items = ModelItems(path, numeric.ids, numeric.named, frame_of(X, names), X)
+        others = numeric.names if X is not numeric.values else ()
+        unused = tuple(name for name in (*others, *numeric.unused) if name not in names)
+        items = ModelItems(path, numeric.ids, numeric.named, frame_of(X, names), X, unused)
     else:
         items = _mixed_items(read_features_of(d, path, id_column), d.schema, id_column)
     warn_outside(d, items.encoded, source=path)
@@ -95,4 +100,4 @@ def _mixed_items(table: MixedTable, schema: Schema, id_column: str | None) -> Mo
     if len(set(ids)) < len(ids):
         repeated = next(name for name in ids if ids.count(name) > 1)
         raise InputError(f"the id {repeated!r} is on more than one row of {table.path}; every item needs its own")
-    return ModelItems(table.path, ids, id_column is not None, table.features, schema.encode(table.features))
+    return ModelItems(table.path, ids, id_column is not None, table.features, schema.encode(table.features), table.unused)

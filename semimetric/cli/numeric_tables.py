@@ -12,6 +12,7 @@ from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers
 from .table_files import read_table
+from .table_names import no_such_column
 
 __all__ = [
     "ItemTable",
@@ -186,8 +187,7 @@ def frame_of(values: Floats, names: Sequence[str]) -> Any:
 def column_in(frame: Any, name: str, path: str) -> Any:
     """The column of this name; if there is none, the error lists the columns of the frame."""
     if name not in frame.columns:
-        columns = ", ".join(frame.columns[:10]) + (", ..." if len(frame.columns) > 10 else "")
-        raise InputError(f"{path} has no column {name!r}; its columns are {columns}")
+        raise no_such_column(path, name, list(frame.columns))
     return frame[name]
 
 

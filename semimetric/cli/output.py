@@ -24,6 +24,7 @@ __all__ = [
     "print_message",
     "print_result",
     "shows_progress",
+    "tell_unused",
     "warnings_as_messages",
 ]
 
@@ -117,4 +118,12 @@ def first_line(error: BaseException) -> str:
 
 def shows_progress(arguments: Namespace) -> bool:
     """Whether a command shows its progress: where ``--verbose`` asks for it, and where standard error is a terminal."""
-    return arguments.verbose or (sys.stderr is not None and sys.stderr.isatty())
+    return getattr(arguments, "verbose", False) or (sys.stderr is not None and sys.stderr.isatty())
+
+
+def tell_unused(arguments: Namespace, *tables: Any) -> None:
+    """Say in one line for each table which of its columns a model does not use, where a command shows its progress."""
+    for table in tables:
+        if table.unused and shows_progress(arguments):
+            more = ", ..." if len(table.unused) > 10 else ""
+            print_message(f"columns of {table.path} that the model does not use: {', '.join(table.unused[:10])}{more}")

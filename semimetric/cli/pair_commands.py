@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import distributed
-from .._foundation.errors import InputError, warn
+from .._foundation.errors import InputError, TooFewError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers, Pairs
 from ..data.splits import item_disjoint_splits
@@ -19,7 +19,7 @@ from .dask_client import dask_client
 from .model_files import check_output, load_model
 from .model_items import ModelItems, read_model_items, read_new_items
 from .numeric_tables import frame_of, read_items, read_pairs, read_target
-from .output import CommandResult, shows_progress
+from .output import CommandResult, shows_progress, tell_unused
 from .table_files import check_memory, check_table_name, write_table
 
 __all__ = ["run_distance", "run_fit"]
@@ -55,6 +55,7 @@ def run_distance(arguments: Namespace) -> CommandResult:
     d = load_model(arguments.model)
     left = read_model_items(d, arguments.items, arguments.id)
     right = read_model_items(d, arguments.other, arguments.id) if arguments.other else left
+    tell_unused(arguments, left, *([right] if arguments.other else []))
     values: dict[str, Any]
     if arguments.pairs:
         rows, _ = read_pairs(arguments.pairs, (arguments.left, arguments.right), left, right)
@@ -105,7 +106,10 @@ def _fit_and_check(
         fit = DistanceRegressor.fit if client is None else partial(distributed.fit, client)
         if not arguments.held_out:
             return fit(model, pairs, y), None
-        train, test = _hold_out(Pairs(items.encoded, pairs), arguments.held_out, arguments.random_state)
+        parts = _hold_out(Pairs(items.encoded, pairs), arguments.held_out, arguments.random_state)
+        if parts is None:
+            return fit(model, pairs, y), None
+        train, test = parts
         fit(model, pairs[train], y[train])
         check = _check(y[test], model.semimetric_.paired_by_index(items.encoded, pairs[test], n_jobs=arguments.n_jobs))
         model.set_params(n_knots=model.recipe_.n_knots, alpha=model.recipe_.alpha)
@@ -122,15 +126,19 @@ def _check_signs(arguments: Namespace, target: Floats) -> None:
         )
 
 
-def _hold_out(pairs: Pairs, share: float, random_state: int) -> tuple[Integers, Integers]:
-    """Numbers of pairs to learn from, and of pairs to check on, which share no item with them."""
+def _hold_out(pairs: Pairs, share: float, random_state: int) -> tuple[Integers, Integers] | None:
+    """Numbers of pairs to learn from, and of pairs to check on, which share no item with them.
+
+    None, with a warning, where pairs are too few for that; a learner in Python takes such pairs with a warning, too.
+    """
     try:
         return next(item_disjoint_splits(pairs, n_splits=1, random_state=random_state, held_out=share))
-    except InputError as error:
-        raise InputError(
-            f"{len(pairs)} pairs are too few to check on pairs that share no item with the others; give more pairs, or "
-            "--held-out 0 for no check"
-        ) from error
+    except TooFewError:
+        warn(
+            f"{len(pairs)} pairs are too few to check on pairs that share no item with the others, so all are learned from; "
+            "give more pairs for a check, or --held-out 0 for none"
+        )
+        return None
 
 
 def _check(true: Floats, predicted: Floats) -> dict[str, Any]:

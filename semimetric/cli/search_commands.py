@@ -25,7 +25,7 @@ from .dask_client import dask_client
 from .index_columns import columns_of, read_columns, write_columns
 from .model_files import check_all_numeric, check_folder, check_output, load_model, load_unsigned
 from .model_items import read_model_items
-from .output import CommandResult, shows_progress
+from .output import CommandResult, shows_progress, tell_unused
 from .table_files import check_table_name, write_table
 
 __all__ = ["run_index", "run_query"]
@@ -36,6 +36,7 @@ def run_index(arguments: Namespace) -> CommandResult:
     _check_output(arguments.output)
     d = load_model(arguments.model)
     items = read_model_items(d, arguments.items, arguments.id)
+    tell_unused(arguments, items)
     X = items.features
     ids = np.array(items.ids, dtype=str) if items.named else None
     if arguments.shards or arguments.scheduler or arguments.workers:
@@ -83,6 +84,7 @@ def run_query(arguments: Namespace) -> CommandResult:
     d = index.semimetric
     names = getattr(index, "feature_names_in_", None)
     queries = read_model_items(d, arguments.queries, arguments.id, () if names is None else tuple(names))
+    tell_unused(arguments, queries)
     where = None if arguments.where is None else _eligible(arguments.where, arguments.index, index)
     X = queries.features.to_numpy() if names is None else queries.features
     with dask_client(arguments) as client:

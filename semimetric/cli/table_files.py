@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
@@ -25,26 +25,12 @@ from .._foundation.storage import write_file
 from ..data.parts.row_parts import format_memory
 from .output import first_line
 from .parser import STANDARD_INPUT
+from .table_names import LONGEST_HEADER, TableForm, check_is_file, form_of_name
 
 __all__ = ["check_memory", "check_table_name", "read_table", "write_table"]
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _SEPARATED_BY = {",": "commas", "\t": "tabs"}
-_PARQUET = (".parquet", ".pq")
 _COPIES = 2  # of a file that reading it takes in memory, at least: its cells, and the columns that are made of them
-_LONGEST_HEADER = 2**24  # bytes
-
-
-class _Form(NamedTuple):
-    """How a table is written: what separates its cells, nothing in Parquet, and whether it is compressed."""
-
-    separator: str
-    compressed: bool = False
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return {",": "CSV", "\t": "TSV"}.get(self.separator, "Parquet")
 
 
 def read_table(path: str, text: Sequence[str] = ()) -> Any:
@@ -56,13 +42,11 @@ def read_table(path: str, text: Sequence[str] = ()) -> Any:
         If the extension is unknown, the file cannot be read as what its extension says, or it is too large for the memory.
     """
     optional("pandas")
-    form = _form_of_input() if path == STANDARD_INPUT else _form_of_name(path)
+    form = _form_of_input() if path == STANDARD_INPUT else form_of_name(path)
     if not form.separator:
         optional("pyarrow")
     if path != STANDARD_INPUT:
-        if not Path(path).is_file():
-            kind = "a folder, not a file" if Path(path).is_dir() else "no file"
-            raise InputError(f"there is {kind} {path}; check the path")
+        check_is_file(path)
         _check_size(path, form)
     try:
         frame = _read_csv(path, form, text) if form.separator else _read_parquet(path, form)
@@ -76,15 +60,15 @@ def read_table(path: str, text: Sequence[str] = ()) -> Any:
     return frame
 
 
-def _form_of_input() -> _Form:
+def _form_of_input() -> TableForm:
     """The form of what comes from standard input, by how it begins: tabs separate if the header has tabs and no commas."""
     content = _standard_input(sys.stdin)
     if content.startswith(b"PAR1"):
-        return _Form("")
-    form = _Form(",", compressed=content.startswith(b"\x1f\x8b"))
+        return TableForm("")
+    form = TableForm(",", compressed=content.startswith(b"\x1f\x8b"))
     try:
         with _opened(STANDARD_INPUT, form) as file:
-            header = file.readline(_LONGEST_HEADER)
+            header = file.readline(LONGEST_HEADER)
     except (OSError, EOFError) as error:
         raise InputError(f"{STANDARD_INPUT} cannot be unpacked ({first_line(error)}); check its content") from error
     return form._replace(separator="\t") if b"\t" in header and b"," not in header else form
@@ -98,7 +82,7 @@ def _standard_input(stream: Any) -> bytes:
     return bytes(stream.buffer.read())
 
 
-def _opened(path: str, form: _Form) -> Any:
+def _opened(path: str, form: TableForm) -> Any:
     """The bytes of a table from the first on, unpacked, as a file."""
     if path == STANDARD_INPUT:
         file = io.BytesIO(_standard_input(sys.stdin))
@@ -106,7 +90,7 @@ def _opened(path: str, form: _Form) -> Any:
     return gzip.open(path) if form.compressed else open(path, "rb")
 
 
-def _check_size(path: str, form: _Form) -> None:
+def _check_size(path: str, form: TableForm) -> None:
     """Refuse a file that is too large to be read whole into the memory that is free; its last bytes say how far it unfolds."""
     size = os.path.getsize(path)
     if form.compressed:
@@ -137,7 +121,7 @@ def _free_memory() -> float:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
-def _check_columns(names: list[str], path: str, form: _Form) -> None:
+def _check_columns(names: list[str], path: str, form: TableForm) -> None:
     """Refuse columns of the same name, and a single column that looks like several with another separator."""
     if form.separator and len(names) == 1 and (mark := next((m for m in ";\t|," if m in names[0]), None)):
         raise InputError(
@@ -149,14 +133,14 @@ def _check_columns(names: list[str], path: str, form: _Form) -> None:
         raise InputError(f"{path} has more than one column {repeated!r}; every column needs its own name: rename them")
 
 
-def _read_parquet(path: str, form: _Form) -> Any:
+def _read_parquet(path: str, form: TableForm) -> Any:
     """The frame of a table in Parquet; if its index has a name, it becomes a column."""
     with _opened(path, form) as file:
         frame = optional("pandas").read_parquet(file)
     return frame.reset_index() if any(name is not None for name in frame.index.names) else frame
 
 
-def _read_csv(path: str, form: _Form, text: Sequence[str]) -> Any:
+def _read_csv(path: str, form: TableForm, text: Sequence[str]) -> Any:
     """The frame of a table in CSV or TSV; the columns ``text`` keep leading zeros, and words such as NA."""
     pandas = optional("pandas")
 
@@ -183,14 +167,14 @@ def _read_csv(path: str, form: _Form, text: Sequence[str]) -> Any:
     return frame
 
 
-def _check_text(path: str, form: _Form) -> None:
+def _check_text(path: str, form: TableForm) -> None:
     """Refuse a file that is no text in UTF-8 to judge by its first line."""
     with _opened(path, form) as file:
-        first = file.readline(_LONGEST_HEADER)
+        first = file.readline(LONGEST_HEADER)
     if first.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in first:
         kind = "text in UTF-16" if first.startswith((b"\xff\xfe", b"\xfe\xff")) else "binary: it has NUL characters"
         raise InputError(f"{path} is {kind}; a {form.name} file is text in UTF-8: save it as such")
-    if len(first) == _LONGEST_HEADER:
+    if len(first) == LONGEST_HEADER:
         raise InputError(
             f"{path} has a first line of more than {format_memory(len(first))}; a header is required: check the file"
         )
@@ -198,7 +182,7 @@ def _check_text(path: str, form: _Form) -> None:
 
 def write_table(frame: Any, path: str) -> None:
     """Write a pandas frame in the form that the extension says; a file that is there is replaced once that is done."""
-    form = _form_of_name(path)
+    form = form_of_name(path)
     if not form.separator:
         optional("pyarrow")
         write_file(path, lambda file: frame.to_parquet(file, index=False))
@@ -214,18 +198,4 @@ def write_table(frame: Any, path: str) -> None:
 
 def check_table_name(path: str) -> None:
     """Refuse the name of a table whose extension is none of those that are known."""
-    _form_of_name(path)
-
-
-def _form_of_name(path: str) -> _Form:
-    """The form of a table, by its extension in lower or upper case."""
-    name = Path(path).name.lower()
-    if name.endswith(_PARQUET):
-        return _Form("")
-    compressed = name.endswith(".gz")
-    suffix = Path(name.removesuffix(".gz")).suffix
-    if suffix not in _SEPARATORS:
-        raise InputError(
-            f"{path} ends in {Path(name).suffix or 'no extension'}; tables end in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .pq"
-        )
-    return _Form(_SEPARATORS[suffix], compressed)
+    form_of_name(path)

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_cells, is_missing
+from .._foundation.sparse_tables import dense_table
 from .._foundation.tables import offer, read_table
 from .._foundation.types import Floats
 
@@ -39,8 +40,8 @@ def is_categorical(column: Any) -> bool:
 
 
 def as_table(X: Any, name: str = "X") -> Any:
-    """A frame, as `read_table` returns it, or an array; anything else as an array of objects, which keep their types."""
-    X = read_table(X, name=name)
+    """A frame, as `read_table` returns it, or a dense array; anything else as an array of objects, which keep their types."""
+    X = read_table(dense_table(X, name), name=name)
     return X if hasattr(X, "columns") else as_cells(X, name)
 
 

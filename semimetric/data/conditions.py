@@ -5,23 +5,32 @@
     part         {"not"} ( "(" condition ")" | comparison )
     comparison   column (== | != | < | <= | > | >=) value | column ["not"] "in" "(" value {"," value} ")"
 
-They are read here, and never evaluated as Python. As in SQL, no comparison holds where a number is missing, nor does ``not``
-make it hold there.
+A value is a number, a text in quotes, or a date or a time as ISO 8601 writes it: ``2024-01-31``, ``2024-01-31T08:30``,
+``2024-01-31T08:30:15+01:00``. Columns of times take it with quotes too, then also with a space for the T; columns of text are
+read as times where it has none. A date is its first moment, so a day is ``when >= 2024-01-31 and when < 2024-02-01``. If the
+times of a column have a time zone, a value without an offset is in UTC; if they have none, it is what they show, and an offset
+is refused.
+
+They are read here, and never evaluated as Python. As in SQL, no comparison holds where a number or a time is missing, nor does
+``not`` make it hold there.
 """
+
+from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
+from .moments import Moment, TimeCells, looks_like_time, read_moment, times_in_text
 
-__all__ = ["Comparison", "Condition", "Joined", "read_condition"]
+__all__ = ["Cells", "Comparison", "Condition", "Joined", "read_condition"]
 
 _OPERATORS: dict[str, Callable] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -46,39 +55,45 @@ class Comparison:
 
     column: str
     sign: str
-    values: tuple[float | str, ...]
+    values: tuple[float | str | Moment, ...]
 
-    def negated(self) -> "Comparison":
+    def negated(self) -> Comparison:
         """What holds where this does not, and nothing is missing."""
         return replace(self, sign=_OPPOSITES[self.sign])
 
-    def holds(self, columns: Mapping[str, NDArray]) -> NDArray[np.bool_]:
-        """The rows on which the comparison is true, shape (n_rows,); it is false where a number is missing.
+    def holds(self, columns: Mapping[str, Cells]) -> NDArray[np.bool_]:
+        """The rows on which the comparison is true, shape (n_rows,); it is false where a number or a time is missing.
 
         Raises
         ------
         InputError
-            If there is no such column, or it holds numbers and a value is text, or the other way round.
+            If there is no such column, or a value is not of the kind of its cells: numbers, text or times.
         """
         if self.column not in columns:
             known = ", ".join(list(columns)[:10]) + (", ..." if len(columns) > 10 else "")
             raise InputError(f"the condition names {self.column!r}, which is no column of the items; their columns are {known}")
         cells = columns[self.column]
+        named = next((value for value in self.values if isinstance(value, Moment)), None)
+        if named is not None and not isinstance(cells, TimeCells) and cells.dtype.kind != "f":
+            cells = times_in_text(cells, self.column, named)
+        if isinstance(cells, TimeCells):
+            return self._compared(cells.days, [cells.number(v, self.column) for v in self.values]) & ~np.isnan(cells.days)
         numbers = cells.dtype.kind == "f"
         for value in self.values:
-            if isinstance(value, str) and numbers:
+            if numbers and not isinstance(value, float):
+                given = f"a time, {value.text}" if isinstance(value, Moment) else f"text, {value!r}"
                 raise InputError(
-                    f"the condition compares {self.column}, a column of numbers, with text, {value!r}; write the number bare"
+                    f"the condition compares {self.column}, a column of numbers, with {given}; write the number bare"
                 )
             if not isinstance(value, str) and not numbers:
                 raise InputError(f"the condition compares {self.column}, a column of text, with a number, {value!r}; quote it")
-        found = self._compared(cells)
+        found = self._compared(cells, self.values)
         return found & ~np.isnan(cells) if numbers else found
 
-    def _compared(self, cells: NDArray) -> NDArray[np.bool_]:
+    def _compared(self, cells: NDArray, values: Sequence[Any]) -> NDArray[np.bool_]:
         if self.sign in _OPERATORS:
-            return np.asarray(_OPERATORS[self.sign](cells, self.values[0]), dtype=bool)
-        among = np.logical_or.reduce([np.asarray(cells == value, dtype=bool) for value in self.values])
+            return np.asarray(_OPERATORS[self.sign](cells, values[0]), dtype=bool)
+        among = np.logical_or.reduce([np.asarray(cells == value, dtype=bool) for value in values])
         return among if self.sign == "in" else ~among
 
 
@@ -87,18 +102,19 @@ class Joined:
     """Conditions of which all hold, or any, as the ``word`` says that joins them: "and" or "or"."""
 
     word: str
-    parts: tuple["Condition", ...]
+    parts: tuple[Condition, ...]
 
-    def negated(self) -> "Joined":
+    def negated(self) -> Joined:
         """What holds where this does not, and nothing is missing."""
         return Joined("or" if self.word == "and" else "and", tuple(part.negated() for part in self.parts))
 
-    def holds(self, columns: Mapping[str, NDArray]) -> NDArray[np.bool_]:
+    def holds(self, columns: Mapping[str, Cells]) -> NDArray[np.bool_]:
         """The rows on which the condition is true, shape (n_rows,); see `Comparison.holds`."""
         join = np.logical_and if self.word == "and" else np.logical_or
         return np.asarray(join.reduce([part.holds(columns) for part in self.parts]))
 
 
+Cells: TypeAlias = NDArray | TimeCells
 Condition: TypeAlias = Comparison | Joined
 
 
@@ -185,11 +201,13 @@ class _Reader:
         self._need(")")
         return Comparison(column, sign, tuple(values))
 
-    def _value(self, column: str, sign: str) -> float | str:
-        """The text between quotes, or the number."""
+    def _value(self, column: str, sign: str) -> float | str | Moment:
+        """The text between quotes, the number, or the date or time."""
         token = self._take("text", "word")
         if token.kind == "text":
             return token.value
+        if looks_like_time(token.value):
+            return read_moment(token.value)
         try:
             number = float(token.value)
         except ValueError:

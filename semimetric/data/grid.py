@@ -105,7 +105,7 @@ class Grid:
             The number of knots asked for; for a periodic feature it is that on one turn. A categorical feature always has one
             knot for each category and one more. Ties in the data reduce the numbers, with a `SemimetricWarning`.
         strategy : {"quantile", "uniform", "kmeans"}
-            Quantiles; equal widths; or k-means centres with the minimum and maximum kept (paper 0, section 3).
+            Quantiles; equal widths; or k-means centres with the minimum and maximum kept (Pele et al. 2013, section 3).
         random_state : int or None
             The seed of the sample: of more than 100,000 items the inner knots come from so many drawn at random. The first
             and last knots are the minimum and maximum of all items.

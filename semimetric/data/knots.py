@@ -151,10 +151,10 @@ def warn_of_fewer(
     if constant:
         shown = ", ".join(str(names[f]) for f in constant[:8]) + (f" and {len(constant) - 8} more" if constant[8:] else "")
         subject = f"features {shown} are" if constant[1:] else f"feature {shown} is"
-        warn(f"{subject} constant: nothing is learned there")
+        warn(f"{subject} constant: nothing is learned there", cause="constant features")
     fewer = [k for k, (f, _, c) in enumerate(features) if f.kind != "categorical" and 1 < different[k] < c]
     fewer = [k for k in fewer if not np.isin(items[~np.isnan(items[:, k]), k], knots[k]).all()]
     if fewer:
         shown = ", ".join(f"{names[f]}: {different[f]} of {counts[f]}" for f in fewer[:5])
         more = f" and {len(fewer) - 5} more" if len(fewer) > 5 else ""
-        warn(f"ties in the data leave fewer knots ({shown}{more})")
+        warn(f"ties in the data leave fewer knots ({shown}{more})", cause="fewer knots")

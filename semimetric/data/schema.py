@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_cells, as_floats, check_finite, n_axes
 from .._foundation.members import Members
+from .._foundation.sparse_tables import dense_table
 from .._foundation.tables import named_rows, read_table
-from .._foundation.types import Floats
+from .._foundation.types import FeatureChoice, Floats
 from .._foundation.validation import check_choice, check_items, check_shape
 from .columns import as_table, categories_of, column_of
 from .feature import Feature
-from .feature_parameters import check_period, chosen_columns, column_number
+from .feature_parameters import by_column, check_period, chosen_columns
 from .times import PERIODS, SCALE, holds_times, times_of, zone_of
 
 __all__ = ["MISSING_ADVICE", "Names", "Schema", "feature_names"]
@@ -71,7 +72,7 @@ class Schema:
         cls,
         X: Any,
         *,
-        categorical_features: str | Sequence[int | str] | None = "auto",
+        categorical_features: FeatureChoice = "auto",
         periodic: Mapping[int | str, float | str] | None = None,
         missing: str = "error",
         name: str = "X",
@@ -108,7 +109,7 @@ class Schema:
         X = as_table(X, name)
         n = X.shape[1] if len(X.shape) == 2 else 0
         names = feature_names(X, n)
-        periods = {column_number(f, names, "periodic"): p for f, p in (periodic or {}).items()}
+        periods = by_column(periodic or {}, names, "periodic")
         chosen = chosen_columns(X, categorical_features, names)
         if both := chosen & set(periods):
             raise InputError(f"{names[min(both)]!r} is in categorical_features= and in periodic=; a feature is one of the two")
@@ -232,8 +233,8 @@ class Schema:
         return np.hstack(parts)
 
     def table(self, X: Any, name: str = "X") -> Any:
-        """A table whose rows are dicts, or a dict, as an array; anything else as it is."""
-        found = named_rows(X, self.names, name=name)
+        """A table whose rows are dicts, or a dict, or that is sparse, as an array; anything else as it is."""
+        found = named_rows(dense_table(X, name), self.names, name=name)
         return found[None] if found is not X and found.ndim == 1 else found
 
     def row(self, x: Any) -> NDArray[Any]:

@@ -19,6 +19,8 @@ from .identical_items import identities
 __all__ = ["ItemClasses", "hold_out", "item_disjoint_splits", "tuple_identities"]
 
 _FEW_COMPONENTS = 30  # with fewer components, items are held out instead of components
+_MOST_DRAWS = 100  # of sides, until there are enough splits
+_LEAST = 2  # tuples on either side
 
 
 def tuple_identities(tuples: Tuples) -> NDArray[np.int64]:
@@ -35,18 +37,23 @@ def tuple_identities(tuples: Tuples) -> NDArray[np.int64]:
 
 
 def item_disjoint_splits(
-    pairs: Tuples, *, n_splits: int, random_state: int | None, held_out: float = 0.3
+    pairs: Tuples, *, n_splits: int | None, random_state: int | None, held_out: float = 0.3
 ) -> Iterator[tuple[Integers, Integers]]:
     """Splits of the rows of ``pairs`` into those to train on and those to validate on, which share no item.
 
     Where the pairs fall into many components that share no item, components are held out and no pair is lost. Otherwise a
     share of the items is held out, and pairs with items of both sides are left out.
 
+    Where few pairs are given, some draws leave fewer than two on one side. Others are drawn in their place, up to a number of
+    draws that does not depend on ``n_splits``: whether pairs can be held out is the same however many splits are asked for.
+
     Parameters
     ----------
     pairs : Tuples
         Pairs, or longer tuples.
-    n_splits : int
+    n_splits : int or None
+        There are fewer, but no fewer than two, where too few draws leave two pairs on both sides. None gives a split for every
+        draw that does.
     random_state : int or None
     held_out : float
         The share of the components, or of the items, that is held out for validation.
@@ -54,7 +61,7 @@ def item_disjoint_splits(
     Raises
     ------
     TooFewError
-        If a split leaves fewer than two pairs on one side.
+        If fewer than two draws leave two pairs or more on both sides, or none does for a single split.
     """
     identity = tuple_identities(pairs)
     n_items = int(identity.max()) + 1
@@ -64,19 +71,26 @@ def item_disjoint_splits(
     unit = component if n_components >= _FEW_COMPONENTS else np.arange(n_items)
     n_units = int(unit.max()) + 1
     rng = np.random.default_rng(random_state)
-    for _ in range(n_splits):
+    n_found, n_splits = 0, _MOST_DRAWS if n_splits is None else n_splits
+    for _ in range(max(_MOST_DRAWS, n_splits)):
         is_held_out = np.zeros(n_units, dtype=bool)
         is_held_out[rng.permutation(n_units)[: max(1, round(held_out * n_units))]] = True
         n_held_out = is_held_out[unit][identity].sum(axis=1)  # members of each tuple
         train = np.flatnonzero(n_held_out == 0)
         test = np.flatnonzero(n_held_out == identity.shape[1])
-        if min(len(train), len(test)) < 2:
-            kind = type(pairs).__name__.lower()
-            raise TooFewError(
-                f"{len(pairs)} {kind} over {n_items} different items are too few to hold some out (a split left {len(train)} "
-                f'and {len(test)}); give more {kind}, or numbers instead of "auto"'
-            )
+        if min(len(train), len(test)) < _LEAST:
+            continue
         yield train, test
+        n_found += 1
+        if n_found == n_splits:
+            return
+    if n_found < min(n_splits, 2):
+        kind = type(pairs).__name__.lower()
+        raise TooFewError(
+            f"{len(pairs)} {kind} over {n_items} different items are too few to hold some out ({n_found} of {_MOST_DRAWS} ways "
+            f"to hold out {held_out:.0%} of the items leave {_LEAST} {kind} or more on both sides); give more {kind}, or "
+            'numbers instead of "auto"'
+        )
 
 
 def hold_out(rows: Floats, share: float, random_state: int | None) -> tuple[Integers, Integers]:

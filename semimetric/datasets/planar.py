@@ -19,7 +19,9 @@ _Box = tuple[tuple[float, float], tuple[float, float]]  # lower left and upper r
 def make_horseshoe(
     n_positive: int = 500, n_negative: int = 300, *, gap: float = 0.2, random_state: int | None = 0
 ) -> tuple[Floats, Integers]:
-    """An M of positive items whose middle leg hangs into a U of negative items, each uniform on its area (paper 3, Fig. 3).
+    """An M of positive items whose middle leg hangs into a U of negative items, each uniform on its area.
+
+    This is the data set of Gai & Zhang 2010, Fig. 3.
 
     The letters are ``gap`` apart. Seven straight pieces separate them, two of which, above the arms of the U, lie on one line.
     The paper gives no measures. With those chosen here both letters have nearly the same density, and on average over 20 seeds

@@ -11,7 +11,7 @@ from .._foundation.input_arrays import n_axes
 from .._foundation.tables import named_rows, row_labels
 from .._foundation.types import ArrayLike, Floats, distinct
 from .._foundation.validation import check_alpha, check_choice, check_same_length
-from ..data.feature_parameters import column_number
+from ..data.feature_parameters import column_numbers
 from ..data.schema import Schema
 from ..data.single_rows import single_row
 from ..embeddings.directions.linear_directions import Directions
@@ -125,7 +125,12 @@ class ExplainedDistance:
         )  # fmt: skip
 
     def counterfactual(
-        self, x: ArrayLike, y: ArrayLike, within: float | None = None, *, features: Sequence[int | str] | None = None
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        within: float | None = None,
+        *,
+        features: int | str | Sequence[int | str] | None = None,
     ) -> Counterfactual:
         """What would have to change in x for its distance to y to be small enough: which features, and to which values.
 
@@ -139,7 +144,7 @@ class ExplainedDistance:
         x, y : array-like of shape (n_features,), dict, series of pandas, or table of one row
         within : float or None
             The distance that is asked for; None is for the single change that lowers it most.
-        features : sequence of int or str, or None
+        features : int, str, sequence of these, or None
             The features that may change, by number or name; None is for all.
 
         Raises
@@ -161,5 +166,5 @@ class ExplainedDistance:
             check_alpha("within", within)
         (left, _), (right, _) = (single_row(item, self.schema, name) for item, name in ((x, "x"), (y, "y")))
         names = self.feature_names
-        chosen = range(len(names)) if features is None else [column_number(f, names, "features") for f in features]
+        chosen = range(len(names)) if features is None else column_numbers(features, names, "features")
         return find_counterfactual(self, left[0], right[0], within, chosen)

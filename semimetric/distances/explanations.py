@@ -47,6 +47,8 @@ class Explanation:
         What the item is called; None if it has no name.
     labels : ndarray of shape (k,) or None
         What the neighbours are called: the labels of their rows in a frame of pandas; None for `indices`.
+    target_name : {"class", "value"}
+        What `targets` are, which is told of those that are no text.
     """
 
     indices: NDArray[Any]
@@ -60,14 +62,17 @@ class Explanation:
     values: NDArray[Any] | None = None
     label: Any = None
     labels: NDArray[Any] | None = None
+    target_name: str = "class"
 
     @property
     def names(self) -> list[str]:
-        """What the neighbours are called, with their classes or values in brackets."""
+        """What the neighbours are called, with their classes or values in brackets, such as ``row 17 (class 0)``."""
         labels = self.indices if self.labels is None else self.labels
+        called = [_named(label, "item" if self.labels is None else "row") for label in labels]
         if self.targets is None:
-            return [str(label) for label in labels]
-        return [f"{label} ({cell_text(target)})" for label, target in zip(labels, self.targets, strict=True)]
+            return called
+        told = (cell_text(t) if isinstance(t, str) else f"{self.target_name} {cell_text(t)}" for t in self.targets)
+        return [f"{name} ({target})" for name, target in zip(called, told, strict=True)]
 
     @property
     def sum_name(self) -> str:
@@ -116,9 +121,7 @@ class Explanation:
     @property
     def _item_name(self) -> str:
         """What the item is called; a number is that of a row."""
-        if self.label is None:
-            return "the item"
-        return f"row {self.label}" if isinstance(self.label, int | np.integer) else str(self.label)
+        return "the item" if self.label is None else _named(self.label, "row")
 
     @property
     def _rest(self) -> list[str]:
@@ -147,3 +150,8 @@ class Explanation:
             return "", ""
         f = self.features.index(self.terms[term])
         return self.item[f], self.values[row, f]
+
+
+def _named(label: Any, kind: str) -> str:
+    """What an item is called: a text as it is, a number as that of a ``kind``."""
+    return f"{kind} {label}" if isinstance(label, int | np.integer) else str(label)

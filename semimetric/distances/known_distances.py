@@ -18,11 +18,11 @@ import numpy as np
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_vector, is_missing
 from .._foundation.tables import may_be_categories, texts_of
-from .._foundation.types import ArrayLike, Floats
+from .._foundation.types import ArrayLike, FeatureChoice, Floats
 from .._foundation.validation import check_alpha, check_choice
 from ..data.columns import as_table, cells_of, column_of
 from ..data.feature import Feature
-from ..data.feature_parameters import chosen_columns, column_number
+from ..data.feature_parameters import by_column, chosen_columns
 from ..data.grid import Grid
 from ..data.schema import Schema, feature_names
 from ..embeddings.directions.histograms import HistogramFeatures
@@ -49,7 +49,7 @@ class KnownDistances:
         *,
         scale: str = "iqr",
         weights: Mapping[int | str, float] | ArrayLike | None = None,
-        categorical_features: str | Sequence[int | str] | None = "auto",
+        categorical_features: FeatureChoice = "auto",
         periodic: Mapping[int | str, Any] | None = None,
         missing: str = "auto",
     ) -> Self:
@@ -201,7 +201,7 @@ def _kinds_of_columns(
     columns = [column_of(table, k) for k in range(table.shape[1])] if len(table.shape) == 2 else []
     if isinstance(categorical_features, str) and categorical_features == "auto":
         names = feature_names(table, len(columns))
-        taken = {column_number(f, names, "periodic") for f in periodic or {}}
+        taken = set(by_column(periodic or {}, names, "periodic"))
         of_text = {k for k, column in enumerate(columns) if may_be_categories(texts_of(cells_of(column)))}
         categorical_features = sorted(chosen_columns(table, "auto", names) | (of_text - taken))
     if missing == "auto":
@@ -213,8 +213,8 @@ def _weights(given: Any, names: Sequence[str]) -> Floats:
     """The weights of all columns, finite and >= 0: shape (n_features,)."""
     weights = np.ones(len(names))
     if isinstance(given, Mapping):
-        for feature, weight in given.items():
-            weights[column_number(feature, names, "weights")] = check_alpha(f"weights[{feature!r}]", weight)
+        for k, weight in by_column(given, names, "weights").items():
+            weights[k] = check_alpha(f"weights[{names[k]!r}]", weight)
         return weights
     if given is not None:
         weights = as_vector(given, "weights")

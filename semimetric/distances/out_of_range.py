@@ -53,5 +53,6 @@ def warn_outside(d: Semimetric, X: Floats, *, source: str = "") -> None:
     warn(
         f"{n} of {len(X)} items{source and f' of {source}'} ({100 * n / len(X):.3g} %) lie outside the range of the fit "
         f"({named}{more}), where the distance goes on at a constant slope{other}: fit on items that span the range, or check "
-        "those distances"
+        "those distances",
+        cause=f"items outside{source and f' of {source}'}",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NotRequired, cast
 
@@ -12,8 +12,9 @@ import numpy as np
 from .._foundation.errors import InputError, NotSupportedError, SemimetricWarning, warn
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
-from .._foundation.types import ArrayLike, Floats, Integers, Pairs
+from .._foundation.types import ArrayLike, FeatureChoice, Floats, Integers, KnotCounts, Knots, Pairs, Periods
 from .._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_weights
+from ..data.feature_groups import Groups
 from ..data.pair_sampling import sample_pairs
 from ..data.schema import Schema
 from ..data.splits import hold_out
@@ -30,7 +31,7 @@ from ..learning.regression.selection import check_width
 from ..learning.structure import Structure, build_structure, check_varied
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss
-from ..programs.penalties import Penalty
+from ..programs.penalties import Penalties
 from ..solvers.base import Solution, Solver, Status
 from .approximation_errors import ApproximationErrors
 from .regressor import DistanceRegressor
@@ -46,7 +47,7 @@ class DistanceApproximator(DistanceRegressor):
     """A fast distance in place of a slow one: draws pairs of X, calls the distance, and regresses (`DistanceRegressor`).
 
     Or sets the weights at the grid, ``w_ab = distance(v_a, v_b)``, with no learning. With one group of all features the error
-    in the range of the grid is then at most L times the diameter of a cell for an L-Lipschitz distance (paper 2,
+    in the range of the grid is then at most L times the diameter of a cell for an L-Lipschitz distance (Pele & Ben-Aliz 2016,
     universality); with more groups that holds for a distance that is a sum over them, and for others there is no bound.
 
     Whatever ends `fit` early, an error of the distance or Ctrl-C, ``pairs_`` and ``distances_`` hold what was evaluated.
@@ -122,6 +123,7 @@ class DistanceApproximator(DistanceRegressor):
     True
     """
 
+    _learns_from_items = True
     _fitted = {
         **DistanceRegressor._fitted,
         "pairs_": Integers,
@@ -139,9 +141,9 @@ class DistanceApproximator(DistanceRegressor):
         near: float = 0.25,
         method: str = "regress",
         validation_fraction: float = 0.1,
-        n_knots: int | Sequence[int] | str = "auto",
-        knots: str | Sequence[ArrayLike] = "quantile",
-        groups: str | Sequence[Sequence[int | str]] = "singles",
+        n_knots: KnotCounts = "auto",
+        knots: Knots = "quantile",
+        groups: Groups = "singles",
         directions: Any = None,
         tables: str = "full",
         axioms: str | None = "semimetric",
@@ -151,12 +153,12 @@ class DistanceApproximator(DistanceRegressor):
         link: str = "identity",
         loss: str | Loss = "squared",
         relative: bool | float = False,
-        penalty: str | Penalty | Sequence[Penalty] | None = "auto",
+        penalty: Penalties = "auto",
         alpha: float | str = "auto",
         solver: str | Solver = "auto",
         base_distances: Sequence[Callable[..., Any]] = (),
-        categorical_features: str | Sequence[int | str] | None = "auto",
-        periodic: Mapping[int | str, float] | None = None,
+        categorical_features: FeatureChoice = "auto",
+        periodic: Periods = None,
         missing: str = "error",
         constraints: Sequence[Constraint] = (),
         prior: Semimetric | None = None,
@@ -183,7 +185,7 @@ class DistanceApproximator(DistanceRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_items, n_features), or frame
+        X : array-like or sparse matrix of shape (n_items, n_features), or frame
         y : ignored
 
         Raises

@@ -83,6 +83,8 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
     penalty: Any
     alpha: Any
 
+    _learns_from_items: ClassVar[bool] = False  # and not from tuples, which have three axes or are row numbers
+
     _fitted: ClassVar[Mapping[str, Any]] = {
         "semimetric_": Semimetric,
         "solution_": Solution,
@@ -255,6 +257,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = getattr(self, "missing", "error") == "level"
+        tags.input_tags.sparse = self._learns_from_items
         tags.input_tags.categorical = getattr(self, "categorical_features", None) is not None
         return tags
 

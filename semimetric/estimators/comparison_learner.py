@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.threads import one_blas_thread
-from .._foundation.types import ArrayLike, Comparisons, Floats, Tuples
+from .._foundation.types import ArrayLike, Comparisons, FeatureChoice, Floats, KnotCounts, Knots, Periods, Tuples
 from .._foundation.validation import check_choice, check_weights
 from ..data.feature_groups import Groups
 from ..data.parts.tuple_parts import TargetSpec
@@ -25,7 +25,7 @@ from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
-from ..programs.penalties import Penalty
+from ..programs.penalties import Penalties
 from ..solvers.base import Solution, Solver
 from .base import LearnedDistance
 from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
@@ -46,8 +46,8 @@ class TupleLearner(LearnedDistance):
     def __init__(
         self,
         *,
-        n_knots: int | Sequence[int] | str = "auto",
-        knots: str | Sequence[ArrayLike] = "quantile",
+        n_knots: KnotCounts = "auto",
+        knots: Knots = "quantile",
         groups: Groups = "singles",
         directions: Any = "auto",
         tables: str = "warped",
@@ -55,11 +55,11 @@ class TupleLearner(LearnedDistance):
         delta: float = 1e-6,
         outside: str = "extend",
         loss: str | Loss = "squared_hinge",
-        penalty: str | Penalty | Sequence[Penalty] | None = "auto",
+        penalty: Penalties = "auto",
         alpha: float | str = "auto",
         solver: str | Solver = "auto",
-        categorical_features: str | Sequence[int | str] | None = "auto",
-        periodic: Mapping[int | str, float] | None = None,
+        categorical_features: FeatureChoice = "auto",
+        periodic: Periods = None,
         missing: str = "error",
         constraints: Sequence[Constraint] = (),
         prior: Semimetric | None = None,

@@ -16,12 +16,13 @@ from .._foundation.input_arrays import validated
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.threads import one_blas_thread
-from .._foundation.types import ArrayLike, Floats, Pairs
+from .._foundation.types import ArrayLike, FeatureChoice, Floats, KnotCounts, Knots, Pairs, Periods
 from .._foundation.validation import check_alpha, check_choice, check_count
 from ..data.feature_groups import Groups
 from ..data.item_lookup import items_named
 from ..data.schema import Schema
 from ..distances.importances import MOST_PAIRS, importances
+from ..distances.semimetric import Semimetric
 from ..embeddings.directions.from_labels import LABELLED
 from ..learning.candidates import Choices
 from ..learning.groups.selection import choose_groups, without_joint
@@ -34,7 +35,7 @@ from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
-from ..programs.penalties import Penalty
+from ..programs.penalties import Penalties
 from ..solvers.base import Solver
 from .base import LearnedDistance, has_coordinates
 from .part_tasks import ItemTask, check_solved_by_sums, refuse_choices
@@ -44,7 +45,7 @@ __all__ = ["LargeMarginLearner"]
 
 _PARAMETERS = (
     "knots", "groups", "axioms", "delta", "outside", "solver", "categorical_features", "periodic", "missing",
-    "constraints", "n_jobs", "random_state", "effort", "verbose",
+    "constraints", "prior", "n_jobs", "random_state", "effort", "verbose",
 )  # fmt: skip
 _AUTO = ("directions", "tables")
 
@@ -57,7 +58,7 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
     ``min_w  mean_t s_t loss(1 + d_ij - d_il) + (1 - mu) / mu mean d_ij + penalty(w)``  over triplets t of an item i, a target j
     (near, of its class) and an impostor l (near, of another class), found under the current distance and found again in a few
     passes; every pass is a convex program. The margin 1 is 0.7 of the mean distance to a target under the L1 distance to which
-    all features contribute equally, so units play no part.
+    all features contribute equally, or under ``prior``, so units play no part.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
     {delta}
     {outside}
     {loss}
-        With "hinge" and ``penalty=None`` a pass is a linear program (Pele 2011, as cited in paper 2).
+        With "hinge" and ``penalty=None`` a pass is a linear program (Pele 2011, as cited in Pele & Ben-Aliz 2016).
     {penalty}
         The weighted L1 distance is here the even one.
     {alpha}
@@ -100,6 +101,9 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
     {missing}
     {constraints}
         Values are in units of the margin.
+    {prior}
+        There are no distances to fit here: the number is the one with which the margin is 0.7 of its mean distance to a
+        target, so that only its proportions count, and the first targets and impostors are found under it.
     {preprocessor}
     {n_jobs}
     {random_state}
@@ -136,6 +140,7 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
     (150, 4)
     """
 
+    _learns_from_items = True
     _fitted = {
         **LearnedDistance._fitted,
         "classes_": NDArray[Any],
@@ -150,8 +155,8 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         n_impostors: int = 6,
         mu: float = 1.0,
         n_passes: int = 3,
-        n_knots: int | Sequence[int] | str = "auto",
-        knots: str | Sequence[ArrayLike] = "quantile",
+        n_knots: KnotCounts = "auto",
+        knots: Knots = "quantile",
         groups: Groups = "singles",
         directions: Any = "auto",
         even: str = "values",
@@ -160,13 +165,14 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         delta: float = 1e-6,
         outside: str = "extend",
         loss: str | Loss = "squared_hinge",
-        penalty: str | Penalty | Sequence[Penalty] | None = "auto",
+        penalty: Penalties = "auto",
         alpha: float | str = "auto",
         solver: str | Solver = "auto",
-        categorical_features: str | Sequence[int | str] | None = "auto",
-        periodic: dict[int | str, float] | None = None,
+        categorical_features: FeatureChoice = "auto",
+        periodic: Periods = None,
         missing: str = "error",
         constraints: Sequence[Constraint] = (),
+        prior: Semimetric | None = None,
         preprocessor: Any = None,
         n_jobs: int | None = None,
         random_state: int | None = 0,
@@ -194,6 +200,7 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         self.periodic = periodic
         self.missing = missing
         self.constraints = constraints
+        self.prior = prior
         self.preprocessor = preprocessor
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -206,6 +213,7 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         Parameters
         ----------
         X : array-like or frame of shape (n_items, n_features), or (n_items,) row numbers or labels with ``preprocessor``
+            What is sparse becomes dense, up to 2 GB, here and wherever learners and distances take items.
         y : array-like of shape (n_items,)
             Classes: at least two. Identical items of different classes cannot be told apart, and are outvoted.
         sample_weight : array-like of shape (n_items,) or None
@@ -276,8 +284,8 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         if check_alpha("mu", self.mu, strict=True) > 1:
             raise InputError(f"mu={self.mu!r} must lie above 0 and at most at 1: the weight of the push")
         check_choice("even", self.even, ("values", "places"))
-        if self.even == "places" and len(self.constraints):
-            raise NotSupportedError('constraints= are in units of the features; use even="values"')
+        if self.even == "places" and (len(self.constraints) or self.prior is not None):
+            raise NotSupportedError('prior= and constraints= are in units of the features; use even="values"')
         return LargeMargin(self.n_targets, self.n_impostors, float(self.mu), self.n_passes, self.even)
 
     def _recipe(self) -> tuple[Recipe, frozenset[str]]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.short_reprs import ShortRepr
@@ -81,6 +82,7 @@ class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = getattr(self.learner, "missing", "error") == "level"
         return tags
 
@@ -109,7 +111,8 @@ class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
         check_is_fitted(self, "index_")
         k = self.n_neighbors if n_neighbors is None else check_count("n_neighbors", n_neighbors)
         found = self.index_.explain(x, n_neighbors=min(k, self.n_samples_fit_), by=by)
-        return replace(found, targets=self._targets[found.indices], labels=self._labels[found.indices])
+        targets, labels = self._targets[found.indices], self._labels[found.indices]
+        return replace(found, targets=targets, labels=labels, target_name="class" if is_classifier(self) else "value")
 
 
 def _neighbors_each(weight: Floats) -> Floats:

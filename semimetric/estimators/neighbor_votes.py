@@ -94,7 +94,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_items, n_features)
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
         y : array-like of shape (n_items,)
         sample_weight : array-like of shape (n_items,) or None
             An item of weight 3 learns and votes like the item three times, and is three of the ``n_neighbors``; one of weight
@@ -204,7 +204,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_items, n_features)
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
         y : array-like of shape (n_items,)
         sample_weight : array-like of shape (n_items,) or None
             An item of weight 3 learns and votes like the item three times, and is three of the ``n_neighbors``; one of weight

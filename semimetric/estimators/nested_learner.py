@@ -24,8 +24,28 @@ class NestedLearner(BaseEstimator):
         """What ``learner=None`` stands for."""
         raise NotImplementedError
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; where ``learner`` is None, those of the default one too, which `set_params` takes.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Whether those of the learner are told, as ``learner__alpha`` and so on.
+
+        Returns
+        -------
+        dict of str to object
+        """
+        params: dict[str, Any] = super().get_params(deep=deep)
+        if deep and params["learner"] is None:
+            default = self._default_learner().get_params()
+            params |= {f"learner__{name}": value for name, value in default.items()}
+        return params
+
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of the learner as ``learner__alpha`` and so on; where it is None, it becomes the default one.
+        """Set parameters, those of the learner as ``learner__alpha`` and so on.
+
+        Where the learner is None, it becomes a default one with these; None it stays if all of them are the default's own.
 
         Parameters
         ----------
@@ -34,7 +54,10 @@ class NestedLearner(BaseEstimator):
         if params.get("learner", self.learner) is None and any(name.startswith("learner__") for name in params):
             nested = {name: params.pop(name) for name in list(params) if name.startswith("learner__")}
             learner = self._default_learner()  # which is kept only if it has all of these parameters
-            params["learner"] = learner.set_params(**{name.removeprefix("learner__"): value for name, value in nested.items()})
+            default = learner.get_params()
+            given = {name.removeprefix("learner__"): value for name, value in nested.items()}
+            learner.set_params(**given)
+            params["learner"] = None if all(_same(value, default[name]) for name, value in given.items()) else learner
         return super().set_params(**params)
 
     def _own_learner(self, random_state: Any = None) -> Any:
@@ -49,6 +72,11 @@ class NestedLearner(BaseEstimator):
             random = check_random_state(random_state)
             learner.set_params(**{name: int(random.randint(2**31 - 1)) for name in _named(learner, "random_state")})
         return learner
+
+
+def _same(value: object, default: object) -> bool:
+    """Whether a value is that of the default, which is a number, a text, a truth value, None or an empty tuple."""
+    return value is default or (type(value) is type(default) and bool(value == default))
 
 
 def _named(learner: Any, parameter: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.threads import one_blas_thread
-from .._foundation.types import ArrayLike, Floats, Pairs
+from .._foundation.types import ArrayLike, FeatureChoice, Floats, KnotCounts, Knots, Pairs, Periods
 from .._foundation.validation import check_distances, check_weights
 from ..data.feature_groups import Groups
 from ..data.identical_items import distinct_items
@@ -29,7 +29,7 @@ from ..learning.regression.selection import HeldOutDistances, choose_numbers
 from ..learning.structure import build_structure, check_varied
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
-from ..programs.penalties import Penalty
+from ..programs.penalties import Penalties
 from ..solvers.base import Solution, Solver
 from .base import LearnedDistance
 from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
@@ -44,7 +44,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     """Regression of distances: tables over features that predict the distance of a pair, under the axioms asked for.
 
     ``min_w  sum_i s_i loss(d_w(x_i, y_i) - target_i) + penalty(w)``  over weights that make d_w a semimetric, with
-    ``d_w(x, y) = sum_S w_S · ID([x_S, y_S])`` (paper 2, sections 3 and 4). Targets are divided by their mean first.
+    ``d_w(x, y) = sum_S w_S · ID([x_S, y_S])`` (Pele & Ben-Aliz 2016, sections 3 and 4). Targets are divided by their mean
+    first.
 
     Parameters
     ----------
@@ -108,8 +109,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     def __init__(
         self,
         *,
-        n_knots: int | Sequence[int] | str = "auto",
-        knots: str | Sequence[ArrayLike] = "quantile",
+        n_knots: KnotCounts = "auto",
+        knots: Knots = "quantile",
         groups: Groups = "singles",
         directions: Any = None,
         tables: str = "full",
@@ -120,12 +121,12 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         link: str = "identity",
         loss: str | Loss = "squared",
         relative: bool | float = False,
-        penalty: str | Penalty | Sequence[Penalty] | None = "auto",
+        penalty: Penalties = "auto",
         alpha: float | str = "auto",
         solver: str | Solver = "auto",
         base_distances: Sequence[Callable[..., Any]] = (),
-        categorical_features: str | Sequence[int | str] | None = "auto",
-        periodic: Mapping[int | str, float] | None = None,
+        categorical_features: FeatureChoice = "auto",
+        periodic: Periods = None,
         missing: str = "error",
         constraints: Sequence[Constraint] = (),
         prior: Semimetric | None = None,

@@ -25,9 +25,9 @@ delta : float, default 1e-6
 outside : {"extend", "clip"}, default "extend"
     Outside the range of the training items a feature goes on with its mean slope across the range; or, with "clip", a
     value there counts as the end of the range, but for a slope of ``delta`` over the range that keeps different points
-    apart (paper 2, Alg. 1). `Semimetric.outside` reports how often that happens. A feature whose training items already lie
-    beyond the knots that it is given was learned as if they were at its end, so it is clipped, with a `SemimetricWarning`
-    that counts them.
+    apart (Pele & Ben-Aliz 2016, Alg. 1). `Semimetric.outside` reports how often that happens. A feature whose training items
+    already lie beyond the knots that it is given was learned as if they were at its end, so it is clipped, with a
+    `SemimetricWarning` that counts them.
 penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence or None, default "auto"
     "ridge" shrinks towards the weighted L1 distance that fits the data best, "ridge-zero" and "lasso" towards 0, and
     "roughness" and "roughness-2" penalise the differences of tables of order 1 and 2. "auto" is a ridge and, where tables are

@@ -17,8 +17,8 @@ class TripletLearner(ComparisonLearner):
     """A distance from triplets (i, j, l) that say: i is closer to j than to l.
 
     ``min_w  sum_t s_t loss(1 + d_w(x_i, x_j) - d_w(x_i, x_l)) + penalty(w)`` over weights under the axioms asked for: the
-    hinge of Weinberger & Saul (2009) on the tables of paper 2, section 4. Triplets that contradict one another are outvoted;
-    one that repeats an item on both sides says nothing.
+    hinge of Weinberger & Saul (2009) on the tables of Pele & Ben-Aliz 2016, section 4. Triplets that contradict one another are
+    outvoted; one that repeats an item on both sides says nothing.
 
     Parameters
     ----------

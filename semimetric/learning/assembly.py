@@ -55,7 +55,8 @@ def warn_out_of_range(recipe: Recipe, structure: Structure, counts: Integers, n_
         warn(
             f"of {n_items} items, each counted as often as it occurs, some lie beyond the knots ({shown}{more}) and are "
             "learned as if at the end; outside its knots such a feature is clipped, not extended. Give knots that cover the "
-            "items"
+            "items",
+            cause="items beyond given knots",
         )
 
 

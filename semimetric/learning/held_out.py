@@ -139,7 +139,10 @@ def uncompared(recipe: Recipe, error: TooFewError, taken: Mapping[str, Any]) -> 
     """The recipe with fixed settings where too little data can be held out to compare any; a warning says which and why."""
     settings = ", ".join(f"{name}={value!r}" for name, value in taken.items()) + (" is" if len(taken) == 1 else " are")
     reason = str(error).partition(";")[0]
-    warn(f'{reason}, so nothing was compared, and {settings} taken instead of "auto"; give more, or set them')
+    warn(
+        f'{reason}, so nothing was compared, and {settings} taken instead of "auto"; give more, or set them',
+        cause="nothing compared",
+    )
     return replace(recipe, **taken)
 
 

@@ -1,18 +1,18 @@
 """How to learn: the parameters of an estimator as one checked value."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.storable import storable
-from .._foundation.types import ArrayLike
+from .._foundation.types import FeatureChoice, Knots, Periods
 from .._foundation.validation import check_alpha, check_choice, check_n_jobs
 from ..data.feature_groups import Groups, JointGroups, automatic
 from ..embeddings.pairs.base import PairMap
 from ..programs.constraints import Bounded, Constraint
 from ..programs.losses import Loss, resolve_loss
-from ..programs.penalties import Lasso, Penalty, Ridge, Roughness, Shift
+from ..programs.penalties import Lasso, Penalties, Penalty, Ridge, Roughness, Shift
 from ..solvers.auto import resolve_solver
 from ..solvers.base import Solver
 from .effort import EFFORTS
@@ -30,7 +30,7 @@ class Recipe:
     """How to learn: the parameters of an estimator, with everything that was ``"auto"`` decided."""
 
     n_knots: int | Sequence[int] = 8
-    knots: str | Sequence[ArrayLike] = "quantile"
+    knots: Knots = "quantile"
     groups: Groups = "singles"
     directions: Any = None
     tables: str = "full"
@@ -41,12 +41,12 @@ class Recipe:
     link: str = "identity"
     loss: str | Loss = "squared"
     relative: bool | float = False
-    penalty: str | Penalty | Sequence[Penalty] | None = "auto"
+    penalty: Penalties = "auto"
     alpha: float = 1e-3
     solver: str | Solver = "auto"
     base_distances: Sequence[Callable[..., Any]] = ()
-    categorical_features: str | Sequence[int | str] | None = "auto"
-    periodic: Mapping[int | str, float] | None = None
+    categorical_features: FeatureChoice = "auto"
+    periodic: Periods = None
     missing: str = "error"
     constraints: Sequence[Constraint] = ()
     prior: Any = None

@@ -13,7 +13,7 @@ from .prior import L1Prior
 from .recipe import Recipe
 from .structure import Structure
 
-__all__ = ["Terms", "columns_of", "make_terms"]
+__all__ = ["Terms", "columns_of", "least_weight", "make_terms"]
 
 _ROUNDING = 1e-12  # of the largest norm: a column of less is touched by rounding, not by examples
 
@@ -63,11 +63,16 @@ class Terms:
         return np.append(np.where(undetermined, self.unseen, weights[:n]), weights[n:])
 
 
+def least_weight(recipe: Recipe, weights: Floats) -> float:
+    """The ``delta`` of `Terms`, from the weights of the prior, shape (n_columns,)."""
+    return recipe.delta * float(weights.mean()) if recipe.axioms is not None and len(weights) else 0.0
+
+
 def make_terms(recipe: Recipe, structure: Structure, prior: L1Prior) -> Terms:
     """The terms of a recipe on the columns of a structure, those of base distances last."""
     embedding, n_base = structure.embedding, len(structure.bases)
     weights = prior.weights(structure)
-    delta = recipe.delta * float(weights.mean()) if recipe.axioms is not None and len(weights) else 0.0
+    delta = least_weight(recipe, weights)
     lower = np.where(structure.is_raw[embedding.group_of_column], delta, 0.0)
     if recipe.axioms is None:
         lower = np.full(len(weights), -np.inf)

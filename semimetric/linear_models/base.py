@@ -5,9 +5,10 @@ The embedding is computed block by block wherever rows are needed, and is never 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, NotRequired
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_vector, input_errors, n_axes, record_features
 from .._foundation.magnitudes import check_squares
+from .._foundation.saved_estimators import SavedEstimator, check_names
 from .._foundation.short_reprs import ShortRepr
 from .._foundation.tables import take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
@@ -29,11 +31,12 @@ from .training.dual_descent import DualDescent
 from .training.embedded_rows import EmbeddedRows
 from .training.fit import MAX_ITER, TrainedState, fit_machine, partial_fit_machine
 from .training.pegasos import Pegasos
+from .training.saved_state import STORED_STATE, state_of_stored, stored_state
 
 __all__ = ["EmbeddedLinear", "drop_zero_weights"]
 
 
-class EmbeddedLinear(ShortRepr, BaseEstimator):
+class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
     """A linear model on an embedding: checks of parameters, training and decision values.
 
     A subclass makes the `Problem`, the losses of its rows, and says which values ``loss`` may have.
@@ -54,6 +57,38 @@ class EmbeddedLinear(ShortRepr, BaseEstimator):
     verbose: bool | None
     _losses: tuple[str, ...]
     _state: TrainedState
+    embedding_: FeatureMap
+    _fitted: ClassVar[dict[str, Any]] = STORED_STATE | {
+        "embedding_": FeatureMap,
+        "n_iter_": int,
+        "duality_gap_": float,
+        "status_": str,
+        "n_features_in_": int,
+        "feature_names_in_": NotRequired[NDArray[Any]],
+    }
+
+    def _stored(self) -> dict[str, Any]:
+        state = stored_state(self._state) if hasattr(self, "_state") else {}
+        return state | super()._stored()
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        super()._restore({name: value for name, value in fitted.items() if name not in STORED_STATE})
+        self._check()
+        if not hasattr(self.embedding_, "n_columns_"):
+            raise InputError("embedding_ is not fitted; restore the file")
+        check_names(self, self.embedding_.n_features_in_)
+        check_choice("status_", self.status_, ("solved", "max_iter", "done", "interrupted"))
+        check_count("n_iter_", self.n_iter_, minimum=0)
+        self._check_scores()
+        self._state = state_of_stored(fitted, self.embedding_, self._n_machine_columns)
+
+    def _check_scores(self) -> None:
+        """Refuse what a file says of the classes, where there are any."""
+
+    @property
+    def _n_machine_columns(self) -> int:
+        """The number of columns of weights that are trained."""
+        return 1
 
     def _check(self) -> None:
         """Refuse parameters that are out of their range."""

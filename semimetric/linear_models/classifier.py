@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, NotRequired, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -14,27 +15,29 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError, NotSupportedError, warn
 from .._foundation.input_arrays import record_features
 from .._foundation.shared_docstrings import with_shared_parameters
-from .._foundation.target_arrays import as_classes
+from .._foundation.storable import storable
+from .._foundation.target_arrays import as_classes, check_sorted_classes
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_choice
 from .._kernels.coordinate_descent import Problem
 from ..embeddings.vectors.base import FeatureMap
 from .base import EmbeddedLinear, drop_zero_weights
 from .shared_parameters import LINEAR_PARAMETERS
-from .training.calibration import calibrate, probabilities
+from .training.calibration import ScoreCurves, calibrate, probabilities
 from .training.problems import classification_problem
 
 __all__ = ["EmbeddedLinearClassifier"]
 
 
+@storable
 @with_shared_parameters(LINEAR_PARAMETERS)
 class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     """Linear support vector machine on an embedding that is computed row by row and never stored.
 
     It minimises ``|W|² / 2 + C sum_i s_i loss(y_i, W phi(x_i))`` with the weight of the intercept inside W, as LIBLINEAR does:
-    the optimum is that of scikit-learn's ``LinearSVC(intercept_scaling=intercept_scaling)`` on the stored embedding (paper 0,
-    section 3.2; paper 1, section 5). Memory holds the weights, a dual variable for every row and class (solver "dual"), and the
-    rows that are embedded at a time (`block_size`).
+    the optimum is that of scikit-learn's ``LinearSVC(intercept_scaling=intercept_scaling)`` on the stored embedding (Pele et
+    al. 2013, section 3.2; Maji 2011, section 5). Memory holds the weights, a dual variable for every row and class (solver
+    "dual"), and the rows that are embedded at a time (`block_size`).
 
     Parameters
     ----------
@@ -89,6 +92,10 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     """
 
     _losses = ("squared_hinge", "hinge")
+    _fitted: ClassVar[dict[str, Any]] = EmbeddedLinear._fitted | {
+        "classes_": NDArray[Any],
+        "_calibrator": NotRequired[ScoreCurves],
+    }
 
     def __init__(
         self,
@@ -288,6 +295,11 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
             raise NotSupportedError(
                 f'multi_class="crammer_singer" is a hinge over the classes, but loss={self.loss!r}; give loss="hinge"'
             )
+
+    def _check_scores(self) -> None:
+        check_sorted_classes(self.classes_)
+        if hasattr(self, "_calibrator"):
+            self._calibrator.check(1 if len(self.classes_) == 2 else len(self.classes_))
 
     @property
     def _joint(self) -> bool:

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from .._foundation.input_arrays import record_features
 from .._foundation.magnitudes import check_squares
 from .._foundation.shared_docstrings import with_shared_parameters
+from .._foundation.storable import storable
 from .._foundation.target_arrays import as_targets
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha
@@ -21,13 +22,14 @@ from .training.problems import regression_problem
 __all__ = ["EmbeddedLinearRegressor"]
 
 
+@storable
 @with_shared_parameters(LINEAR_PARAMETERS)
 class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     """Linear regression with an epsilon-insensitive loss on an embedding that is computed row by row and never stored.
 
     It minimises ``|w|² / 2 + C sum_i s_i max(0, |y_i - w · phi(x_i)| - epsilon)^p`` with p = 1 or 2 and the weight of the
     intercept inside w. The optimum is that of scikit-learn's ``LinearSVR`` on the stored embedding; with epsilon = 0 and p = 2
-    it is ridge regression of strength 1 / (2 C) (paper 1, section 5; Ho & Lin 2012).
+    it is ridge regression of strength 1 / (2 C) (Maji 2011, section 5; Ho & Lin 2012).
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError
@@ -22,6 +23,7 @@ from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_items
 from ..embeddings.vectors.base import FeatureMap
 from ..embeddings.vectors.piecewise import PL2Embedding
+from .base import EmbeddedLinear
 
 __all__ = ["Shapes", "curve", "surface"]
 
@@ -177,14 +179,44 @@ class Shapes:
         return int(number)
 
     @classmethod
-    def of(cls, embedding: FeatureMap, coef: ArrayLike, intercept: float = 0.0) -> Shapes:
-        """The functions that the weights ``coef`` (n_columns,) make of an embedding with knots.
+    def of(cls, model: Any, coef: ArrayLike | None = None, intercept: float | None = None, *, of_class: Any = None) -> Shapes:
+        """The functions of a fitted machine, of a pipeline that ends in one, or of an embedding and weights.
+
+        Parameters
+        ----------
+        model : EmbeddedLinearClassifier, EmbeddedLinearRegressor, Pipeline or FeatureMap
+            Fitted. The features of a pipeline are those that its last step is given; if that is a linear model of
+            scikit-learn, the step before it is the embedding.
+        coef : array-like of shape (n_columns,) or None
+            For an embedding alone, the weights of a linear model, of one class; others bring theirs.
+        intercept : float or None
+            Beside ``coef``; None is 0.
+        of_class : object
+            Which of three classes or more the functions are the score of; of two classes it is the second.
 
         Raises
         ------
         NotSupportedError
-            If the embedding has terms of three features or more, or no knots; use `curve` and `surface`.
+            If ``model`` is none of these, or the embedding has terms of three features or more, or no knots; use `curve` and
+            `surface`. A learned distance has tables of pairs of items: see `semimetric.plotting.plot_table`.
+        InputError
+            If there are no weights or two of them, or ``of_class`` is missing or no class.
         """
+        if not isinstance(model, FeatureMap):
+            if coef is not None or intercept is not None:
+                raise InputError(
+                    f"{type(model).__name__} has weights of its own; give coef= and intercept= beside an embedding"
+                )
+            embedding, coef, intercept = _machine_of(model, of_class)
+        elif coef is None or of_class is not None:
+            raise InputError("an embedding alone has no weights and classes; give coef= of one class, or a fitted machine")
+        else:
+            embedding = model
+        return cls._of_weights(embedding, coef, intercept or 0.0)
+
+    @classmethod
+    def _of_weights(cls, embedding: FeatureMap, coef: ArrayLike, intercept: float) -> Shapes:
+        """The functions that the weights ``coef`` (n_columns,) make of an embedding with knots."""
         check_is_fitted(embedding, "n_columns_")
         if not hasattr(embedding, "grid_") or any(len(t.features) > 2 for t in embedding.terms_):
             raise NotSupportedError(
@@ -224,6 +256,40 @@ class Shapes:
         mean = np.asarray(embedding.transform(items[:, list(features)]).mean(axis=0)).ravel()
         term = embedding.terms_[-1]
         return mean[term.start : term.stop].reshape([len(k) for k in knots])
+
+
+def _machine_of(model: Any, of_class: Any) -> tuple[FeatureMap, Floats, float]:
+    """The embedding, the weights (n_columns,) and the intercept of a fitted machine, or of the end of a pipeline."""
+    last, before = model, None
+    while isinstance(last, Pipeline):
+        check_is_fitted(last)
+        steps = [step for _, step in last.steps if step is not None and step != "passthrough"]
+        last, before = steps[-1], steps[-2] if len(steps) > 1 else before
+    embedding = before if isinstance(before, FeatureMap) else getattr(last, "embedding_", None)
+    if isinstance(last, EmbeddedLinear):
+        check_is_fitted(last)
+        embedding = last.embedding_
+    if not isinstance(embedding, FeatureMap) or not hasattr(last, "coef_"):
+        raise NotSupportedError(
+            f"{type(last).__name__} is no additive function of features; taken are an EmbeddedLinearClassifier or "
+            "EmbeddedLinearRegressor, a pipeline that ends in one or in an embedding and a linear model, and an embedding with "
+            "coef=. Tables of a learned distance are drawn by semimetric.plotting.plot_table(model, feature)"
+        )
+    weights, intercepts = np.atleast_2d(last.coef_), np.ravel(last.intercept_)
+    k = _number_of_class(last, len(weights), of_class)
+    return embedding, weights[k], float(intercepts[k if len(intercepts) > 1 else 0])
+
+
+def _number_of_class(machine: Any, n: int, of_class: Any) -> int:
+    """The row of the weights, of which there are ``n``, that makes the score of a class."""
+    classes = list(getattr(machine, "classes_", ()))
+    if n == 1 and (of_class is None or (classes and of_class == classes[-1])):
+        return 0
+    if n > 1 and of_class in classes:
+        return classes.index(of_class)
+    shown = ", ".join(map(repr, np.array(classes).tolist()[:8]))
+    of_two = "; of two classes the functions are the score of the second" if n == 1 else ""
+    raise InputError(f"of_class={of_class!r} is none of the classes that have a score of their own: {shown or 'none'}{of_two}")
 
 
 def _split_off_effects(table: Floats, knot_weights: Floats) -> tuple[Floats, tuple[Floats, Floats]]:

@@ -16,7 +16,7 @@ solver : {"dual", "pegasos"}, default "dual"
 fit_intercept : bool, default True
     Whether rows have one column more, a constant, whose weight makes the intercept.
 intercept_scaling : float, default 1.0
-   Value of the column whose weight is penalised like the others and makes the intercept (B of paper 1).
+   Value of the column whose weight is penalised like the others and makes the intercept (B of Maji 2011).
 tol : float, default 1e-4
     Relative duality gap at which "dual" stops.
 max_iter : int or None, default None

@@ -30,14 +30,14 @@ from .item_columns import ItemColumns
 from .query_tables import QueryView
 from .results import Collection, Neighbors, Recall, as_graph, as_objects, no_neighbors, without_own
 from .search_arguments import ALGORITHMS, candidate_count, check_neighbors, check_radius
-from .searched_distance import searched_distance
+from .searched_distance import SearchesUnderLearned, searched_distance
 from .segment import SearchRequest, Segment
 from .storage import StoredIndex
 
 __all__ = ["NeighborIndex"]
 
 
-class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEstimator):
+class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, SearchesUnderLearned):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
     No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would
@@ -51,12 +51,13 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
     semimetric : Semimetric, fitted learner, "gower" or "l1"
         A name makes the distance of the items of `fit` by `Semimetric.gower` or `Semimetric.l1`; give
         ``Semimetric.gower(X, ...)`` itself to say more of the columns. Euclidean is no sum over features, so it is refused.
+        A learner stays fitted where the index is cloned, as in a grid search: the index does not fit it.
     side : {"query-first", "query-last"}, default "query-first"
         For distances that are not symmetric: d(query, item), or d(item, query).
     algorithm : {"exact", "approximate", "brute"}, default "exact"
         What queries use unless they say otherwise. "approximate" refines the ``n_candidates`` items whose cells are
         typically nearest; "brute" computes every distance (with joint groups, by merging the precomputed order of the
-        fractions with the query's: paper 2, section 3).
+        fractions with the query's: Pele & Ben-Aliz 2016, section 3).
     n_lists : int or "auto", default "auto"
         Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search visits all.
     n_probe : int, default 16
@@ -127,8 +128,9 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), n >= 1, or frame
-            What the distance takes; float32 is kept as it is.
+        X : array-like or sparse matrix of shape (n, n_features), n >= 1, or frame
+            What the distance takes; float32 is kept as it is, and what is sparse becomes dense, up to 2 GB: `add` takes more,
+            part by part.
         y : ignored
         ids : array-like of shape (n,) or None
             Distinct 64-bit integers or strings; row numbers by default.
@@ -199,7 +201,9 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
         algorithm, n_candidates : as in the class, for this call
         where : str, boolean mask over `ids_`, or list of ids; None
             The items that may be answered: those of which a condition on features holds, such as ``'alcohol > 13 and (hue < 1
-            or origin in ("France", "Italy"))'``, or those of these ids; ids that are not in the index are nobody.
+            or origin in ("France", "Italy"))'``, or those of these ids; ids that are not in the index are nobody. Columns of
+            times are compared with ``2024-01-31`` or ``2024-01-31T08:30``, in UTC if they have a time zone, and then also with
+            ``2024-01-31T08:30+01:00``; an hour of the day, or a day of the week or year, is a number.
 
         Returns
         -------
@@ -270,6 +274,11 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, BaseEs
             raise InputError(f"there are {len(queries)} queries and no neighbours to find; give items that where= may answer")
         got = self._answer(queries, None, n_neighbors, algorithm="approximate", n_candidates=n_candidates, where=where)
         return Recall.of(true.distances, got.distances)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
         d = self.semimetric_

@@ -7,16 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
-from ..data.conditions import read_condition
+from ..data.conditions import Cells, read_condition
+from ..data.moments import TimeCells
 from ..data.schema import Schema
+from ..data.times import SCALE
 from .segment import Segment
 
 __all__ = ["ItemColumns", "items_that_fulfil"]
 
 
 @dataclass(frozen=True, eq=False)
-class ItemColumns(Mapping[str, NDArray]):
-    """The features of the items that have not been removed, by name: an array of numbers or of text for each.
+class ItemColumns(Mapping[str, Cells]):
+    """The features of the items that have not been removed, by name: an array of numbers or of text for each, or times.
 
     A category that is text is "" where it is missing or was not in the fit; a number is then NaN. Where some categories of a
     feature are text, all are.
@@ -41,10 +43,12 @@ class ItemColumns(Mapping[str, NDArray]):
     def __contains__(self, name: object) -> bool:
         return name in self.names
 
-    def __getitem__(self, name: str) -> NDArray:
+    def __getitem__(self, name: str) -> Cells:
         k = self.names.index(name)
         feature = self.schema.features[k]
         cells = np.concatenate([s.points.raw[s.alive, k] for s in self.segments])
+        if feature.time == SCALE:
+            return TimeCells(cells.astype(np.float64), feature.zone)
         if feature.kind != "categorical":
             return cells
         values = feature.decode(cells)

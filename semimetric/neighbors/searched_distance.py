@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
 
 from .._foundation.errors import InputError
 from ..distances.semimetric import Semimetric
 
-__all__ = ["searched_distance"]
+__all__ = ["SearchesUnderLearned", "searched_distance"]
 
 _MADE = {"gower": Semimetric.gower, "l1": Semimetric.l1}
 _L1 = ("cityblock", "manhattan")
 _L2 = ("l2", "euclidean", "sqeuclidean")
+
+
+class SearchesUnderLearned(BaseEstimator):
+    """An estimator with a parameter ``semimetric``, which may be a fitted learner: it searches under what that has learned.
+
+    `sklearn.base.clone` makes estimators anew, unfitted, and those among their parameters too, because most of them fit these.
+    Here nobody would fit the learner again, so a clone has one that has learned the same, as if it were frozen.
+    """
+
+    semimetric: Any
+
+    def __sklearn_clone__(self) -> Self:
+        other: Self = super().__sklearn_clone__()
+        if isinstance(getattr(self.semimetric, "semimetric_", None), Semimetric) and other.semimetric is not self.semimetric:
+            parameters = self.semimetric.get_params(deep=False)
+            learned = {name: value for name, value in vars(self.semimetric).items() if name not in parameters}
+            vars(other.semimetric).update(learned)
+        return other
 
 
 def searched_distance(given: Any, X: Any = None) -> Semimetric:
@@ -38,7 +58,8 @@ def searched_distance(given: Any, X: Any = None) -> Semimetric:
     kind = type(given).__name__
     if hasattr(given, "fit"):
         raise InputError(
-            f"semimetric= is a {kind} that has learned no distance yet; fit it first, then give it or its semimetric_"
+            f"semimetric= is a {kind} that has learned no distance yet, as after sklearn.base.clone; fit it first, then "
+            "give it or its semimetric_"
         )
     raise InputError(
         f"semimetric= is a {kind}, which is no distance; give a Semimetric, a fitted learner, or "

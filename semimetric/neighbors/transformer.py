@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NotRequired
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
@@ -18,13 +18,16 @@ from .._foundation.types import ArrayLike
 from .._foundation.validation import check_choice, check_count, weight_option
 from ..distances.semimetric import Semimetric
 from .index import NeighborIndex
+from .searched_distance import SearchesUnderLearned
 from .stored_items import index_of_stored, stored_index
 
 __all__ = ["SemimetricNeighborsTransformer"]
 
 
 @storable
-class SemimetricNeighborsTransformer(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class SemimetricNeighborsTransformer(
+    ShortRepr, SavedEstimator, TransformerMixin, SearchesUnderLearned, auto_wrap_output_keys=None
+):  # type: ignore[call-arg]
     """Items to the sparse graph of their nearest neighbours under a learned distance.
 
     It stands where `sklearn.neighbors.KNeighborsTransformer` does: before ``KNeighborsClassifier(metric="precomputed")``,
@@ -175,6 +178,11 @@ class SemimetricNeighborsTransformer(ShortRepr, SavedEstimator, TransformerMixin
         """Graph (n_queries, n_samples_fit_) of the rows of X, each row sorted by distance."""
         check_is_fitted(self)
         return self.index_.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def set_output(self, *, transform: str | None = None) -> SemimetricNeighborsTransformer:
         """Take what a pipeline passes on to all of its steps, and do nothing: the graph stays sparse."""

@@ -27,7 +27,9 @@ _LEVELS = 13  # an odd number, so that 0 is one of them
 def plot_level_sets(
     model: Any, X: ArrayLike, y: ArrayLike | None = None, ax: Axes | None = None, *, anchors: ArrayLike | None = None
 ) -> Axes:
-    """Draw the level sets of f over two features, and f = 0 in bold (paper 4, Figs 1 and 2); for several classes their regions.
+    """Draw the level sets of f over two features, and f = 0 in bold; for several classes their regions.
+
+    These are the pictures of Ceylan & Birbil 2020, Figs 1 and 2.
 
     Parameters
     ----------
@@ -85,7 +87,9 @@ def plot_anchor_distances(
     *,
     sets: tuple[int, int] = (0, 1),
 ) -> Axes:
-    """Draw the distances of items to the nearest anchor of two sets, which are columns of phi_{p,M} (paper 4, Fig. 5).
+    """Draw the distances of items to the nearest anchor of two sets, which are columns of phi_{p,M}.
+
+    This is the picture of Ceylan & Birbil 2020, Fig. 5.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ _COLOUR_MAP = "viridis"
 
 
 def plot_basis(embedding: FeatureMap, X: ArrayLike, feature: str | int = 0, ax: Axes | None = None) -> Axes:
-    """Draw the columns of an embedding as functions of one feature (paper 1, Fig. 1), over the range that it has in X.
+    """Draw the columns of an embedding as functions of one feature (Maji 2011, Fig. 1), over the range that it has in X.
 
     All other features are at their medians in X. There is a line for each column that depends on the feature; the colours
     follow the order of the columns.
@@ -64,7 +64,7 @@ def plot_basis(embedding: FeatureMap, X: ArrayLike, feature: str | int = 0, ax: 
 def plot_kernel(
     kernel: Callable[[Floats, Floats], Floats], ax: Axes | None = None, *, low: float = 0.0, high: float = 1.0
 ) -> Axes:
-    """Draw a kernel of one feature as an image (paper 1, Fig. 2).
+    """Draw a kernel of one feature as an image (Maji 2011, Fig. 2).
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ class Squared(Loss):
 @storable
 @dataclass(frozen=True)
 class Absolute(Loss):
-    """l(r) = |r|: least absolute deviations (paper 2, section 4).
+    """l(r) = |r|: least absolute deviations (Pele & Ben-Aliz 2016, section 4).
 
     Examples
     --------

@@ -7,9 +7,9 @@ also written as an independent CVXPY expression, against which the tests check t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +20,7 @@ from .._foundation.types import Floats
 from .._foundation.validation import check_alpha, check_choice
 from .quadratics import Quadratic, Square
 
-__all__ = ["Columns", "Lasso", "Linear", "Penalty", "Ridge", "Roughness", "Shift", "total"]
+__all__ = ["Columns", "Lasso", "Linear", "Penalties", "Penalty", "Ridge", "Roughness", "Shift", "total"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +78,10 @@ class Penalty(ABC):
     @abstractmethod
     def expression(self, cp: Any, w: Any, columns: Columns) -> Any:
         """The penalty as a CVXPY expression of the variable ``w``."""
+
+
+Penalties: TypeAlias = str | Penalty | Sequence[Penalty] | None
+"""What ``penalty=`` takes: a name, a penalty, several, or none."""
 
 
 def _padded(values: Floats, columns: Columns, fill: float = 0.0) -> Floats:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from cases import assert_refused
-from scipy import sparse
 
 import semimetric
 from semimetric._foundation.input_arrays import check_finite, is_missing
@@ -36,11 +35,3 @@ def test_a_column_of_text_is_named_by_embeddings_too():
     assert_refused(lambda: semimetric.PL1Embedding().fit(frame), "column 'colour' of X is not of numbers", "2 different texts")
     times = frame.assign(colour=pd.to_datetime(["2020-01-01", "2020-01-02"]))
     assert_refused(lambda: semimetric.PL1Embedding().fit(times), "column 'colour' of X holds times", "numbers are required")
-
-
-def test_sparse_items_are_refused_with_the_size_that_they_would_take():
-    small, large = sparse.csr_array((100, 5)), sparse.csr_array((1_000_000, 1_500))
-    learner = semimetric.LargeMarginLearner()
-    message = str(assert_refused(lambda: learner.fit(small, [0, 1] * 50), "Sparse data", "4e-06 GB"))
-    assert "TruncatedSVD" not in message
-    assert_refused(lambda: learner.fit(large, [0, 1]), "which takes 12 GB", "TruncatedSVD")

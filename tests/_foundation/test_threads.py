@@ -1,4 +1,5 @@
 import threading
+from contextlib import nullcontext
 
 import pytest
 from threadpoolctl import ThreadpoolController
@@ -66,3 +67,24 @@ def test_blas_is_looked_for_where_ctrl_c_is_not_raised(monkeypatch):
     assert {library["num_threads"] for library in found} == {1}
     assert looked
     assert threading.main_thread() not in looked
+
+
+def test_libraries_are_looked_for_once_in_contexts_that_contain_one_another(monkeypatch):
+    looked = []
+
+    class Libraries:
+        def __init__(self):
+            looked.append(self)
+
+        def limit(self, **options):
+            return nullcontext()
+
+    monkeypatch.setattr(threads, "ThreadpoolController", Libraries)
+    with one_blas_thread():
+        for _ in range(3):
+            assert map_blocks(lambda block: block.start, 4, size=2, n_jobs=2) == [0, 2]
+    assert len(looked) == 1
+    with pytest.raises(KeyError), one_blas_thread():
+        raise KeyError
+    map_blocks(lambda block: block.start, 4, size=2, n_jobs=2)  # outside of it, BLAS is limited anew
+    assert len(looked) == 3

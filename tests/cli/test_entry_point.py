@@ -69,7 +69,6 @@ def bad(folder, tmp_path):
         ),
         ("fit half.csv pairs.csv", "half.csv has one column, 'name;width': it seems to be separated by ';'"),
         ("fit double.csv pairs.csv", "double.csv has more than one column 'width'"),
-        ("fit items.csv few.csv", "or --held-out 0 for no check"),
         ("fit items.csv pairs.csv --target minutes", "no column 'minutes'; its columns are left, right, distance"),
         ("fit items.csv pairs.csv --axioms quasimetric --tables warped", "axioms='quasimetric' needs tables=\"full\""),
         ("fit items.csv pairs.csv --groups width,depth", "--groups names 'depth'"),
@@ -107,7 +106,7 @@ def test_ctrl_c_is_exit_code_130(monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(model_files, "load", interrupted)
-    assert call(capsys, "info", "model.smm") == (130, "", "semimetric: interrupted\n")
+    assert call(capsys, "info", __file__) == (130, "", "semimetric: interrupted\n")
 
 
 def test_a_missing_package_names_the_extra(folder, monkeypatch, capsys):
@@ -119,6 +118,30 @@ def test_a_missing_package_names_the_extra(folder, monkeypatch, capsys):
     code, _, err = call(capsys, "demo", "--output", folder / "demo")
     assert code == 1
     assert 'pip install ".[demo]"' in err
+
+
+@pytest.mark.parametrize("n", [2, 19])
+def test_few_pairs_are_learned_from_with_a_warning_as_in_python(n, folder, tmp_path, capsys):
+    pairs = pd.read_csv(folder / "pairs.csv").iloc[:n]
+    pairs.to_csv(tmp_path / "few.csv", index=False)
+    words = ["fit", *paths(folder, "items.csv"), tmp_path / "few.csv", "--id", "name", "--output", tmp_path / "few.smm"]
+    code, out, err = call(capsys, *words)
+    assert code == 0, err
+    assert f"{n} pairs are too few" in err
+    assert "nothing was held out" in out or n == 19
+    assert semimetric.load(tmp_path / "few.smm").n_features > 0
+
+
+def test_columns_that_a_model_does_not_use_are_told_where_progress_is_shown(folder, tmp_path, capsys):
+    items = pd.read_csv(folder / "items.csv").iloc[:4].assign(colour="red", size=1.5)
+    items.to_csv(tmp_path / "more.csv", index=False)
+    words = ["distance", *paths(folder, "model.smm"), tmp_path / "more.csv", "--id", "name"]
+    assert call(capsys, *words)[2] == ""
+    code, _, err = call(capsys, *words, "--verbose")
+    assert (code, err.count("\n")) == (0, 1)
+    assert "more.csv that the model does not use: " in err
+    assert "colour" in err
+    assert "size" in err
 
 
 def test_a_warning_is_one_line_on_standard_error(folder, tmp_path, capsys):
@@ -184,5 +207,5 @@ def test_threads_of_blas_are_left_to_n_jobs(monkeypatch, capsys):
         raise semimetric.InputError("enough")
 
     monkeypatch.setattr(model_files, "load", load)
-    assert call(capsys, "info", "model.smm") == (1, "", "semimetric: enough\n")
+    assert call(capsys, "info", __file__) == (1, "", "semimetric: enough\n")
     assert set(seen) == {1}

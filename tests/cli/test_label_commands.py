@@ -167,7 +167,7 @@ def test_columns_that_can_be_no_features_are_named(capsys, tmp_path):
         ("fit gap.csv --label species", "row 1 of gap.csv has no species (1 such rows in all); a class is required"),
         ("fit bare.csv --label species", "bare.csv has 2 rows and 0 columns of features"),
         ("fit endless.csv --label species", "row 0 of endless.csv has width=inf; finite numbers are required"),
-        ("fit alone.csv --label species", "alone.csv has 2 rows in 2 classes, too few to hold out a share of 0.2"),
+        ("fit alone.csv --label species", "every class has one item, so none has a target"),
         ("fit numbers.csv --label species --directions even", "--directions even does not go with --label; use one of auto"),
         (
             "neighbors numbers.smm rows.csv",

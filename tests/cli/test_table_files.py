@@ -106,7 +106,7 @@ OUTPUTS = {
     "the same by another way": ("distance model.smm items.csv --output ./link.csv", "is what the command reads"),
     "items": ("fit items.csv pairs.csv --output items.csv", "items.csv is what the command reads"),
     "a model": ("plot model.smm --term width --output model.smm", "model.smm is what the command reads"),
-    "queries": ("query none items.csv --output items.csv", "items.csv is what the command reads"),
+    "queries": ("query model.smm items.csv --output items.csv", "items.csv is what the command reads"),
     "classes": ("fit items.csv --label name --output items.csv", "items.csv is what the command reads"),
     "a folder": ("distance model.smm items.csv --output .", ". is a folder; give the name of a file"),
     "no name": ("distance model.smm items.csv --output ", ". is a folder; give the name of a file"),

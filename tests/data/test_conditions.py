@@ -1,6 +1,7 @@
 """Conditions on columns: the grammar, what holds where, and what cannot be read."""
 
 import operator
+from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from semimetric import InputError
 from semimetric.data.conditions import Comparison, Joined, read_condition
+from semimetric.data.moments import TimeCells
+from semimetric.data.times import SCALE, days_or_hours
 
 COLUMNS = {
     "price": np.array([1.0, 20.0, np.nan, 3e3]),
@@ -40,6 +43,67 @@ def rows_where(text):
 )  # fmt: skip
 def test_rows_on_which_a_condition_holds(text, rows):
     assert rows_where(text) == rows
+
+
+TIMES = {
+    "when": TimeCells(np.array([0.0, 19753.0, 19753 + 8.5 / 24, np.nan]), ""),
+    "sent": TimeCells(np.array([0.0, 19753.0, 19753 + 8.5 / 24, np.nan]), "UTC"),
+    "born": np.array(["2024-01-31", "2024-01-31T08:30", "", "1999-12-31"], dtype=object),
+    "seen": np.array(["2024-01-31T01:00+01:00", "2024-01-31T00:30Z", "", "2024-01-31 08:30:00+00:00"], dtype=object),
+    "city": np.array(["Rome", "Rome", "Oslo", "2024-01-31"], dtype=object),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("when >= 2024-01-31", [1, 2]), ("when == '2024-01-31'", [1]), ("when > 2024-01-31 and city == 'Oslo'", [2]),
+        ("when >= '2024-01-31 08:30'", [2]), ("when == 2024-01-31T08:30:00", [2]), ("not when < 2024-01-31", [1, 2]),
+        ("when in (1970-01-01, '2024-01-31T08:30:00.000')", [0, 2]), ("when not in (1970-01-01)", [1, 2]),
+        ("sent == 2024-01-31T01:00+01:00", [1]), ("sent == 2024-01-31", [1]), ("sent <= 2024-01-31T09:30+01:00", [0, 1, 2]),
+        ("sent >= 2024-01-31T08:30:00Z", [2]), ("born >= 2024-01-31", [0, 1]), ("born == '2024-01-31'", [0]),
+        ("born != 2024-01-31", [1, 3]), ("seen == 2024-01-31", [0]), ("seen > 2024-01-31T00:30Z", [3]),
+        ("city == '2024-01-31'", [3]),
+    ],
+)  # fmt: skip
+def test_rows_on_which_a_condition_on_times_holds(text, rows):
+    assert np.flatnonzero(read_condition(text).holds(TIMES)).tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("when > 2024-13-01", ("'2024-13-01'", "month must be", "2024-01-31T08:30")),
+        ("when > 2024-02-30", ("'2024-02-30'", "day is out of range")),
+        ("when > 2024-1-31", ("'2024-1-31'", "two digits")),
+        ("when > 31.01.2024", ("'31.01.2024'", "not written as year-month-day")),
+        ("when > 2024/01/31", ("'2024/01/31'", "not written as year-month-day")),
+        ("when > 2024-01", ("'2024-01'", "no date or time")),
+        ("when > 2024-01-31T25:00", ("no date or time", "hour must be")),
+        ("when > 'noon'", ("'noon'", "no date or time")),
+        ("when > ''", ("''", "no date or time")),
+        ("when > 2024", ("when, a column of times", "with a number, 2024.0", "a date such as 2024-01-31")),
+        ("when > 2024-01-31T08:30+01:00", ("no time zone", "offset", "leave the offset out")),
+        ("sent > 0001-01-01T00:00+14:00", ("UTC has not", "correct it")),
+        ("city > 2024-01-31", ("item 0 has 'Rome'", "no time", "put 2024-01-31 in quotes")),
+    ],
+)  # fmt: skip
+def test_malformed_times_are_refused_in_words(text, parts):
+    assert_refused(lambda: read_condition(text).holds(TIMES), *parts)
+
+
+def test_a_number_is_not_compared_with_a_time():
+    assert_refused(lambda: rows_where("price > 2024-01-31"), "a column of numbers", "a time, 2024-01-31", "the number bare")
+    mixed = {"when": np.array(["2024-01-31", "2024-01-31T00:00Z"], dtype=object)}
+    assert_refused(lambda: read_condition("when > 2024-01-01").holds(mixed), "some times have an offset", "give all one")
+
+
+@given(st.datetimes(min_value=datetime(1, 1, 3), max_value=datetime(9999, 12, 29)), st.integers(-12, 14))
+def test_a_time_equals_itself_in_every_column_and_zone(time, hours):
+    days = days_or_hours(np.array([np.datetime64(time, "us")]), SCALE, "", "when", "X")
+    assert read_condition(f"when == {time.isoformat()}").holds({"when": TimeCells(days, "")}).all()
+    there = time.replace(tzinfo=UTC).astimezone(timezone(timedelta(hours=hours))).isoformat()
+    assert read_condition(f"when == {there} and when == '{there}'").holds({"when": TimeCells(days, "UTC")}).all()
 
 
 def test_conditions_are_values():

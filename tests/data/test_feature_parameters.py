@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric.data.feature_parameters import check_period, chosen_columns, column_number
+from semimetric.data.feature_parameters import by_column, check_period, chosen_columns, column_number, column_numbers
 
 NAMES = ("width", "height", "hour")
 
@@ -19,6 +19,28 @@ def test_what_names_no_feature_is_refused(feature):
     assert_refused(
         call, f"periodic= names the feature {feature!r}", "a name (width, height, hour) or a number below 3", "correct"
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "numbers"),
+    [("hour", [2]), (1, [1]), (np.int64(0), [0]), (["hour", 0], [2, 0]), (("hour", 2, "width"), [2, 0]), ([], [])],
+    ids=repr,
+)
+def test_one_name_is_one_feature_and_several_are_a_sequence(given, numbers):
+    assert column_numbers(given, NAMES, "features") == numbers
+
+
+@pytest.mark.parametrize("given", ["h", None, 1.5, ["h"]], ids=repr)
+def test_letters_are_no_features(given):
+    assert_refused(lambda: column_numbers(given, NAMES, "features"), "features= names the feature", "width, height, hour")
+
+
+def test_a_dict_names_every_column_once():
+    assert by_column({"hour": 24, 0: "day"}, NAMES, "periodic") == {2: 24, 0: "day"}
+    for twice in ({0: 2, "width": 3}, {"width": 2, 0: 2}, {np.int64(0): 2, "width": 3}):
+        assert_refused(
+            lambda given=twice: by_column(given, NAMES, "weights"), "weights= names the column 'width' twice", "once"
+        )
 
 
 def test_many_names_are_not_all_told():

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedKFold
 
+from semimetric._foundation.errors import TooFewError
 from semimetric._foundation.types import Pairs
 from semimetric.data.splits import ItemClasses, hold_out, item_disjoint_splits, tuple_identities
 
@@ -58,9 +59,28 @@ def test_too_few_pairs_to_hold_out_say_what_to_do():
     assert_refused(
         lambda: list(item_disjoint_splits(pairs, n_splits=1, random_state=0)),
         "2 pairs over 3",
-        "too few",
+        "too few to hold some out (0 of 100 ways to hold out 30% of the items leave 2 pairs or more on both sides)",
         "give more pairs",
     )
+
+
+@given(st.integers(4, 24), st.integers(4, 30), st.integers(0, 500))
+def test_whether_pairs_can_be_held_out_does_not_depend_on_the_number_of_splits(n_pairs, n_items, seed):
+    rng = np.random.default_rng(seed)
+    pairs = Pairs(rng.random((n_items, 1)), rng.integers(0, n_items, (n_pairs, 2)))
+    found = {}
+    for n_splits in (2, 4, 8, None):
+        try:
+            found[n_splits] = list(item_disjoint_splits(pairs, n_splits=n_splits, random_state=seed))
+        except TooFewError:
+            found[n_splits] = []
+    assert len({bool(splits) for splits in found.values()}) == 1
+    most = found[None]
+    for n_splits in (2, 4, 8):
+        assert len(found[n_splits]) == min(n_splits, len(most))
+        for split, first in zip(found[n_splits], most, strict=False):
+            assert all(np.array_equal(a, b) for a, b in zip(split, first, strict=True))
+    assert all(min(len(train), len(test)) >= 2 for train, test in most)
 
 
 @given(COPIED)

@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import assert_refused, fitted
 from mixed_distances import GROUPS, KINDS, PERIOD, distance, items
@@ -129,3 +130,11 @@ def test_what_is_not_continuous_or_known_is_refused(rng):
     x, y = (told(d, row) for row in far_pair(1))
     assert_refused(lambda: d.counterfactual(x, y, -1.0), "within=-1.0", ">= 0")
     assert_refused(lambda: d.counterfactual(x, y, features=["e"]), "features= names the feature 'e'", "is required")
+
+
+def test_one_name_is_one_feature_that_may_change():
+    X = np.random.default_rng(0).random((20, 2))
+    d = Semimetric.gower(pd.DataFrame(X, columns=["age", "pay"]))
+    for features in ("pay", 1, ["pay"]):
+        assert [change.feature for change in d.counterfactual(X[0], X[1], features=features).changes] == ["pay"]
+    assert_refused(lambda: d.counterfactual(X[0], X[1], features="ap"), "features= names the feature 'ap'", "age, pay")

@@ -62,6 +62,26 @@ def test_a_frame_has_every_part(explanation):
     assert (frame["share"].iloc[6:] == 0).all()
 
 
+@pytest.mark.parametrize(
+    ("told", "names"),
+    [
+        ({"targets": np.array([0, 1]), "labels": np.array([17, 4])}, ["row 17 (class 0)", "row 4 (class 1)"]),
+        ({"targets": np.array([True, False])}, ["item 7 (class True)", "item 3 (class False)"]),
+        (
+            {"targets": np.array([0.25, 3]), "labels": np.array([17, 4]), "target_name": "value"},
+            ["row 17 (value 0.25)", "row 4 (value 3)"],
+        ),
+        ({"targets": np.array(["yes", "no"]), "labels": np.array(["C7", "C3"])}, ["C7 (yes)", "C3 (no)"]),
+        ({"labels": np.array([17, 4])}, ["row 17", "row 4"]),
+    ],
+)
+def test_numbers_say_whether_they_are_rows_classes_or_values(told, names):
+    given = {"targets": None} | told
+    found = Explanation(np.array([7, 3]), given.pop("targets"), PARTS.sum(axis=1), NAMES, PARTS, **given)
+    assert found.names == names
+    assert f"{names[0]} at 1" in repr(found)
+
+
 def test_many_neighbours_are_counted_and_not_all_printed():
     k = 25
     many = Explanation(np.arange(k), None, np.ones(k), ("a",), np.ones((k, 1)))

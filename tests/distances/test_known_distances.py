@@ -177,3 +177,12 @@ def test_a_table_as_people_have_it_needs_no_parameters():
     assert_refused(lambda: Semimetric.gower(frame, categorical_features=None), "column 'colour' of X is not of numbers", "")
     names = pd.DataFrame({"name": [f"n{k}" for k in range(30)], "size": range(30)})
     assert_refused(lambda: Semimetric.gower(names), "column 'name' of X", "30 different texts in 30 rows", "drop it")
+
+
+def test_a_column_is_named_once():
+    X = np.random.default_rng(0).random((20, 3))
+    for make in (Semimetric.gower, Semimetric.l1):
+        assert_refused(
+            lambda make=make: make(X, weights={0: 2, "x0": 3}), "weights= names the column 'x0' twice", "leave one out"
+        )
+    assert_refused(lambda: Semimetric.gower(X, periodic={1: 2.0, "x1": 3.0}), "periodic= names the column 'x1' twice", "once")

@@ -43,6 +43,7 @@ def test_values_are_regressed_under_a_distance_of_values():
     values = np.sin(6 * items[:, 0]) + 0.02 * RNG.normal(size=300)  # two features say nothing
     model = SemimetricRegressor(OF_VALUES.set_params(n_knots=8), n_pairs=3000).fit(items[:200], values[:200])
     assert model.score(items[200:], values[200:]) > 0.9
+    assert f"row 0 (value {values[0]:.4g}) at 0" in repr(model.explain_neighbors(items[0]))
     assert model.semimetric_.contributions(np.zeros(3), np.ones(3)).shape == (4,)
 
 
@@ -53,6 +54,7 @@ def test_an_explanation_adds_up_to_the_distances():
     assert_allclose(found.contributions.sum(axis=1), found.distances, atol=1e-12)
     assert_array_equal(found.targets, Y[found.indices])
     assert repr(found).count(" at ") == 4
+    assert f"row 7 (class {Y[7]}) at 0" in repr(found)
     names, values = zip(*found.largest(2), strict=True)
     assert set(names) <= set(found.terms)
     assert list(values) == sorted(values, reverse=True)
@@ -110,6 +112,18 @@ def test_parameters_of_the_default_learner_can_be_set(kind, learner):
     assert model.learner is None
 
 
+@pytest.mark.parametrize("kind", [SemimetricClassifier, SemimetricRegressor])
+def test_parameters_of_the_default_learner_are_told(kind):
+    model = kind()
+    told = model.get_params()
+    assert {name for name in told if "__" in name} == {f"learner__{name}" for name in kind._default_learner().get_params()}
+    assert told["learner"] is None
+    assert not any("__" in name for name in model.get_params(deep=False))
+    assert clone(model).set_params(**told).learner is None  # there and back is nothing new
+    assert model.set_params(**told | {"learner__alpha": 0.5}).get_params()["learner__alpha"] == 0.5
+    assert set(kind(QUICK).get_params()) - set(told) == {f"learner__{name}" for name in QUICK.get_params()} - set(told)
+
+
 def test_parameters_of_the_default_learner_are_searched():
     given = {f"learner__{name}": [value] for name, value in QUICK.get_params().items() if name != "alpha"}
     search = GridSearchCV(SemimetricClassifier(), {"learner__alpha": [1e-3, 1e-1], **given}, cv=2).fit(X, Y)
@@ -142,7 +156,7 @@ def test_neighbours_have_the_labels_of_the_frame_and_both_values():
     assert found.terms == tuple("abcd")
     assert_array_equal(found.item, frame.iloc[7])
     assert_array_equal(found.values, frame.loc[found.labels])
-    assert "F7 (0) at 0" in repr(found)
+    assert "F7 (class 0) at 0" in repr(found)
     terms = model.explain_neighbors(frame.iloc[[7]], by="terms")
     assert terms.terms == model.semimetric_.terms
     assert_allclose(terms.distances, found.distances)

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 import semimetric as sm
 from hostile.forms import NAMES, NEW_CATEGORIES, OBJECTS, ODD_OBJECTS
@@ -128,7 +129,7 @@ def arguments_of_learners(name, learner):
 
     add(f"{name}.fit(points)", tuples, lambda t: fit(t, y), **tables)
     add(f"{name}.fit(rows)", index, lambda t: fit(t, y_by_row, preprocessor=ITEMS))
-    add(f"{name}(preprocessor)", ITEMS, lambda X: fit(index, y_by_row, preprocessor=X), **tables)
+    add(f"{name}(preprocessor)", ITEMS, lambda X: fit(index, y_by_row, preprocessor=X), sparse=True, **tables)
     add(f"{name}.fit(sample_weight)", weights, lambda w: fit(tuples, y, w), takes={"flat", "nothing"})
     if y is not None:
         add(f"{name}.fit(y)", y, lambda values: fit(tuples, values), takes={"flat"})
@@ -162,7 +163,7 @@ USES = {
 def arguments_of_estimators(name, estimator):
     of_numbers = name.endswith("Regressor")
     y = length(np.stack([ITEMS, OTHERS], axis=1)) if of_numbers else CLASSES
-    takes_sparse = name.startswith("linear")
+    takes_sparse = get_tags(estimator).input_tags.sparse
     uses = [m for m in USES.get(name, ("predict", "decision_function", "kneighbors", "predict_proba")) if hasattr(estimator, m)]
 
     @cache
@@ -217,9 +218,9 @@ def distance(kind="tables"):
 
 
 def arguments_of_distances(kind):
-    mixed = {"takes": NEW_CATEGORIES} if kind == "mixed" else {}
+    mixed = {"sparse": True, **({"takes": NEW_CATEGORIES} if kind == "mixed" else {})}
     add(f"{kind}: pairwise(X)", ITEMS, lambda X: distance(kind).pairwise(X), **mixed)
-    takes = {"takes": {"nothing", *mixed.get("takes", ())}}
+    takes = {"sparse": True, "takes": {"nothing", *mixed.get("takes", ())}}
     add(f"{kind}: pairwise(X, Y)", ITEMS, lambda Y: distance(kind).pairwise(OTHERS, Y), **takes)
     add(f"{kind}: paired", ITEMS, lambda X: distance(kind).paired(X, OTHERS), **mixed)
     add(f"{kind}: outside", ITEMS, lambda X: distance(kind).outside(X), **mixed)
@@ -239,14 +240,15 @@ def of_shards(X):
 
 
 def arguments_of_search():
-    add("NeighborIndex.fit(X)", ITEMS, lambda X: sm.NeighborIndex(distance()).fit(X).kneighbors(ITEMS, 3))
-    add("NeighborIndex.add(X)", ITEMS, lambda X: sm.NeighborIndex(distance()).fit(ITEMS).add(X).kneighbors(ITEMS, 3))
+    add("NeighborIndex.fit(X)", ITEMS, lambda X: sm.NeighborIndex(distance()).fit(X).kneighbors(ITEMS, 3), sparse=True)
+    added = {"sparse": True}
+    add("NeighborIndex.add(X)", ITEMS, lambda X: sm.NeighborIndex(distance()).fit(ITEMS).add(X).kneighbors(ITEMS, 3), **added)
     for algorithm in ("exact", "approximate", "brute"):
         add(
             f"kneighbors(X), {algorithm}", ITEMS, lambda X, a=algorithm: searched().kneighbors(X, 3, algorithm=a),
-            takes={"nothing"},
+            takes={"nothing"}, sparse=True,
         )  # fmt: skip
-    nothing = {"takes": {"nothing"}}
+    nothing = {"takes": {"nothing"}, "sparse": True}
     add("radius_neighbors(X)", ITEMS, lambda X: tuple(map(np.concatenate, searched().radius_neighbors(X, 5.0))), **nothing)
     add("kneighbors_graph(X)", ITEMS, lambda X: dense(searched().kneighbors_graph(X, 3, "distance")), **nothing)
     add("estimate_recall(X)", ITEMS, lambda X: np.array(searched().estimate_recall(X, 3)[:2]), **nothing)
@@ -280,7 +282,7 @@ def arguments_of_pictures():
     basis = sm.BSplineEmbedding(4).fit(ITEMS)
     x, y = ITEMS[:2]
     add("plot_around(x)", x, lambda v: drawn(plotting.plot_around, d, v, [0]), **flat)
-    add("plot_around(X)", ITEMS, lambda X: drawn(plotting.plot_around, d, x, [0], X), takes={"nothing"})
+    add("plot_around(X)", ITEMS, lambda X: drawn(plotting.plot_around, d, x, [0], X), takes={"nothing"}, sparse=True)
     add("plot_contributions(x)", x, lambda v: drawn(plotting.plot_contributions, d, v, y), **flat)
     add("plot_predicted(true)", x, lambda v: drawn(plotting.plot_predicted, v, y), **flat)
     add("plot_basis(X)", ITEMS, lambda X: drawn(plotting.plot_basis, basis, X))

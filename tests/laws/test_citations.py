@@ -1,6 +1,7 @@
 """What the code cites exists: papers and their parts, authors with years, sections of the mathematics, files and headings."""
 
 import ast
+import inspect
 import io
 import re
 import tokenize
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+import semimetric
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCES = (ROOT / "docs/references.md").read_text()
@@ -26,6 +29,9 @@ _AUTHORS = rf"{_AUTHOR}(?:(?:, | & |, & | and |, and ){_AUTHOR})*"
 _YEAR = r"(?:18|19|20)\d\d"
 _CITED = re.compile(rf"({_AUTHORS})( et al\.)?(?:'s [a-z][a-z0-9 ]{{0,40}}?)?,? \(?({_YEAR})\b(?![.,]\d)")
 _ENTRY = re.compile(rf"^- \*\*({_AUTHORS}) ({_YEAR})\.\*\*", re.MULTILINE)
+
+
+_NUMBERED = re.compile(rf"^- \*\*({_AUTHORS}) ({_YEAR})\.\*\* See \[paper (\d)\]", re.MULTILINE)
 
 
 class Citation(NamedTuple):
@@ -98,8 +104,18 @@ def parts(text):
     return found
 
 
+def by_number(text):
+    """The text with "paper 1" in place of the authors and the year of a paper that has a heading of its own."""
+    for authors, year, number in _NUMBERED.findall(REFERENCES):
+        first, *others = _names(authors)
+        called = re.escape(authors) + (rf"|{first} et al\." if len(others) > 1 else "")
+        text = re.sub(rf"\b(?:{called}) \(?{year}\)?", f"paper {number}", text)
+    return text
+
+
 def papers(text):
     """Numbers of papers with the parts named beside each, as in "paper 1, eq. 15; Proposition 1 of paper 4"."""
+    text = by_number(text)
     text = re.sub(r"\b([Ee]qs?|[Aa]lgs?|[Ff]igs?)\. (?=\d)", r"\1 ", text)
     found = []
     for cited in re.finditer(r"\b[Pp]aper (\d)\b", text):
@@ -165,6 +181,11 @@ def test_papers_are_found_with_their_parts():
         (1, set()),
         (4, {("figure", "1"), ("figure", "2")}),
     ]
+    assert papers("By Pele et al. (2013), Alg. 2; Maji 2011, eq. 5; Proposition 1 of Ceylan & Birbil (2020).") == [
+        (0, {("algorithm", "2")}),
+        (1, {("equation", "5")}),
+        (4, {("proposition", "1")}),
+    ]
     assert parts("§S.3, eqs 6 and 7; theorems 1 and 2") == {
         ("section", "S.3"), ("equation", "6"), ("equation", "7"), ("theorem", "1"), ("theorem", "2"),
     }  # fmt: skip
@@ -204,6 +225,26 @@ def test_citations_of_the_code_resolve(path):
     assert not missing, f"docs/references.md does not say what these are: {missing}"
     dangling = [number for text in texts for number in sections(text) if number not in numbered]
     assert not dangling, f"docs/mathematics.md has no sections {dangling}"
+
+
+def public_docstrings():
+    """What `help()` shows of every public name, by name: of functions, and of classes with their public methods."""
+    for face in (semimetric, *(getattr(semimetric, room) for room in semimetric._ROOMS)):
+        for name in face.__all__:
+            found = getattr(face, name)
+            yield name, inspect.getdoc(found) or ""
+            for key in (key for key in dir(found) if inspect.isclass(found) and not key.startswith("_")):
+                yield f"{name}.{key}", inspect.getdoc(inspect.getattr_static(found, key)) or ""
+
+
+def test_what_help_shows_cites_by_author_and_year():
+    shown = list(public_docstrings())
+    assert len(shown) > 500
+    numbered = [name for name, text in shown if re.search(r"\b[Pp]apers? \d", text)]
+    assert not numbered, f"name the authors and the year, as docs/references.md does: {numbered}"
+    known = entries(REFERENCES)
+    lost = {name: c for name, text in shown if text.strip() for c in citations(flat(text)) if not resolves(c, known)}
+    assert not {name: c for name, c in lost.items() if name.split(".")[0] in semimetric.__all__}, lost
 
 
 def test_the_code_is_searched_and_not_passed_by():

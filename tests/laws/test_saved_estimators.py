@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import assert_refused
-from fitted_estimators import FITTED, answers, bases_of
+from fitted_estimators import CLASSES, FITTED, ITEMS, answers, bases_of
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -36,7 +36,7 @@ def test_it_answers_to_the_bit(row):
     assert type(again) is type(model)
     want, got = answers(model), answers(again)
     assert list(got) == list(want)
-    assert want
+    assert want or type(model).__name__ == "BoundaryPoints"
     for name in want:
         for a, b in zip(want[name], got[name], strict=True):
             assert np.asarray(a).dtype == np.asarray(b).dtype
@@ -55,9 +55,24 @@ def test_it_has_the_same_parameters_and_can_be_cloned(row):
 def test_nothing_that_was_learned_is_lost(row):
     model, again, _ = row
     assert {*vars(again)} == {*vars(model)}
+    for name, value in vars(model).items():
+        if isinstance(value, np.ndarray) and name.endswith("_"):
+            np.testing.assert_array_equal(vars(again)[name], value)
     for name in ("recipe_", "choices_", "group_choices_", "solution_", "semimetric_", "passes_", "error_quantiles_"):
         if name in vars(model):
             assert repr(getattr(again, name)) == repr(getattr(model, name))
+
+
+@pytest.mark.parametrize("name", ["machine", "machine in steps", "machine of truth values", "machine for values"])
+def test_a_machine_learns_on_from_the_steps_that_it_had(name, tmp_path):
+    model = FITTED[name]()
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    X, y = ITEMS[:20], (model.classes_[CLASSES[:20]] if hasattr(model, "classes_") else ITEMS[:20].sum(axis=1))
+    before = model.coef_.copy()
+    np.testing.assert_array_equal(again.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
+    assert not np.array_equal(model.coef_, before)
+    assert clone(again).set_params(solver="dual", warm_start=False).fit(X, y).status_ in ("solved", "max_iter")
 
 
 def test_saved_again_it_gives_the_same_bytes(row, tmp_path):
@@ -67,7 +82,7 @@ def test_saved_again_it_gives_the_same_bytes(row, tmp_path):
 
 
 def test_every_public_learner_is_among_the_rows():
-    kinds = {type(make()).__name__ for name, make in FITTED.items() if name not in semimetric.__all__}
+    kinds = {type(make()).__name__ for name, make in FITTED.items() if name not in semimetric.__all__} - {"IdentityEmbedding"}
     public = {n for n in semimetric.__all__ if isinstance(c := getattr(semimetric, n), type) and issubclass(c, SavedEstimator)}
     assert public == kinds
 

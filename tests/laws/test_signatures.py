@@ -9,6 +9,7 @@ import semimetric
 
 FACES = ["semimetric", *(f"semimetric.{room}" for room in semimetric._ROOMS)]
 LONGEST = 70  # characters of the annotation of one parameter
+WHOLE = 600  # characters of a signature
 
 
 def signatures():
@@ -45,6 +46,29 @@ def test_annotations_are_names_that_a_reader_knows(name):
         assert len(shown) <= LONGEST, f"{name} shows {shown}"
         assert "numpy." not in shown, f"{name} shows {shown}: begin its module with from __future__ import annotations"
         assert "typing." not in shown, f"{name} shows {shown}: begin its module with from __future__ import annotations"
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_a_signature_is_no_longer_than_a_screen_shows(name):
+    assert len(str(SIGNATURES[name])) <= WHOLE, f"{name}{SIGNATURES[name]}"
+
+
+@pytest.mark.parametrize("name", ["DistanceApproximator", "LargeMarginLearner", "PairLearner", "PL2Embedding"])
+def test_the_types_of_a_constructor_are_where_editors_look_for_them(name):
+    kind = getattr(semimetric, name)
+    shown, whole = SIGNATURES[name].parameters, inspect.signature(kind.__init__).parameters
+    assert list(shown) == list(whole)[1:]
+    assert all(p.annotation is p.empty and p.default == whole[key].default for key, p in shown.items())
+    assert all(p.annotation is not p.empty for key, p in whole.items() if key != "self")
+    assert len(str(inspect.signature(kind.__init__))) < 1000
+
+
+def test_a_subclass_shows_its_own_constructor():
+    class Own(semimetric.TripletLearner):
+        def __init__(self, n_knots: int = 3, *, mine: float = 1.0) -> None: ...
+
+    assert str(inspect.signature(Own)) == "(n_knots=3, *, mine=1.0)"
+    assert not hasattr(Own(), "__signature__")
 
 
 def test_array_like_is_shown_by_its_name():

@@ -113,8 +113,8 @@ class GraphOf(SemimetricNeighborsTransformer):
     """A graph under a distance learned from classes, which are made of the first feature: a graph does not require any."""
 
     def fit(self, X, y=None, sample_weight=None):
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=4)
-        return super().fit(X, np.arange(len(X)) % 2, sample_weight)
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=4, accept_sparse="csr")
+        return super().fit(X, np.arange(X.shape[0]) % 2, sample_weight)
 
 
 class HistogramsOfAnyLength(HistogramFeatures):
@@ -222,7 +222,8 @@ CHECKED = [
 def expected_failures(estimator):
     """All others apply."""
     if isinstance(estimator, GraphOf):
-        return {"check_sample_weight_equivalence_on_dense_data": "a graph has a column for every item, whatever its weight"}
+        why = "a graph has a column for every item, whatever its weight"
+        return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
     failures = {}
     if isinstance(estimator, LargeMarginLearner):
         if parse_version(sklearn.__version__) < parse_version("1.8"):

@@ -2,8 +2,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_refused
+from sklearn.base import clone
 
-from semimetric import DistanceApproximator, DistanceRegressor, PairLearner, Ridge, Semimetric, TripletLearner
+from semimetric import (
+    DistanceApproximator,
+    DistanceRegressor,
+    LargeMarginLearner,
+    PairLearner,
+    Ridge,
+    Semimetric,
+    SemimetricClassifier,
+    TripletLearner,
+)
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -136,3 +146,73 @@ def test_a_prior_that_is_0_where_distances_are_not_is_refused():
     nothing = Semimetric.l1(NUMBERS, weights=[0.0, 0.0])
     model = DistanceRegressor(n_knots=3, alpha=1e-3, prior=nothing, preprocessor=NUMBERS)
     assert_refused(lambda: model.fit(PAIRS, NOISE), "nothing in common", "another")
+
+
+LABELS = (NUMBERS[:, 0] + (NUMBERS[:, 1] > 12) > 0.4).astype(int)
+SCALES = {"directions": None, "tables": "warped"}
+
+
+def mean_target(d, items, n_targets=3):
+    """The mean distance of an item to the nearest ones of its class that are not at distance 0."""
+    distances = np.where(LABELS[:, None] == LABELS, d.pairwise(items), np.inf)
+    distances[distances <= 0] = np.inf
+    return np.sort(distances, axis=1)[:, :n_targets].mean()
+
+
+@pytest.mark.parametrize("tables", ["full", "warped"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_labels_start_from_a_given_distance_of_which_the_proportions_count(tables, loss):
+    """A strong penalty gives it back in units of the margin, which is 0.7 of its mean distance to a target."""
+    options = {"knots": knots_that_hold(PRIOR), "directions": None, "delta": 0.0, "tables": tables, "loss": loss, **KINDS}
+    d = LargeMarginLearner(alpha=1e8, prior=PRIOR, **options).fit(FRAME, LABELS).semimetric_
+    multiple = 1 / (0.7 * mean_target(PRIOR, FRAME))
+    np.testing.assert_allclose(d.pairwise(FRAME), multiple * PRIOR.pairwise(FRAME), rtol=1e-5, atol=1e-6)
+
+
+def test_the_unit_of_the_prior_of_labels_plays_no_part():
+    learned = [
+        LargeMarginLearner(n_knots=4, alpha=1e-2, prior=Semimetric.l1(NUMBERS, weights=w), **SCALES).fit(NUMBERS, LABELS)
+        for w in ([3.0, 0.2], [3e4, 2e3])
+    ]
+    first, second = (model.semimetric_.pairwise(NUMBERS) for model in learned)
+    np.testing.assert_allclose(first, second, rtol=1e-6, atol=1e-9)
+    without = LargeMarginLearner(n_knots=4, alpha=1e-2, **SCALES).fit(NUMBERS, LABELS).semimetric_.pairwise(NUMBERS)
+    assert np.abs(first - without).max() > 0.1 * first.mean()
+
+
+def test_few_labels_with_a_good_prior_beat_few_labels_without():
+    rng = np.random.default_rng(1)
+    w = rng.lognormal(0.0, 1.5, 10)
+    errors = {"with": [], "without": []}
+    for _ in range(3):
+        X = rng.random((320, 10))
+        y = (X @ w > w.sum() / 2).astype(int)
+        for name, given in (("with", Semimetric.l1(X[:20], weights=w)), ("without", None)):
+            learner = LargeMarginLearner(n_knots=3, alpha=0.1, prior=given, **SCALES)
+            errors[name].append(1 - SemimetricClassifier(learner).fit(X[:20], y[:20]).score(X[20:], y[20:]))
+    assert np.mean(errors["with"]) < np.mean(errors["without"]) - 0.02
+
+
+def test_auto_of_labels_chooses_with_a_prior_and_directions_join_it():
+    model = LargeMarginLearner(prior=L1, effort="fast").fit(NUMBERS, LABELS)
+    assert len(model.choices_) > 1
+    joined = LargeMarginLearner(n_knots=4, alpha=1e-3, prior=L1, directions="lda", tables="warped").fit(NUMBERS, LABELS)
+    assert joined.semimetric_.directions is not None
+    np.testing.assert_array_equal(clone(joined).prior.pairwise(NUMBERS), L1.pairwise(NUMBERS))
+
+
+NOTHING = Semimetric.l1(NUMBERS, weights=[0.0, 0.0])
+BAD_OF_LABELS = {
+    "no distance": ({"prior": "gower"}, "a str", "gower(X)"),
+    "lasso": ({"prior": L1, "penalty": "lasso"}, "'lasso'", "does not draw to it"),
+    "places": ({"prior": L1, "even": "places"}, "prior=", 'even="values"'),
+    "other features": ({"prior": PRIOR}, "size, colour", "x0, x1"),
+    "no margin": ({"prior": NOTHING}, "0 between every item and the nearest ones of its class", "give another"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_OF_LABELS)
+def test_what_labels_cannot_start_from_is_refused(name):
+    options, *words = BAD_OF_LABELS[name]
+    model = LargeMarginLearner(**({"n_knots": 3, "alpha": 1e-3} | SCALES | options))
+    assert_refused(lambda: model.fit(NUMBERS, LABELS), *words, error=ValueError)

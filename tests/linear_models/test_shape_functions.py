@@ -7,9 +7,21 @@ import pytest
 from cases import assert_refused
 from hypothesis import given, settings
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import LinearSVC
 
-from semimetric import IDEmbedding, NotSupportedError, PL1Embedding, PL2Embedding
+from semimetric import (
+    EmbeddedLinearClassifier,
+    EmbeddedLinearRegressor,
+    IDEmbedding,
+    LargeMarginLearner,
+    NotSupportedError,
+    PL1Embedding,
+    PL2Embedding,
+    SemimetricClassifier,
+)
 from semimetric.linear_models.shape_functions import Shapes, curve, surface
 
 
@@ -115,6 +127,61 @@ def test_refusals():
     triples = IDEmbedding(groups=[(0, 1, 2)]).fit(X)
     with pytest.raises(NotSupportedError, match="curve"):
         Shapes.of(triples, np.zeros(triples.n_columns_))
+
+
+def labels(n=80):
+    return np.digitize(data(n=n)[:, 0], [0.3, 0.7])
+
+
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (EmbeddedLinearClassifier(PL2Embedding(3), C=3), labels() > 0),
+        (EmbeddedLinearRegressor(PL1Embedding(4)), labels().astype(float)),
+        (make_pipeline(MinMaxScaler(), EmbeddedLinearClassifier(PL1Embedding(3))), labels() > 0),
+        (make_pipeline(MinMaxScaler(), PL2Embedding(3), LinearSVC()), labels() > 0),
+        (Pipeline([("own", Pipeline([("embed", PL1Embedding(3)), ("none", "passthrough"), ("fit", Ridge())]))]), data()[:, 1]),
+    ],
+)
+def test_functions_of_a_machine_or_a_pipeline_add_up_to_its_score(model, y):
+    X = data()
+    model.fit(X, y)
+    score = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+    scaled = model[0].transform(X) if isinstance(model, Pipeline) and "minmaxscaler" in model.named_steps else X
+    shapes = Shapes.of(model)
+    assert np.allclose([twin(shapes, x) for x in scaled], score, atol=1e-9)
+
+
+def test_one_class_of_several_is_named():
+    X, y = data(), np.array(["a", "b", "c"])[labels()]
+    model = EmbeddedLinearClassifier(PL1Embedding(4)).fit(X, y)
+    score = model.decision_function(X)
+    for k, name in enumerate("abc"):
+        assert np.allclose([twin(Shapes.of(model, of_class=name), x) for x in X], score[:, k], atol=1e-9)
+    assert_refused(lambda: Shapes.of(model), "of_class=None", "'a', 'b', 'c'")
+    assert_refused(lambda: Shapes.of(model, of_class="d"), "of_class='d'", "'a', 'b', 'c'")
+    two = EmbeddedLinearClassifier(PL1Embedding(4)).fit(X, y == "a")
+    assert Shapes.of(two, of_class=True).intercept == two.intercept_[0]
+    assert_refused(lambda: Shapes.of(two, of_class=False), "of_class=False", "score of the second")
+
+
+def test_what_is_no_additive_function_is_refused():
+    X, y = data(), labels() > 0
+    embedding = PL1Embedding(3).fit(X)
+    model = EmbeddedLinearClassifier(PL1Embedding(3)).fit(X, y)
+    assert_refused(lambda: Shapes.of(embedding), "no weights", "coef=", "fitted machine")
+    assert_refused(lambda: Shapes.of(model, np.ones(3)), "weights of its own", "beside an embedding")
+    others = (
+        SemimetricClassifier(LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None)),
+        make_pipeline(MinMaxScaler(), LinearSVC()),
+        LinearSVC(),
+    )
+    for other in others:
+        with pytest.raises(NotSupportedError, match=r"is no additive function.*taken are.*plot_table"):
+            Shapes.of(other.fit(X, y))
+    for unfitted in (EmbeddedLinearClassifier(), make_pipeline(PL1Embedding(3), LinearSVC())):
+        with pytest.raises(NotFittedError):
+            Shapes.of(unfitted)
 
 
 @pytest.mark.filterwarnings("error")

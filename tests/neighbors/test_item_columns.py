@@ -108,3 +108,25 @@ def test_categories_of_numbers_and_text_are_text():
     for condition, rows in {'size < "2"': [1, 5], 'size in ("1", "b")': [1, 2, 5, 6]}.items():
         ids = index.kneighbors(frame[:1], 20, False, where=f"price < 8 and {condition}")
         assert_array_equal(np.sort(ids[0]), rows)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_a_condition_on_a_column_of_times_is_the_mask_of_its_rows(zone, tmp_path):
+    rng = np.random.default_rng(5)
+    when = pd.Series(pd.Timestamp("2024-01-30") + pd.to_timedelta(rng.integers(0, 96, 60), unit="h")).dt.tz_localize(zone)
+    frame = pd.DataFrame({"when": when, "size": rng.random(60), "city": rng.choice(["Rome", "Oslo"], 60)})
+    d = semimetric.gower(frame)
+    assert d.schema.features[0].time == "scale"
+    index = NeighborIndex(d).fit(frame)
+    index.save(tmp_path / "index")
+    start = pd.Timestamp("2024-01-31", tz=None if zone is None else "UTC")
+    mask = ((frame["when"] >= start) & (frame["city"] == "Rome")).to_numpy()
+    assert 0 < mask.sum() < 60
+    for searched in (index, semimetric.load(tmp_path / "index")):
+        got = searched.kneighbors(frame[:3], 4, where='when >= 2024-01-31 and city == "Rome"')
+        for a, b in zip(got, index.kneighbors(frame[:3], 4, where=mask), strict=True):
+            assert_array_equal(a, b)
+    at = frame["when"][7]
+    found = index.kneighbors(frame[:1], 1, where=f"when == '{at.isoformat()}'")[1]
+    assert (frame["when"][found.item()]) == at
+    assert_refused(lambda: index.kneighbors(frame[:1], 1, where="when > 2024-13-01"), "'2024-13-01'", "no date or time")

@@ -3,6 +3,10 @@ import pandas as pd
 import pytest
 from cases import assert_refused
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from semimetric import LargeMarginLearner, NeighborIndex, Semimetric, SemimetricNeighborsTransformer, ShardedIndex, load
 from semimetric.neighbors.searched_distance import searched_distance
@@ -54,6 +58,40 @@ def test_a_fitted_model_gives_what_it_has_learned(items, model, tmp_path):
             np.testing.assert_array_equal(a, b)
     graph = SemimetricNeighborsTransformer("l1", n_neighbors=3).fit(items).transform(items[:2])
     assert graph.shape == (2, 200)
+
+
+def recall(pipeline, X, y=None):
+    """How much of the exact answer the approximate search of the index finds."""
+    return pipeline[-1].estimate_recall(pipeline[:-1].transform(X), 5).mean
+
+
+def test_a_clone_searches_under_what_was_learned(items, model):
+    want = NeighborIndex(model).fit(items).kneighbors(items[:5], 3)
+    for given in (model, FrozenEstimator(model)):
+        again = clone(clone(NeighborIndex(given, n_probe=3).fit(items)))
+        assert not hasattr(again, "segments_")
+        assert again.n_probe == 3
+        for a, b in zip(again.fit(items).kneighbors(items[:5], 3), want, strict=True):
+            np.testing.assert_array_equal(a, b)
+    graph = clone(SemimetricNeighborsTransformer(model, n_neighbors=3)).fit(items).transform(items[:2])
+    assert graph.shape == (2, 200)
+
+
+def test_parameters_of_the_learner_of_a_clone_are_its_own(items, model):
+    again = clone(NeighborIndex(model))
+    again.set_params(semimetric__alpha=7.0)
+    assert (again.semimetric.alpha, model.alpha) == (7.0, 1e-3)
+    assert again.semimetric.semimetric_ is model.semimetric_
+    assert not hasattr(clone(NeighborIndex(clone(model))).semimetric, "semimetric_")
+    assert not hasattr(clone(SemimetricNeighborsTransformer(learner=model)).learner, "semimetric_")  # which it fits itself
+
+
+def test_a_search_over_an_index_in_a_pipeline_keeps_the_learned_distance(items, model):
+    pipeline = make_pipeline(FunctionTransformer(), NeighborIndex(model))
+    grid = {"neighborindex__n_candidates": [5, 100], "neighborindex__n_probe": [4]}
+    search = GridSearchCV(pipeline, grid, scoring=recall, cv=3, error_score="raise").fit(items)
+    assert (search.cv_results_["mean_test_score"] > 0.5).all()
+    assert search.best_estimator_[-1].semimetric_ is model.semimetric_
 
 
 REFUSED = {

@@ -39,7 +39,7 @@ class IndexOfAnything(NeighborIndex):
 
     def fit(self, X, y=None):
         self.semimetric = None
-        X = validate_data(self, X, dtype=np.float64)
+        X = validate_data(self, X, dtype=np.float64, accept_sparse="csr")
         self.semimetric = even(X)
         return super().fit(X)
 
@@ -54,7 +54,7 @@ class GraphOfAnything(SemimetricNeighborsTransformer):
         return {"n_neighbors": self.n_neighbors, "mode": self.mode}
 
     def fit(self, X, y=None):
-        X = validate_data(self, X, dtype=np.float64)
+        X = validate_data(self, X, dtype=np.float64, accept_sparse="csr")
         self.semimetric = even(X)
         return super().fit(X)
 

@@ -49,7 +49,7 @@ def test_the_other_features_are_one_bar(model):
 
 def test_an_explanation_has_a_bar_a_neighbour_and_a_colour_a_term(explanation):
     ax = plot_explanation(explanation)
-    assert labels(ax) == ["7 (a)", "3 (b)"]
+    assert labels(ax) == ["item 7 (a)", "item 3 (b)"]
     assert [c.get_label() for c in ax.containers] == ["r", "p", "s"]  # q adds nothing
     assert len({c[0].get_facecolor() for c in ax.containers}) == 3
     assert np.sum([widths(c) for c in ax.containers], axis=0) == pytest.approx(explanation.distances)
@@ -72,7 +72,7 @@ def test_a_root_is_said(explanation):
 
 def test_a_neighbour_that_is_the_item_itself_is_an_empty_bar():
     same = Explanation(np.array([0]), np.array([1]), np.zeros(1), ("a",), np.zeros((1, 1)))
-    assert labels(plot_explanation(same)) == ["0 (1)"]
+    assert labels(plot_explanation(same)) == ["item 0 (class 1)"]
 
 
 def test_what_a_classifier_explains_is_drawn(model):

@@ -28,6 +28,7 @@ def drawn(names):
     return draw
 
 
+MOST_COLUMNS = 100_000  # of an embedding whose rows are asked for: what has more is right, and larger than an attack may be
 OUTSIDE = ["link to a device", "link to a file", "pipe", "pipe as file", "folder as file", "linked arrays", "cut"]
 
 
@@ -147,6 +148,8 @@ def check_estimator(model, bases, folder):
 
 def table_for(model):
     """Items that an estimator takes."""
+    if not hasattr(model, "index_") and not hasattr(model, "semimetric_"):
+        return np.random.default_rng(3).uniform(-0.2, 1.2, (12, model.n_features_in_ if model.n_features_in_ < 1000 else 1))
     d = model.index_.semimetric if hasattr(model, "index_") else model.semimetric_
     return saved_objects.table(d, saved_objects.encoded(d, 12, 3))
 
@@ -157,7 +160,10 @@ def answers_to(model, X):
     for name in ("predict", "predict_proba", "decision_function", "kneighbors", "transform", "pair_distance"):
         if not hasattr(model, name):
             continue
-        of_tuples = name == "pair_distance" or (name not in ("kneighbors", "transform") and not hasattr(model, "index_"))
+        if max(getattr(m, "n_columns_", 0) for m in (model, getattr(model, "embedding_", model))) > MOST_COLUMNS:
+            continue
+        of_items = name in ("kneighbors", "transform") or hasattr(model, "index_") or not hasattr(model, "semimetric_")
+        of_tuples = name == "pair_distance" or not of_items
         n = 2 if name == "pair_distance" else size
         given = X.reshape(12 // n, n, -1) if of_tuples else X
         if of_tuples and getattr(model, "preprocessor", None) is not None:

@@ -43,9 +43,9 @@ class PairEmbedding(PairMap):
     groups : "singles" (default), "pairs" or a sequence of tuples of int
         The features that are modelled jointly.
     symmetry : {"tie", "swap", "none"}
-        "tie" (default): (a, b) and (b, a) share a column. "swap": the paper's lexicographic swap of x and y within each group,
-        which is *not continuous* for groups of two or more features (at x_0 = y_0 the order flips while the tables differ) and
-        equals the tie for one feature. "none": d(x, y) and d(y, x) are learned separately.
+        "tie" (default): (a, b) and (b, a) share a column. "swap": the lexicographic swap of x and y of Pele & Ben-Aliz (2016),
+        within each group, which is *not continuous* for groups of two or more features (at x_0 = y_0 the order flips while the
+        tables differ) and equals the tie for one feature. "none": d(x, y) and d(y, x) are learned separately.
     zero_diagonal : bool, default True
         Whether to leave out the columns (a, a), so that d(x, x) = 0.
     vertices : sequence of Vertices or None

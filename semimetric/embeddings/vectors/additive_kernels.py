@@ -13,7 +13,7 @@ __all__ = ["min_kernel", "spline_kernel"]
 
 
 def min_kernel(X: ArrayLike, Y: ArrayLike | None = None) -> Floats:
-    """K(x, y) = sum_n min(x_n, y_n): histogram intersection (paper 1, eq. 5), for ``SVC(kernel=min_kernel)``.
+    """K(x, y) = sum_n min(x_n, y_n): histogram intersection (Maji 2011, eq. 5), for ``SVC(kernel=min_kernel)``.
 
     It is positive definite on features >= 0. A number added to a feature is added to the kernel, which does not change models
     with a free intercept. The scale of a feature is its weight.
@@ -45,7 +45,7 @@ def min_kernel(X: ArrayLike, Y: ArrayLike | None = None) -> Floats:
 def spline_kernel(
     X: ArrayLike, Y: ArrayLike | None = None, *, degree: int = 1, penalty_order: int = 1, n_bins: int = 10
 ) -> Floats:
-    """K(x, y) = sum_n <phi(x_n), phi(y_n)> - (degree + 1) / (2 n_bins) (paper 1, eq. 13, its constant corrected).
+    """K(x, y) = sum_n <phi(x_n), phi(y_n)> - (degree + 1) / (2 n_bins) (Maji 2011, eq. 13, its constant corrected).
 
     phi is that of `BSplineEmbedding` on [0, 1]. With order 1 it equals min(x_n, y_n) wherever |x_n - y_n| >= degree / n_bins.
 

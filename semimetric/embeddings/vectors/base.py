@@ -11,9 +11,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, NotRequired, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
@@ -21,10 +22,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import check_feature_names, validated
+from ..._foundation.saved_estimators import SavedEstimator, check_names
 from ..._foundation.short_reprs import ShortRepr
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import ArrayLike, Floats, Integers
-from ..._foundation.validation import check_choice
+from ..._foundation.validation import check_choice, check_count, check_n_jobs
 from ..._kernels.csr_rows import Chunk, Ladder
 
 __all__ = ["DenseMap", "FeatureMap", "Term", "check_columns_fit", "dense_rows", "distinct_labels"]
@@ -41,7 +43,7 @@ class Term(NamedTuple):
     stop: int
 
 
-class FeatureMap(ShortRepr, TransformerMixin, BaseEstimator, ABC):
+class FeatureMap(ShortRepr, SavedEstimator, TransformerMixin, BaseEstimator, ABC):
     """An embedding of vectors as a scikit-learn transformer.
 
     Embeddings have these parameters where they make sense: ``missing`` ("error" refuses missing values, with "zeros" they add
@@ -64,6 +66,7 @@ class FeatureMap(ShortRepr, TransformerMixin, BaseEstimator, ABC):
     n_jobs: int | None = None
     n_columns_: int
     terms_: tuple[Term, ...]
+    _fitted: ClassVar[dict[str, Any]] = {"n_features_in_": int, "feature_names_in_": NotRequired[NDArray[Any]]}
 
     @abstractmethod
     def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
@@ -127,11 +130,24 @@ class FeatureMap(ShortRepr, TransformerMixin, BaseEstimator, ABC):
         self._fit(self.encode(X, reset=True), y)
         return self
 
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        """Hold what a file says of a fitted embedding: its features, then what `_restore_columns` makes its columns of."""
+        own = dict(fitted)
+        super()._restore({name: own.pop(name) for name in FeatureMap._fitted if name in own})
+        check_names(self, check_count("n_features_in_", self.n_features_in_))
+        check_n_jobs(self.n_jobs)
+        self._check_output()
+        self._restore_columns(own)
+
+    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+        """Set what `_fit` sets from what `_stored` gave beside the features, and refuse what does not go together."""
+        raise NotImplementedError
+
     def _check_output(self) -> None:
         """Refuse values of ``missing``, ``sparse_output`` and ``dtype`` that no embedding has."""
         check_choice("missing", self.missing, self.missing_choices)
         check_choice("sparse_output", self.sparse_output, ("auto", True, False))
-        if self.dtype is None or np.dtype(self.dtype) not in (np.float32, np.float64):
+        if not _is_float_type(self.dtype):
             raise InputError(f"dtype={self.dtype!r}: float32 or float64 is required")
 
     @property
@@ -249,6 +265,14 @@ class DenseMap(FeatureMap):
         out.indptr[:] = np.arange(len(items) + 1) * self.n_columns_
         out.indices[:n].reshape(len(items), -1)[:] = np.arange(self.n_columns_)
         out.data[:n] = self.values(items).ravel()
+
+
+def _is_float_type(dtype: Any) -> bool:
+    """Whether it names float64 or float32; None, which NumPy takes for float64, does not."""
+    try:
+        return dtype is not None and np.dtype(dtype) in (np.float32, np.float64)
+    except (TypeError, ValueError, SyntaxError):  # what NumPy raises for texts that are no dtype
+        return False
 
 
 def dense_rows(items: Floats | sparse.csr_array, rows: slice | Integers) -> Floats:

@@ -11,16 +11,18 @@ The level sets of a linear function of phi_{p,1} are those of a cone over the an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar, NotRequired
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
-from ..._foundation.target_arrays import as_classes
+from ..._foundation.storable import storable
+from ..._foundation.target_arrays import as_classes, check_sorted_classes
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count, check_items
 from .anchors import AnchorSet, as_sets, check_band, check_power, class_anchors, cluster_centers, powers
-from .base import DenseMap, Term
+from .base import DenseMap, FeatureMap, Term
 
 __all__ = ["ConicEmbedding", "conic_kernel"]
 
@@ -29,8 +31,11 @@ ANCHORS = ("mean", "class", "kmeans")
 _CLUSTERS = 8  # of anchors="kmeans" with n_anchors=None
 
 
+@storable
 class ConicEmbedding(DenseMap):
-    """The features of x, and its distances to anchors to the power p: phi_{p,1}, phi_{p,d} and phi_{p,M} of paper 4.
+    """The features of x, and its distances to anchors to the power p.
+
+    These are the maps phi_{p,1}, phi_{p,d} and phi_{p,M} of Ceylan & Birbil (2020).
 
     Bring the features to one scale first: ``make_pipeline(StandardScaler(), ConicEmbedding(), LinearSVC(dual=False))``.
 
@@ -94,6 +99,11 @@ class ConicEmbedding(DenseMap):
     """
 
     missing_choices = ("error", "zeros")
+    classes_: NDArray[Any]
+    _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | {
+        "anchors_": list[Floats],
+        "classes_": NotRequired[NDArray[Any]],
+    }
 
     def __init__(
         self,
@@ -127,13 +137,31 @@ class ConicEmbedding(DenseMap):
         if hasattr(self, "classes_"):  # left by an earlier fit
             del self.classes_
         self.anchors_ = self._find_anchors(items, y)
+        self._lay_out()
+
+    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+        self._check_parameters()
+        d, anchors = self.n_features_in_, list(fitted["anchors_"])
+        if not anchors or not all(a.ndim == 2 and len(a) and a.shape[1] == d and np.isfinite(a).all() for a in anchors):
+            raise InputError(f"anchors_ are not sets of finite points of {d} features, at least one in each; restore the file")
+        self.anchors_ = [np.array(a, order="C") for a in anchors]
+        of_classes = isinstance(self.anchors, str) and self.anchors == "class"
+        if of_classes != ("classes_" in fitted):
+            raise InputError("classes_ are missing although there is a set of anchors for each, or the other way round")
+        if of_classes:
+            check_sorted_classes(fitted["classes_"], len(anchors))
+            self.classes_ = fitted["classes_"]
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Name the sets of anchors, and number their columns."""
         of_classes = isinstance(self.anchors, str) and self.anchors == "class"
         self._set_names = [f"A[{c}]" for c in self.classes_] if of_classes else [
             f"{'a' if len(anchors) == 1 else 'A'}{k}" for k, anchors in enumerate(self.anchors_)
         ]  # fmt: skip
         p = float(self.p)
         self._sets = [AnchorSet(anchors, p, n_jobs=self.n_jobs) for anchors in self.anchors_]
-        d = items.shape[1]
+        d = self.n_features_in_
         linear = [Term((f,), f, f + 1) for f in range(d)]
         if self.expand == "one":
             cones = [Term(tuple(range(d)), d + k, d + k + 1) for k in range(len(self._sets))]
@@ -231,8 +259,8 @@ def conic_kernel(X: ArrayLike, Z: ArrayLike, *, p: float = 1.0, expand: str = "o
 
         k(x, z | a) = <x, z> + ||x - a||_p^p ||z - a||_p^p,   or   <x, z> + sum_l |x_l - a_l|^p |z_l - a_l|^p
 
-    See paper 4, section 2. The embeddings have few columns, so a linear model on `ConicEmbedding` finds the same function
-    faster.
+    See Ceylan & Birbil 2020, section 2. The embeddings have few columns, so a linear model on `ConicEmbedding` finds the same
+    function faster.
 
     Parameters
     ----------

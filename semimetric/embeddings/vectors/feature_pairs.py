@@ -10,7 +10,7 @@ from ..._foundation.types import Integers
 from ..._foundation.validation import check_choice, check_count
 from ...data.feature_groups import resolve_groups
 
-__all__ = ["check_pairs", "listed_pairs", "neighbours"]
+__all__ = ["check_pairs", "check_sorted_pairs", "listed_pairs", "neighbours"]
 
 _CHOICES = ("all", "chain", "grid", "best")
 
@@ -32,6 +32,27 @@ def check_pairs(pairs: object, n_features: int, *, reach: int, shape: Sequence[i
         raise InputError(
             f"n_pairs={n_pairs}, but there are {most} pairs of {n_features} feature(s); give at most that, or pairs='all'"
         )
+
+
+def check_sorted_pairs(pairs: Integers | None, n_features: int, *, none: bool) -> Integers | None:
+    """The pairs of a saved embedding, or None where all pairs have terms, which ``none`` says, and none are listed.
+
+    Raises
+    ------
+    InputError
+        If pairs are listed or not where they should be, or they are not different, ascending pairs of features, sorted.
+    """
+    if none != (pairs is None):
+        raise InputError("pairs are listed although pairs='all', or missing where pairs are to be some; restore the file")
+    if pairs is None:
+        return None
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise InputError(f"pairs have shape {pairs.shape}; (n_pairs, 2) is required")
+    first, second = pairs.T
+    after = (np.diff(first) > 0) | ((np.diff(first) == 0) & (np.diff(second) > 0))
+    if not ((first >= 0) & (first < second) & (second < n_features)).all() or not after.all():
+        raise InputError(f"pairs are not different pairs of {n_features} features in ascending order; restore the file")
+    return np.array(pairs, np.int64)
 
 
 def listed_pairs(pairs: Iterable[Sequence[int | str]], n_features: int, names: Sequence[str]) -> Integers:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._kernels.csr_rows import Chunk
 from .base import FeatureMap, Term
@@ -12,6 +13,7 @@ from .base import FeatureMap, Term
 __all__ = ["IdentityEmbedding"]
 
 
+@storable
 class IdentityEmbedding(FeatureMap):
     """phi(x) = x, as sparse rows; X may be sparse too.
 
@@ -32,7 +34,14 @@ class IdentityEmbedding(FeatureMap):
 
     def _fit(self, items: Floats | sparse.csr_array, y: ArrayLike | None) -> None:
         self.n_columns_ = items.shape[1]
-        self.terms_ = tuple(Term((k,), k, k + 1) for k in range(self.n_columns_))
+
+    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+        self.n_columns_ = self.n_features_in_
+
+    @property
+    def terms_(self) -> tuple[Term, ...]:  # type: ignore[override]  # the base declares an attribute; this one is read only
+        """One summand for each feature, made anew each time the attribute is read."""
+        return tuple(Term((k,), k, k + 1) for k in range(self.n_columns_))
 
     @property
     def most_nonzeros(self) -> int:

@@ -8,14 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
+from ..._foundation.errors import InputError
 from ..._foundation.shared_docstrings import with_shared_parameters
+from ..._foundation.storable import storable
 from ..._foundation.threads import map_blocks
-from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.types import ArrayLike, Floats, Integers, Knots
 from ..._foundation.validation import check_count
 from ..._kernels.csr_rows import Chunk
 from ..._kernels.simplex import Groups
@@ -30,13 +32,14 @@ __all__ = ["IDEmbedding"]
 _ROWS = 4096  # whose vertices are computed at a time
 
 
+@storable
 @with_shared_parameters(KNOT_PARAMETERS)
 class IDEmbedding(KnotMap):
     """Groups of features, embedded by the vertices of the simplex that contains their values.
 
     f is a sum over groups of continuous functions, each with arbitrary values at the grid points of its group. The fractions of
     a group's features in their cells are sorted, 0 <= t_1 <= ... <= t_n <= 1. The vertices lead from the upper corner of the
-    cell to the lower, one feature stepping down at a time, with the weights (paper 2, Alg. 1)
+    cell to the lower, one feature stepping down at a time, with the weights (Pele & Ben-Aliz 2016, Alg. 1)
 
         t_1, t_2 - t_1, ..., 1 - t_n
 
@@ -97,7 +100,7 @@ class IDEmbedding(KnotMap):
         self,
         n_knots: int | Sequence[int] = 8,
         *,
-        knots: str | Sequence[ArrayLike] = "kmeans",
+        knots: Knots = "kmeans",
         groups: str | Iterable[Sequence[int | str]] = "pairs",
         most_vertices: int = 1 << 20,
         shared_knots: bool = False,
@@ -120,22 +123,51 @@ class IDEmbedding(KnotMap):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _fitted: ClassVar[dict[str, Any]] = KnotMap._fitted | {
+        "groups_": tuple[tuple[int, ...], ...],
+        "vertices_": tuple[Integers | None, ...],
+    }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_count("most_vertices", self.most_vertices)
+
     def _check(self, y: ArrayLike | None) -> None:
         super()._check(y)
-        check_count("most_vertices", self.most_vertices)
         n = self.n_features_in_
         one_group = isinstance(self.groups, str) and self.groups == "all"
         self.groups_ = resolve_groups([tuple(range(n))] if one_group else self.groups, n, self.feature_names)
 
     def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
-        self._located = axes = self._axes()
-        sizes = [math.prod(int(axes.width[f]) for f in group) for group in self.groups_]
-        for group, size in zip(self.groups_, sizes, strict=True):
-            check_columns_fit(size, f"the grid of the group {group}")
+        sizes = self._locate_groups()
         self.vertices_ = tuple(
             self._used_vertices(items, group) if size > self.most_vertices else None
             for group, size in zip(self.groups_, sizes, strict=True)
         )
+        self._set_columns(sizes)
+
+    def _restore_layout(self, fitted: dict[str, Any]) -> None:
+        self.groups_ = resolve_groups(fitted["groups_"], self.n_features_in_)
+        sizes, vertices = self._locate_groups(), tuple(fitted["vertices_"])
+        if len(vertices) != len(sizes):
+            raise InputError(f"there are vertices of {len(vertices)} groups, but {len(sizes)} groups; restore the file")
+        for used, size in zip(vertices, sizes, strict=True):
+            if used is not None and not _are_vertices(used, size):
+                raise InputError(f"vertices are not different numbers from 0 to {size - 1} in ascending order")
+        self.vertices_ = tuple(used if used is None else np.array(used, np.int64) for used in vertices)
+        self._set_columns(sizes)
+
+    def _locate_groups(self) -> list[int]:
+        """Set the axes of the grid; return the number of vertices of each group."""
+        self._located = axes = self._axes()
+        sizes = [math.prod(int(axes.width[f]) for f in group) for group in self.groups_]
+        for group, size in zip(self.groups_, sizes, strict=True):
+            check_columns_fit(size, f"the grid of the group {group}")
+        return sizes
+
+    def _set_columns(self, sizes: list[int]) -> None:
+        """Number the columns of the groups, whose grids have ``sizes`` vertices, of which ``vertices_`` have columns."""
+        axes = self._located
         widths = [size if v is None else len(v) for size, v in zip(sizes, self.vertices_, strict=True)]
         self.n_columns_ = check_columns_fit(sum(widths), f"n_knots={self.n_knots!r} with these groups")
         self._stops = np.cumsum(widths)
@@ -176,6 +208,11 @@ class IDEmbedding(KnotMap):
             for group, vertices in zip(self.groups_, self.vertices_, strict=True)
             for name in _vertex_names([labels[f] for f in group], vertices)
         ]
+
+
+def _are_vertices(used: Integers, size: int) -> bool:
+    """Whether these are numbers of vertices of a group that has ``size`` of them, in ascending order."""
+    return used.ndim == 1 and bool((np.diff(used) > 0).all() and (used >= 0).all() and (used < size).all())
 
 
 def _vertex_names(labels: list[list[str]], vertices: Integers | None) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..._foundation.errors import InputError
 from ..._foundation.target_arrays import check_one_type
-from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.types import ArrayLike, Floats, Integers, Knots
 from ..._foundation.validation import check_choice
 from ..._kernels.vector_rows import Axes
 from ...data.grid import Grid
@@ -20,6 +20,7 @@ from .base import FeatureMap, distinct_labels
 from .feature_ranges import check_reach
 from .knot_placement import check_placement, place_vectors
 from .reservoir import Reservoir
+from .stored_knots import STORED_KNOTS, knots_of_stored, stored_knots
 
 __all__ = ["KnotMap"]
 
@@ -43,18 +44,23 @@ class KnotMap(FeatureMap):
     """
 
     n_knots: int | Sequence[int]
-    knots: str | Sequence[ArrayLike]
+    knots: Knots
     extrapolation: str = "clip"
     shared_knots: bool = False
     random_state: int | None = 0
     _extrapolations: tuple[str, ...] = ("clip", "linear", "error")
     grid_: Grid
     reservoir_: Reservoir
+    _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | STORED_KNOTS
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that cannot be used, whatever the data are."""
+        check_choice("extrapolation", self.extrapolation, self._extrapolations)
+        check_placement(self.knots, self.n_features_in_, self.shared_knots)
 
     def _check(self, y: ArrayLike | None) -> None:
         """Refuse parameters that cannot be used, before any work."""
-        check_choice("extrapolation", self.extrapolation, self._extrapolations)
-        check_placement(self.knots, self.n_features_in_, self.shared_knots)
+        self._check_parameters()
         if self._supervised and y is None:
             raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: knots='tree' and "
@@ -64,6 +70,21 @@ class KnotMap(FeatureMap):
     @abstractmethod
     def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
         """Set ``n_columns_`` and what `write` needs; ``items`` and ``y`` are those of the fit, or of the reservoir."""
+
+    @abstractmethod
+    def _restore_layout(self, fitted: dict[str, Any]) -> None:
+        """Set what `_lay_out` sets, from the grid and what `_stored` gave beside the knots."""
+
+    def _stored(self) -> dict[str, Any]:
+        return super()._stored() | stored_knots(self.grid_.knots)
+
+    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+        self._check_parameters()
+        knots = knots_of_stored(fitted, self.n_features_in_)
+        if self.zero_preserving and not all((k == 0).any() for k in knots):
+            raise InputError("zero_preserving=True, but a feature has no knot at 0, where its functions are to be nothing")
+        self.grid_ = Grid(knots, missing=[self.missing == "indicator"] * len(knots))
+        self._restore_layout(fitted)
 
     @property
     def _supervised(self) -> bool:

@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.multiclass import type_of_target
 
 from ..._foundation.errors import InputError
-from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.types import Floats, Integers, Knots
 from ..._foundation.validation import check_choice
 from ...data.knots import STRATEGIES, knot_counts, knots_of_values
 from .reservoir import Reservoir
@@ -17,7 +17,7 @@ __all__ = ["check_placement", "place_vectors"]
 _MOST_KNOTS = 65_000  # of a feature; vertices are numbered by uint16 elsewhere
 
 
-def check_placement(knots: str | Sequence[ArrayLike], n_features: int, shared: bool) -> None:
+def check_placement(knots: Knots, n_features: int, shared: bool) -> None:
     """Refuse knots that are neither the name of a strategy nor one array for each feature."""
     if isinstance(knots, str):
         check_choice("knots", knots, (*STRATEGIES, "tree"))
@@ -28,7 +28,7 @@ def check_placement(knots: str | Sequence[ArrayLike], n_features: int, shared: b
 
 
 def place_vectors(
-    knots: str | Sequence[ArrayLike],
+    knots: Knots,
     n_knots: int | Sequence[int],
     sample: Reservoir,
     y: np.ndarray | None,

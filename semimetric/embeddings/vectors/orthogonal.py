@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar, NotRequired
 
 import numpy as np
 
 from ..._foundation.errors import InputError
+from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_choice, check_count
-from .base import DenseMap, Term
+from .base import DenseMap, FeatureMap, Term, check_columns_fit
 from .feature_ranges import feature_ranges
 
 __all__ = ["FourierEmbedding", "HermiteEmbedding"]
+
+_LEAST_SPREAD = 1e-8  # of a standard deviation over half the range; of n values it is at least about 2 / sqrt(n)
 
 
 class _OrthogonalMap(DenseMap):
@@ -21,21 +24,51 @@ class _OrthogonalMap(DenseMap):
 
     degree: int
     penalty_order: int
+    _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | {"low_": Floats, "high_": Floats}
 
-    def _fit(self, items: Floats, y: ArrayLike | None) -> None:
+    def _check_parameters(self) -> None:
+        """Refuse parameters that cannot be used."""
         check_count("degree", self.degree)
         check_choice("penalty_order", self.penalty_order, (1, 2))
         self._check()
+
+    def _fit(self, items: Floats, y: ArrayLike | None) -> None:
+        self._check_parameters()
         self.low_, self.high_ = feature_ranges(items, self.feature_names)
         self.varies_ = self.low_ < self.high_
         self._center, self._unit = self._scale(items)
-        self._n_functions = n = len(self._labels()) + (self.missing == "indicator")
-        self.n_columns_ = n * items.shape[1]
-        self.terms_ = tuple(Term((f,), n * f, n * (f + 1)) for f in range(items.shape[1]))
+        self._lay_out()
+
+    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+        self._check_parameters()
+        low, high = fitted["low_"], fitted["high_"]
+        if not low.shape == high.shape == (self.n_features_in_,):
+            raise InputError(f"low_ and high_ have shapes {low.shape} and {high.shape}; ({self.n_features_in_},) is required")
+        with np.errstate(over="ignore", invalid="ignore"):
+            known = np.isfinite(low) & np.isfinite(high) & (low <= high) & np.isfinite(high - low)
+        if not (known | (np.isnan(low) & np.isnan(high))).all():
+            raise InputError("low_ and high_ are not the ranges of features: low_ <= high_, both finite, or both missing")
+        self.low_, self.high_, self.varies_ = np.array(low), np.array(high), low < high
+        self._center, self._unit = self._restored_scale(fitted)
+        self._lay_out()
+
+    def _restored_scale(self, fitted: dict[str, Any]) -> tuple[Floats, Floats]:
+        """The centre and the unit of every feature of a saved embedding."""
+        return self._scaled_to_range()
+
+    def _lay_out(self) -> None:
+        """Number the columns."""
+        self._n_functions = n = self._count_functions() + (self.missing == "indicator")
+        self.n_columns_ = check_columns_fit(n * self.n_features_in_, f"degree={self.degree}")
+        self.terms_ = tuple(Term((f,), n * f, n * (f + 1)) for f in range(self.n_features_in_))
 
     @abstractmethod
     def _check(self) -> None:
         """Refuse values of the parameters that only this embedding has."""
+
+    def _count_functions(self) -> int:
+        """The number of functions of a feature."""
+        return self.degree
 
     @abstractmethod
     def _labels(self) -> list[str]:
@@ -46,6 +79,10 @@ class _OrthogonalMap(DenseMap):
         """The functions at the scaled values ``z``, shape (*z.shape, n_functions)."""
 
     def _scale(self, items: Floats) -> tuple[Floats, Floats]:
+        """The centre and the unit by which every feature is scaled, each of shape (n_features,)."""
+        return self._scaled_to_range()
+
+    def _scaled_to_range(self) -> tuple[Floats, Floats]:
         """The centre and the unit that take the range of every feature to [-1, 1] (eq. 16), each of shape (n_features,)."""
         return 0.5 * self.low_ + 0.5 * self.high_, np.where(self.varies_, 0.5 * (self.high_ - self.low_), 1.0)
 
@@ -66,13 +103,14 @@ class _OrthogonalMap(DenseMap):
         return [f"{name}~{label}" for name in self.feature_names for label in labels]
 
 
+@storable
 class FourierEmbedding(_OrthogonalMap):
     """Smooth additive functions: sines and cosines of every feature, with a penalty on high frequencies.
 
         phi(x_n) = (cos(k pi z) / k^d, sin(k pi z) / k^d)   for k = 1, ..., degree,   d = penalty_order
 
     Here z is the feature, whose range is scaled to [-span, span] (eq. 16 for span = 1). The squared norm of the weights is the
-    integral of the squared derivative of order d of f over a period, up to the factor pi^(2d) (paper 1, Table 1).
+    integral of the squared derivative of order d of f over a period, up to the factor pi^(2d) (Maji 2011, Table 1).
 
     Parameters
     ----------
@@ -135,6 +173,9 @@ class FourierEmbedding(_OrthogonalMap):
                 f"span={self.span!r}: a number in (0, 1], the part of the period for the range, or 'half' is required"
             )
 
+    def _count_functions(self) -> int:
+        return self.degree if self.span == "half" else 2 * self.degree
+
     def _labels(self) -> list[str]:
         kinds = ("cos",) if self.span == "half" else ("cos", "sin")
         return [f"{kind}{k}" for k in range(1, self.degree + 1) for kind in kinds]
@@ -148,6 +189,7 @@ class FourierEmbedding(_OrthogonalMap):
         return pairs.reshape(*z.shape, -1)
 
 
+@storable
 class HermiteEmbedding(_OrthogonalMap):
     """Additive polynomials: Hermite polynomials of every feature, with a penalty on high degrees.
 
@@ -155,7 +197,7 @@ class HermiteEmbedding(_OrthogonalMap):
         phi_k = H_k(z) / sqrt(k (k - 1) k!)      for penalty_order 2;  phi_1 = z
 
     Here k = 1, ..., degree, and H_k are the probabilists' polynomials. The squared norm of the weights is the mean of f'(z)^2,
-    or of f''(z)^2 plus the squared slope, over a standard normal z (paper 1, Table 1).
+    or of f''(z)^2 plus the squared slope, over a standard normal z (Maji 2011, Table 1).
 
     Parameters
     ----------
@@ -209,14 +251,40 @@ class HermiteEmbedding(_OrthogonalMap):
         self.dtype = dtype
         self.n_jobs = n_jobs
 
+    _fitted: ClassVar[dict[str, Any]] = _OrthogonalMap._fitted | {
+        "center": NotRequired[Floats],
+        "unit": NotRequired[Floats],
+    }
+
     def _check(self) -> None:
         check_choice("scale", self.scale, ("minmax", "standard"))
+
+    def _stored(self) -> dict[str, Any]:
+        return super()._stored() | ({} if self.scale == "minmax" else {"center": self._center, "unit": self._unit})
+
+    def _restored_scale(self, fitted: dict[str, Any]) -> tuple[Floats, Floats]:
+        middle, half = self._scaled_to_range()
+        if self.scale == "minmax":
+            if "center" in fitted or "unit" in fitted:
+                raise InputError("there are means and deviations of the features, but scale='minmax' uses ranges alone")
+            return middle, half
+        mean, spread = (np.array(fitted.get(name, np.empty(0))) for name in ("center", "unit"))
+        varies, slack = self.varies_, 1e-9 * half
+        right = mean.shape == spread.shape == half.shape
+        if right:
+            inside = (mean >= self.low_ - slack) & (mean <= self.high_ + slack) & (spread <= half + slack)
+            inside &= spread >= _LEAST_SPREAD * half
+            same = np.array_equal(mean[~varies], middle[~varies], equal_nan=True) and (spread[~varies] == 1).all()
+            right = bool(inside[varies].all() and same)
+        if not right:
+            raise InputError("center and unit are not means and deviations of features with these ranges; restore the file")
+        return mean, spread
 
     def _labels(self) -> list[str]:
         return [f"H{k}" for k in range(1, self.degree + 1)]
 
     def _scale(self, items: Floats) -> tuple[Floats, Floats]:
-        center, unit = super()._scale(items)
+        center, unit = self._scaled_to_range()
         if self.scale == "minmax":
             return center, unit
         z = (items[:, self.varies_] - center[self.varies_]) / unit[self.varies_]  # in [-1, 1], so squares do not overflow

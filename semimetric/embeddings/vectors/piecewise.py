@@ -9,18 +9,19 @@ Example: with knots (0, 1, 4) the value 2.5 is half of vertex 1 plus half of ver
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar, NotRequired
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ..._foundation.shared_docstrings import with_shared_parameters
-from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.storable import storable
+from ..._foundation.types import ArrayLike, Floats, Integers, Knots
 from ..._kernels.csr_rows import Chunk
 from ..._kernels.vector_rows import Axes, Partners, write_pairs, write_singles
 from .base import Term, check_columns_fit, dense_rows
-from .feature_pairs import check_pairs, listed_pairs, neighbours
+from .feature_pairs import check_pairs, check_sorted_pairs, listed_pairs, neighbours
 from .knot_map import KnotMap
 from .pair_ranking import MOST_ROWS, best_pairs
 from .shared_parameters import KNOT_PARAMETERS
@@ -28,12 +29,13 @@ from .shared_parameters import KNOT_PARAMETERS
 __all__ = ["PL1Embedding", "PL2Embedding"]
 
 
+@storable
 @with_shared_parameters(KNOT_PARAMETERS)
 class PL1Embedding(KnotMap):
     """Every feature as its two nearest knots: f(x) = sum_n f_n(x_n), each f_n continuous and linear between knots.
 
     If t is the fraction of x_n between its knots v_d and v_{d+1}, column (n, d) is 1 - t, column (n, d + 1) is t, and the other
-    columns of the feature are 0 (paper 0, Alg. 1). So the weight of a column is the value of f_n at that knot.
+    columns of the feature are 0 (Pele et al. 2013, Alg. 1). So the weight of a column is the value of f_n at that knot.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ class PL1Embedding(KnotMap):
         self,
         n_knots: int | Sequence[int] = 8,
         *,
-        knots: str | Sequence[ArrayLike] = "kmeans",
+        knots: Knots = "kmeans",
         extrapolation: str = "clip",
         missing: str = "error",
         zero_preserving: bool = False,
@@ -99,6 +101,13 @@ class PL1Embedding(KnotMap):
         self.random_state = random_state
 
     def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
+        self._set_columns()
+
+    def _restore_layout(self, fitted: dict[str, Any]) -> None:
+        self._set_columns()
+
+    def _set_columns(self) -> None:
+        """Number the columns of the knots of ``grid_``."""
         self._located = self._axes()
         self.n_columns_ = int(self._located.width.sum())
 
@@ -122,11 +131,12 @@ class PL1Embedding(KnotMap):
         return [label for part in self._vertex_labels() for label in part]
 
 
+@storable
 @with_shared_parameters(KNOT_PARAMETERS)
 class PL2Embedding(KnotMap):
     """Every feature, and every pair of features, on the knots of PL1: f is continuous, and linear on triangles.
 
-    If s and t are the fractions of x_n and x_l in their cells, the columns of the pair (n, l) are (paper 0, Alg. 2)
+    If s and t are the fractions of x_n and x_l in their cells, the columns of the pair (n, l) are (Pele et al. 2013, Alg. 2)
 
         1 - max(s, t)  at (lower, lower)
         |s - t|        at (upper, lower) if t < s, else at (lower, upper)
@@ -143,8 +153,8 @@ class PL2Embedding(KnotMap):
     {knots}
     pairs : {"all", "chain", "grid", "best"} or list of pairs, default "all"
         All; those at most ``reach`` features apart; at most ``reach`` steps apart along every axis of a grid of features
-        (PL2-K, paper 0, section 5.2); the ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names. A pair is
-        ordered by feature, and so are pairs.
+        (PL2-K, Pele et al. 2013, section 5.2); the ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names. A
+        pair is ordered by feature, and so are pairs.
     n_pairs : int or None, default None
         Required with ``pairs="best"``. Pairs are ranked as FAST ranks them (Lou et al., 2013, "Accurate intelligible models
         with pairwise interactions"): a least-squares fit of tables of single features is subtracted from y (from indicators of
@@ -154,7 +164,8 @@ class PL2Embedding(KnotMap):
     shape : tuple of int or None, default None
         Axes of the features with ``pairs="grid"``, such as (rows, columns); the last runs fastest.
     shared_knots : bool, default False
-        Whether all features have the same knots: with those |x_n - x_l|, max and min are in the span (paper 0, section 3).
+        Whether all features have the same knots: with those |x_n - x_l|, max and min are in the span (Pele et al. 2013, section
+        3).
     extrapolation : {"clip", "linear", "error"}, default "clip"
         Values outside of the knots are those at the nearest (the paper's), or go on, or are refused. With "linear" the terms of
         single features go on; pairs are clipped, for the formula of a triangle, continued outside, would jump between cells.
@@ -199,7 +210,7 @@ class PL2Embedding(KnotMap):
         self,
         n_knots: int | Sequence[int] = 8,
         *,
-        knots: str | Sequence[ArrayLike] = "kmeans",
+        knots: Knots = "kmeans",
         pairs: str | Iterable[Sequence[int | str]] = "all",
         n_pairs: int | None = None,
         reach: int = 1,
@@ -228,20 +239,37 @@ class PL2Embedding(KnotMap):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    _fitted: ClassVar[dict[str, Any]] = KnotMap._fitted | {"listed_pairs": NotRequired[Integers]}
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_pairs(self.pairs, self.n_features_in_, reach=self.reach, shape=self.shape, n_pairs=self.n_pairs)
+
     def _check(self, y: ArrayLike | None) -> None:
         super()._check(y)
-        n = self.n_features_in_
-        check_pairs(self.pairs, n, reach=self.reach, shape=self.shape, n_pairs=self.n_pairs)
-        self._listed = None if isinstance(self.pairs, str) else listed_pairs(self.pairs, n, self.feature_names)
+        given = None if isinstance(self.pairs, str) else self.pairs
+        self._listed = None if given is None else listed_pairs(given, self.n_features_in_, self.feature_names)
+
+    def _stored(self) -> dict[str, Any]:
+        return super()._stored() | ({} if self._listed is None else {"listed_pairs": self._listed})
+
+    def _restore_layout(self, fitted: dict[str, Any]) -> None:
+        every = isinstance(self.pairs, str) and self.pairs == "all"
+        self._listed = check_sorted_pairs(fitted.get("listed_pairs"), self.n_features_in_, none=every)
+        self._set_columns()
 
     @property
     def _supervised(self) -> bool:
         return super()._supervised or isinstance(self.pairs, str) and self.pairs == "best"
 
     def _lay_out(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> None:
-        self._located = axes = self._axes()
         if isinstance(self.pairs, str) and self.pairs != "all":
             self._listed = self._chosen(items, y)
+        self._set_columns()
+
+    def _set_columns(self) -> None:
+        """Number the columns of the knots of ``grid_``, and of the pairs."""
+        self._located = axes = self._axes()
         width = [int(w) for w in axes.width]
         if self._listed is None:
             columns = (sum(width) ** 2 - sum(w * w for w in width)) // 2

@@ -11,8 +11,8 @@ knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature, defaul
 missing : {"error", "zeros", "indicator"}, default "error"
     What NaN is: refused; without any entry; or a level of its own in every feature, also where the fit has seen none.
 zero_preserving : bool, default False
-    Whether 0 adds nothing: it is one knot more of every feature, and has no column (paper 0, section 3.1). The others are
-    placed from the values that are not 0. X may be sparse, and the rows have entries for its non-zeros only.
+    Whether 0 adds nothing: it is one knot more of every feature, and has no column (Pele et al. 2013, section 3.1). The others
+    are placed from the values that are not 0. X may be sparse, and the rows have entries for its non-zeros only.
 dtype : {float64, float32}, default float64
     Type of the rows that `transform` returns.
 sparse_output : bool or "auto", default "auto"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from ..._foundation.errors import InputError, NotSupportedError
+from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count
 from ..._kernels.bsplines import Splines, spline_rows
@@ -16,12 +17,14 @@ from ..._kernels.csr_rows import Chunk, Ladder
 from .base import FeatureMap, Term, check_columns_fit, distinct_labels
 from .difference_penalties import climbed
 from .feature_ranges import check_reach, feature_ranges
+from .stored_knots import STORED_KNOTS, knots_of_stored, stored_knots
 
 __all__ = ["BSplineEmbedding"]
 
 _STRATEGIES = ("uniform", "quantile")
 
 
+@storable
 class BSplineEmbedding(FeatureMap):
     """Smooth additive functions: B-splines of every feature, with penalised differences.
 
@@ -29,7 +32,7 @@ class BSplineEmbedding(FeatureMap):
 
     B_0, ..., B_{n_bins + degree - 1} are the B-splines of the given degree on n_bins cells, and c = sqrt(1/n_bins). A linear
     model on phi penalises the differences of order ``penalty_order`` of the coefficients v of neighbouring B-splines, with
-    D_0 = 1, D_1, and D_2 = D_1^2. As in paper 1, section 3, the first rows of D penalise the first coefficients too, so the
+    D_0 = 1, D_1, and D_2 = D_1^2. As in Maji 2011, section 3, the first rows of D penalise the first coefficients too, so the
     result depends on the direction of a feature. With order 1 it is close to a model with the min kernel (eq. 12, its constant
     corrected):
 
@@ -94,6 +97,7 @@ class BSplineEmbedding(FeatureMap):
     ['x0~0', 'x0~0.5', 'x0~1']
     """
 
+    _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | STORED_KNOTS
     _splines: Splines
     _starts: Integers
 
@@ -122,18 +126,42 @@ class BSplineEmbedding(FeatureMap):
         self.sparse_output = sparse_output
         self.n_jobs = n_jobs
 
-    def _fit(self, items: Floats, y: ArrayLike | None) -> None:
+    def _check_parameters(self) -> None:
+        """Refuse parameters that cannot be used."""
         check_choice("degree", self.degree, (1, 2, 3))
-        check_columns_fit((check_count("n_bins", self.n_bins) + self.degree) * items.shape[1], f"n_bins={self.n_bins}")
+        check_columns_fit((check_count("n_bins", self.n_bins) + self.degree) * self.n_features_in_, f"n_bins={self.n_bins}")
         check_choice("penalty_order", self.penalty_order, (0, 1, 2))
         check_choice("norm", self.norm, ("kernel", "unity"))
         check_choice("extrapolation", self.extrapolation, ("clip", "linear", "error"))
         if isinstance(self.knots, str):
             check_choice("knots", self.knots, _STRATEGIES)
+
+    def _fit(self, items: Floats, y: ArrayLike | None) -> None:
+        self._check_parameters()
+        if isinstance(self.knots, str):
             low, high = feature_ranges(items, self.feature_names)
             self.knots_ = tuple(self._placed(column, a, b) for column, a, b in zip(items.T, low, high, strict=True))
         else:
             self.knots_ = self._given()
+        self._check_steps()
+        self._lay_out()
+
+    def _stored(self) -> dict[str, Any]:
+        return super()._stored() | stored_knots(self.knots_)
+
+    def _restore_columns(self, fitted: dict[str, Any]) -> None:
+        self._check_parameters()
+        knots = knots_of_stored(fitted, self.n_features_in_)
+        uniform = isinstance(self.knots, str) and self.knots == "uniform"
+        for k in knots:
+            with np.errstate(over="ignore", invalid="ignore"):
+                spread = np.linspace(k[0], k[-1], len(k)) if uniform and len(k) > 1 else k
+                right = np.isfinite(k).all() and (len(k) < 2 or 0 < k[-1] - k[0] < np.inf) and np.array_equal(spread, k)
+            if not right or not (uniform or (np.diff(k) > 0).all()):
+                raise InputError(
+                    "knots are not finite, not increasing, or not evenly spaced as uniform ones are; restore the file"
+                )
+        self.knots_ = tuple(knots)
         self._check_steps()
         self._lay_out()
 

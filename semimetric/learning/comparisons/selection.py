@@ -57,12 +57,15 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
         """Tuples to fit to and tuples to judge by; of judged pairs, with both judgements on either side."""
         share = _HELD_OUT[self.data.tuples.size]
         limits = COMPARISONS[recipe.effort]
-        splits = item_disjoint_splits(
-            self.data.tuples, n_splits=limits.n_folds, random_state=recipe.random_state, held_out=share
-        )  # fmt: skip
+        splits = item_disjoint_splits(self.data.tuples, n_splits=None, random_state=recipe.random_state, held_out=share)
         rng = np.random.default_rng(recipe.random_state)
-        parts = [tuple(self.data.take(_sample(side, rng, limits.n_rows)) for side in sides) for sides in splits]
-        usable = [(part, held) for part, held in parts if part.decides and held.decides]
+        usable: list[tuple[InMemoryComparisons, InMemoryComparisons]] = []
+        for sides in splits:
+            part, held = (self.data.take(_sample(side, rng, limits.n_rows)) for side in sides)
+            if part.decides and held.decides:
+                usable.append((part, held))
+            if len(usable) == limits.n_folds:
+                break
         if len(usable) < 2:
             kind = type(self.data.tuples).__name__.lower()
             raise TooFewError(

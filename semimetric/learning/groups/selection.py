@@ -111,7 +111,8 @@ def _warn_of_strength(choices: Choices, alpha: float) -> None:
         names = " and ".join(choices.names[f] for f in refused[0])
         warn(
             f"a joint table of {names} loses less than their own tables at alpha={alpha:g}, but not less than these at a share "
-            'of it, so it is not taken: that alpha is too strong for these data; give a smaller one, or "auto"'
+            'of it, so it is not taken: that alpha is too strong for these data; give a smaller one, or "auto"',
+            cause="a joint table not taken",
         )
 
 

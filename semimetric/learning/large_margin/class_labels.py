@@ -70,5 +70,6 @@ def _warn_of_small_classes(classes: NDArray, counts: Integers, n_targets: int) -
         shown = ", ".join(f"{classes[c]}: {counts[c]}" for c in small[:5]) + (", ..." if len(small) > 5 else "")
         warn(
             f"{len(small)} classes have no more than n_targets={n_targets} items ({shown}); their items get the "
-            "targets that there are, none where an item is alone"
+            "targets that there are, none where an item is alone",
+            cause="small classes",
         )

@@ -6,7 +6,9 @@ The theory is in docs/mathematics.md, section 3.
 
 Targets j are the nearest items of the class of i, impostors l the nearest of other classes, both under the current distance;
 they are found again in a few passes, and each pass is a convex program, warm from the one before. The margin 1 is a share of
-the mean distance to a target under the even L1 distance, to which every feature contributes equally: units play no part.
+the mean distance to a target under the even L1 distance, to which every feature contributes equally: units play no part. A
+given distance, `Recipe.prior`, takes the place of the even one as what targets are first found under and weights are drawn to,
+times the number that makes the margin 0.7 of its mean distance to a target.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._foundation.errors import NotSupportedError
+from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.progress import progress_bar
 from ..._foundation.storable import storable
 from ..._foundation.types import Floats
@@ -129,7 +131,23 @@ def make_problem(
     even = _even_slopes(structure, measured, items, recipe)
     problem = LargeMarginProblem(recipe, rule, structure, measured, _prior_of(measured, even))
     first = items.neighbors(problem, measured.embedding.prior(even))
-    return replace(problem, prior=_prior_of(measured, even / (_MARGIN * first.sums.mean_target))), first
+    problem = replace(problem, prior=_prior_of(measured, even / (_MARGIN * first.sums.mean_target)))
+    return (problem, first) if recipe.prior is None else _from_given(problem, items)
+
+
+def _from_given(problem: LargeMarginProblem, items: SearchableItems) -> tuple[LargeMarginProblem, TripletNeighbors]:
+    """The problem with the given distance as its prior, in units of the margin, and the neighbours under it.
+
+    The even distance stays what penalties measure weights with.
+    """
+    prior = replace(problem.prior, given=problem.recipe.prior)
+    first = items.neighbors(replace(problem, prior=prior), prior.weights(problem.measured))
+    if not first.sums.n_apart:
+        raise InputError(
+            "prior= is 0 between every item and the nearest ones of its class, so that it measures no margin; give another, or "
+            "none"
+        )
+    return replace(problem, prior=replace(prior, multiple=1.0 / (_MARGIN * first.sums.mean_target))), first
 
 
 def _prior_of(structure: Structure, slopes: Floats) -> L1Prior:

@@ -22,7 +22,7 @@ from ..assembly import assemble
 from ..prior import L1Prior
 from ..recipe import Recipe
 from ..structure import Structure
-from ..terms import make_terms
+from ..terms import least_weight
 
 __all__ = [
     "LabeledDataset",
@@ -129,10 +129,10 @@ def assemble_for_margin(
     compact: bool = True,
 ) -> Semimetric:
     """`assemble` in units of the margin; ``example`` are some items, shape (n, n_features)."""
-    terms = make_terms(problem.recipe, problem.measured, problem.prior)
+    delta = least_weight(problem.recipe, problem.prior.weights(problem.measured))
     pairs = Pairs(example[:1], np.array([[0, 0]], dtype=np.int64))
     return assemble(
-        problem.recipe, problem.structure, weights, terms.delta, examples=pairs, out_of_range=out_of_range, compact=compact
+        problem.recipe, problem.structure, weights, delta, examples=pairs, out_of_range=out_of_range, compact=compact
     )
 
 

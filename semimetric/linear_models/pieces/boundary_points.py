@@ -6,17 +6,20 @@ This is step 1 of paper 3, "Sampling boundary points".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NotRequired
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.multiclass import type_of_target
 
 from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import validated
+from ..._foundation.saved_estimators import SavedEstimator, check_names
 from ..._foundation.short_reprs import ShortRepr
-from ..._foundation.target_arrays import as_classes
+from ..._foundation.storable import storable
+from ..._foundation.target_arrays import as_classes, check_sorted_classes
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ...distances.semimetric import Semimetric
 from .support_pairs import DistinctPlaces, SupportPairs, find_distinct_places, find_support_pairs
@@ -89,7 +92,8 @@ class Boundary:
         return cls(positive / 2 + negative / 2, positive - negative, places.rows[distinct], counts, member)
 
 
-class BoundaryPoints(ShortRepr, BaseEstimator):
+@storable
+class BoundaryPoints(ShortRepr, SavedEstimator, BaseEstimator):
     """Points of the surface between the nearest-neighbour regions of two classes, and the directions that it faces there.
 
     For an item x, s- is the nearest item of the other class (equation 3), and s+ is the item of its own class whose bisector
@@ -144,6 +148,22 @@ class BoundaryPoints(ShortRepr, BaseEstimator):
     ([[1.5, 0.0], [1.5, 0.5]], [[3.0, 0.0], [3.0, -1.0]], [3, 1])
     """
 
+    _fitted: ClassVar[dict[str, Any]] = {
+        "classes_": NDArray[Any],
+        "boundary_points_": Floats,
+        "directions_": Floats,
+        "pairs_": Integers,
+        "multiplicities_": Integers,
+        "boundary_of_": Integers,
+        "edge_points_": Floats,
+        "support_": Integers,
+        "self_support_": Integers,
+        "support_share_": float,
+        "self_support_share_": float,
+        "n_features_in_": int,
+        "feature_names_in_": NotRequired[NDArray[Any]],
+    }
+
     def __init__(self, *, semimetric: Semimetric | None = None, n_jobs: int | None = None) -> None:
         self.semimetric = semimetric
         self.n_jobs = n_jobs
@@ -180,6 +200,25 @@ class BoundaryPoints(ShortRepr, BaseEstimator):
         self.self_support_ = np.sort(places.rows[self_support])
         self.support_share_ = len(support) / places.n_items
         self.self_support_share_ = len(self_support) / places.n_items
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        super()._restore(fitted)
+        check_sorted_classes(self.classes_, 2)
+        d, m, n = self.n_features_in_, len(self.boundary_points_), len(self.boundary_of_)
+        check_names(self, d)
+        check_semimetric(self.semimetric, d)
+        shapes = {"boundary_points_": (m, d), "directions_": (m, d), "pairs_": (m, 2), "multiplicities_": (m,)}
+        shapes |= {"boundary_of_": (n,), "edge_points_": (n, d)}
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            if array.shape != shape or not np.isfinite(array).all():
+                raise InputError(f"{name} has shape {array.shape} or is not finite; numbers of shape {shape} are required")
+        rows = [self.pairs_, self.support_, self.self_support_]
+        counted = ((self.boundary_of_ >= 0) & (self.boundary_of_ < m)).all() and np.array_equal(
+            np.bincount(self.boundary_of_, minlength=m), self.multiplicities_
+        )
+        if not n or not counted or not all(((array >= 0) & (array < n)).all() for array in rows):
+            raise InputError("the items of boundary points are not counted as they are numbered; restore the file")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

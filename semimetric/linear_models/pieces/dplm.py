@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar, NotRequired
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -14,7 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._foundation.errors import ConvergenceWarning, InputError, warn
 from ..._foundation.input_arrays import validated
+from ..._foundation.saved_estimators import SavedEstimator, check_names
 from ..._foundation.short_reprs import ShortRepr
+from ..._foundation.storable import storable
+from ..._foundation.target_arrays import check_sorted_classes
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
 from ..._kernels.mixture import Points, Prior
@@ -35,7 +39,8 @@ def _has_probabilities(model: DPLMClassifier) -> bool:
     return model.local == "plane" and len(getattr(model, "classes_", (0, 1))) == 2
 
 
-class DPLMClassifier(ShortRepr, ClassifierMixin, BaseEstimator):
+@storable
+class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     """Classes separated by pieces of planes, whose number is inferred from the data (Gai & Zhang 2010).
 
     The boundary points x and directions v of `BoundaryPoints` are modelled by a Dirichlet process mixture of planes, equations
@@ -127,6 +132,17 @@ class DPLMClassifier(ShortRepr, ClassifierMixin, BaseEstimator):
     >>> model.n_components_, bool(model.score(X, y) > 0.97)
     (6, True)
     """
+
+    _fitted: ClassVar[dict[str, Any]] = {
+        "classes_": NDArray[Any],
+        "pieces_": list[Pieces],
+        "n_components_": int | Integers,
+        "trace_": Floats | list[Floats],
+        "posterior_n_components_": NotRequired[Floats | list[Floats]],
+        "r_hat_": NotRequired[float | Floats],
+        "n_features_in_": int,
+        "feature_names_in_": NotRequired[NDArray[Any]],
+    }
 
     def __init__(
         self,
@@ -259,6 +275,22 @@ class DPLMClassifier(ShortRepr, ClassifierMixin, BaseEstimator):
             if any(run.interrupted for run in sampled):
                 raise KeyboardInterrupt
             self._warn_unless_converged(max(run.r_hat for run in sampled))
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        super()._restore(fitted)
+        self._check()
+        d = self.n_features_in_
+        check_names(self, d)
+        check_semimetric(self.semimetric, d)
+        check_sorted_classes(self.classes_)
+        n = 1 if len(self.classes_) == 2 else len(self.classes_)
+        several = [name for name in ("trace_", "posterior_n_components_") if isinstance(getattr(self, name, None), list)]
+        if len(self.pieces_) != n or any(n == 1 or len(getattr(self, name)) != n for name in several):
+            raise InputError(f"pieces are not those of {len(self.classes_)} classes, {n} sets of them; restore the file")
+        for pieces in self.pieces_:
+            pieces.check(d)
+        if np.ravel(self.n_components_).tolist() != [pieces.n_components for pieces in self.pieces_]:
+            raise InputError(f"n_components_ are {self.n_components_}, unlike those of the pieces; restore the file")
 
     def _warn_unless_converged(self, r_hat: float) -> None:
         if not r_hat <= _MAX_R_HAT:  # NaN, of too few sweeps, is warned of as well

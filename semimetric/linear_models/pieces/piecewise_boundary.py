@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from scipy.special import ndtr
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import LinearSVC
 
+from ..._foundation.errors import InputError
+from ..._foundation.storable import storable
 from ..._foundation.types import Floats, Integers
 from .boundary_points import Boundary
 from .mixture_em import Planes
@@ -18,6 +20,7 @@ from .support_pairs import common_unit
 __all__ = ["Pieces", "with_support_vector_machines"]
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Pieces:
     """Planes that separate a positive class from a negative one, each near the boundary points of its piece.
@@ -58,6 +61,22 @@ class Pieces:
             normals=w * (sign / np.sqrt(omega))[:, None],
             steepness=np.sqrt(planes.lam[used] + omega) / units.sigma,
         )
+
+    def check(self, d: int) -> None:
+        """Refuse pieces that are not made of ``m`` points and ``K`` planes in ``d`` dimensions, as a file may say.
+
+        Raises
+        ------
+        InputError
+            If shapes do not agree, a number is not finite, a component has no plane, or a normal is not of length 1.
+        """
+        m, K = len(self.components), len(self.centres)
+        shapes = ((m, d), (m, d), (m,), (K, d), (K, d), (K,))
+        arrays = [getattr(self, f.name) for f in fields(self)]
+        right = m > 0 and K > 0 and all(a.shape == shape for a, shape in zip(arrays, shapes, strict=True))
+        right = right and all(np.isfinite(a).all() for a in arrays) and np.array_equal(np.unique(self.components), np.arange(K))
+        if not right or not np.allclose(np.linalg.norm(self.normals, axis=1), 1.0) or not (self.steepness > 0).all():
+            raise InputError(f"pieces are not made of points and planes in {d} dimensions; restore the file")
 
     @property
     def n_components(self) -> int:

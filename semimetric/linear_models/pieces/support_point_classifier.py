@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, NotRequired
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
+from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import validated
+from ..._foundation.saved_estimators import SavedEstimator, check_names
 from ..._foundation.short_reprs import ShortRepr
-from ..._foundation.types import ArrayLike
+from ..._foundation.storable import storable
+from ..._foundation.target_arrays import check_sorted_classes
+from ..._foundation.types import ArrayLike, Floats, Integers
+from ..._foundation.validation import check_n_jobs
 from .boundary_points import check_classes, support_places
 from .support_pairs import common_unit, find_distinct_places, find_support_pairs
 
 __all__ = ["SupportPointClassifier"]
 
 
-class SupportPointClassifier(ShortRepr, ClassifierMixin, BaseEstimator):
+@storable
+class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     """Nearest-neighbour classifier that keeps the support points only and still has no training error (theorem 1).
 
     The support point of its own class that is nearest to an item is nearer than any item of another class. So leaving out all
@@ -61,6 +68,18 @@ class SupportPointClassifier(ShortRepr, ClassifierMixin, BaseEstimator):
     (1.0, True)
     """
 
+    _fitted: ClassVar[dict[str, Any]] = {
+        "classes_": NDArray[Any],
+        "support_": Integers,
+        "support_share_": float,
+        "generalization_bound_": float,
+        "_codes": Integers,
+        "_unit": float,
+        "points": Floats,
+        "n_features_in_": int,
+        "feature_names_in_": NotRequired[NDArray[Any]],
+    }
+
     def __init__(self, *, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
 
@@ -75,8 +94,32 @@ class SupportPointClassifier(ShortRepr, ClassifierMixin, BaseEstimator):
         self.generalization_bound_ = min(1.0, n_errors / places.n_items)
         self._codes = codes[self.support_]
         self._unit = common_unit(items)
-        self._nearest = NearestNeighbors(n_neighbors=1, n_jobs=self.n_jobs).fit(items[self.support_] / self._unit)
+        self._keep(items[self.support_] / self._unit)
         return self
+
+    def _keep(self, points: Floats) -> None:
+        """Search among the support points (n_support, n_features), in units of ``_unit``."""
+        self._points = points
+        self._nearest = NearestNeighbors(n_neighbors=1, n_jobs=self.n_jobs).fit(points)
+
+    def _stored(self) -> dict[str, Any]:
+        return super()._stored() | {"points": self._points}
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        points = np.array(fitted["points"], order="C")
+        super()._restore({name: value for name, value in fitted.items() if name != "points"})
+        check_n_jobs(self.n_jobs)
+        check_sorted_classes(self.classes_)
+        n, codes = len(self.support_), self._codes
+        shapes = self.support_.shape == codes.shape == (n,) and points.ndim == 2 and len(points) == n > 0
+        if not shapes or not ((codes >= 0) & (codes < len(self.classes_))).all() or not (np.abs(points) <= 1).all():
+            raise InputError("there are not as many support points within their unit as classes of them; restore the file")
+        if not 0 < self._unit < np.inf or not (0 <= self.support_share_ <= 1 and 0 <= self.generalization_bound_ <= 1):
+            raise InputError("the unit of support points is not positive, or a share is not between 0 and 1; restore the file")
+        if (np.diff(self.support_) <= 0).any() or self.support_[0] < 0:
+            raise InputError("support_ are not different rows in ascending order; restore the file")
+        check_names(self, points.shape[1])
+        self._keep(points)
 
     def predict(self, X: ArrayLike) -> Any:
         """The class of the nearest support point, shape (n_queries,)."""

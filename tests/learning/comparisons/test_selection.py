@@ -1,5 +1,6 @@
 """What "auto" chooses for comparisons: folds that share no item, and discriminants unless raw features alone are better."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from comparisons import ITEMS, PAIRS, QUADRUPLETS, TRIPLETS, Y
 from hypothesis import given
 from hypothesis import strategies as st
 
+from semimetric import PairLearner, SemimetricWarning
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
 from semimetric.learning.candidates import Candidate, simplest
 from semimetric.learning.comparisons import selection
@@ -127,3 +129,13 @@ def test_discriminants_are_taken_unless_raw_features_are_better(raw, bent):
         best, other = (min(side, key=lambda c: c.loss) for side in (raw, bent))
         assert (found.directions is None) == best.better_than(other)
     assert found is simplest([c for c in raw + bent if c.directions == found.directions])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_judgements_are_compared_at_every_effort_or_at_none(seed):
+    pairs = np.random.default_rng(seed).random((24, 2, 2))
+    y = np.where(np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1) < 0.6, 1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SemimetricWarning)
+        models = [PairLearner(effort=effort, directions=None, n_knots=2).fit(pairs, y) for effort in ("fast", "default")]
+    assert len({len(model.choices_) > 0 for model in models}) == 1

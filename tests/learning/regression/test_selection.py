@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
-from semimetric import DistanceRegressor
+from semimetric import DistanceRegressor, SemimetricWarning
 from semimetric._foundation.types import Pairs
 from semimetric.learning.candidates import Candidate, Choices
 from semimetric.learning.effort import DISTANCES
@@ -105,3 +105,27 @@ def test_choices_print_as_a_table_with_a_star_at_the_choice():
     assert (found.chosen.n_knots, found.chosen.alpha) == (recipe.n_knots, recipe.alpha)
     assert repr(found).count("*") == 2
     assert pickle.loads(pickle.dumps(found)) == found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_pairs_are_compared_at_every_effort_or_at_none(seed):
+    """More folds once meant that one of them left too few pairs, so that "thorough" compared nothing where "fast" did."""
+    pairs = np.random.default_rng(seed).random((20, 2, 3))
+    y = cases.cityblock(pairs[:, 0], pairs[:, 1])
+    models = {effort: DistanceRegressor(effort=effort).fit(pairs, y) for effort in DISTANCES}
+    for effort, model in models.items():
+        assert {len(c.losses) for c in model.choices_} == {DISTANCES[effort].n_folds}
+        assert model.score(pairs, y) > 0.9
+    assert len(models["fast"].choices_) < len(models["default"].choices_) < len(models["thorough"].choices_)
+
+
+@pytest.mark.parametrize("effort", DISTANCES)
+def test_pairs_that_cannot_be_held_out_are_told_in_one_warning_that_is_true(effort):
+    pairs = np.random.default_rng(0).random((4, 2, 2))
+    pairs[:, 0] = 0.5  # all pairs share an item, which is on one side
+    y = cases.cityblock(pairs[:, 0], pairs[:, 1])
+    said = r"4 pairs over 5 different items are too few to hold some out \(0 of 100 ways .*, so nothing was compared"
+    with pytest.warns(SemimetricWarning, match=said) as caught:
+        model = DistanceRegressor(effort=effort).fit(pairs, y)
+    assert len(caught) == 1
+    assert (model.recipe_.n_knots, model.recipe_.alpha, len(model.choices_)) == (3, 1e-2, 0)
