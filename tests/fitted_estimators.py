@@ -91,37 +91,6 @@ def approximator(distance=cityblock, X=ITEMS, **changes):
     return DistanceApproximator(distance, n_pairs=200, **FAST | changes).fit(X)
 
 
-<<<<<<< HEAD
-FITTED = {name: recipe(name) for name in RECIPES} | {
-    "auto regressor": auto_regressor,
-    "regressor with many parameters": rich,
-    "approximator": approximator,
-    "approximator at vertices": lambda: approximator(method="vertices"),
-    "approximator of histograms": lambda: approximator(directions=HistogramFeatures([0.0, 1.0, 2.0])),
-    "approximator of everything": lambda: approximator(warped_sum, validation_fraction=0.0),
-    "pairs": pair_learner,
-    "pairs with a line": lambda: pair_learner("sigmoid"),
-    "pairs with steps": lambda: pair_learner("isotonic"),
-    "triplets": lambda: TripletLearner(**PLAIN).fit(ITEMS.reshape(-1, 3, 3)),
-    "quadruplets": lambda: QuadrupletLearner(**FAST, directions="pca").fit(ITEMS.reshape(-1, 4, 3)),
-    "large margin": large_margin,
-    "large margin with directions": lambda: large_margin(directions="combined", tables="full"),
-    "large margin of a frame": lambda: LargeMarginLearner(**PLAIN, tables="warped").fit(FRAME, NAMES),
-    "large margin from a prior": lambda: large_margin(prior=Semimetric.l1(ITEMS, weights=[1.0, 2.0, 0.5])),
-    "classifier": lambda: classifier(ITEMS, CLASSES),
-    "classifier of names": lambda: classifier(ITEMS.astype(np.float32), NAMES, WEIGHTS, weights="distance"),
-    "classifier of a frame": lambda: classifier(FRAME, NAMES.astype(str), algorithm="brute"),
-    "classifier of hours": lambda: classifier(HOURS, CLASSES, learner=LargeMarginLearner(**PLAIN, periodic={0: 24})),
-    "regressor by votes": lambda: regressor_of(ITEMS, ITEMS.sum(axis=1), WEIGHTS),
-    "regressor of a frame": lambda: regressor_of(FRAME, ITEMS[:, 0], n_neighbors=2),
-    "regressor with a base distance": lambda: regressor_of(
-        ITEMS, ITEMS.sum(axis=1), learner=DistanceRegressor(**FAST, base_distances=[cityblock])
-    ),
-    "transformer": lambda: SemimetricNeighborsTransformer(fitted("pairs")[0].semimetric_, n_neighbors=3).fit(ITEMS),
-    "transformer with a learner": lambda: SemimetricNeighborsTransformer(
-        learner=LargeMarginLearner(**PLAIN), mode="connectivity"
-    ).fit(FRAME, CLASSES),
-=======
 def embedding_of(given, y=CLASSES):
     X = ITEMS if given.missing == "error" else HOLES
     return clone(given).fit(X, y)
@@ -152,7 +121,6 @@ EMBEDDINGS = {f"embedding of {name}": given for name, given in MAPS.items()} | {
     "cones of classes": ConicEmbedding(expand="each", anchors="class", band=(0, 100), concatenate=False),
     "cones at points": ConicEmbedding(p=float("inf"), anchors=[np.zeros((1, 3)), np.eye(3)], missing="zeros"),
     "features": IdentityEmbedding(),
->>>>>>> r17b
 }
 MACHINES = {name: lambda given=given: embedding_of(given) for name, given in EMBEDDINGS.items()} | {
     "embedding of a constant": lambda: HermiteEmbedding(2, scale="standard").fit(CONSTANT),
@@ -191,6 +159,7 @@ FITTED = (
         "large margin": large_margin,
         "large margin with directions": lambda: large_margin(directions="combined", tables="full"),
         "large margin of a frame": lambda: LargeMarginLearner(**PLAIN, tables="warped").fit(FRAME, NAMES),
+        "large margin from a prior": lambda: large_margin(prior=Semimetric.l1(ITEMS, weights=[1.0, 2.0, 0.5])),
         "classifier": lambda: classifier(ITEMS, CLASSES),
         "classifier of names": lambda: classifier(ITEMS.astype(np.float32), NAMES, WEIGHTS, weights="distance"),
         "classifier of a frame": lambda: classifier(FRAME, NAMES.astype(str), algorithm="brute"),
