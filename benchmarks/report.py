@@ -2,10 +2,15 @@
 
 import json
 import os
+import platform
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +42,53 @@ def once(call: Callable[[], object]) -> tuple[float, object]:
     start = time.perf_counter()
     result = call()
     return time.perf_counter() - start, result
+
+
+def on_threads(count: int) -> dict[str, str]:
+    """An environment in which BLAS, OpenMP and compiled kernels use so many threads."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    return {**os.environ, **dict.fromkeys(names, str(count))}
+
+
+def use_one_thread() -> None:
+    """Start this script again in an environment of one thread, unless it is in one: the pools are made on import."""
+    if os.environ != (environment := on_threads(1)):
+        os.execve(sys.executable, [sys.executable, *sys.argv], environment)
+
+
+@cache
+def machine() -> str:
+    """The processor's name and the number of cores."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+
+
+@cache
+def commit() -> str:
+    """The short name of the commit that runs, with a mark if files differ from it; empty outside a repository."""
+    call = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    return subprocess.run(call, cwd=Path(__file__).parent, capture_output=True, text=True).stdout.strip()
+
+
+def origin(package: str) -> dict[str, str]:
+    """Where and when a result comes from, with the version of the package that it is a result of."""
+    named = {"version": f"{package} {version(package)}", "commit": commit(), "machine": machine()}
+    return {"date": datetime.now(UTC).isoformat(timespec="seconds")} | named
+
+
+def read(file: Path | None, benchmark: str) -> list[dict]:
+    """The rows of a benchmark in a file of JSON lines; none without a file."""
+    lines = file.read_text().splitlines() if file and file.exists() else []
+    return [row for row in map(json.loads, lines) if row["benchmark"] == benchmark]
+
+
+def append(file: Path | None, row: dict) -> None:
+    """Write a row to a file as a line of JSON; without a file, do nothing."""
+    if file:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a") as out:
+            out.write(json.dumps(row) + "\n")
 
 
 def report(title: str, rows: list[dict]) -> None:

@@ -239,7 +239,9 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         self.held_out_neighbors_ = None
         if "directions" in auto and sum_applies(recipe, rule):
             with one_blas_thread():
-                counts = neighbor_counts(np.ones(len(items)) if sample_weight is None else np.asarray(sample_weight, np.float64))
+                counts = neighbor_counts(
+                    np.ones(len(items)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+                )
                 n_votes = float(counts[labels.used].sum())
                 problem = LabeledSum(settings_of_scales(recipe, auto, schema), rule, dataset, schema, n_votes)
                 learned_sum = self._learn_sum(problem)

@@ -187,7 +187,9 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
         forest = self._forest(y)
         targets = check_random_state(self.random_state).uniform(size=len(items)) if y is None else y
         weighted = {} if sample_weight is None else {"sample_weight": check_weights(sample_weight, len(items))}
-        found = scales.unplace(partitions_of(forest.fit(scales.place(items), targets, **weighted), tied=self.leaf_tables == "tied"))
+        found = scales.unplace(
+            partitions_of(forest.fit(scales.place(items), targets, **weighted), tied=self.leaf_tables == "tied")
+        )
         self.missing_ = scales.misses
         return found.select(range(self.n_trees)) if len(found) > self.n_trees and isinstance(self.estimator, str) else found
 

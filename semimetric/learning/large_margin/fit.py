@@ -42,7 +42,15 @@ from .labeled_items import (
     assemble_for_margin,
 )
 
-__all__ = ["N_DRAWN", "LargeMarginPass", "LargeMarginResult", "even_prior", "fit_large_margin", "make_problem", "program_of_pass"]
+__all__ = [
+    "N_DRAWN",
+    "LargeMarginPass",
+    "LargeMarginResult",
+    "even_prior",
+    "fit_large_margin",
+    "make_problem",
+    "program_of_pass",
+]
 
 _MARGIN = 0.7  # of the mean distance to a target
 _SHARE = 0.3  # of the even distance that directions have, beside raw features

@@ -234,7 +234,9 @@ def _nth(judged: Sequence[_Fold], name: str) -> Iterator[tuple[Floats, int]]:
         yield d, min(_NEIGHBOR, d.shape[1]) - 1
 
 
-def _compared(problem: LabeledSum, judged: Sequence[_Fold], units: Mapping[str, float]) -> dict[tuple[Fraction, ...], Candidate]:
+def _compared(
+    problem: LabeledSum, judged: Sequence[_Fold], units: Mapping[str, float]
+) -> dict[tuple[Fraction, ...], Candidate]:
     """The candidates by their shares: the halves, those of the coarse lattice, then those near the best of them."""
     first = tuple(_HALVES.get(name, Fraction(0)) for name in units)
     others = [shares for shares in _lattice(len(units)) if shares != first]
