@@ -11,12 +11,12 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._foundation.errors import InputError, NotSupportedError, TooFewError
+from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.input_arrays import validated
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.threads import one_blas_thread
-from .._foundation.types import ArrayLike, FeatureChoice, Floats, KnotCounts, Knots, Pairs, Periods
+from .._foundation.types import ArrayLike, FeatureChoice, Floats, KnotCounts, Knots, Periods
 from .._foundation.validation import check_alpha, check_choice, check_count
 from ..data.feature_groups import Groups
 from ..data.item_lookup import items_named
@@ -24,14 +24,11 @@ from ..data.schema import Schema
 from ..distances.importances import MOST_PAIRS, importances
 from ..distances.semimetric import Semimetric
 from ..embeddings.directions.from_labels import LABELLED
-from ..learning.candidates import Choices
-from ..learning.groups.selection import choose_groups, without_joint
 from ..learning.large_margin.class_labels import ClassLabels, encode_class_labels
-from ..learning.large_margin.fit import LargeMarginPass, LargeMarginResult, fit_large_margin
-from ..learning.large_margin.in_memory_items import InMemoryItems
+from ..learning.large_margin.fit import LargeMarginPass
 from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
-from ..learning.large_margin.selection import HeldOutLabels, announce_learning, choose_stage
-from ..learning.large_margin.shares import LabeledSum, learn_sum, settings_of_scales, sum_applies
+from ..learning.large_margin.learn import LabelProblem, LearnedFromLabels, learn_as_told, learn_from_labels
+from ..learning.large_margin.selection import announce_learning
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
 from ..neighbors.voting import neighbor_counts
@@ -77,17 +74,20 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
     {knots}
     {groups}
         The error is that of the votes of neighbours: some 50 fits for the first pair.
-    directions : "auto" (default), "lda", "nca", "discriminant", "combined", "forest", "pca", None, array, transformer or list
-        Combinations of features that join the raw ones: linear discriminants, neighbourhood components, discriminants that
-        bend at knots, or the last two together, with the components of up to four samples. "forest": leaves of trees, see
-        `PartitionFeatures`. "auto" compares "combined" with none at all. Also an array of shape (n_directions, n_features), a
-        transformer with ``components_``, `PartitionFeatures`, which are grown to the classes, or a list of such transformers.
+    directions : "auto" (default), "nca-embedded", "forest", "lda", "nca", "discriminant", "combined", "pca", None, or see below
+        Combinations of features that join the raw ones. "nca-embedded" are 32 neighbourhood components that bend, "forest" the
+        leaves of 100 extremely randomised trees (`PartitionFeatures`); "lda" linear discriminants, "nca" neighbourhood
+        components, "discriminant" discriminants that bend at knots, and "combined" the last two together, with the components
+        of up to four samples. With "auto", and ``tables="auto"``, the distance is a sum of three that are learned each on its
+        own: scales of the features by this program, components, and a forest; what share each has is chosen by items held
+        out (`choices_`). Elsewhere "auto" compares "combined" with none at all. Also an array of shape (n_directions,
+        n_features), a transformer with ``components_``, `PartitionFeatures` or a forest of scikit-learn, or a list of those.
     even : {"values", "places"}, default "values"
         What the even L1 distance counts: differences of values, or of places among the knots. With "places", a map of a
         feature that increases, and is linear between knots, leaves the distance if the knots follow and ``directions=None``.
     tables : {"auto", "warped", "full"}, default "auto"
-        One monotone scale a number (a metric, with an exact `transform` into L1), or full tables. With "auto" held-out items
-        choose, so that there is no `transform`.
+        One monotone scale a number (a metric, with an exact `transform` into L1), or full tables. With "auto" the distance is
+        the sum that ``directions`` tells of, or held-out items choose, so that there is no `transform`.
     {axioms}
         ``tables="auto"`` is "warped" with "metric" and "full" with "quasimetric".
     {delta}
@@ -126,6 +126,9 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         the features that it combines.
     choices_ : Choices
         What "auto" compared; printed, a table.
+    held_out_neighbors_ : list of HeldOutNeighbors or None
+        The neighbours of items held out, under the shares that were chosen, by which `SemimetricClassifier` chooses its votes;
+        None where there was no sum to choose.
     recipe_ : Recipe
     groups_ : tuple of tuples of int
         Groups of features of the distance.
@@ -236,35 +239,10 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         dataset = LabeledDataset.of_distinct(items[labels.used], labels.codes, labels.weight[labels.used])
         check_varied(dataset.items)
         announce_learning(recipe, rule, dataset, auto)
-        self.held_out_neighbors_ = None
-        if "directions" in auto and sum_applies(recipe, rule):
-            with one_blas_thread():
-                counts = neighbor_counts(
-                    np.ones(len(items)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-                )
-                n_votes = float(counts[labels.used].sum())
-                problem = LabeledSum(settings_of_scales(recipe, auto, schema), rule, dataset, schema, n_votes)
-                learned_sum = self._learn_sum(problem)
-            if learned_sum is not None:
-                return learned_sum
+        counts = neighbor_counts(np.ones(len(items)) if sample_weight is None else np.asarray(sample_weight, np.float64))
+        problem = LabelProblem(recipe, auto, rule, dataset, schema, float(counts[labels.used].sum()))
         with one_blas_thread():
-            singles, self.choices_ = choose_stage(without_joint(recipe), rule, dataset, schema, auto)
-            held_out = HeldOutLabels(dataset, rule, schema, n_passes=1, n_folds=5)
-            self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots="n_knots" in auto)
-            data = InMemoryItems(dataset)
-            learned = _fit(ItemTask(self.recipe_, rule), data, schema)
-        self._keep(data.example, *learned)
-        return self
-
-    def _learn_sum(self, problem: LabeledSum) -> Self | None:
-        """Learn a sum of distances, whose shares items held out choose; None where nothing can be held out."""
-        try:
-            found = learn_sum(problem)
-        except TooFewError:
-            return None
-        self.recipe_, self.choices_, self.group_choices_ = found.recipe, found.choices, Choices()
-        self.held_out_neighbors_ = found.held_out
-        self._keep(problem.dataset.items, found.result, found.result.neighbors.impostor_pairs(MOST_PAIRS))
+            self._keep(dataset.items, learn_from_labels(problem))
         return self
 
     def part_task(self) -> ItemTask:
@@ -281,16 +259,17 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
 
     def learn_from_parts(self, task: ItemTask, items: LabeledItems, labels: ClassLabels, schema: Schema) -> Self:
         """Learn from items in parts; nothing is left to choose."""
-        learned = _fit(task, items, schema)
         self.classes_ = labels.classes
-        self.recipe_, self.choices_, self.group_choices_ = task.recipe, Choices(), Choices()
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        self._keep(items.example, *learned)
+        self._keep(items.example, learn_as_told(task.recipe, task.rule, items, schema))
         return self
 
-    def _keep(self, example: Floats, result: LargeMarginResult, impostors: Pairs) -> None:
-        """Record what was learned; ``example`` are some items, ``impostors`` pairs of an item and an impostor."""
+    def _keep(self, example: Floats, learned: LearnedFromLabels) -> None:
+        """Record what was learned; ``example`` are some items."""
+        self.recipe_, self.choices_, self.group_choices_ = learned.recipe, learned.choices, learned.group_choices
+        self.held_out_neighbors_, result = learned.held_out, learned.result
         self.n_features_in_, self.passes_ = example.shape[1], result.passes
+        impostors = result.neighbors.impostor_pairs(MOST_PAIRS)
         self.feature_importances_ = importances(result.semimetric, impostors.items, impostors.index)
         self._record(result.semimetric, result.passes[-1].solution)
 
@@ -363,11 +342,3 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
 # The mixin wraps the transform that a class defines for `set_output`, and would wrap a condition inside, where nobody asks it.
 for _name in ("transform", "fit_transform"):
     setattr(LargeMarginLearner, _name, available_if(has_coordinates)(getattr(LargeMarginLearner, _name)))
-
-
-def _fit(task: ItemTask, items: LabeledItems, schema: Schema) -> tuple[LargeMarginResult, Pairs]:
-    """Learn with everything chosen; the result, and pairs of an item and an impostor of its last pass."""
-    structure = items.structure(task.recipe, schema)
-    with items.searchable(task.recipe, task.rule, structure) as located:
-        result = fit_large_margin(task.recipe, task.rule, structure, located)
-        return result, result.neighbors.impostor_pairs(MOST_PAIRS)

@@ -136,7 +136,7 @@ def _learned(
             order, at = rng.permutation(n), 0
         end_if_interrupted()
         drawn, at = order[at : at + batch], at + batch
-        keep = (rng.random(n_columns) >= _DROPPED).astype(np.float32) / np.float32(1.0 - _DROPPED)
+        keep = np.where(rng.random(n_columns) < _DROPPED, 0.0, 1.0 / (1.0 - _DROPPED)).astype(np.float32)
         gradient = _gradient(columns, labels, weight, learned * keep[:, None], drawn, rng) * keep[:, None]
         mean += np.float32(0.1) * (gradient - mean)
         square += np.float32(0.001) * (gradient * gradient - square)

@@ -52,8 +52,8 @@ class Summand(NamedTuple):
 
     def pairwise(self, x: Floats, y: Floats) -> Floats:
         """Distances of rows of features of the sum, shape (n_x, n_y)."""
-        located = [self.embedding.locate(np.ascontiguousarray(side[:, self.features])) for side in (x, y)]
-        return self.embedding.pairwise(*located, self.weights, n_jobs=1)
+        left, right = (self.embedding.locate(np.ascontiguousarray(side[:, self.features])) for side in (x, y))
+        return self.embedding.pairwise(left, right, self.weights, n_jobs=1)
 
 
 @dataclass(frozen=True, eq=False)

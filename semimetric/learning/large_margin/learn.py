@@ -1,0 +1,97 @@
+"""From labelled items to a distance: what is "auto" is chosen, then everything is learned from all items.
+
+Where directions and the kind of tables are to be chosen and nothing stands against it, the distance is a sum of three
+(`shares`); else settings of one program are compared stage by stage (`selection`), and groups of features are searched.
+"""
+
+from dataclasses import dataclass, replace
+
+from ..._foundation.errors import TooFewError
+from ...data.schema import Schema
+from ...neighbors.vote_choice import HeldOutNeighbors
+from ..candidates import Choices
+from ..groups.selection import choose_groups, without_joint
+from ..recipe import Recipe
+from .fit import LargeMarginResult, fit_large_margin
+from .in_memory_items import InMemoryItems
+from .labeled_items import LabeledDataset, LabeledItems, LargeMargin
+from .selection import HeldOutLabels, choose_stage
+from .shares import LabeledSum, learn_sum, settings_of_scales, sum_applies
+
+__all__ = ["LabelProblem", "LearnedFromLabels", "learn_as_told", "learn_from_labels"]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelProblem:
+    """What a distance is learned from.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        With stand-ins for what is to be chosen.
+    auto : frozenset of str
+        What that is, among "n_knots", "alpha", "directions" and "tables".
+    rule : LargeMargin
+    dataset : LabeledDataset
+    schema : Schema
+    n_votes : float
+        How many votes all items have together: their number, if each has one.
+    """
+
+    recipe: Recipe
+    auto: frozenset[str]
+    rule: LargeMargin
+    dataset: LabeledDataset
+    schema: Schema
+    n_votes: float
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedFromLabels:
+    """What was learned.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        With everything decided.
+    result : LargeMarginResult
+    choices, group_choices : Choices
+        What was compared.
+    held_out : list of HeldOutNeighbors or None
+        The neighbours of items held out, by which votes can be chosen.
+    """
+
+    recipe: Recipe
+    result: LargeMarginResult
+    choices: Choices = Choices()
+    group_choices: Choices = Choices()
+    held_out: list[HeldOutNeighbors] | None = None
+
+
+def learn_from_labels(problem: LabelProblem) -> LearnedFromLabels:
+    """Choose what is "auto", and learn from all items.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C while anything is compared; later the result has the status INTERRUPTED.
+    """
+    recipe, rule, dataset, schema = problem.recipe, problem.rule, problem.dataset, problem.schema
+    if {"directions", "tables"} <= problem.auto and sum_applies(recipe, rule):
+        scales = settings_of_scales(recipe, problem.auto, schema)
+        try:
+            found = learn_sum(LabeledSum(scales, rule, dataset, schema, problem.n_votes))
+            return LearnedFromLabels(found.recipe, found.result, found.choices, held_out=found.held_out)
+        except TooFewError:
+            pass  # what is taken without any comparison is said below
+    singles, choices = choose_stage(without_joint(recipe), rule, dataset, schema, problem.auto)
+    held_out = HeldOutLabels(dataset, rule, schema, n_passes=1, n_folds=5)
+    chosen, group_choices = choose_groups(recipe.groups, singles, held_out, knots="n_knots" in problem.auto)
+    return replace(learn_as_told(chosen, rule, InMemoryItems(dataset), schema), choices=choices, group_choices=group_choices)
+
+
+def learn_as_told(recipe: Recipe, rule: LargeMargin, items: LabeledItems, schema: Schema) -> LearnedFromLabels:
+    """Learn with everything decided."""
+    structure = items.structure(recipe, schema)
+    with items.searchable(recipe, rule, structure) as located:
+        return LearnedFromLabels(recipe, fit_large_margin(recipe, rule, structure, located))
