@@ -49,7 +49,7 @@ _FINE = 6  # and of 1 / 6 around the best
 _HALVES = {"components": Fraction(1, 2), "forest": Fraction(1, 2)}  # what is taken unless others are far better
 _NEIGHBOR = 15  # distances are in units of the mean distance to this neighbour
 _FOLDED = 2_500  # items: of more, some are held out once
-_FIVE_FOLDS = 1_000  # items: of more, up to _FOLDED, three folds say as much
+_FIVE_FOLDS = 500  # items: of more, up to _FOLDED, three folds say as much
 _PARTS = 3  # of the items that are held out once
 _MOST_HELD = 2_000  # items that are held out once
 _MOST_PAIRS = 30_000_000  # of items held out and items learned from
@@ -187,7 +187,7 @@ def _folds(problem: LabeledSum) -> list[tuple[Integers, Integers]]:
 
 def _judged_folds(problem: LabeledSum, folds: Sequence[tuple[Integers, Integers]]) -> list[_Fold]:
     """The distances of every fold; a single one is judged in parts, so that the error of the loss is known."""
-    rule = replace(problem.rule, n_passes=min(problem.rule.n_passes, LABELS[problem.recipe.effort].n_passes))
+    rule = replace(problem.rule, n_passes=1)  # more change scales little, and their share less
     with progress_bar(len(folds), "folds", verbose=problem.recipe.verbose) as bar:
 
         def judged(block: slice) -> _Fold:
