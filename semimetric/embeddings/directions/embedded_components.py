@@ -34,9 +34,9 @@ _FIRST = 0.3  # the size of the random map to begin with
 _RATE = 0.01  # of Adam (Kingma & Ba 2015), falling to 0 along half a cosine
 _DROPPED = 0.1  # the share of the columns that a batch does without
 _BATCH = 128
-_VOTERS = 1_024  # items that vote at once, beside those of the batch
+_VOTERS = 2_048  # items that vote at once, beside those of the batch
 _EPOCHS = 25
-_STEPS = (200, 800)  # the fewest and the most
+_STEPS = (200, 1_000)  # the fewest and the most
 _MANY, _MAPS_OF_MANY = 4_000, 2  # items, and the maps that are learned from more
 
 
