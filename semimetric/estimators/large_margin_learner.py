@@ -21,7 +21,7 @@ from .._foundation.validation import check_alpha, check_choice, check_count
 from ..data.feature_groups import Groups
 from ..data.item_lookup import items_named
 from ..data.schema import Schema
-from ..distances.importances import MOST_PAIRS, importances
+from ..distances.importances import importances
 from ..distances.semimetric import Semimetric
 from ..embeddings.directions.from_labels import LABELLED
 from ..learning.large_margin.class_labels import ClassLabels, encode_class_labels
@@ -267,9 +267,8 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
     def _keep(self, example: Floats, learned: LearnedFromLabels) -> None:
         """Record what was learned; ``example`` are some items."""
         self.recipe_, self.choices_, self.group_choices_ = learned.recipe, learned.choices, learned.group_choices
-        self.held_out_neighbors_, result = learned.held_out, learned.result
+        self.held_out_neighbors_, result, impostors = learned.held_out, learned.result, learned.impostors
         self.n_features_in_, self.passes_ = example.shape[1], result.passes
-        impostors = result.neighbors.impostor_pairs(MOST_PAIRS)
         self.feature_importances_ = importances(result.semimetric, impostors.items, impostors.index)
         self._record(result.semimetric, result.passes[-1].solution)
 

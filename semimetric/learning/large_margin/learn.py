@@ -7,7 +7,9 @@ Where directions and the kind of tables are to be chosen and nothing stands agai
 from dataclasses import dataclass, replace
 
 from ..._foundation.errors import TooFewError
+from ..._foundation.types import Pairs
 from ...data.schema import Schema
+from ...distances.importances import MOST_PAIRS
 from ...neighbors.vote_choice import HeldOutNeighbors
 from ..candidates import Choices
 from ..groups.selection import choose_groups, without_joint
@@ -55,6 +57,8 @@ class LearnedFromLabels:
     recipe : Recipe
         With everything decided.
     result : LargeMarginResult
+    impostors : Pairs
+        Pairs of an item and an impostor of the last pass, taken while items in parts are still there.
     choices, group_choices : Choices
         What was compared.
     held_out : list of HeldOutNeighbors or None
@@ -63,6 +67,7 @@ class LearnedFromLabels:
 
     recipe: Recipe
     result: LargeMarginResult
+    impostors: Pairs
     choices: Choices = Choices()
     group_choices: Choices = Choices()
     held_out: list[HeldOutNeighbors] | None = None
@@ -81,7 +86,8 @@ def learn_from_labels(problem: LabelProblem) -> LearnedFromLabels:
         scales = settings_of_scales(recipe, problem.auto, schema)
         try:
             found = learn_sum(LabeledSum(scales, rule, dataset, schema, problem.n_votes))
-            return LearnedFromLabels(found.recipe, found.result, found.choices, held_out=found.held_out)
+            impostors = found.result.neighbors.impostor_pairs(MOST_PAIRS)
+            return LearnedFromLabels(found.recipe, found.result, impostors, found.choices, held_out=found.held_out)
         except TooFewError:
             pass  # what is taken without any comparison is said below
     singles, choices = choose_stage(without_joint(recipe), rule, dataset, schema, problem.auto)
@@ -94,4 +100,5 @@ def learn_as_told(recipe: Recipe, rule: LargeMargin, items: LabeledItems, schema
     """Learn with everything decided."""
     structure = items.structure(recipe, schema)
     with items.searchable(recipe, rule, structure) as located:
-        return LearnedFromLabels(recipe, fit_large_margin(recipe, rule, structure, located))
+        result = fit_large_margin(recipe, rule, structure, located)
+        return LearnedFromLabels(recipe, result, result.neighbors.impostor_pairs(MOST_PAIRS))
