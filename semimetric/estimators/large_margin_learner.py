@@ -27,7 +27,6 @@ from ..embeddings.directions.from_labels import LABELLED
 from ..learning.large_margin.class_labels import ClassLabels, encode_class_labels
 from ..learning.large_margin.fit import LargeMarginPass
 from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
-from ..learning.large_margin.learn import LabelProblem, LearnedFromLabels, learn_as_told, learn_from_labels
 from ..learning.large_margin.selection import announce_learning
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
@@ -37,6 +36,7 @@ from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalties
 from ..solvers.base import Solver
 from .base import LearnedDistance, has_coordinates
+from .label_learning import LabelProblem, LearnedFromLabels, learn_as_told, learn_from_labels
 from .part_tasks import ItemTask, check_solved_by_sums, refuse_choices
 from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 

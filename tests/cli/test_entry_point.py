@@ -127,7 +127,7 @@ def test_few_pairs_are_learned_from_with_a_warning_as_in_python(n, folder, tmp_p
     words = ["fit", *paths(folder, "items.csv"), tmp_path / "few.csv", "--id", "name", "--output", tmp_path / "few.smm"]
     code, out, err = call(capsys, *words)
     assert code == 0, err
-    assert f"{n} pairs are too few" in err
+    assert (f"{n} pairs are too few" in err) == (n == 2)  # 19 can be divided, if not by every draw
     assert "nothing was held out" in out or n == 19
     assert semimetric.load(tmp_path / "few.smm").n_features > 0
 

@@ -60,7 +60,7 @@ def test_frames_with_categories_and_gaps():
     frame = pd.DataFrame({"kind": pd.Categorical(RNG.choice(list("abc"), 120)), "size": RNG.random(120)})
     labels = np.where((frame["kind"] == "b") ^ (frame["size"] > 0.8), "yes", "no")
     frame.loc[::9, "size"] = np.nan
-    model = SemimetricClassifier(learned(missing="level")).fit(frame, labels)
+    model = SemimetricClassifier(learned(missing="level"), n_neighbors=3, weights="uniform").fit(frame, labels)
     assert model.score(frame, labels) > 0.85
     assert model.learner_.feature_importances_.shape == (2,)
     assert model.learner_.feature_importances_.sum() == pytest.approx(1)
@@ -176,7 +176,7 @@ def test_it_clones_pickles_saves_and_stands_in_a_pipeline(tmp_path):
     assert_array_equal(sm.load(tmp_path / "wine.smm").pairwise(X[:9]), model.semimetric_.pairwise(X[:9]))
     graph = sm.SemimetricNeighborsTransformer(learner=learned(), n_neighbors=3)
     pipeline = make_pipeline(graph, KNeighborsClassifier(3, metric="precomputed")).fit(X[::2], Y[::2])
-    direct = SemimetricClassifier(learned()).fit(X[::2], Y[::2])
+    direct = SemimetricClassifier(learned(), n_neighbors=3, weights="uniform").fit(X[::2], Y[::2])
     assert_array_equal(pipeline.predict(X[1::2]), direct.predict(X[1::2]))
 
 

@@ -1,5 +1,6 @@
 """What every effort means, as docs/effort.md shows it, and what the learners make of it."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +65,7 @@ def examples():
         "distances": (DistanceRegressor, (pairs, y), DISTANCES, "pairs"),
         "pairs": (PairLearner, (pairs, np.where(y < 0.5, 1, -1)), COMPARISONS, "pairs"),
         "triplets": (TripletLearner, (triplets,), COMPARISONS, "triplets"),
-        "labels": (LargeMarginLearner, (X, (X[:, 0] > 0.5).astype(int)), LABELS, "items"),
+        "labels": (partial(LargeMarginLearner, even="places"), (X, (X[:, 0] > 0.5).astype(int)), LABELS, "items"),
     }
 
 

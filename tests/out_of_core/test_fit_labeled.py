@@ -13,7 +13,7 @@ from semimetric import FirstOrder, LargeMarginLearner, NotSupportedError, Semime
 from semimetric.data import knots
 from semimetric.data.parts.engine import SerialEngine
 from semimetric.data.parts.labeled_parts import LabeledPart, LabeledTable
-from semimetric.estimators import large_margin_learner
+from semimetric.estimators import label_learning
 from semimetric.estimators.part_tasks import ItemTask
 from semimetric.neighbors.sharded.shard_files import _OPEN
 from semimetric.out_of_core import fit_labeled, partitioned_items
@@ -136,7 +136,7 @@ def test_nothing_is_left_of_a_fit_that_is_interrupted(tmp_path, monkeypatch, err
     def stop(*_):
         raise error
 
-    monkeypatch.setattr(large_margin_learner, "fit_large_margin", stop)
+    monkeypatch.setattr(label_learning, "fit_large_margin", stop)
     model = LargeMarginLearner(**FAST)
     with pytest.raises(error):
         out_of_core.fit(model, X, Y, memory_limit=1_000_000, scratch=tmp_path)

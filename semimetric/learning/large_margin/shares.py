@@ -154,12 +154,19 @@ def learn_sum(problem: LabeledSum) -> ChosenSum:
     best = next(shares for shares, candidate in found.items() if candidate is taken)
     weights = {name: share / unit for (name, unit), share in zip(units.items(), best, strict=True)}
     n = len(problem.dataset.labels)
-    judged_on = Judged("items", sum(len(held) for _, held in folds), n, len(folds), len(folds))
+    n_judged = len(np.unique(np.concatenate([held for _, held in folds])))
+    judged_on = Judged("items", n_judged, n, len(folds), max(_most_folds(n, "thorough"), len(folds)))
     choices = Choices(candidates, _MEASURE, first_unless_far_better, judged=judged_on)
     held_out = [_neighbors(problem, fold, weights) for fold in judged]
     summands = learn_summands(problem.recipe, problem.rule, problem.dataset, problem.schema, n_jobs=problem.recipe.n_jobs)
     recipe, result = _assembled(problem, summands, weights)
     return ChosenSum(recipe, result, choices, held_out)
+
+
+def _most_folds(n_items: int, effort: str) -> int:
+    """How often at most scales, components and a forest are learned without the items that judge them."""
+    limits = LABELS[effort]
+    return 1 if n_items > _FOLDED else (limits.n_folds if n_items <= _FIVE_FOLDS else 3) * limits.n_repeats
 
 
 def _folds(problem: LabeledSum) -> list[tuple[Integers, Integers]]:

@@ -6,19 +6,19 @@ Where directions and the kind of tables are to be chosen and nothing stands agai
 
 from dataclasses import dataclass, replace
 
-from ..._foundation.errors import TooFewError
-from ..._foundation.types import Pairs
-from ...data.schema import Schema
-from ...distances.importances import MOST_PAIRS
-from ...neighbors.vote_choice import HeldOutNeighbors
-from ..candidates import Choices
-from ..groups.selection import choose_groups, without_joint
-from ..recipe import Recipe
-from .fit import LargeMarginResult, fit_large_margin
-from .in_memory_items import InMemoryItems
-from .labeled_items import LabeledDataset, LabeledItems, LargeMargin
-from .selection import HeldOutLabels, choose_stage
-from .shares import LabeledSum, learn_sum, settings_of_scales, sum_applies
+from .._foundation.errors import TooFewError
+from .._foundation.types import Pairs
+from ..data.schema import Schema
+from ..distances.importances import MOST_PAIRS
+from ..learning.candidates import Choices
+from ..learning.groups.selection import choose_groups, without_joint
+from ..learning.large_margin.fit import LargeMarginResult, fit_large_margin
+from ..learning.large_margin.in_memory_items import InMemoryItems
+from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
+from ..learning.large_margin.selection import HeldOutLabels, choose_stage
+from ..learning.large_margin.shares import LabeledSum, learn_sum, settings_of_scales, sum_applies
+from ..learning.recipe import Recipe
+from ..neighbors.vote_choice import HeldOutNeighbors
 
 __all__ = ["LabelProblem", "LearnedFromLabels", "learn_as_told", "learn_from_labels"]
 
