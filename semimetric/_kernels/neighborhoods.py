@@ -67,6 +67,8 @@ def add_vote_gradients(voters, anchors, importance, out, losses):
             total += vote[j]
             if labels[j] == labels[i]:
                 own += weight[j] * np.exp(nearest_own - distance[j])
+        if not own > 0.0 or not total > 0.0:  # the weights of its class vanish beside those of others
+            continue
         losses[a] = nearest_own - nearest - np.log(own / total)
         for j in range(n):
             change = -vote[j] / total

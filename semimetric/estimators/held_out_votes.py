@@ -20,6 +20,7 @@ from .._foundation.types import Floats, Integers
 from ..data.identical_items import identities
 from ..data.splits import ItemClasses
 from ..distances.semimetric import Semimetric
+from ..embeddings.directions.linear_directions import Directions
 from ..neighbors.index import NeighborIndex
 from ..neighbors.vote_choice import MOST_NEIGHBORS, HeldOutNeighbors
 
@@ -36,6 +37,8 @@ def as_chosen(learner: Any, fitted: Any) -> Any:
     """A copy of the learner with the settings that a fit of it has chosen in place of "auto", where its recipe says them."""
     recipe, made = getattr(fitted, "recipe_", None), clone(learner)
     names = [name for name in _CHOSEN if name in made.get_params(deep=False) and hasattr(recipe, name)]
+    if isinstance(getattr(made, "directions", None), str) and isinstance(getattr(recipe, "directions", None), Directions):
+        names = [name for name in names if name not in ("directions", "tables")]  # they were fitted to all items
     return made.set_params(**{name: getattr(recipe, name) for name in names})
 
 

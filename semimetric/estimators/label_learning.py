@@ -15,7 +15,7 @@ from ..learning.groups.selection import choose_groups, without_joint
 from ..learning.large_margin.fit import LargeMarginResult, fit_large_margin
 from ..learning.large_margin.in_memory_items import InMemoryItems
 from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
-from ..learning.large_margin.selection import HeldOutLabels, choose_stage
+from ..learning.large_margin.selection import HeldOutLabels, announce_learning, choose_stage
 from ..learning.large_margin.shares import LabeledSum, learn_sum, settings_of_scales, sum_applies
 from ..learning.recipe import Recipe
 from ..neighbors.vote_choice import HeldOutNeighbors
@@ -82,7 +82,9 @@ def learn_from_labels(problem: LabelProblem) -> LearnedFromLabels:
         On Ctrl-C while anything is compared; later the result has the status INTERRUPTED.
     """
     recipe, rule, dataset, schema = problem.recipe, problem.rule, problem.dataset, problem.schema
-    if {"directions", "tables"} <= problem.auto and sum_applies(recipe, rule):
+    is_sum = {"directions", "tables"} <= problem.auto and sum_applies(recipe, rule)
+    announce_learning(recipe, rule, dataset, problem.auto, is_sum=is_sum)
+    if is_sum:
         scales = settings_of_scales(recipe, problem.auto, schema)
         try:
             found = learn_sum(LabeledSum(scales, rule, dataset, schema, problem.n_votes))

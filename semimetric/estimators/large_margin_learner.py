@@ -27,7 +27,6 @@ from ..embeddings.directions.from_labels import LABELLED
 from ..learning.large_margin.class_labels import ClassLabels, encode_class_labels
 from ..learning.large_margin.fit import LargeMarginPass
 from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
-from ..learning.large_margin.selection import announce_learning
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
 from ..neighbors.voting import neighbor_counts
@@ -238,7 +237,6 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
         self.classes_ = labels.classes
         dataset = LabeledDataset.of_distinct(items[labels.used], labels.codes, labels.weight[labels.used])
         check_varied(dataset.items)
-        announce_learning(recipe, rule, dataset, auto)
         counts = neighbor_counts(np.ones(len(items)) if sample_weight is None else np.asarray(sample_weight, np.float64))
         problem = LabelProblem(recipe, auto, rule, dataset, schema, float(counts[labels.used].sum()))
         with one_blas_thread():

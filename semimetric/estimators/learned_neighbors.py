@@ -29,6 +29,8 @@ __all__ = ["LearnedNeighbors"]
 _FOR_FEW = 3  # neighbours that vote where nothing can be held out
 _WIDTH_FOR_FEW = (0.25, 5)  # a quarter of the distance to the fifth neighbour
 
+_MOST_SHOWN = 10  # neighbours, unless more are asked for
+
 
 class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
     """Neighbours under a learned distance: the parameters, the index and the explanations that both estimators share."""
@@ -97,7 +99,7 @@ class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
 
     def _voters(self, queries: Floats) -> Iterator[Voters]:
         """The neighbours of every encoded query, among which are all that vote, in groups of queries."""
-        return find_voters(self.index_, queries, self.n_neighbors_, self._weight)
+        return find_voters(self.index_, queries, self.vote_rule_.n_searched, self._weight)
 
     def _votes(self, voters: Voters) -> Floats:
         """The weight of the vote of every voter, shape (n, K)."""
@@ -143,7 +145,7 @@ class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
         ----------
         x : array-like of shape (n_features,), dict, series of pandas, or a table of one row
         n_neighbors : int or None
-            `n_neighbors_` by default.
+            `n_neighbors_` by default, of which the 10 nearest are shown.
         by : {"features", "terms"}, default "features"
             By "terms", directions and joint tables stand by their own names; see `Semimetric.contributions`.
 
@@ -154,7 +156,7 @@ class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):
             votes for x. What these shares lack to 1 have other neighbours, and the smoothing.
         """
         check_is_fitted(self, "index_")
-        k = self.n_neighbors_ if n_neighbors is None else check_count("n_neighbors", n_neighbors)
+        k = min(self.n_neighbors_, _MOST_SHOWN) if n_neighbors is None else check_count("n_neighbors", n_neighbors)
         found = self.index_.explain(x, n_neighbors=min(k, self.n_samples_fit_), by=by)
         query, _ = single_row(x, self.semimetric_.schema)
         votes, kind = self._vote_shares(query, found.indices), "class" if is_classifier(self) else "value"

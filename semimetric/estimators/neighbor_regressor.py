@@ -173,6 +173,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
     def _chosen_rule(self, learner: Any, X: ArrayLike, values: Floats, weight: Floats | None, seed: int) -> VoteRule:
         """The rule chosen on items held out."""
         kept: list[HeldOutNeighbors] = getattr(self.learner_, "held_out_neighbors_", None) or []
+        kept = [part for part in kept if part.class_shares is None]  # others hold classes, not values
         parts = kept or self._parts(learner, X, values, weight, seed)
         if not parts:
             return self._rule_for_few

@@ -150,16 +150,24 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
 
     def _chosen_rule(self, learner: Any, X: ArrayLike, labels: Any, weight: Any, seed: int) -> VoteRule:
         """The rule chosen on items held out; ``weight`` is what the learner was given."""
-        parts = self._kept_parts() or self._parts(learner, X, labels, weight, seed)
+        parts = self._kept_parts(weight) or self._parts(learner, X, labels, weight, seed)
         if not parts:
             return self._rule_for_few
         return choose_votes(parts, self.n_neighbors, self.weights)[0]
 
-    def _kept_parts(self) -> list[HeldOutNeighbors]:
+    def _kept_parts(self, weight: Any) -> list[HeldOutNeighbors]:
         """Held-out neighbours that the learner kept of its choice, if it has the same classes."""
         kept = getattr(self.learner_, "held_out_neighbors_", None) or []
         same = np.array_equal(getattr(self.learner_, "classes_", ()), self.classes_)
-        return [replace(part, class_weight=self._factors) for part in kept] if same else []
+        return [self._without_factors(part, weight) for part in kept] if same else []
+
+    def _without_factors(self, part: HeldOutNeighbors, weight: Any) -> HeldOutNeighbors:
+        """Kept neighbours as many as they are without ``class_weight``, which is in the weights that the learner was given."""
+        if self._factors is None or part.neighbor_weight is None:
+            return replace(part, class_weight=self._factors)
+        own = 1.0 if self._weight is None else min(1.0, float(self._weight.max()))
+        counts = part.neighbor_weight * min(1.0, float(np.max(weight))) / self._factors[part.neighbor_targets] / own
+        return replace(part, class_weight=self._factors, neighbor_weight=counts)
 
     def _parts(self, learner: Any, X: ArrayLike, labels: Any, weight: Any, seed: int) -> list[HeldOutNeighbors]:
         """Held-out neighbours of folds, for each of which the distance is learned with the settings chosen."""

@@ -122,7 +122,7 @@ def vote_losses(part: HeldOutNeighbors, rules: Sequence[VoteRule], smoothing: Se
     weight, own = part.weight / part.weight.sum(), np.arange(len(part.targets))
     prior = np.asarray(part.class_shares)
     for r, rule in enumerate(rules):
-        near = part.nearest(rule.n_neighbors)
+        near = part.nearest(rule.n_searched)
         votes = class_votes(near.neighbor_targets, len(prior), rule.votes(near.distances, near.neighbor_weight))
         votes = votes if part.class_weight is None else votes * part.class_weight
         total = votes.sum(axis=1)
@@ -162,7 +162,7 @@ def choose_value_votes(
 
 def _value_loss(part: HeldOutNeighbors, rule: VoteRule) -> float:
     """The weighted mean of squared errors of a mean, or of absolute errors of a median."""
-    near = part.nearest(rule.n_neighbors)
+    near = part.nearest(rule.n_searched)
     errors = rule.values(near.distances, near.neighbor_targets, near.neighbor_weight) - part.targets
     measure: Callable[[Floats], Floats] = np.abs if rule.average == "median" else np.square
     return float(part.weight @ measure(errors) / part.weight.sum())

@@ -88,13 +88,18 @@ class VoteRule:
         if self.bandwidth_neighbor is not None:
             check_count("bandwidth_neighbor", self.bandwidth_neighbor)
 
+    @property
+    def n_searched(self) -> int:
+        """How many neighbours of a query have to be known: those that vote, and the one that a width follows."""
+        return max(self.n_neighbors, self.bandwidth_neighbor or 1)
+
     def votes(self, distances: Floats, weight: Floats | None = None) -> Floats:
         """The weight of the vote of every neighbour, shape (n, K); 0 of those that do not vote.
 
         Parameters
         ----------
         distances : ndarray of shape (n, K)
-            Distances to the nearest items, increasing in each row.
+            Distances to the nearest items, increasing in each row: to `n_searched` at least, where there are so many.
         weight : ndarray of shape (n, K) or None
             Weights of the items: an item of weight 2 is two neighbours. None is 1.
         """

@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
-from semimetric import LargeMarginLearner, Monotone, SemimetricWarning
+from semimetric import LargeMarginLearner, Monotone, SemimetricClassifier, SemimetricWarning
+from semimetric.estimators.held_out_votes import as_chosen
+from semimetric.neighbors.voting import VoteRule
 
 
 @pytest.fixture
@@ -40,3 +43,29 @@ def test_two_items_of_each_class_are_enough(rng):
     with pytest.warns(SemimetricWarning, match="nothing was compared"):
         model = LargeMarginLearner(n_targets=1).fit(X, y)
     assert np.isfinite(model.semimetric_.pairwise(X)).all()
+
+
+def test_votes_follow_the_neighbour_that_the_width_follows(numbers):
+    X, y = numbers
+    model = SemimetricClassifier(LargeMarginLearner(n_knots=4, alpha=1e-2, directions=None, n_passes=1)).fit(X, y)
+    model.vote_rule_ = VoteRule(3, "kernel", bandwidth=0.2, bandwidth_neighbor=30)
+    queries = X[:7] + 0.01
+    every = model.semimetric_.pairwise(queries, X)
+    order = np.argsort(every, axis=1, kind="stable")
+    codes, shares = np.unique(y, return_inverse=True)[1], np.array([(y == c).mean() for c in model.classes_])
+    want = model.vote_rule_.probabilities(np.take_along_axis(every, order, axis=1), codes[order], shares)
+    assert_allclose(model.predict_proba(queries), want, atol=1e-9)
+
+
+def test_class_weights_do_not_change_how_many_neighbours_an_item_is(numbers):
+    X, y = numbers
+    model = SemimetricClassifier(class_weight={"yes": 4.0, "no": 0.5}).fit(X, y)
+    for part in model._kept_parts(np.where(y == "yes", 4.0, 0.5)):
+        assert_allclose(part.neighbor_weight, 1.0)
+
+
+def test_folds_of_a_learned_sum_learn_their_own_trees(numbers):
+    fitted = LargeMarginLearner().fit(*numbers)
+    again = as_chosen(LargeMarginLearner(), fitted)
+    assert (again.directions, again.tables) == ("auto", "auto")
+    assert again.n_knots == fitted.recipe_.n_knots

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._foundation.threads import end_if_interrupted, map_blocks
+from ..._foundation.threads import blocks, end_if_interrupted, map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.neighborhoods import Voters, add_vote_gradients
 from ...data.grid import Grid
@@ -34,6 +34,7 @@ _FIRST = 0.3  # the size of the random map to begin with
 _RATE = 0.01  # of Adam (Kingma & Ba 2015), falling to 0 along half a cosine
 _DROPPED = 0.1  # the share of the columns that a batch does without
 _BATCH = 128
+_BLOCK = 10_000  # items whose columns are computed at once
 _VOTERS = 2_048  # items that vote at once, beside those of the batch
 _EPOCHS = 25
 _STEPS = (200, 1_000)  # the fewest and the most
@@ -74,7 +75,7 @@ def embedded_components(
         Of each map.
     n_maps : int, default 1
         How many maps are learned, from as many seeds; the distance is the mean over all of them. Of many items there are two
-        at least, of fewer steps each.
+        at least.
     random_state : int or None
     n_jobs : int or None
         The number of threads, which share the maps.
@@ -107,10 +108,17 @@ def _columns(items: Floats) -> _Columns:
     n_cells = int(np.clip(_MOST_CELLS // n_features, 1, _CELLS))
     levels = np.quantile(items, np.linspace(0.0, 1.0, n_cells + 1), axis=0)
     knots = tuple(np.unique(levels[:, f]) for f in range(n_features))
-    spread = items.std(axis=0)
+    low, high = items.min(axis=0), items.max(axis=0)
+    half = np.where(high > low, high / 2 - low / 2, 1.0)  # halves do not overflow
+    placed = (items / 2 - low / 2) / half  # from 0 to 1
+    spread = placed.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    risen = WarpedEmbedding(Grid(knots)).thermometer(items)
-    return _Columns(np.hstack([(items - items.mean(axis=0)) / spread, risen]).astype(np.float32), knots, spread)
+    scales = WarpedEmbedding(Grid(knots))
+    values = np.empty((len(items), n_features + scales.n_columns), np.float32)
+    values[:, :n_features] = (placed - placed.mean(axis=0)) / spread
+    for block in blocks(len(items), _BLOCK):
+        values[block, n_features:] = scales.thermometer(items[block])
+    return _Columns(values, knots, 2 * half * spread)
 
 
 def _over_cells(columns: _Columns, learned: NDArray[np.float32]) -> Floats:

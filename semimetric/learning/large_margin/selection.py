@@ -172,10 +172,19 @@ def choose_stage(
     return (replace(chosen, directions=best.directions) if "directions" in auto else chosen), choices
 
 
-def announce_learning(recipe: Recipe, rule: LargeMargin, dataset: LabeledDataset, auto: frozenset[str]) -> None:
+def announce_learning(
+    recipe: Recipe, rule: LargeMargin, dataset: LabeledDataset, auto: frozenset[str], *, is_sum: bool = False
+) -> None:
     """Say what learning from a large table will do, where that is likely to take minutes."""
     n, n_features = dataset.items.shape
     if n * n_features < _LARGE:
+        return
+    if is_sum:
+        announce(
+            f"{n:,} items of {n_features} features: scales, components and a forest are learned twice, once without the items "
+            "that choose their shares, which may take a minute; directions=None learns scales alone",
+            verbose=recipe.verbose,
+        )
         return
     n_triplets = n * rule.n_targets * rule.n_impostors
     limits = LABELS[recipe.effort]

@@ -112,3 +112,16 @@ def test_repeated_items_are_weights(numbers):
     for a, b in zip(weighted.held_out_neighbors_, repeated.held_out_neighbors_, strict=True):
         assert_allclose(a.weight, b.weight)
         assert_allclose(a.neighbor_weight, b.neighbor_weight)
+
+
+def test_many_classes_of_two_of_which_none_is_held_out(rng, monkeypatch):
+    monkeypatch.setattr(shares, "_FOLDED", 20)
+    monkeypatch.setattr(shares, "_MOST_HELD", 4)
+    with pytest.raises(TooFewError, match="no class keeps two members"):
+        shares.learn_sum(problem(rng.normal(size=(40, 2)), np.repeat(np.arange(20), 2)))
+
+
+def test_wide_tables_have_few_knots():
+    names = Schema.numeric([f"x{k}" for k in range(320)])
+    assert shares.settings_of_scales(RECIPE, frozenset({"n_knots", "alpha"}), names).n_knots == 6
+    assert shares.settings_of_scales(RECIPE, frozenset(), names) == RECIPE
