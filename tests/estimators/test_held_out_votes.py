@@ -42,7 +42,7 @@ def test_strata_are_tenths_of_distinct_values(rng):
 
 def test_a_learner_is_set_to_what_it_has_chosen(rng):
     X, y = rng.random((60, 2)), np.arange(60) % 2
-    learner = LargeMarginLearner(alpha=1e-2, effort="fast")
+    learner = LargeMarginLearner(alpha=1e-2, directions=None, effort="fast")
     again = as_chosen(learner, learner.fit(X, y))
     assert again.n_knots == learner.recipe_.n_knots
     assert again.tables in ("warped", "full")
