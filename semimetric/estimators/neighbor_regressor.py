@@ -190,7 +190,7 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
         used = np.arange(len(values)) if weight is None else np.flatnonzero(weight > 0)
         search = HeldOutSearch(X, values, self._weight, learn, self.n_jobs)
         folds = usable_folds(self.index_._queries(None)[used], strata_of_values(values[used]), seed, n_strata=1)
-        varied = [(part, held) for part, held in folds if np.ptp(values[used][part]) > 0]
+        varied = [(part, held) for part, held in folds if len(np.unique(values[used][part])) > 2]
         return [search.neighbors(used[part], used[held]) for part, held in varied]
 
     def predict(self, X: ArrayLike) -> Floats:

@@ -82,7 +82,7 @@ def plot_explanation(explanation: Explanation, ax: Axes | None = None, *, most: 
     >>> from semimetric import LargeMarginLearner, SemimetricClassifier
     >>> X = np.random.default_rng(0).random((60, 2))
     >>> learner = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped")
-    >>> model = SemimetricClassifier(learner).fit(X, X[:, 0] > 0.5)
+    >>> model = SemimetricClassifier(learner, n_neighbors=3).fit(X, X[:, 0] > 0.5)
     >>> ax = plot_explanation(model.explain_neighbors([0.3, 0.4]), Figure().subplots())
     >>> len(ax.get_yticks())
     3

@@ -136,6 +136,6 @@ def test_the_total_of_a_selection_is_what_it_does(monkeypatch, shown, learner):
         DistanceRegressor(effort="fast", verbose=True).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1))
     else:
         X = rng.random((40, 3))
-        LargeMarginLearner(n_passes=1, effort="fast", verbose=True).fit(X, (X[:, 0] > 0.5).astype(int))
+        LargeMarginLearner(directions=None, n_passes=1, effort="fast", verbose=True).fit(X, (X[:, 0] > 0.5).astype(int))
     (bar,) = bars
     assert bar.n == pytest.approx(bar.total)

@@ -75,7 +75,7 @@ def test_works_without_extras(code, tmp_path):
 @pytest.mark.parametrize("extra", NEED)
 def test_what_needs_an_extra_says_which(extra, tmp_path):
     for name in ("items.csv", "pairs.csv"):
-        (tmp_path / name).write_text("a,b\n1,2\n")
+        (tmp_path / name).write_text("left,right,distance\n1,2,3\n")
     done = run(NEED[extra], tmp_path)
     assert done.returncode != 0
     assert "which is not installed; install it with: pip install" in done.stderr

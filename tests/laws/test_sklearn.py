@@ -184,15 +184,18 @@ CHECKED = [
     KernelRegressionLearner(n_steps=0),
     KernelRegressionLearner(n_steps=10, effort="fast"),
     KernelRegressionLearner(missing="level", effort="thorough", n_steps=5),
-    SemimetricRegressor(VALUES, n_pairs=100),
+    SemimetricRegressor(VALUES, n_pairs=100, weights="distance", n_neighbors=5),
     SemimetricRegressor(VALUES, n_pairs=100, weights="uniform", n_neighbors=3),
-    SemimetricRegressor(VALUES, n_pairs=100, algorithm="brute", random_state=1),
-    SemimetricRegressor(DistanceRegressor(**QUICK, tables="warped"), n_pairs=100, algorithm="approximate"),
+    SemimetricRegressor(VALUES, n_pairs=100, weights="distance", n_neighbors=5, algorithm="brute", random_state=1),
+    SemimetricRegressor(
+        DistanceRegressor(**QUICK, tables="warped"), n_pairs=100, weights="distance", n_neighbors=5, algorithm="approximate"
+    ),
     GraphOf(learner=MARGIN),
     GraphOf(learner=MARGIN, mode="connectivity"),
     GraphOf(learner=MARGIN, n_neighbors=1, algorithm="brute"),
     GraphOf(learner=MARGIN, algorithm="approximate", n_candidates=5),
     PartitionFeatures(n_trees=3),
+    PartitionFeatures("random-forest", n_trees=2, max_leaf_nodes=3, random_state=1),
     PartitionFeatures("random", n_trees=5, max_leaf_nodes=4, random_state=0),
     PartitionFeatures("boosting", n_trees=3, leaf_tables="full", random_state=0),
     EvenDirections(),
@@ -240,6 +243,7 @@ def expected_failures(estimator):
     if isinstance(estimator, LargeMarginLearner):
         if parse_version(sklearn.__version__) < parse_version("1.8"):
             failures["check_positive_only_tag_during_fit"] = "it subtracts a fraction from integers, the codes of categories"
+    if isinstance(estimator, (LargeMarginLearner, KernelRegressionLearner)):
         if estimator.missing == "level":
             failures["check_dtype_object"] = "an InputError, a ValueError and no TypeError, names the column of objects"
     return failures

@@ -5,9 +5,10 @@
 
 The loss is that of neighbourhood components analysis (Goldberger et al. 2005) with the logarithm of the share, learned by
 stochastic gradients over batches while all items, or a sample of many, vote; that this is competitive on tables, and that maps
-of single features before the linear map help, was shown by Ye et al. (2024). Here the map of a feature is how far it has risen
-through each of a few cells, so that the components are piecewise linear, and distances are L1, so that the sum over components
-is a distance of the family of this package: a metric, with tables that can be read (docs/mathematics.md, section 2).
+of single features before the linear map help, was shown by Ye, Yin, Zhan & Chao 2025. Here the map of a feature is how far it
+has risen through each of a few cells, so that the components are piecewise linear, and distances are L1, so that the sum over
+components is a distance of the family of this package: a metric, with tables that can be read (docs/mathematics.md, section
+10.2).
 
 The program is not convex: the components depend on the seed. Averages over seeds are sums of such distances.
 """

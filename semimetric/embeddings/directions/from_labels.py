@@ -75,7 +75,7 @@ def labelled_directions(
     if kind not in LABELLED:
         raise InputError(f"directions={kind!r} is not known; use None, 'auto', 'pca', {', '.join(map(repr, LABELLED))}")
     if kind == "forest":
-        forest = PartitionFeatures(random_state=random_state, n_jobs=n_jobs).fit(items, labels, sample_weight=weight)
+        forest = PartitionFeatures(random_state=random_state, n_jobs=n_jobs).fit_weighted(items, labels, weight)
         return Directions.of_trees(forest.partitions_)
     complete = np.isfinite(items[:, usable]).all(axis=1)
     if kind == "nca-embedded":

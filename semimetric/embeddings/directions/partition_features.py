@@ -123,7 +123,7 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
         """Whether the trees are grown to a target y."""
         return not isinstance(self.estimator, str) or self.estimator != "random"
 
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> PartitionFeatures:
+    def fit(self, X: ArrayLike, y: Any = None) -> PartitionFeatures:
         """Grow the trees.
 
         Parameters
@@ -132,6 +132,16 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
             Numbers; NaN is a missing value.
         y : array-like of shape (n_items,), or None
             Classes or numbers; "random" ignores it.
+        """
+        return self.fit_weighted(X, y)
+
+    def fit_weighted(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> PartitionFeatures:
+        """Grow the trees of weighted items. The draws of a tree see rows, so repeated items may give other trees than weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features)
+        y : array-like of shape (n_items,), or None
         sample_weight : array-like of shape (n_items,) or None
             How much each item counts where a tree parts the items; None is 1.
         """
