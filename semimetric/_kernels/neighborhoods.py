@@ -6,12 +6,12 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["Voters", "add_vote_gradients"]
+__all__ = ["VotingItems", "add_vote_gradients"]
 
 _LEAST = 0.03  # of the share that each voter has on average: smaller changes add little to a gradient, and are most
 
 
-class Voters(NamedTuple):
+class VotingItems(NamedTuple):
     """Items that vote, in coordinates whose L1 distances weight their votes.
 
     Attributes

@@ -84,18 +84,23 @@ def learn_from_labels(problem: LabelProblem) -> LearnedFromLabels:
     recipe, rule, dataset, schema = problem.recipe, problem.rule, problem.dataset, problem.schema
     is_sum = {"directions", "tables"} <= problem.auto and sum_applies(recipe, rule)
     announce_learning(recipe, rule, dataset, problem.auto, is_sum=is_sum)
-    if is_sum:
-        scales = settings_of_scales(recipe, problem.auto, schema)
-        try:
-            found = learn_sum(LabeledSum(scales, rule, dataset, schema, problem.n_votes))
-            impostors = found.result.neighbors.impostor_pairs(MOST_PAIRS)
-            return LearnedFromLabels(found.recipe, found.result, impostors, found.choices, held_out=found.held_out)
-        except TooFewError:
-            pass  # what is taken without any comparison is said below
+    if is_sum and (learned := _learned_sum(problem)) is not None:
+        return learned
     singles, choices = choose_stage(without_joint(recipe), rule, dataset, schema, problem.auto)
     held_out = HeldOutLabels(dataset, rule, schema, n_passes=1, n_folds=5)
     chosen, group_choices = choose_groups(recipe.groups, singles, held_out, knots="n_knots" in problem.auto)
     return replace(learn_as_told(chosen, rule, InMemoryItems(dataset), schema), choices=choices, group_choices=group_choices)
+
+
+def _learned_sum(problem: LabelProblem) -> LearnedFromLabels | None:
+    """A sum of distances; None where too few items can be held out to choose its shares."""
+    scales = settings_of_scales(problem.recipe, problem.auto, problem.schema)
+    try:
+        found = learn_sum(LabeledSum(scales, problem.rule, problem.dataset, problem.schema, problem.n_votes))
+    except TooFewError:
+        return None
+    impostors = found.result.neighbors.impostor_pairs(MOST_PAIRS)
+    return LearnedFromLabels(found.recipe, found.result, impostors, found.choices, held_out=found.held_out)
 
 
 def learn_as_told(recipe: Recipe, rule: LargeMargin, items: LabeledItems, schema: Schema) -> LearnedFromLabels:

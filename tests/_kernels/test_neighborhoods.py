@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semimetric._kernels.neighborhoods import Voters, add_vote_gradients
+from semimetric._kernels.neighborhoods import VotingItems, add_vote_gradients
 
 
 def slow_loss(z, labels, weight, anchor):
@@ -19,7 +19,7 @@ def slow_loss(z, labels, weight, anchor):
 def gradients(z, labels, weight, anchors, importance):
     out, losses = np.zeros(z.shape, np.float32), np.empty(len(anchors))
     z = z.astype(np.float32)
-    voters = Voters(z, np.ascontiguousarray(z.T), labels, weight.astype(np.float32))
+    voters = VotingItems(z, np.ascontiguousarray(z.T), labels, weight.astype(np.float32))
     add_vote_gradients(voters, anchors, importance.astype(np.float32), out, losses)
     return out, losses
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.threads import blocks, end_if_interrupted, map_blocks
 from ..._foundation.types import Floats, Integers
-from ..._kernels.neighborhoods import Voters, add_vote_gradients
+from ..._kernels.neighborhoods import VotingItems, add_vote_gradients
 from ...data.grid import Grid
 from ..pairs.monotone_scales import WarpedEmbedding
 from .linear_directions import Directions
@@ -170,7 +170,7 @@ def _gradient(
         anchors = np.arange(len(drawn))
         columns = columns[voters]
     z = columns @ learned
-    votes = Voters(z, np.ascontiguousarray(z.T), labels[voters], weight[voters].astype(np.float32))
+    votes = VotingItems(z, np.ascontiguousarray(z.T), labels[voters], weight[voters].astype(np.float32))
     importance = (weight[drawn] / len(drawn)).astype(np.float32)
     out = np.zeros_like(z)
     add_vote_gradients(votes, anchors, importance, out, np.empty(len(anchors)))
