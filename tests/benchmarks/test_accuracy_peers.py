@@ -27,7 +27,7 @@ def accuracy():
 @pytest.mark.parametrize("k", [1, 4, 9])
 def test_votes_are_those_of_scikit_learn(peers, rng, k, weights):
     X, T, y = rng.random((60, 2)), rng.random((30, 2)), rng.integers(0, 3, 60)
-    T[:3], X[1] = X[:3], X[0]  # queries that coincide with one item, and with two
+    T[:3], X[1], y[1] = X[:3], X[0], y[0]  # queries that coincide with one item, and with two, of which either may be the last
     distances, rows = peers.nearest(X, T, "euclidean", 9)
     expected = KNeighborsClassifier(k, weights=weights).fit(X, y).predict_proba(T)
     np.testing.assert_allclose(peers.shares(distances, y[rows], 3, k, weights), expected, atol=1e-12)

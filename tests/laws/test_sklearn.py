@@ -240,10 +240,9 @@ def expected_failures(estimator):
         why = "a graph has a column for every item, whatever its weight"
         return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
     failures = {}
-    if isinstance(estimator, LargeMarginLearner):
+    if isinstance(estimator, (LargeMarginLearner, KernelRegressionLearner)):
         if parse_version(sklearn.__version__) < parse_version("1.8"):
             failures["check_positive_only_tag_during_fit"] = "it subtracts a fraction from integers, the codes of categories"
-    if isinstance(estimator, (LargeMarginLearner, KernelRegressionLearner)):
         if estimator.missing == "level":
             failures["check_dtype_object"] = "an InputError, a ValueError and no TypeError, names the column of objects"
     return failures
