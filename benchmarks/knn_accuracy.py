@@ -22,7 +22,6 @@ threads instead (`fit_times.py`). Regression has `knn_regression.py`.
 """
 
 import argparse
-import os
 import signal
 import time
 import warnings
@@ -33,7 +32,7 @@ from pathlib import Path
 import numpy as np
 from accuracy_peers import FAMILIES, METHODS, full, log_loss, package
 from accuracy_summary import summarize
-from report import append, origin, read, use_one_thread
+from report import append, data_folder, origin, read, use_one_thread
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
@@ -175,13 +174,10 @@ def main() -> None:
 
         compare(arguments.results)
         return
-    folder = os.environ.get("SEMIMETRIC_DATA")
-    if not folder:
-        print("skipped: this benchmark reads the data sets in the folder that SEMIMETRIC_DATA names (see README)")
-        return
+    folder = data_folder()
     use_one_thread()
     warnings.simplefilter("ignore")
-    tasks = (large_tasks if arguments.large else small_tasks)(Path(folder), arguments.sets)
+    tasks = (large_tasks if arguments.large else small_tasks)(folder, arguments.sets)
     reported = range(5) if arguments.large else [k for k in range(SPLITS) if k not in CHOICES]
     arguments.report = list(reported) if arguments.report is None else arguments.report
     arguments.splits = arguments.report if arguments.splits is None else arguments.splits

@@ -13,7 +13,6 @@ Every method runs on one thread. Results are appended to FILE as JSON lines, and
 """
 
 import argparse
-import os
 import time
 import warnings
 from collections import defaultdict
@@ -24,7 +23,7 @@ import numpy as np
 from accuracy_peers import WEIGHTS, K
 from knn_accuracy import CHOICES, ROWS, SPLITS, arrays
 from rank_statistics import friedman, nemenyi, ranks, signed_rank
-from report import append, origin, read, report, use_one_thread
+from report import append, data_folder, origin, read, report, use_one_thread
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.metrics import r2_score
@@ -146,15 +145,12 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--results", type=Path)
     arguments = parser.parse_args()
-    folder = os.environ.get("SEMIMETRIC_DATA")
-    if not folder:
-        print("skipped: this benchmark reads the data sets in the folder that SEMIMETRIC_DATA names (see README)")
-        return
+    folder = data_folder()
     use_one_thread()
     warnings.simplefilter("ignore")
     found = {(row["set"], row["method"], row["split"]): row for row in read(arguments.results, BENCHMARK)}
     for name in arguments.sets:
-        if (task := load(name, Path(folder))) is None:
+        if (task := load(name, folder)) is None:
             print(f"skipped: {SETS[name][0]}.npz is not in the folder that SEMIMETRIC_DATA names")
             continue
         parts = list(ShuffleSplit(SPLITS, test_size=0.3, random_state=0).split(task[0]))

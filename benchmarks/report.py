@@ -16,13 +16,19 @@ from pathlib import Path
 import numpy as np
 
 
-def data(name: str) -> dict[str, np.ndarray]:
-    """Arrays of a data set in the folder that SEMIMETRIC_DATA names; ends the run with the reason where there is none."""
+def data_folder(files: str = "the data sets", name: str = "") -> Path:
+    """The folder that SEMIMETRIC_DATA names; ends the run with the reason where there is none, or it lacks a file."""
     folder = os.environ.get("SEMIMETRIC_DATA")
-    if not folder or not (Path(folder) / f"{name}.npz").exists():
-        print(f"skipped: this benchmark reads {name}.npz from the folder that SEMIMETRIC_DATA names (see README)")
+    if not folder or not (Path(folder) / name).exists():
+        print(f"skipped: this benchmark reads {files} from the folder that SEMIMETRIC_DATA names (see README)")
         sys.exit(0)
-    with np.load(Path(folder) / f"{name}.npz") as arrays:
+    return Path(folder)
+
+
+def data(name: str) -> dict[str, np.ndarray]:
+    """Arrays of a data set in that folder; ends the run with the reason where there is none."""
+    file = f"{name}.npz"
+    with np.load(data_folder(file, file) / file) as arrays:
         return dict(arrays)
 
 

@@ -4,7 +4,9 @@ What is held out is to be new. An item given twice, as two rows of a table or as
 (`identical_items`), so distinct items are split, and every row goes where its item goes.
 """
 
+import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from .._foundation.errors import TooFewError
 from .._foundation.types import Floats, Integers, Tuples
 from .identical_items import identities
 
-__all__ = ["ItemClasses", "hold_out", "item_disjoint_splits", "tuple_identities"]
+__all__ = ["ItemClasses", "hold_out", "item_disjoint_splits", "leaves_enough", "tuple_identities"]
 
 _FEW_COMPONENTS = 30  # with fewer components, items are held out instead of components
 _MOST_DRAWS = 100  # of sides, until there are enough splits
@@ -93,6 +95,12 @@ def item_disjoint_splits(
         )
 
 
+def leaves_enough(labels: NDArray[Any], n_classes: int = 2) -> bool:
+    """Whether items of these classes are of ``n_classes`` classes at least, and one class has two of them."""
+    counts = np.unique(labels, return_counts=True)[1]
+    return len(counts) >= n_classes and int(counts.max()) > 1
+
+
 def hold_out(rows: Floats, share: float, random_state: int | None) -> tuple[Integers, Integers]:
     """The sorted numbers of rows to learn from, and of rows held out: those of a share of the distinct items.
 
@@ -138,9 +146,19 @@ class ItemClasses:
         """The numbers of the items of each class, classes in order."""
         return [np.flatnonzero(self.labels == name) for name in np.unique(self.labels)]
 
+    @property
+    def most_folds(self) -> int:
+        """The most folds that hold out something each: the number of items of the largest class."""
+        return max(map(len, self.members))
+
     def folds(self, n_folds: int, random_state: int) -> list[tuple[Integers, Integers]]:
-        """Row numbers to learn from and to judge by, of ``n_folds`` folds with equal shares of the items of every class."""
-        split = StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(self.labels, self.labels)
+        """Row numbers to learn from and to judge by, of ``n_folds`` folds with equal shares of the items of every class.
+
+        A class of fewer items than folds has items in some of them.
+        """
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            split = list(StratifiedKFold(n_folds, shuffle=True, random_state=random_state).split(self.labels, self.labels))
         return [self._sides(held) for _, held in split]
 
     def shares(self, share: float, random_state: int) -> tuple[Integers, Integers]:

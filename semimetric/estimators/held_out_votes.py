@@ -18,7 +18,7 @@ from sklearn.base import clone
 from .._foundation.tables import take_rows
 from .._foundation.types import Floats, Integers
 from ..data.identical_items import identities
-from ..data.splits import ItemClasses
+from ..data.splits import ItemClasses, leaves_enough
 from ..distances.semimetric import Semimetric
 from ..embeddings.directions.linear_directions import Directions
 from ..neighbors.index import NeighborIndex
@@ -50,19 +50,19 @@ def usable_folds(rows: Floats, strata: NDArray[Any], random_state: int, *, n_str
     found = identities(rows)
     order = np.argsort(found.hashes[found.number], kind="stable")  # neither the order of the rows nor repetition plays a part
     classes = ItemClasses(rows[order], strata[order])
-    n_folds = min(_N_FOLDS, max(map(len, classes.members)))
+    n_folds = min(_N_FOLDS, classes.most_folds)
     if n_folds < 2:
         return []
     if len(classes.labels) > _MANY:
         parts = [classes.shares(min(0.2, _MOST_HELD_OUT / len(classes.labels)), random_state)]
     else:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # strata with fewer members than folds
-            parts = classes.folds(n_folds, random_state)
-    counts = [np.unique(classes.labels[np.unique(classes.number[part])], return_counts=True)[1] for part, _ in parts]
-    usable = [len(of_each) >= n_strata and of_each.max() > 1 for of_each in counts]
-    folds = zip(parts, usable, strict=True)
-    return [(np.sort(order[part]), np.sort(order[held])) for (part, held), is_usable in folds if is_usable and len(held)]
+        parts = classes.folds(n_folds, random_state)
+    usable = [
+        (part, held)
+        for part, held in parts
+        if len(held) and leaves_enough(classes.labels[np.unique(classes.number[part])], n_strata)
+    ]
+    return [(np.sort(order[part]), np.sort(order[held])) for part, held in usable]
 
 
 def strata_of_values(values: Floats) -> Integers:
@@ -92,6 +92,29 @@ class HeldOutSearch:
         self, X: Any, targets: Any, weight: Floats | None, learn: Callable[[Integers], Semimetric], n_jobs: int | None
     ) -> None:
         self.X, self.targets, self.weight, self.learn, self.n_jobs = X, targets, weight, learn, n_jobs
+
+    def folds(
+        self, rows: Floats, strata: NDArray[Any], random_state: int, *, n_strata: int = 1, n_targets: int = 1
+    ) -> list[HeldOutNeighbors]:
+        """The neighbours of the items that each fold holds out of those that have a weight.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_items, n_encoded)
+            The items, encoded.
+        strata : ndarray of shape (n_items,)
+            What has equal shares in all folds.
+        random_state : int
+        n_strata, n_targets : int
+            A part to learn from that has fewer strata, or fewer different targets, is left out.
+        """
+        used = np.arange(len(rows)) if self.weight is None else np.flatnonzero(self.weight > 0)
+        parts = usable_folds(rows[used], strata[used], random_state, n_strata=n_strata)
+        return [
+            self.neighbors(used[part], used[held])
+            for part, held in parts
+            if len(np.unique(self.targets[used[part]])) >= n_targets
+        ]
 
     def neighbors(self, part: Integers, held: Integers) -> HeldOutNeighbors:
         """The nearest items among the rows of ``part`` of the rows ``held``, whose targets are the classes or values."""

@@ -8,12 +8,8 @@ from typing import Any, NotRequired
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.base import TransformerMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
-from .._foundation.input_arrays import validated
 from .._foundation.saved_estimators import SavedEstimator, check_names
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
@@ -30,10 +26,11 @@ from ..distances.semimetric import Semimetric
 from ..learning.effort import EFFORTS
 from ..learning.kernel_regression import STEPS_BETWEEN, GapCoordinates, ValuedItems, slope_path
 from ..learning.structure import check_varied
+from ..neighbors.nearest_columns import nearest_columns
 from ..neighbors.vote_choice import MOST_NEIGHBORS, HeldOutNeighbors
 from ..neighbors.voting import neighbor_counts
-from .base import LearnedDistance, has_coordinates
 from .held_out_votes import strata_of_values, usable_folds
+from .learned_coordinates import LearnedCoordinates
 from .shared_parameters import LEARNER_PARAMETERS
 
 __all__ = ["KernelRegressionLearner"]
@@ -46,7 +43,7 @@ _BLOCK = 256  # items whose distances to all others are held at a time
 
 @storable
 @with_shared_parameters(LEARNER_PARAMETERS)
-class KernelRegressionLearner(TransformerMixin, LearnedDistance):
+class KernelRegressionLearner(LearnedCoordinates):
     """A weighted distance of features under which items with like values are near.
 
     ``min_w  sum_i s_i (y_i - yhat_i)^2``  where yhat_i is the mean of all other values y_j by ``s_j exp(-d_w(x_i, x_j))``, and
@@ -200,23 +197,6 @@ class KernelRegressionLearner(TransformerMixin, LearnedDistance):
         """Whether the parameters ask for one scale a feature."""
         return True
 
-    def transform(self, X: ArrayLike) -> Floats:
-        """Coordinates whose L1 distance is the learned distance; only of numbers that are there.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_items, n_features), or (n_items,) row numbers or labels with ``preprocessor``
-        """
-        check_is_fitted(self, "semimetric_")
-        d, X = self.semimetric_, items_named(X, self.preprocessor)
-        by_name = d.schema.table(X) is not X
-        return d.transform(X if by_name or not d.schema.plain else validated(self, X, reset=False, dtype=np.float64))
-
-
-# The mixin wraps the transform that a class defines for `set_output`, and would wrap a condition inside, where nobody asks it.
-for _name in ("transform", "fit_transform"):
-    setattr(KernelRegressionLearner, _name, available_if(has_coordinates)(getattr(KernelRegressionLearner, _name)))
-
 
 def _held_out_loss(data: ValuedItems, slopes: Floats, part: Integers, held: Integers) -> float:
     """The weighted mean of squared errors of kernel means of items held out, by those of the part; of many by some."""
@@ -233,20 +213,11 @@ def _some(rows: Integers, most: int) -> Integers:
 def _neighbors(data: ValuedItems, values: Floats, slopes: Floats, part: Integers, held: Integers) -> HeldOutNeighbors:
     """The nearest items of the part of the items held out."""
     items = data.coordinates.scaled(slopes, part)
-    found = [_nearest(data.coordinates.scaled(slopes, held[block]), items) for block in blocks(len(held), _BLOCK)]
+    queries = (data.coordinates.scaled(slopes, held[block]) for block in blocks(len(held), _BLOCK))
+    found = [nearest_columns(cdist(block, items, "cityblock"), MOST_NEIGHBORS) for block in queries]
     distances, near = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     weight = data.weight[part][near]
     return HeldOutNeighbors(
         distances, values[part][near], values[held], data.weight[held],
         neighbor_weight=None if (weight == 1).all() else weight,
     )  # fmt: skip
-
-
-def _nearest(queries: Floats, items: Floats) -> tuple[Floats, Integers]:
-    """Distances to the nearest items, increasing, and their numbers, both of shape (n_queries, K)."""
-    distances = cdist(queries, items, "cityblock")
-    near = np.argpartition(distances, min(MOST_NEIGHBORS, len(items)) - 1, axis=1)[:, :MOST_NEIGHBORS]
-    near = np.sort(near, axis=1)
-    order = np.argsort(np.take_along_axis(distances, near, axis=1), axis=1, kind="stable")
-    near = np.take_along_axis(near, order, axis=1)
-    return np.take_along_axis(distances, near, axis=1), near

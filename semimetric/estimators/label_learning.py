@@ -14,38 +14,13 @@ from ..learning.candidates import Choices
 from ..learning.groups.selection import choose_groups, without_joint
 from ..learning.large_margin.fit import LargeMarginResult, fit_large_margin
 from ..learning.large_margin.in_memory_items import InMemoryItems
-from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
+from ..learning.large_margin.labeled_items import LabeledItems, LargeMargin
 from ..learning.large_margin.selection import HeldOutLabels, announce_learning, choose_stage
-from ..learning.large_margin.shares import LabeledSum, learn_sum, settings_of_scales, sum_applies
+from ..learning.large_margin.shares import LabelProblem, learn_sum
 from ..learning.recipe import Recipe
 from ..neighbors.vote_choice import HeldOutNeighbors
 
-__all__ = ["LabelProblem", "LearnedFromLabels", "learn_as_told", "learn_from_labels"]
-
-
-@dataclass(frozen=True, eq=False)
-class LabelProblem:
-    """What a distance is learned from.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        With stand-ins for what is to be chosen.
-    auto : frozenset of str
-        What that is, among "n_knots", "alpha", "directions" and "tables".
-    rule : LargeMargin
-    dataset : LabeledDataset
-    schema : Schema
-    n_votes : float
-        How many votes all items have together: their number, if each has one.
-    """
-
-    recipe: Recipe
-    auto: frozenset[str]
-    rule: LargeMargin
-    dataset: LabeledDataset
-    schema: Schema
-    n_votes: float
+__all__ = ["LearnedFromLabels", "learn_as_told", "learn_from_labels"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +57,8 @@ def learn_from_labels(problem: LabelProblem) -> LearnedFromLabels:
         On Ctrl-C while anything is compared; later the result has the status INTERRUPTED.
     """
     recipe, rule, dataset, schema = problem.recipe, problem.rule, problem.dataset, problem.schema
-    is_sum = {"directions", "tables"} <= problem.auto and sum_applies(recipe, rule)
-    announce_learning(recipe, rule, dataset, problem.auto, is_sum=is_sum)
-    if is_sum and (learned := _learned_sum(problem)) is not None:
+    announce_learning(recipe, rule, dataset, problem.auto, is_sum=problem.is_sum)
+    if problem.is_sum and (learned := _learned_sum(problem)) is not None:
         return learned
     singles, choices = choose_stage(without_joint(recipe), rule, dataset, schema, problem.auto)
     held_out = HeldOutLabels(dataset, rule, schema, n_passes=1, n_folds=5)
@@ -94,9 +68,8 @@ def learn_from_labels(problem: LabelProblem) -> LearnedFromLabels:
 
 def _learned_sum(problem: LabelProblem) -> LearnedFromLabels | None:
     """A sum of distances; None where too few items can be held out to choose its shares."""
-    scales = settings_of_scales(problem.recipe, problem.auto, problem.schema)
     try:
-        found = learn_sum(LabeledSum(scales, problem.rule, problem.dataset, problem.schema, problem.n_votes))
+        found = learn_sum(problem)
     except TooFewError:
         return None
     impostors = found.result.neighbors.impostor_pairs(MOST_PAIRS)

@@ -7,12 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError
-from .._foundation.input_arrays import validated
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.threads import one_blas_thread
@@ -27,6 +23,7 @@ from ..embeddings.directions.from_labels import LABELLED
 from ..learning.large_margin.class_labels import ClassLabels, encode_class_labels
 from ..learning.large_margin.fit import LargeMarginPass
 from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
+from ..learning.large_margin.shares import LabelProblem
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
 from ..neighbors.voting import neighbor_counts
@@ -34,8 +31,9 @@ from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalties
 from ..solvers.base import Solver
-from .base import LearnedDistance, has_coordinates
-from .label_learning import LabelProblem, LearnedFromLabels, learn_as_told, learn_from_labels
+from .base import LearnedDistance
+from .label_learning import LearnedFromLabels, learn_as_told, learn_from_labels
+from .learned_coordinates import LearnedCoordinates
 from .part_tasks import ItemTask, check_solved_by_sums, refuse_choices
 from .shared_parameters import COMPARISON_PARAMETERS, LEARNER_PARAMETERS
 
@@ -50,7 +48,7 @@ _AUTO = ("directions", "tables")
 
 @storable
 @with_shared_parameters(LEARNER_PARAMETERS, COMPARISON_PARAMETERS)
-class LargeMarginLearner(TransformerMixin, LearnedDistance):
+class LargeMarginLearner(LearnedCoordinates):
     """A distance under which items are closer to their own class than to others by a margin.
 
     ``min_w  mean_t s_t loss(1 + d_ij - d_il) + (1 - mu) / mu mean d_ij + penalty(w)``  over triplets t of an item i, a target j
@@ -319,23 +317,3 @@ class LargeMarginLearner(TransformerMixin, LearnedDistance):
     def _has_scales(self) -> bool:
         """Whether the parameters ask for one scale a feature; ``tables="auto"`` leaves no choice for a metric."""
         return self.tables == "warped" or (self.tables == "auto" and self.axioms == "metric" and self._singles)
-
-    def transform(self, X: ArrayLike) -> Floats:
-        """Coordinates whose L1 distance is the learned distance.
-
-        Only models with ``tables="warped"``, or ``axioms="metric"`` with single features, have it: with ``tables="auto"`` the
-        data choose, and a pipeline should know before.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_items, n_features), or (n_items,) row numbers or labels with ``preprocessor``
-        """
-        check_is_fitted(self, "semimetric_")
-        d, X = self.semimetric_, items_named(X, self.preprocessor)
-        by_name = d.schema.table(X) is not X
-        return d.transform(X if by_name or not d.schema.plain else validated(self, X, reset=False, dtype=np.float64))
-
-
-# The mixin wraps the transform that a class defines for `set_output`, and would wrap a condition inside, where nobody asks it.
-for _name in ("transform", "fit_transform"):
-    setattr(LargeMarginLearner, _name, available_if(has_coordinates)(getattr(LargeMarginLearner, _name)))

@@ -20,13 +20,15 @@ from ..data.pair_sampling import sample_pairs
 from ..distances.semimetric import Semimetric
 from ..neighbors.vote_choice import HeldOutNeighbors, choose_value_votes
 from ..neighbors.voting import VoteRule
-from .held_out_votes import HeldOutSearch, as_chosen, strata_of_values, usable_folds
+from .held_out_votes import HeldOutSearch, as_chosen, strata_of_values
 from .kernel_regression_learner import KernelRegressionLearner
 from .learned_neighbors import LearnedNeighbors
 from .regressor import DistanceRegressor
 from .shared_parameters import VOTE_PARAMETERS
 
 __all__ = ["SemimetricRegressor"]
+
+_LEAST_VALUES = 3  # in a part to learn from: the distances of two values are all the same
 
 
 @storable
@@ -187,11 +189,11 @@ class SemimetricRegressor(RegressorMixin, LearnedNeighbors):
             given = None if weight is None else weight[rows]
             return self._learned(clone(again), take_rows(X, rows), values[rows], given, seed).semimetric_
 
-        used = np.arange(len(values)) if weight is None else np.flatnonzero(weight > 0)
+        used = check_weights(weight, len(values)) > 0
+        strata = np.zeros(len(values), dtype=np.int64)
+        strata[used] = strata_of_values(values[used])
         search = HeldOutSearch(X, values, self._weight, learn, self.n_jobs)
-        folds = usable_folds(self.index_._queries(None)[used], strata_of_values(values[used]), seed, n_strata=1)
-        varied = [(part, held) for part, held in folds if len(np.unique(values[used][part])) > 2]
-        return [search.neighbors(used[part], used[held]) for part, held in varied]
+        return search.folds(self.index_._queries(None), strata, seed, n_targets=_LEAST_VALUES)
 
     def predict(self, X: ArrayLike) -> Floats:
         """Mean or median of the neighbours' values, each by its vote, shape (n_queries,)."""

@@ -20,7 +20,7 @@ from ..neighbors.vote_choice import HeldOutNeighbors, choose_votes
 from ..neighbors.voters import Voters
 from ..neighbors.voting import VoteRule
 from .class_weights import class_factors, weights_of_classes
-from .held_out_votes import HeldOutSearch, as_chosen, usable_folds
+from .held_out_votes import HeldOutSearch, as_chosen
 from .large_margin_learner import LargeMarginLearner
 from .learned_neighbors import LearnedNeighbors
 from .shared_parameters import VOTE_PARAMETERS
@@ -177,11 +177,9 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
             option = {} if weight is None else weight_option(again, weight[rows])
             return again.fit(take_rows(X, rows), labels[rows], **option).semimetric_
 
-        used = np.arange(len(labels)) if self._weight is None else np.flatnonzero(self._weight > 0)
         search = HeldOutSearch(X, self._codes, self._weight, learn, self.n_jobs)
-        folds = usable_folds(self.index_._queries(None)[used], self._codes[used], seed, n_strata=min(2, len(self.classes_)))
-        parts = [search.neighbors(used[part], used[held]) for part, held in folds]
-        return [self._of_classes(part) for part in parts]
+        found = search.folds(self.index_._queries(None), self._codes, seed, n_strata=min(2, len(self.classes_)))
+        return [self._of_classes(part) for part in found]
 
     def _of_classes(self, part: HeldOutNeighbors) -> HeldOutNeighbors:
         """Held-out neighbours with what is known of their classes."""

@@ -7,7 +7,6 @@ choosing costs more than it gains. Directions come first because they are no wor
 Items that judge a candidate are in no program and in no directions that it was fitted with.
 """
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import cast
@@ -19,7 +18,7 @@ from ..._foundation.progress import announce
 from ..._foundation.storable import storable
 from ..._foundation.types import Floats, Triplets
 from ...data.schema import Schema
-from ...data.splits import ItemClasses
+from ...data.splits import ItemClasses, leaves_enough
 from ...neighbors.voting import shares
 from ...programs.losses import resolve_loss
 from ...solvers.newton import Newton
@@ -298,14 +297,15 @@ def _class_folds(dataset: LabeledDataset, recipe: Recipe) -> list[tuple[LabeledD
     if n > limits.n_rows:
         dataset = dataset.take(np.sort(rng.choice(n, limits.n_rows, replace=False)))
     classes = ItemClasses(dataset.items, dataset.labels)
-    n_folds = min(limits.n_folds, max(map(len, classes.members)))
+    n_folds = min(limits.n_folds, classes.most_folds)
     if n_folds < 2:
         raise TooFewError(
             'every class has one member, or identical ones, so nothing can be held out; give more, or set what is "auto"'
         )
     seed = recipe.random_state or 0
     repeats = range(_repeats(dataset, recipe))
-    folds = [fold for repeat in repeats for fold in _stratified(dataset, classes, n_folds, seed + repeat)]
+    parts = [part for repeat in repeats for part in classes.folds(n_folds, seed + repeat)]
+    folds = [(dataset.take(a), dataset.take(b)) for a, b in parts if leaves_enough(dataset.labels[a])]
     if not folds:
         raise TooFewError(f"no class keeps two members where others of {n} items are held out; give more of each")
     return folds
@@ -315,15 +315,3 @@ def _repeats(dataset: LabeledDataset, recipe: Recipe) -> int:
     """How often the items are divided into folds: small tables several times, because few items judge."""
     n, n_features = dataset.items.shape
     return LABELS[recipe.effort].n_repeats if n <= _FEW_ITEMS and n_features <= _FEW_FEATURES else 1
-
-
-def _stratified(
-    dataset: LabeledDataset, classes: ItemClasses, n_folds: int, random_state: int
-) -> list[tuple[LabeledDataset, LabeledDataset]]:
-    """Folds of equal shares of every class; a part of one class only, or with one item of each, is left out."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # classes with fewer members than folds
-        parts = classes.folds(n_folds, random_state)
-    counts = [np.bincount(dataset.labels[a]) for a, _ in parts]
-    usable = [part for part, of_class in zip(parts, counts, strict=True) if (of_class > 0).sum() > 1 and of_class.max() > 1]
-    return [(dataset.take(a), dataset.take(b)) for a, b in usable]

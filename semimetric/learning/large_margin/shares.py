@@ -26,7 +26,8 @@ from ..._foundation.storable import storable
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import Floats, Integers
 from ...data.schema import Schema
-from ...data.splits import ItemClasses
+from ...data.splits import ItemClasses, leaves_enough
+from ...neighbors.nearest_columns import nearest_columns
 from ...neighbors.vote_choice import MOST_NEIGHBORS, HeldOutNeighbors, choose_votes
 from ..candidates import Candidate, Choices
 from ..effort import LABELS, Judged
@@ -38,7 +39,7 @@ from .labeled_items import LabeledDataset, LargeMargin, LargeMarginProblem, asse
 from .selection import preferred_knots
 from .summands import Summand, Summands, learn_summands
 
-__all__ = ["ChosenSum", "LabeledSum", "learn_sum", "settings_of_scales", "sum_applies"]
+__all__ = ["ChosenSum", "LabelProblem", "learn_sum"]
 
 Shares: TypeAlias = tuple[Fraction, ...]
 
@@ -67,13 +68,15 @@ def first_unless_far_better(candidates: Sequence[Candidate]) -> Candidate:
     return best
 
 
-class LabeledSum(NamedTuple):
-    """What a sum is learned from.
+class LabelProblem(NamedTuple):
+    """What a distance is learned from.
 
     Attributes
     ----------
     recipe : Recipe
-        How scales are learned.
+        With stand-ins for what is to be chosen.
+    auto : frozenset of str
+        What that is, among "n_knots", "alpha", "directions" and "tables".
     rule : LargeMargin
     dataset : LabeledDataset
     schema : Schema
@@ -82,10 +85,19 @@ class LabeledSum(NamedTuple):
     """
 
     recipe: Recipe
+    auto: frozenset[str]
     rule: LargeMargin
     dataset: LabeledDataset
     schema: Schema
     n_votes: float
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether a sum is learned: the parameters leave directions and tables open, and ask nothing of the raw features."""
+        recipe = self.recipe
+        placed = isinstance(recipe.knots, str) and recipe.tables == "warped" and recipe.groups == "singles"
+        asked = recipe.constraints or recipe.prior is not None or self.rule.even != "values"
+        return {"directions", "tables"} <= self.auto and placed and not asked
 
     @property
     def votes(self) -> Floats:
@@ -122,21 +134,16 @@ class _Fold(NamedTuple):
     distances: Mapping[str, NDArray[np.float32]]
 
 
-def sum_applies(recipe: Recipe, rule: LargeMargin) -> bool:
-    """Whether the parameters leave room for a sum: single features, scales, and nothing asked of the raw features."""
-    placed = isinstance(recipe.knots, str) and recipe.tables == "warped" and recipe.groups == "singles"
-    return placed and not recipe.constraints and recipe.prior is None and rule.even == "values"
+def _with_scales(problem: LabelProblem) -> LabelProblem:
+    """The problem with the number of knots and the strength that scales have in a sum, where these are "auto"."""
+    recipe, limits = problem.recipe, LABELS[problem.recipe.effort]
+    most = max(limits.n_columns["warped"] // len(problem.schema.features) + 1, 2)
+    n_knots = min(preferred_knots(problem.schema, limits), most) if "n_knots" in problem.auto else recipe.n_knots
+    alpha = _ALPHA if "alpha" in problem.auto else recipe.alpha
+    return problem._replace(recipe=replace(recipe, n_knots=n_knots, alpha=alpha))
 
 
-def settings_of_scales(recipe: Recipe, auto: frozenset[str], schema: Schema) -> Recipe:
-    """The recipe with the number of knots and the strength that scales have in a sum, where these are "auto"."""
-    limits = LABELS[recipe.effort]
-    most = max(limits.n_columns["warped"] // len(schema.features) + 1, 2)
-    n_knots = min(preferred_knots(schema, limits), most) if "n_knots" in auto else recipe.n_knots
-    return replace(recipe, n_knots=n_knots, alpha=_ALPHA if "alpha" in auto else recipe.alpha)
-
-
-def learn_sum(problem: LabeledSum) -> ChosenSum:
+def learn_sum(problem: LabelProblem) -> ChosenSum:
     """Choose the shares by items held out, and learn the sum from all items.
 
     Raises
@@ -146,6 +153,7 @@ def learn_sum(problem: LabeledSum) -> ChosenSum:
     KeyboardInterrupt
         On Ctrl-C, but while the scales of all items are learned: the result then has the status INTERRUPTED.
     """
+    problem = _with_scales(problem)
     folds = _folds(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the last fit warns of ties and constants once
@@ -161,7 +169,9 @@ def learn_sum(problem: LabeledSum) -> ChosenSum:
     judged_on = Judged("items", n_judged, n, len(folds), max(_most_folds(n, "thorough"), len(folds)))
     choices = Choices(candidates, _MEASURE, first_unless_far_better, judged=judged_on)
     held_out = [_neighbors(problem, fold, weights) for fold in judged]
-    summands = learn_summands(problem.recipe, problem.rule, problem.dataset, problem.schema, n_jobs=problem.recipe.n_jobs)
+    wanted = [name for name, weight in weights.items() if weight]
+    data = problem.dataset, problem.schema
+    summands = learn_summands(problem.recipe, problem.rule, *data, wanted=wanted, n_jobs=problem.recipe.n_jobs)
     recipe, result = _assembled(problem, summands, weights)
     return ChosenSum(recipe, result, choices, held_out)
 
@@ -172,33 +182,27 @@ def _most_folds(n_items: int, effort: str) -> int:
     return 1 if n_items > _FOLDED else (limits.n_folds if n_items <= _FIVE_FOLDS else 3) * limits.n_repeats
 
 
-def _folds(problem: LabeledSum) -> list[tuple[Integers, Integers]]:
+def _folds(problem: LabelProblem) -> list[tuple[Integers, Integers]]:
     """Rows to learn from and rows to judge by: folds, or of many items one split. Identical items are on one side."""
     dataset, recipe = problem.dataset, problem.recipe
     n, seed = len(dataset.labels), recipe.random_state or 0
     classes = ItemClasses(dataset.items, dataset.labels)
     limits = LABELS[recipe.effort]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # classes with fewer members than folds
-        if n > _FOLDED:
-            n_held = min(_MOST_HELD, int(_MOST_PAIRS / n), n // 4)
-            parts = [classes.shares(n_held / n, seed)]
-        else:
-            n_folds = min(limits.n_folds if n <= _FIVE_FOLDS else 3, max(map(len, classes.members)))
-            if n_folds < 2:
-                raise TooFewError("every class has one member, or identical ones, so nothing can be held out; give more")
-            parts = [part for repeat in range(limits.n_repeats) for part in classes.folds(n_folds, seed + repeat)]
-    usable = [
-        (part, held)
-        for part, held in parts
-        if len(held) and ((of_class := np.bincount(dataset.labels[part])) > 0).sum() > 1 and of_class.max() > 1
-    ]
+    if n > _FOLDED:
+        n_held = min(_MOST_HELD, int(_MOST_PAIRS / n), n // 4)
+        parts = [classes.shares(n_held / n, seed)]
+    else:
+        n_folds = min(limits.n_folds if n <= _FIVE_FOLDS else 3, classes.most_folds)
+        if n_folds < 2:
+            raise TooFewError("every class has one member, or identical ones, so nothing can be held out; give more")
+        parts = [part for repeat in range(limits.n_repeats) for part in classes.folds(n_folds, seed + repeat)]
+    usable = [(part, held) for part, held in parts if len(held) and leaves_enough(dataset.labels[part])]
     if not usable:
         raise TooFewError(f"no class keeps two members where others of {n} items are held out; give more of each")
     return usable
 
 
-def _judged_folds(problem: LabeledSum, folds: Sequence[tuple[Integers, Integers]]) -> list[_Fold]:
+def _judged_folds(problem: LabelProblem, folds: Sequence[tuple[Integers, Integers]]) -> list[_Fold]:
     """The distances of every fold; a single one is judged in parts, so that the error of the loss is known."""
     rule = replace(problem.rule, n_passes=1)  # more change scales little, and their share less
     with progress_bar(len(folds), "folds", verbose=problem.recipe.verbose) as bar:
@@ -251,7 +255,7 @@ def _nth(judged: Sequence[_Fold], name: str) -> Iterator[tuple[NDArray[np.float3
         yield d, min(_NEIGHBOR, d.shape[1]) - 1
 
 
-def _compared(problem: LabeledSum, judged: Sequence[_Fold], units: Mapping[str, float]) -> dict[Shares, Candidate]:
+def _compared(problem: LabelProblem, judged: Sequence[_Fold], units: Mapping[str, float]) -> dict[Shares, Candidate]:
     """The candidates by their shares: the halves, those of the coarse lattice, then those near the best of them."""
     first = tuple(_HALVES.get(name, Fraction(0)) for name in units)
     others = [shares for shares in _lattice(len(units)) if shares != first]
@@ -279,7 +283,7 @@ def _around(shares: Shares) -> list[Shares]:
     return out
 
 
-def _candidate(problem: LabeledSum, judged: Sequence[_Fold], units: Mapping[str, float], shares: Shares) -> Candidate:
+def _candidate(problem: LabelProblem, judged: Sequence[_Fold], units: Mapping[str, float], shares: Shares) -> Candidate:
     """The candidate of some shares, with the loss of the best votes by a kernel."""
     weights = {name: float(share) / unit for (name, unit), share in zip(units.items(), shares, strict=True)}
     _, losses = choose_votes([_neighbors(problem, fold, weights) for fold in judged], weights="kernel")
@@ -288,16 +292,12 @@ def _candidate(problem: LabeledSum, judged: Sequence[_Fold], units: Mapping[str,
     return Candidate(recipe.n_knots, recipe.alpha, tuple((losses.error + losses.log_loss).tolist()), recipe.tables, words)
 
 
-def _neighbors(problem: LabeledSum, fold: _Fold, weights: Mapping[str, float]) -> HeldOutNeighbors:
+def _neighbors(problem: LabelProblem, fold: _Fold, weights: Mapping[str, float]) -> HeldOutNeighbors:
     """The neighbours of the items held out under a weighted sum of the distances."""
     total = np.zeros((len(fold.held), len(fold.part)))
     for name, weight in weights.items():
         total += weight * fold.distances[name]
-    k = min(MOST_NEIGHBORS, total.shape[1])
-    nearest = np.sort(np.argpartition(total, k - 1, axis=1)[:, :k], axis=1)
-    distances = np.take_along_axis(total, nearest, axis=1)
-    order = np.argsort(distances, axis=1, kind="stable")
-    nearest, distances = np.take_along_axis(nearest, order, axis=1), np.take_along_axis(distances, order, axis=1)
+    distances, nearest = nearest_columns(total, MOST_NEIGHBORS)
     dataset, votes = problem.dataset, problem.votes
     rows = fold.part[nearest]
     shares = np.bincount(dataset.labels[fold.part], weights=votes[fold.part], minlength=int(dataset.labels.max()) + 1)
@@ -308,7 +308,7 @@ def _neighbors(problem: LabeledSum, fold: _Fold, weights: Mapping[str, float]) -
     )  # fmt: skip
 
 
-def _assembled(problem: LabeledSum, summands: Summands, weights: Mapping[str, float]) -> tuple[Recipe, LargeMarginResult]:
+def _assembled(problem: LabelProblem, summands: Summands, weights: Mapping[str, float]) -> tuple[Recipe, LargeMarginResult]:
     """The recipe and the result of the sum: the passes of its scales, and the distance of all weights together."""
     structure, items = summands.structure, InMemoryItems(problem.dataset)
     recipe = replace(problem.recipe, directions=structure.directions)

@@ -9,7 +9,7 @@ column for everything, and `weights` says what each of the three gives to the co
 few items; components combine numbers smoothly; trees combine features of all kinds by steps.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -87,7 +87,13 @@ class Summands:
 
 
 def learn_summands(
-    recipe: Recipe, rule: LargeMargin, dataset: LabeledDataset, schema: Schema, *, n_jobs: int | None = None
+    recipe: Recipe,
+    rule: LargeMargin,
+    dataset: LabeledDataset,
+    schema: Schema,
+    *,
+    wanted: Collection[str] = ("components", "forest"),
+    n_jobs: int | None = None,
 ) -> Summands:
     """Learn components, a forest and scales from the same items.
 
@@ -98,10 +104,12 @@ def learn_summands(
     rule : LargeMargin
     dataset : LabeledDataset
     schema : Schema
+    wanted : collection of str
+        Which of "components" and "forest" are learned beside the scales.
     n_jobs : int or None
     """
     plain = replace(recipe, directions=None, n_jobs=n_jobs)
-    directions = _directions(plain, dataset, schema)
+    directions = _directions(plain, dataset, schema, wanted)
     alone = InMemoryItems(dataset).structure(plain, schema)
     with InMemoryItems(_sample(dataset, recipe.random_state)).searchable(plain, rule, alone) as located:
         scales = fit_large_margin(plain, rule, alone, located)
@@ -131,14 +139,16 @@ def _sample(dataset: LabeledDataset, random_state: int | None) -> LabeledDataset
     return dataset.take(np.sort(np.concatenate([m[: int(np.ceil(_MOST_FOR_SCALES / n * len(m)))] for m in members])))
 
 
-def _directions(recipe: Recipe, dataset: LabeledDataset, schema: Schema) -> Directions | None:
-    """Components and trees together, None where there are neither."""
+def _directions(recipe: Recipe, dataset: LabeledDataset, schema: Schema, wanted: Collection[str]) -> Directions | None:
+    """Components and trees together, as far as they are wanted; None where there are neither."""
     components, trees = (
         labelled_directions(
             kind, dataset.items, dataset.labels, weight=dataset.weight, usable=schema.usable,
             random_state=recipe.random_state, n_jobs=recipe.n_jobs, n_maps=_N_MAPS[recipe.effort],
         )
-        for kind in ("nca-embedded", "forest")
+        if name in wanted
+        else None
+        for name, kind in (("components", "nca-embedded"), ("forest", "forest"))
     )  # fmt: skip
     if components is None or trees is None:
         return components or trees

@@ -12,6 +12,7 @@ from ..._foundation.types import Floats, Integers
 from ..._kernels.simplex import Located
 from ...embeddings.pairs.base import Items, PairMap
 from ...neighbors.index import NeighborIndex
+from ...neighbors.nearest_columns import nearest_columns
 
 __all__ = ["TargetsAndImpostors", "ClassMembers", "find_neighbors", "find_neighbors_by_index"]
 
@@ -163,11 +164,8 @@ def _pairwise(members: ClassMembers, weights: Floats, rows: Integers, columns: I
 
 def _keep(d: Floats, candidates: Integers, rows: Integers, out: Integers, distances: Floats | None) -> None:
     """Write the nearest finite candidates of every row to ``out``, in the order of their distances and then of their rows."""
-    k = min(out.shape[1], d.shape[1])
-    part = np.sort(np.argpartition(d, k - 1, axis=1)[:, :k], axis=1)
-    values = np.take_along_axis(d, part, axis=1)
-    order = np.argsort(values, axis=1, kind="stable")
-    part, values = np.take_along_axis(part, order, axis=1), np.take_along_axis(values, order, axis=1)
+    values, part = nearest_columns(d, out.shape[1])
+    k = part.shape[1]
     out[rows, :k] = np.where(np.isfinite(values), candidates[part], -1)
     if distances is not None:
         distances[rows, :k] = values

@@ -12,12 +12,12 @@ from sklearn.datasets import load_wine
 
 from semimetric import LargeMarginLearner, SemimetricWarning
 from semimetric.data.schema import Schema
-from semimetric.estimators import label_learning
 from semimetric.learning.candidates import Candidate, Choices
 from semimetric.learning.effort import LABELS
 from semimetric.learning.large_margin import selection as selection
 from semimetric.learning.large_margin.labeled_items import LabeledDataset, LargeMargin
 from semimetric.learning.large_margin.selection import HeldOutLabels, first_unless_better
+from semimetric.learning.large_margin.shares import LabelProblem
 from semimetric.learning.recipe import Recipe
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.fixture(autouse=True)
 def no_sum(monkeypatch):
     """Settings of one program are compared, as where a parameter stands against a sum of distances."""
-    monkeypatch.setattr(label_learning, "sum_applies", lambda recipe, rule: False)
+    monkeypatch.setattr(LabelProblem, "is_sum", False)
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,8 @@ RECIPE = Recipe(n_knots=5, tables="warped", alpha=1e-2, loss="squared_hinge", ra
 def problem(X, y, **changes):
     data = LabeledDataset(X, y, np.full(len(y), 1.0 / len(y)))
     recipe = Recipe(**{**vars(RECIPE), **changes})
-    return shares.LabeledSum(recipe, LargeMargin(), data, Schema.numeric([f"x{k}" for k in range(X.shape[1])]), float(len(y)))
+    schema = Schema.numeric([f"x{k}" for k in range(X.shape[1])])
+    return shares.LabelProblem(recipe, frozenset(), LargeMargin(), data, schema, float(len(y)))
 
 
 @pytest.fixture
@@ -121,7 +122,16 @@ def test_many_classes_of_two_of_which_none_is_held_out(rng, monkeypatch):
         shares.learn_sum(problem(rng.normal(size=(40, 2)), np.repeat(np.arange(20), 2)))
 
 
-def test_wide_tables_have_few_knots():
-    names = Schema.numeric([f"x{k}" for k in range(320)])
-    assert shares.settings_of_scales(RECIPE, frozenset({"n_knots", "alpha"}), names).n_knots == 6
-    assert shares.settings_of_scales(RECIPE, frozenset(), names) == RECIPE
+def test_wide_tables_have_few_knots(rng):
+    wide = problem(rng.normal(size=(4, 320)), np.array([0, 0, 1, 1]))
+    auto = wide._replace(auto=frozenset({"n_knots", "alpha"}))
+    assert shares._with_scales(auto).recipe.n_knots == 6
+    assert shares._with_scales(wide) == wide
+
+
+def test_what_has_no_share_is_not_learned_from_all_items(numbers, monkeypatch):
+    X, y = numbers
+    monkeypatch.setattr(shares, "first_unless_far_better", lambda found: next(c for c in found if c.directions == "1 scales"))
+    learned = shares.learn_sum(problem(X, y))
+    assert learned.result.semimetric.directions is None
+    assert learned.recipe.directions is None
