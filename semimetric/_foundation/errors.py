@@ -202,8 +202,7 @@ def warn(message: str, category: type[Warning] = SemimetricWarning, *, cause: st
         if outside is None and (not inside or frame.f_back is None):
             outside, level = (frame.f_code.co_filename, frame.f_lineno, cause), n_frames
         frame = frame.f_back
-    known = bool(cause) and in_folds and outside in _TOLD
-    if known:
+    if cause and in_folds and outside in _TOLD:
         return
     warnings.warn(message, category, stacklevel=level)
     if in_folds and outside is not None:

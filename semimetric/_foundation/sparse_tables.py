@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from .errors import InputTypeError
-from .threads import blocks
 
 __all__ = ["MOST_GIGABYTES", "dense_table", "refuse_sparse"]
 
 MOST_GIGABYTES = 2.0  # that a dense table made of a sparse one takes; of items some copies are made beside it
-_BLOCK = 1 << 20  # numbers that are made dense at a time
 
 
 def dense_table(values: Any, name: str) -> Any:
     """A sparse matrix or array of two axes as a C-contiguous array, a frame with sparse columns as one of dense ones.
 
-    Anything else is returned as it is. The array is filled block by block of rows, so that nothing else of its size is in
-    memory. float32 is kept, all other real numbers become float64, and values that are stored twice at one place are added up.
+    Anything else is returned as it is. float32 is kept, all other real numbers become float64, and values that are stored twice
+    at one place are added up.
 
     Parameters
     ----------
@@ -46,12 +44,8 @@ def dense_table(values: Any, name: str) -> Any:
         refuse_sparse(values, name)
     dtype = np.dtype(np.float32 if values.dtype == np.float32 else np.float64)
     _check_size(values, dtype, f"{name}.toarray()", name)
-    rows = sparse.csr_array(values)
-    dense = np.empty(values.shape, dtype)
     with np.errstate(over="ignore"):  # what is too large for float64 becomes infinite, and is refused as such
-        for block in blocks(values.shape[0], max(_BLOCK // max(values.shape[1], 1), 1)):
-            dense[block] = rows[block].toarray()
-    return dense
+        return sparse.csr_array(values, dtype=dtype).toarray()
 
 
 def _dense_frame(frame: Any, name: str) -> Any:
@@ -90,5 +84,4 @@ def refuse_sparse(values: Any, name: str) -> None:
 
 def _gigabytes(values: Any, dtype: np.dtype[Any]) -> float:
     """The size of the dense array with the shape of ``values``."""
-    cells: NDArray[np.float64] = np.asarray(values.shape, dtype=np.float64)
-    return float(cells.prod()) * dtype.itemsize / 1e9
+    return math.prod(values.shape) * dtype.itemsize / 1e9

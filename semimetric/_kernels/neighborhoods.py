@@ -8,7 +8,7 @@ from .jit import kernel
 
 __all__ = ["VotingItems", "add_vote_gradients"]
 
-_LEAST = 0.03  # of the share that each voter has on average: smaller changes add little to a gradient, and are most
+_LEAST = 0.03  # of a mean vote: smaller changes are most of all, and are left out of the gradient
 
 
 class VotingItems(NamedTuple):

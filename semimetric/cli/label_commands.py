@@ -17,6 +17,9 @@ from ..data.schema import Schema
 from ..data.splits import ItemClasses
 from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
+from ..embeddings.directions.from_labels import LABELLED
+from ..embeddings.directions.linear_directions import Directions
+from ..estimators.held_out_votes import as_chosen
 from ..estimators.large_margin_learner import LargeMarginLearner
 from ..estimators.neighbor_votes import SemimetricClassifier
 from ..neighbors.index import NeighborIndex
@@ -31,7 +34,7 @@ from .table_files import check_memory, read_table
 __all__ = ["run_fit_labels", "run_neighbors"]
 
 _CHOSEN_SETTINGS = ("tables", "n_knots", "directions", "alpha")  # what the learner may choose by itself
-_DIRECTIONS = ("auto", "none", "pca", "lda", "nca", "discriminant", "combined", "forest")
+_DIRECTIONS = ("auto", "none", "pca", *LABELLED)
 _N_NEIGHBORS = 3  # that vote in the check
 _BYTES_OF_DISTANCE = 16  # with its place in the order
 _MOST_TERMS = 5  # of a distance that --explain prints, and of the shares of the features
@@ -52,7 +55,7 @@ def run_fit_labels(arguments: Namespace) -> CommandResult:
     values = {
         "model": output, "n_items": len(table.features), "classes": model.classes_, "features": list(d.feature_names),
         "categories": list(table.categories), "axioms": d.axioms.name, "solver": str(model.solution_),
-        "tables": recipe.tables, "directions": _name_of_directions(recipe.directions), "n_knots": recipe.n_knots,
+        "tables": recipe.tables, "directions": _name_of_directions(model), "n_knots": recipe.n_knots,
         "alpha": recipe.alpha, "importances": shares, "held_out": check,
     }  # fmt: skip
     return CommandResult(values, "\n".join([repr(d), _importances_text(shares), _check_text(check), f"saved as {output}"]))
@@ -155,8 +158,8 @@ def _check(model: LargeMarginLearner, table: MixedTable, arguments: Namespace) -
     k = min(_N_NEIGHBORS, len(train))
     voters = SemimetricClassifier(model, n_neighbors=k, weights="uniform", n_jobs=arguments.n_jobs)
     voters.fit(X.iloc[train], y[train])
-    recipe = voters.learner_.recipe_
-    model.set_params(**{name: getattr(recipe, name) for name in _CHOSEN_SETTINGS})
+    chosen = as_chosen(model, voters.learner_).get_params(deep=False)
+    model.set_params(**{name: chosen[name] for name in _CHOSEN_SETTINGS})
     coordinates = _standardized(voters.semimetric_.schema, X, train)
     euclid = KNeighborsClassifier(voters.n_neighbors).fit(coordinates[train], y[train])
     return {
@@ -192,9 +195,10 @@ def _standardized(schema: Schema, X: Any, train: Integers) -> Floats:
     return np.asarray(StandardScaler().fit(coordinates[train]).transform(coordinates))
 
 
-def _name_of_directions(directions: Any) -> str | None:
-    """The name of directions on the command line; "given" for those that have none."""
-    return directions if directions is None or isinstance(directions, str) else "given"
+def _name_of_directions(model: LargeMarginLearner) -> str | None:
+    """The name of the directions on the command line, or the shares of a sum such as "1/2 components + 1/2 forest"."""
+    directions = model.recipe_.directions
+    return model.choices_.chosen.directions if isinstance(directions, Directions) else directions
 
 
 def _open_items(arguments: Namespace) -> _SearchedItems:

@@ -21,7 +21,13 @@ def load_unsigned(path: str) -> Semimetric | NeighborIndex | ShardedIndex:
         raise StorageError(
             f"{path} is signed, and the command line opens no signed files; load it in Python by semimetric.load(path, key=...)"
         ) from error
-    return found.semimetric_ if isinstance(found, SavedEstimator) else found
+    if not isinstance(found, SavedEstimator):
+        return found
+    if not hasattr(found, "semimetric_"):
+        raise InputError(
+            f"{path} holds {type(found).__name__}, which has learned no distance; load it in Python by semimetric.load(path)"
+        )
+    return found.semimetric_
 
 
 def load_model(path: str) -> Semimetric:

@@ -187,7 +187,7 @@ def _add_model_options(group: Any) -> None:
     groups = "singles, pairs, auto, or groups of columns joined by commas: --groups lat,lon depth (singles)"
     add("--groups", nargs="+", default=["singles"], metavar="GROUP", help=groups)
     directions = "none, pca, even, even:COLUMN,COLUMN, or histogram:FILE with a row of coordinates a bin (none); with --label "
-    directions += "none, pca, lda, nca, discriminant, combined, forest or auto (auto)"
+    directions += "none, pca, lda, nca, discriminant, combined, nca-embedded, forest or auto (auto)"
     add("--directions", default="none", metavar="KIND", help=directions)
     add("--axioms", choices=("semimetric", "metric", "quasimetric", "premetric", "none"), default="semimetric")
     add("--loss", choices=("squared", "absolute", "huber"), default="squared")

@@ -104,7 +104,7 @@ def times_in_text(cells: NDArray[Any], column: str, value: Moment) -> TimeCells:
 
 
 def looks_like_time(text: str) -> bool:
-    """Whether a bare word is meant as a date or a time: three whole numbers joined by minus signs, slashes or dots."""
+    """Whether a bare word is meant as a date or a time: three whole numbers joined by -, / or ., or a year and month."""
     return _LOOKS.fullmatch(text) is not None
 
 

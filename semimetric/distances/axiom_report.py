@@ -104,13 +104,14 @@ def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[s
             f"by a check of all grid points: the worst excess is {worst.excess:.3g}, of {worst.largest:.3g}; up to "
             f"{TOLERANCE:g} of that is rounding"
         )
+    jumps = "leaves of trees jump at thresholds" if d.directions and d.directions.n_trees else "symmetry by swapping jumps"
     return {
         "nonnegative": bounds if held.nonnegative else f"not proved: the least weight is {least:.3g}",
         "zero_on_diagonal": "by the columns" if held.zero_on_diagonal else "not proved: columns or base distances",
         "symmetric": "by the columns" if held.symmetric else "not proved: (x, y) and (y, x) have columns of their own",
         "positive": bounds if held.positive else "not proved: some feature has weights or a slope outside its range that are 0",
         "triangle": triangle,
-        "continuous": "by the columns" if held.continuous else "not proved: symmetry by swapping jumps, as trees do",
+        "continuous": "by the columns" if held.continuous else f"not proved: {jumps}",
     }
 
 

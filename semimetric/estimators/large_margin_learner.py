@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
+from .._foundation.target_arrays import check_sorted_classes
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import ArrayLike, FeatureChoice, Floats, KnotCounts, Knots, Periods
 from .._foundation.validation import check_alpha, check_choice, check_count
@@ -271,9 +272,9 @@ class LargeMarginLearner(LearnedCoordinates):
     def _restore(self, fitted: dict[str, Any]) -> None:
         super()._restore(fitted)
         self._rule()
-        shape, classes = self.feature_importances_.shape, self.classes_
-        if shape != (self.n_features_in_,) or not self.passes_ or len(set(classes.ravel().tolist())) < max(classes.size, 2):
-            raise InputError("classes repeat, or the importances or passes are not those of a fit; restore the file")
+        check_sorted_classes(self.classes_)
+        if self.feature_importances_.shape != (self.n_features_in_,) or not self.passes_:
+            raise InputError("the importances or passes are not those of a fit; restore the file")
 
     def _rule(self) -> LargeMargin:
         """The parameters of the large-margin program, checked."""

@@ -177,7 +177,7 @@ def check_varied(items: Floats) -> None:
     """Refuse items that are all the same; a missing value differs from every value that is there."""
     if not any(_varies(column) for column in items.T):
         raise InputError(
-            f"all {items.shape[1]} features are constant over the {len(items)} items of the pairs; items that differ in at "
+            f"all {items.shape[1]} features are constant over the {len(items)} items; items that differ in at "
             "least one are required: give other items, or other columns"
         )
 

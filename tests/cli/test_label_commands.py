@@ -228,3 +228,16 @@ def test_neighbors_refuses_a_sharded_index_and_names_the_command_that_takes_one(
     code, out, err = call(capsys, "neighbors", tmp_path / "shards", "rows.csv")
     assert (code, out) == (1, "")
     assert "shards is a sharded index, and neighbors searches one index; use semimetric query" in err
+
+
+def test_a_model_with_defaults_is_the_sum_that_was_checked(capsys, tmp_path):
+    words = ["fit", "numbers.csv", "--label", "species", "--id", "name", "--output", tmp_path / "m.smm"]
+    values = answer(capsys, *words)
+    assert "components" in values["directions"] or "forest" in values["directions"]
+    assert values["held_out"]["n_items"] == 12
+    table = pd.read_csv("numbers.csv")
+    learned = semimetric.LargeMarginLearner(categorical_features=[]).fit(table[["width", "height"]], table["species"])
+    items = table[["width", "height"]]
+    np.testing.assert_allclose(
+        semimetric.load(tmp_path / "m.smm").pairwise(items), learned.semimetric_.pairwise(items), rtol=1e-9, atol=1e-12
+    )

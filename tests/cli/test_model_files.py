@@ -8,8 +8,8 @@ from cases import assert_refused, fitted
 from command_line import call, paths
 
 import semimetric
-from semimetric import NeighborIndex
-from semimetric.cli.model_files import check_folder, load_model
+from semimetric import InputError, NeighborIndex
+from semimetric.cli.model_files import check_folder, load_model, load_unsigned
 
 
 def test_a_model_is_loaded_and_an_index_is_not(folder, tmp_path, rng):
@@ -64,3 +64,10 @@ def test_of_a_fitted_estimator_the_distance_is_read(tmp_path):
     model = fitted("singles")[0]
     model.save(tmp_path / "m")
     assert repr(load_model(str(tmp_path / "m"))) == repr(model.semimetric_)
+
+
+def test_an_estimator_without_a_distance_is_named(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    semimetric.EmbeddedLinearClassifier("linear").fit(X, X[:, 0] > 0).save(tmp_path / "linear.smm")
+    with pytest.raises(InputError, match="EmbeddedLinearClassifier, which has learned no distance"):
+        load_unsigned(str(tmp_path / "linear.smm"))

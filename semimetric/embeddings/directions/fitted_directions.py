@@ -108,8 +108,7 @@ def _fit_trees(directions: Any, X: Floats, random_state: int | None) -> Directio
                 f"PartitionFeatures({directions.estimator!r}) is grown to a target, which is not known here: fit it yourself "
                 'and give it fitted, or use PartitionFeatures("random")'
             )
-        seed = random_state if directions.random_state is None else directions.random_state
-        directions = clone(directions).set_params(random_state=seed).fit(X)
+        directions = directions.grown(X, random_state=random_state)
     directions = directions.partitions_ if isinstance(directions, PartitionFeatures) else directions
     trees = directions if isinstance(directions, Partitions) else partitions_of(directions)
     if trees.n_features != X.shape[1]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
@@ -210,11 +209,12 @@ def are_combined(directions: Directions | None) -> bool:
     return kinds == {"nca", "discriminant"}
 
 
-def grown_to_labels(directions: Any, items: Floats, labels: Integers, *, random_state: int | None = None) -> Any:
+def grown_to_labels(
+    directions: Any, items: Floats, labels: Integers, *, weight: Floats | None = None, random_state: int | None = None
+) -> Any:
     """The directions, or the list of them, with the trees grown to the labels of the items that need a target and have none."""
     if isinstance(directions, (list, tuple)):
-        return [grown_to_labels(part, items, labels, random_state=random_state) for part in directions]
+        return [grown_to_labels(part, items, labels, weight=weight, random_state=random_state) for part in directions]
     if not isinstance(directions, PartitionFeatures) or hasattr(directions, "partitions_") or not directions.needs_targets:
         return directions
-    seed = random_state if directions.random_state is None else directions.random_state
-    return clone(directions).set_params(random_state=seed).fit(items, labels)
+    return directions.grown(items, labels, weight, random_state=random_state)

@@ -157,6 +157,21 @@ class PartitionFeatures(ShortRepr, TransformerMixin, BaseEstimator):
             self.partitions_ = self._grown(items, targets, sample_weight)
         return self
 
+    def grown(
+        self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None, *, random_state: Any = None
+    ) -> PartitionFeatures:
+        """A copy that is fitted, by its own seed or, where it has none, by ``random_state``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_features)
+        y : array-like of shape (n_items,), or None
+        sample_weight : array-like of shape (n_items,) or None
+        random_state : int, RandomState instance or None
+        """
+        seed = random_state if self.random_state is None else self.random_state
+        return clone(self).set_params(random_state=seed).fit_weighted(X, y, sample_weight)
+
     def transform(self, X: ArrayLike) -> Floats:
         """The numbers of the leaves of the items, shape (n_items, n_trees), float64."""
         check_is_fitted(self, "partitions_")

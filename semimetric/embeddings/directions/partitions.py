@@ -196,11 +196,13 @@ class Partitions(FrozenValue):
 
     @classmethod
     def together(cls, parts: Sequence[Partitions]) -> Partitions:
-        """The trees of several partitions of the same features."""
+        """The trees of several partitions of the same features; an error if some have one weight each and others tables."""
+        if len({p.tied for p in parts}) > 1:
+            raise InputError('some trees have leaf_tables="tied" and others "full"; give all of them the same')
         start = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.start) for p in parts]))])
         names = ("feature", "threshold", "children", "missing_left")
         arrays = {name: np.concatenate([getattr(p, name) for p in parts]) for name in names}
-        return cls(n_features=parts[0].n_features, start=start, tied=all(p.tied for p in parts), **arrays)
+        return cls(n_features=parts[0].n_features, start=start, tied=parts[0].tied, **arrays)
 
     def same_as(self, other: Partitions) -> bool:
         """Whether both send every item to the same leaves, node by node."""

@@ -104,21 +104,17 @@ class InMemoryItems(LabeledItems):
 
     def structure(self, recipe: Recipe, schema: Schema) -> Structure:
         """The structure, with directions from the labels if the recipe names some."""
-        kind = recipe.directions
+        kind, dataset = recipe.directions, self.dataset
         if isinstance(kind, str) and kind in LABELLED:
             fitted = labelled_directions(
-                kind,
-                self.dataset.items,
-                self.dataset.labels,
-                usable=schema.usable,
-                random_state=recipe.random_state,
-                n_jobs=recipe.n_jobs,
-            )
-            recipe = replace(recipe, directions=fitted)
+                kind, dataset.items, dataset.labels, weight=dataset.weight, usable=schema.usable,
+                random_state=recipe.random_state, n_jobs=recipe.n_jobs,
+            )  # fmt: skip
         else:
-            dataset = self.dataset
-            grown = grown_to_labels(kind, dataset.items, dataset.labels, random_state=recipe.random_state)
-            recipe = replace(recipe, directions=grown)
+            fitted = grown_to_labels(
+                kind, dataset.items, dataset.labels, weight=dataset.weight, random_state=recipe.random_state
+            )
+        recipe = replace(recipe, directions=fitted)
         return build_structure(recipe, self.dataset.items, schema)
 
     @contextmanager

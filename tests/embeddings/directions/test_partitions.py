@@ -1,12 +1,14 @@
 """The slow twin of `Partitions.apply` walks down from the root; arrays that are no trees are refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cases import assert_refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semimetric import Partitions
+from semimetric import InputError, Partitions
 
 NAMES = ("start", "feature", "threshold", "children", "missing_left")
 ONE = {
@@ -128,3 +130,9 @@ def test_items_of_another_width_are_refused():
     trees = Partitions(3, **ONE)
     assert_refused(lambda: trees.apply(np.zeros((4, 2))), "(4, 2)", "(n_items, 3)")
     assert_refused(lambda: trees.parting(np.zeros((4, 3)), np.zeros((2, 3))), "4 rows", "same number")
+
+
+def test_trees_of_one_weight_and_trees_with_tables_do_not_go_together():
+    tied = Partitions(n_features=2, **ONE)
+    with pytest.raises(InputError, match='"tied" and others "full"'):
+        Partitions.together([tied, replace(tied, tied=False)])

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_wine
 
-from semimetric import LargeMarginLearner
+from semimetric import LargeMarginLearner, PartitionFeatures
 from semimetric.data.schema import Schema
 from semimetric.learning.large_margin import in_memory_items
 from semimetric.learning.large_margin.in_memory_items import InMemoryItems
@@ -103,3 +103,14 @@ def test_pairs_are_drawn_by_row_number():
         drawn = located.drawn(20, 3)
     assert drawn.items is SMALL
     assert (drawn.index == drawn_rows(len(SMALL), 20, 3)).all()
+
+
+@pytest.mark.parametrize("directions", ["forest", "nca-embedded", PartitionFeatures("random-forest", n_trees=5)])
+def test_directions_of_weighted_items_are_those_of_repeated_ones(directions):
+    times = 1 + np.arange(len(X)) % 4 * (Y == 1)
+    weighted = learned(directions=directions).fit(X, Y, sample_weight=times)
+    repeated = learned(directions=directions).fit(np.repeat(X, times, axis=0), np.repeat(Y, times))
+    plain = learned(directions=directions).fit(X, Y)
+    d = [model.semimetric_.directions.append(X[::9]) for model in (weighted, repeated, plain)]
+    assert_allclose(d[0], d[1], atol=1e-6)
+    assert d[0].shape != d[2].shape or not np.allclose(d[0], d[2])
