@@ -289,7 +289,7 @@ def _number_of_class(machine: Any, n: int, of_class: Any) -> int:
         return classes.index(of_class)
     shown = ", ".join(map(repr, np.array(classes).tolist()[:8]))
     if of_class is None and n > 1:
-        raise InputError(f"each of the classes {shown} has a score of its own; give one of them as of_class=")
+        raise InputError(f"of_class=None, but each of the classes {shown} has a score of its own; give one of them")
     of_two = "; of two classes the functions are the score of the second" if n == 1 else ""
     raise InputError(f"of_class={of_class!r} is none of the classes that have a score of their own: {shown or 'none'}{of_two}")
 
