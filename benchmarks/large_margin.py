@@ -28,6 +28,7 @@ LETTER = {"n_knots": 8, "alpha": 1e-3, "directions": "nca", "tables": "warped", 
 USPS = {"n_knots": 4, "alpha": 1e-3, "directions": "nca", "tables": "warped", "n_passes": 2, "n_jobs": 2}
 GRADIENTS = {"n_knots": 3, "alpha": 1e-2, "directions": None, "tables": "warped", "n_passes": 2, "n_jobs": 2}
 LEVELS = 8 * (1 + 4 + 16)
+THREE = {"n_neighbors": 3, "weights": "uniform"}  # votes where settings are given; where they are chosen, votes are too
 DIGITS = {"n_knots": 4, "alpha": 1e-2, "directions": None, "tables": "warped"}
 SAMPLE = 2_000
 
@@ -91,7 +92,7 @@ def letter(seeds: int) -> None:
     z = data("letter")
     X, y = z["X"].astype(np.float64), z["y"]
     splits = [train_test_split(X, y, test_size=0.2, random_state=seed, stratify=y) for seed in range(seeds)]
-    ours = lambda: SemimetricClassifier(LargeMarginLearner(**LETTER), n_jobs=2)  # noqa: E731
+    ours = lambda: SemimetricClassifier(LargeMarginLearner(**LETTER), **THREE, n_jobs=2)  # noqa: E731
     methods = {"euclid": euclid, f"NCA on {SAMPLE}": Sampled, "semimetric": ours}
     compared("letter, 16,000 + 4,000", methods, [(a, c, b, d) for a, b, c, d in splits])
 
@@ -102,7 +103,7 @@ def usps() -> None:
     views = {"pixels": (np.asarray, USPS), "gradients": (lambda pixels: pyramid(pixels)[:, :LEVELS], GRADIENTS)}
     for view, (seen, settings) in views.items():
         part = (seen(images.astype(np.float64)), y, seen(tests.astype(np.float64)), t)
-        ours = lambda s=settings: SemimetricClassifier(LargeMarginLearner(**s), n_jobs=2)  # noqa: E731
+        ours = lambda s=settings: SemimetricClassifier(LargeMarginLearner(**s), **THREE, n_jobs=2)  # noqa: E731
         compared(f"usps, {view}", {"euclid": euclid, f"NCA on {SAMPLE}": Sampled, "semimetric": ours}, [part])
 
 
@@ -112,7 +113,7 @@ def digits() -> None:
     methods = {
         "euclid": euclid,
         "metric-learn LMNN": lambda: After(metric_learn("lmnn")),
-        "semimetric": lambda: SemimetricClassifier(LargeMarginLearner(**DIGITS)),
+        "semimetric": lambda: SemimetricClassifier(LargeMarginLearner(**DIGITS), **THREE),
         "semimetric, chosen": SemimetricClassifier,
     }
     compared("digits of scikit-learn, 1,257 + 540", methods, [(a, c, b, d) for a, b, c, d in splits])

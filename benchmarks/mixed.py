@@ -120,7 +120,7 @@ def main() -> None:
             found, times = errors(method, name, arguments.splits)
             row = {"set": name, "method": method, "fixed split": found.pop(0) if name == "splice" else None}
             rows.append(row | {"other splits": float(np.mean(found)) if found else None, "seconds": times})
-    report("3-NN error, %, of tables with categories", rows)
+    report("error, %, of tables with categories", rows)
 
 
 if __name__ == "__main__":
