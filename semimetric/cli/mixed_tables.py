@@ -1,8 +1,10 @@
 """Tables of items with text among the numbers: a column of classes, columns of categories, and empty cells.
 
-Columns of numbers are features, and so are columns of text, whose cells are categories. Empty cells are missing values.
+Columns of numbers are features, and so are columns of text, whose cells are categories, or times if all of them are dates as in
+2026-11-22 or times as in 2026-11-22 16:30 (ISO 8601). Empty cells are missing values.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +22,8 @@ from .table_files import read_table
 
 __all__ = ["MixedTable", "features_in", "labels_of", "read_categorical", "read_features_of", "read_mixed"]
 
+_OFFSET = re.compile(r"(?:Z|[+-]\d{2}:?\d{2})$")
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
 _MOST_CATEGORIES = 0.5  # text with more different values than this share of the rows is taken for names, not categories
 
 
@@ -32,8 +36,8 @@ class MixedTable:
     path : str
         The file, for messages.
     features : DataFrame or None
-        Numbers as float64, NaN where they are missing; categories as str, None where they are missing. None if the features
-        are not needed.
+        Numbers as float64, NaN where they are missing; categories as str, None where they are missing; times, NaT where they
+        are missing. None if the features are not needed.
     categories : tuple of str
         The names of the columns of categories.
     ids : tuple
@@ -53,7 +57,7 @@ class MixedTable:
 
 
 def read_mixed(path: str, label: str, id_column: str | None = None, *, missing: bool = False) -> MixedTable:
-    """Items with their classes; all other columns of numbers or text are features.
+    """Items with their classes; all other columns of numbers, times or text are features.
 
     Parameters
     ----------
@@ -79,7 +83,12 @@ def read_mixed(path: str, label: str, id_column: str | None = None, *, missing: 
     columns = {name: numbers_in(frame[name], name, path) for name in frame.columns if name not in kept}
     text = [name for name, numbers in columns.items() if numbers is None]
     as_written = read_table(path, text)
-    features = {name: _categories(as_written[name]) if numbers is None else numbers for name, numbers in columns.items()}
+    times = {name: cells for name in text if (cells := _times(as_written[name])) is not None}
+    text = [name for name in text if name not in times]
+    features = {
+        name: times[name] if name in times else _categories(as_written[name]) if numbers is None else numbers
+        for name, numbers in columns.items()
+    }
     for name in _unused_columns(features, text, frame):
         del features[name]
     if not features or not len(frame):
@@ -185,10 +194,29 @@ def _feature(column: Any, feature: Feature, path: str) -> NDArray[Any]:
         category_of_text = {as_key(category): category for category in feature.categories}
         cells = _categories(column)
         return np.array([cell if cell is None else category_of_text.get(as_key(cell), cell) for cell in cells], dtype=object)
-    numbers = numbers_in(column, feature.name, path)
-    if numbers is None:
-        raise InputError(f"column {feature.name!r} of {path} is not of numbers, as the model has it; correct its cells")
-    return numbers
+    values = _times(column) if feature.time else numbers_in(column, feature.name, path)
+    if values is None:
+        kind = "times, such as 2026-11-22 or 2026-11-22 16:30" if feature.time else "numbers"
+        raise InputError(f"column {feature.name!r} of {path} is not of {kind}, as the model has it; correct its cells")
+    return values
+
+
+def _times(column: Any) -> Any:
+    """The cells of a column as times, NaT where they are empty; None if they are none, or all are empty.
+
+    Times with offsets from UTC are given in UTC.
+    """
+    pandas = optional("pandas")
+    if pandas.api.types.is_datetime64_any_dtype(column):
+        return column.array
+    cells = _categories(column)
+    written = [cell for cell in cells if cell is not None]
+    if not written or not all(map(_TIME.fullmatch, written)):
+        return None
+    times = pandas.to_datetime(
+        pandas.Series(cells, dtype=object), format="ISO8601", errors="coerce", utc=_OFFSET.search(written[0]) is not None
+    )
+    return None if (times.isna() & ~pandas.isna(cells)).any() else times.array
 
 
 def _unused_columns(features: dict[str, NDArray[Any]], text: Sequence[str], frame: Any) -> list[str]:

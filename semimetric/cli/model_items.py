@@ -54,7 +54,7 @@ def read_model_items(d: Semimetric, path: str, id_column: str | None = None, nam
         If a feature has no column, or a cell cannot be used, or an id is on two rows.
     """
     names = names or d.feature_names
-    if not any(f.kind == "categorical" or f.missing for f in d.schema.features):
+    if not any(f.kind == "categorical" or f.missing or f.time for f in d.schema.features):
         numeric = read_items(path, id_column)
         X = numeric.features(names)
         others = numeric.names if X is not numeric.values else ()

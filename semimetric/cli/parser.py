@@ -132,13 +132,13 @@ def _add_fit(commands: Any) -> None:
     )
     command = _add(commands, "fit", "pair_commands.run_fit", about, example)
     command.set_defaults(given={}, check=partial(_check_fit, command))
-    items = "table: a row an item, numeric columns are features; with --label, columns of text are categories"
+    items = "table: a row an item, numeric columns are features; with --label, columns of text are categories, or dates"
     command.add_argument("items", type=_table, metavar="ITEMS", help=items)
     pairs = "table: two columns that name items, one with distances; none with --label"
     command.add_argument("pairs", type=_table, metavar="PAIRS", nargs="?", help=pairs)
     command.add_argument("--output", metavar="MODEL", help="file for the model (with --label: model.smm)")
     command.add_argument("--label", metavar="COLUMN", help="learn from the classes in this column of ITEMS, without pairs")
-    categorical = "columns of ITEMS that are categories; with --label all columns of text are"
+    categorical = "columns of ITEMS that are categories; with --label all columns of text are that hold no dates"
     command.add_argument("--categorical", nargs="+", default=[], metavar="COLUMN", action=_StoreGiven, help=categorical)
     missing = "refuse empty cells, or make them a level of their own (error)"
     command.add_argument("--missing", choices=("error", "level"), default="error", action=_StoreGiven, help=missing)

@@ -92,7 +92,10 @@ def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[s
     """How each axiom was proved, or why it was not, in one phrase; ``verdict`` is that on the triangle inequality."""
     held = d.axioms
     least = float(d.weights.min(initial=np.inf))
-    bounds = f"by the weights, of which the least is {least:.3g}"
+    bounds = f"by the weights, which are at least {least:.3g}"
+    positive = "not proved: some feature has weights or a slope outside its range that are 0"
+    if held.positive:
+        positive = "by the weights: those of a group of each feature, and its slope outside its range, are above 0"
     if verdict == "violated":
         triangle = f"violated, by {excess:.4g} at points that were found"
     elif verdict == "not proved":
@@ -109,7 +112,7 @@ def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[s
         "nonnegative": bounds if held.nonnegative else f"not proved: the least weight is {least:.3g}",
         "zero_on_diagonal": "by the columns" if held.zero_on_diagonal else "not proved: columns or base distances",
         "symmetric": "by the columns" if held.symmetric else "not proved: (x, y) and (y, x) have columns of their own",
-        "positive": bounds if held.positive else "not proved: some feature has weights or a slope outside its range that are 0",
+        "positive": positive,
         "triangle": triangle,
         "continuous": "by the columns" if held.continuous else f"not proved: {jumps}",
     }

@@ -46,7 +46,7 @@ def test_empty_cells_are_missing_values_if_they_may_be(tmp_path):
 @pytest.mark.parametrize(
     ("column", "warning"),
     [
-        (lambda k: f"2024-01-{k + 1:02d}", "another text on most rows are no categories and are not used: extra"),
+        (lambda k: f"week {k + 1} of 2024", "another text on most rows are no categories and are not used: extra"),
         (lambda k: f"note {k}", "another text on most rows are no categories and are not used: extra"),
         (lambda k: "", "columns that are empty are not used: extra"),
         (lambda k: str(k), "column extra of .* if it names the items, give --id extra"),
@@ -60,11 +60,39 @@ def test_columns_that_are_likely_no_features_are_warned_of(column, warning, tmp_
     assert list(table.features.columns) == (["width", "extra"] if "--id" in warning else ["width"])
 
 
-def test_dates_of_a_parquet_file_are_not_used(tmp_path):
+def times_read(path):
+    table = read_mixed(path, "kind", missing=True)
+    assert table.categories == ()
+    return table.features["when"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "third"),
+    [
+        (["2024-01-01", "2024-02-29", "", "2024-03-01"], "2024-03-01"),
+        (["2024-01-01 08:30", "2024-02-29 09:15:20.5", "", "2024-03-01T10:00"], "2024-03-01 10:00"),
+        (["2024-01-01T08:30Z", "2024-02-29T09:15+02:00", "", "2024-03-01T10:00+01:00"], "2024-03-01 09:00+00:00"),
+    ],
+)
+def test_text_that_is_dates_on_every_row_is_times(cells, third, tmp_path):
+    rows = "".join(f"{k}.5,{cell},{'ab'[k % 2]}\n" for k, cell in enumerate(cells))
+    times = times_read(write(tmp_path / "t.csv", "width,when,kind\n" + rows))
+    assert times.isna().tolist() == [False, False, True, False]
+    assert times[3] == pd.Timestamp(third)
+
+
+def test_dates_of_a_parquet_file_are_times(tmp_path):
     pytest.importorskip("pyarrow")
-    dates = pd.date_range("2024-01-01", periods=4)
+    dates = pd.date_range("2024-01-01", periods=4, tz="Europe/Berlin")
     pd.DataFrame({"width": [1.5, 2, 3, 4], "when": dates, "kind": list("abab")}).to_parquet(tmp_path / "t.parquet")
-    with pytest.warns(SemimetricWarning, match="neither numbers nor text are not used: when"):
+    assert times_read(str(tmp_path / "t.parquet")).tolist() == dates.tolist()
+
+
+def test_columns_of_other_types_are_not_used(tmp_path):
+    pytest.importorskip("pyarrow")
+    spans = pd.to_timedelta([1, 2, 3, 4], unit="D")
+    pd.DataFrame({"width": [1.5, 2, 3, 4], "span": spans, "kind": list("abab")}).to_parquet(tmp_path / "t.parquet")
+    with pytest.warns(SemimetricWarning, match="neither numbers nor text are not used: span"):
         table = read_mixed(str(tmp_path / "t.parquet"), "kind")
     assert list(table.features.columns) == ["width"]
 

@@ -97,3 +97,25 @@ def test_a_model_is_learned_from_pairs_of_items_with_categories(home, capsys, tm
     code, _, err = call(capsys, *fit, "--missing", "error", "--categorical", "colour", "--output", tmp_path / "m.smm")
     assert code == 1
     assert "or learn with --missing level" in err
+
+
+def test_a_model_of_dates_is_learned_indexed_and_asked(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    days = pd.Series(pd.date_range("2024-01-01", periods=60))
+    late = days >= pd.Timestamp("2024-02-01")
+    pd.DataFrame({"day": days.dt.strftime("%Y-%m-%d"), "width": rng.random(60), "kind": np.where(late, "b", "a")}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    model, index = tmp_path / "m.smm", tmp_path / "i"
+    assert call(capsys, "fit", tmp_path / "t.csv", "--label", "kind", "--output", model)[0] == 0
+    assert semimetric.load(model).schema.features[0].time == "scale"
+    assert call(capsys, "index", model, tmp_path / "t.csv", "--output", index)[0] == 0
+    (tmp_path / "q.csv").write_text("day,width\n2024-02-01,0.5\n2024-01-31,0.5\n")
+    found = answer(capsys, "query", index, tmp_path / "q.csv", "-k", "3", "--where", 'day > "2024-01-15"')
+    days_found = days[[int(name) for name in found["id"]]]
+    assert (days_found > pd.Timestamp("2024-01-15")).all()
+    (tmp_path / "q.csv").write_text("day,width\n2024-13-01,0.5\n")
+    code, _, error = call(capsys, "query", index, tmp_path / "q.csv")
+    assert code == 1
+    assert "column 'day' of" in error
+    assert "such as 2026-11-22" in error
