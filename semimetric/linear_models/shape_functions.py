@@ -269,6 +269,11 @@ def _machine_of(model: Any, of_class: Any) -> tuple[FeatureMap, Floats, float]:
     if isinstance(last, EmbeddedLinear):
         check_is_fitted(last)
         embedding = last.embedding_
+    elif hasattr(last, "coef_") and before is not None and not isinstance(before, FeatureMap):
+        raise NotSupportedError(
+            f"the weights of {type(last).__name__} are those of what {type(before).__name__} gives, which is no embedding; "
+            "put an embedding directly before it, or take an EmbeddedLinearClassifier or EmbeddedLinearRegressor"
+        )
     if not isinstance(embedding, FeatureMap) or not hasattr(last, "coef_"):
         raise NotSupportedError(
             f"{type(last).__name__} is no additive function of features; taken are an EmbeddedLinearClassifier or "

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 from sklearn.svm import LinearSVC
 
 from semimetric import (
@@ -173,12 +173,14 @@ def test_what_is_no_additive_function_is_refused():
     assert_refused(lambda: Shapes.of(model, np.ones(3)), "weights of its own", "beside an embedding")
     others = (
         SemimetricClassifier(LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None)),
-        make_pipeline(MinMaxScaler(), LinearSVC()),
         LinearSVC(),
     )
     for other in others:
         with pytest.raises(NotSupportedError, match=r"is no additive function.*taken are.*plot_table"):
             Shapes.of(other.fit(X, y))
+    for between in (make_pipeline(MinMaxScaler(), LinearSVC()), make_pipeline(PL1Embedding(3), MaxAbsScaler(), LinearSVC())):
+        with pytest.raises(NotSupportedError, match="of what M.*Scaler gives, .* put an embedding directly before it"):
+            Shapes.of(between.fit(X, y))
     for unfitted in (EmbeddedLinearClassifier(), make_pipeline(PL1Embedding(3), LinearSVC())):
         with pytest.raises(NotFittedError):
             Shapes.of(unfitted)
