@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         SemimetricWarning,
         StorageError,
     )
+    from .clustering.clusterer import SemimetricClusterer
     from .data.feature_groups import AutoGroups, JointGroups
     from .data.grid import Grid
     from .data.schema import Schema
@@ -132,6 +133,7 @@ __all__ = [
     "Schema",
     "Semimetric",
     "SemimetricClassifier",
+    "SemimetricClusterer",
     "SemimetricError",
     "SemimetricNeighborsTransformer",
     "SemimetricRegressor",
@@ -155,6 +157,7 @@ _HOMES = {
         "ClusterError ConvergenceWarning DistanceCallError InputError MissingExtraError NotSupportedError "
         "SemimetricError SemimetricWarning StorageError"
     ),
+    "clustering.clusterer": "SemimetricClusterer",
     "data.feature_groups": "AutoGroups JointGroups",
     "data.grid": "Grid",
     "data.schema": "Schema",

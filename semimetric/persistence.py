@@ -12,6 +12,7 @@ from ._foundation.errors import StorageError
 from ._foundation.members import located
 from ._foundation.saved_estimators import SavedEstimator, read_estimator
 from ._foundation.storage import read_state
+from .clustering.clusterer import SemimetricClusterer
 from .distances.semimetric import Semimetric
 from .embeddings.vectors.conic import ConicEmbedding
 from .embeddings.vectors.identity import IdentityEmbedding
@@ -61,6 +62,7 @@ _ESTIMATORS = (
     PairLearner,
     QuadrupletLearner,
     SemimetricClassifier,
+    SemimetricClusterer,
     SemimetricNeighborsTransformer,
     SemimetricRegressor,
     TripletLearner,

@@ -31,6 +31,7 @@ from semimetric import (
     Ridge,
     Semimetric,
     SemimetricClassifier,
+    SemimetricClusterer,
     SemimetricNeighborsTransformer,
     SemimetricRegressor,
     SupportPointClassifier,
@@ -174,6 +175,11 @@ FITTED = (
         "regressor of a frame": lambda: regressor_of(FRAME, ITEMS[:, 0], n_neighbors=2),
         "regressor with a base distance": lambda: regressor_of(
             ITEMS, ITEMS.sum(axis=1), learner=DistanceRegressor(**FAST, base_distances=[cityblock])
+        ),
+        "clusters": lambda: SemimetricClusterer("l1", n_clusters=3, random_state=1).fit(ITEMS),
+        "clusters of a frame": lambda: SemimetricClusterer(n_clusters=2).fit(FRAME, cannot_link=[(0, 1)]),
+        "clusters with a learner": lambda: SemimetricClusterer("l1", learner=PairLearner(**FAST), n_clusters=2).fit(
+            ITEMS, must_link=[(0, 1), (2, 3), (4, 5)], cannot_link=[(0, 2), (1, 4), (3, 6)]
         ),
         "transformer": lambda: SemimetricNeighborsTransformer(fitted("pairs")[0].semimetric_, n_neighbors=3).fit(ITEMS),
         "transformer with a learner": lambda: SemimetricNeighborsTransformer(

@@ -16,6 +16,7 @@ _EXTRAS = {
     "distributed": "distributed",
     "distributed.comm": "distributed",
     "distributed.diagnostics.progressbar": "distributed",
+    "kmedoids": "clusters",
     "matplotlib": "plots",
     "matplotlib.figure": "plots",
     "matplotlib.pyplot": "plots",

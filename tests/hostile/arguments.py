@@ -151,12 +151,14 @@ ESTIMATORS = {
     "SupportPointClassifier": sm.SupportPointClassifier(),
     "BoundaryPoints": sm.BoundaryPoints(),
     "SemimetricNeighborsTransformer": sm.SemimetricNeighborsTransformer(learner=MARGIN, n_neighbors=2),
+    "SemimetricClusterer": sm.SemimetricClusterer("l1", n_clusters=2),
 }
 USES = {
     "DistanceApproximator": {},
     "BoundaryPoints": {},
     "LargeMarginLearner": {"transform": MARGIN},
     "SemimetricNeighborsTransformer": {"transform": None},
+    "SemimetricClusterer": {"predict": None, "transform": None},
 }
 
 
@@ -176,7 +178,7 @@ def arguments_of_estimators(name, estimator):
         return dense(getattr(model, uses[0])(ITEMS)) if uses else distances_of(model)
 
     add(f"{name}.fit(X)", ITEMS, lambda X: answer(clone(estimator).fit(X, y)), sparse=takes_sparse)
-    if name != "DistanceApproximator":
+    if name not in ("DistanceApproximator", "SemimetricClusterer"):
         classes = {} if of_numbers else {"takes": {"flat", "one axis more", *NAMES}, "refuses": OBJECTS}
         numbers = {"takes": {"flat", "one axis more"}}
         add(f"{name}.fit(y)", y, lambda values: answer(clone(estimator).fit(ITEMS, values)), **(classes or numbers))

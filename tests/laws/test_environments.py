@@ -19,7 +19,7 @@ def test_every_dependency_has_one_lower_bound(requirement):
 
 def test_extras_that_an_extra_includes_are_tested_too():
     extras = TOOL["PROJECT"]["optional-dependencies"]
-    names = {Requirement(text).name for extra in ("plots", "cli", "distributed", "demo") for text in extras[extra]}
+    names = {Requirement(text).name for extra in ("plots", "cli", "clusters", "distributed", "demo") for text in extras[extra]}
     assert names - {"semimetric"} < {requirement.name for requirement in REQUIRED}
 
 

@@ -40,6 +40,7 @@ ESTIMATORS = {
     "anchors": (sm.ConicEmbedding(anchors="class"), "transform"),
     "support points": (sm.SupportPointClassifier(), "predict"),
     "pieces": (sm.DPLMClassifier(n_components=1), "decision_function"),
+    "clusters": (sm.SemimetricClusterer(n_clusters=3), "transform"),
     "graph": (sm.SemimetricNeighborsTransformer(learner=sm.LargeMarginLearner(**QUICK)), "transform"),
 }
 

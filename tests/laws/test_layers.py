@@ -21,6 +21,7 @@ neighbors neighbors.sharded solvers
 learning learning.regression learning.comparisons learning.large_margin learning.groups
 linear_models.training linear_models linear_models.pieces
 estimators
+clustering
 persistence
 __init__
 out_of_core plotting
@@ -29,7 +30,7 @@ cli
 __main__
 """.split()
 
-OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "skimage", "dask", "distributed", "zarr"}
+OPTIONAL = {"matplotlib", "pandas", "pyarrow", "ot", "kmedoids", "skimage", "dask", "distributed", "zarr"}
 GRAB_BAGS = {"utils", "util", "core", "common", "helpers", "misc"}
 
 

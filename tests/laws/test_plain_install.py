@@ -36,6 +36,7 @@ assert nearest.ravel().tolist() == list(range(len(X)))
 """
 NEED = {
     "plots": "from semimetric.plotting import plot_predicted; plot_predicted([1.0], [1.0])",
+    "clusters": "import semimetric as sm; sm.SemimetricClusterer(n_clusters=1).fit([[0.0], [1.0]])",
     "cli": "from semimetric.cli import main; sys.exit(main(['fit', 'items.csv', 'pairs.csv', '--output', 'm.smm']))",
     "demo": "from semimetric.datasets import exact_emd; exact_emd([1.0, 0.0], [0.0, 1.0], [[0.0], [1.0]])",
     "distributed": "from semimetric.distributed import connect; connect()",

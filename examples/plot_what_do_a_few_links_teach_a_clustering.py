@@ -1,0 +1,59 @@
+"""
+What do a few links teach a clustering?
+=======================================
+
+Thirteen measurements of 178 wines from three growers. Somebody who knows a few of them says of some pairs that they are by the same
+grower, or that they are not. `SemimetricClusterer` can keep these links, and it can learn from them which measurements count.
+The picture shows how well the clusters agree with the growers (adjusted Rand index, on wines that no link names) for both, and
+for no links at all. Of 20 measurements that are pure noise, added on purpose, the distance learned from links makes little.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_wine
+from sklearn.metrics import adjusted_rand_score
+
+from semimetric import PairLearner, SemimetricClusterer
+
+rng = np.random.default_rng(0)
+wines, grower = load_wine(return_X_y=True)
+X = np.hstack([wines, rng.normal(size=(len(wines), 20))])
+
+
+def links(n, seed):
+    """n pairs of wines that are told to be by one grower, or by two."""
+    pairs = np.random.default_rng(seed).integers(0, len(X), (n, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    same = grower[pairs[:, 0]] == grower[pairs[:, 1]]
+    return {"must_link": pairs[same], "cannot_link": pairs[~same]}
+
+
+# %%
+# Links that are kept alone help the wines that they name. Links that teach help all others.
+learner = PairLearner(n_knots=2, alpha=0.01, directions=None)
+models = {
+    "no links": (SemimetricClusterer(n_clusters=3), False),
+    "links kept": (SemimetricClusterer(n_clusters=3), True),
+    "links kept, distance learned from them": (SemimetricClusterer(n_clusters=3, learner=learner), True),
+}
+counts, seeds = (10, 20, 40, 60), range(3)
+score = {name: np.empty((len(counts), len(seeds))) for name in models}
+for c, count in enumerate(counts):
+    for s in seeds:
+        told = links(count, s)
+        unnamed = np.setdiff1d(np.arange(len(X)), np.concatenate([*told.values()]))
+        for name, (model, linked) in models.items():
+            found = model.fit(X, **told) if linked else model.fit(X)
+            score[name][c, s] = adjusted_rand_score(grower[unnamed], found.labels_[unnamed])
+
+# %%
+# The medoids of the last model, and why one wine is nearer to its own than to the next: the largest terms.
+print(found.explain(X[0]))
+
+# %%
+fig, ax = plt.subplots(figsize=(6, 4))
+for name, values in score.items():
+    ax.plot(counts, values.mean(axis=1), "o-", label=name)
+ax.set(xlabel="links", ylabel="agreement with the growers", ylim=(0, 1), title="Wines and 20 columns of noise")
+ax.legend()
+plt.show()

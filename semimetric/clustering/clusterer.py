@@ -1,0 +1,278 @@
+"""Clustering by k-medoids under a learned distance, with links between items (the future work of paper 2, section 6)."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, ClassVar, NotRequired
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClusterMixin, TransformerMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._foundation.errors import InputError, NotSupportedError
+from .._foundation.saved_estimators import SavedEstimator, check_names
+from .._foundation.short_reprs import ShortRepr
+from .._foundation.storable import storable
+from .._foundation.tables import numbered_rows, take_rows
+from .._foundation.types import ArrayLike, Floats, Integers
+from .._foundation.validation import check_count
+from ..distances.explanations import Explanation
+from ..distances.semimetric import Semimetric
+from ..estimators.pair_learner import PairLearner
+from ..neighbors.index import NeighborIndex
+from ..neighbors.searched_distance import SearchesUnderLearned, searched_distance
+from ..neighbors.stored_items import index_of_stored, stored_index
+from .links import Links
+from .medoids import best_medoids
+
+__all__ = ["SemimetricClusterer"]
+
+
+@storable
+class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMixin, SearchesUnderLearned):
+    """k-medoids: clusters of items around items, ``min_M sum_i min_{m in M} d(x_i, x_m)`` over n_clusters medoids M.
+
+    Medoids are found by FasterPAM (Schubert & Rousseeuw 2021, Information Systems 101; package kmedoids). Of more than
+    ``sample`` items a sample is searched, as in CLARA, and medoids and labels are then improved in turn on all items. Links
+    between items are kept exactly: labels are the cheapest that keep them, by integer programs where cannot-links bind
+    (COP-k-means, Wagstaff et al. 2001, is greedy there); medoids and labels are improved in turn, which ends at a local
+    optimum.
+
+    Parameters
+    ----------
+    semimetric : Semimetric, fitted estimator with ``semimetric_``, or {"gower", "l1"}, default "gower"
+        The distance, which must be symmetric; names are made of the items.
+    learner : PairLearner or None, default None
+        What learns the distance from the links: a must-link pair is similar, a cannot-link pair is not. Without a prior of
+        its own it starts from ``semimetric``.
+    n_clusters : int, default 8
+    n_init : int, default 3
+        Starts, of which that with the least inertia is kept.
+    sample : int, default 2000
+        Items of a start between which all distances are evaluated.
+    n_jobs : int or None, default None
+        Threads: None is one, -1 all.
+    random_state : int, RandomState or None, default 0
+        Seed of samples and starts.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_items,), int64
+    medoid_indices_ : ndarray of shape (n_clusters,), int64
+        The rows of X that are medoids.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        The medoids; objects where X has categories.
+    inertia_ : float
+        The sum of the distances of the items to the medoid of their cluster.
+    n_iter_ : int
+        How often medoids and labels were improved in turn.
+    semimetric_ : Semimetric
+    learner_ : PairLearner
+        The fitted learner, where there is one.
+    index_ : NeighborIndex
+        The medoids.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semimetric import SemimetricClusterer
+    >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [15.0]])
+    >>> model = SemimetricClusterer(n_clusters=2).fit(X)
+    >>> model.labels_, model.medoid_indices_
+    (array([0, 0, 0, 1, 1, 1]), array([1, 4]))
+    >>> model.fit(X, must_link=[(2, 3)]).labels_
+    array([0, 0, 1, 1, 1, 1])
+    """
+
+    _fitted: ClassVar[dict[str, Any]] = {
+        "learner_": NotRequired[SavedEstimator],
+        "feature_names_in_": NotRequired[NDArray[Any]],
+        "distance": NotRequired[Semimetric],
+        "index": dict[str, Any],
+        "items": NDArray[np.floating],
+        "labels_": Integers,
+        "medoid_indices_": Integers,
+        "inertia_": float,
+        "n_iter_": int,
+    }
+
+    def __init__(
+        self,
+        semimetric: Semimetric | str = "gower",
+        *,
+        learner: PairLearner | None = None,
+        n_clusters: int = 8,
+        n_init: int = 3,
+        sample: int = 2_000,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.semimetric = semimetric
+        self.learner = learner
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.sample = sample
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self, X: ArrayLike, y: Any = None, *, must_link: ArrayLike | None = None, cannot_link: ArrayLike | None = None
+    ) -> SemimetricClusterer:
+        """Learn the distance from the links, if there is a learner, and find the clusters.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        y : ignored
+        must_link : array-like of shape (n_pairs, 2), int, or None
+            Pairs of row numbers of items that share a cluster.
+        cannot_link : array-like of shape (n_pairs, 2), int, or None
+            Pairs of row numbers of items that do not.
+
+        Raises
+        ------
+        InputError
+            If the data cannot be used, there are fewer different items than clusters, the links contradict one another or
+            need more clusters, or a learner has no link of one of the two kinds.
+        NotSupportedError
+            If the distance is not symmetric.
+        """
+        self._check()
+        d = searched_distance(self.semimetric, X)
+        items = d.schema.encode(X)
+        different = len(np.unique(items, axis=0))
+        if different < self.n_clusters:
+            raise InputError(
+                f"{len(items)} items, {different} of them different, cannot be {self.n_clusters} clusters; give more items, or "
+                "a smaller n_clusters="
+            )
+        links = Links.of(must_link, cannot_link, len(items))
+        for name in ("learner_", "feature_names_in_"):  # An earlier fit may have left them.
+            self.__dict__.pop(name, None)
+        if self.learner is not None:
+            self.learner_ = self._learned(self.learner, d, X, must_link, cannot_link)
+            d = self.learner_.semimetric_
+        if not d.axioms.symmetric:
+            raise NotSupportedError("the distance is not symmetric, so that a medoid has two distances; give a symmetric one")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        found = best_medoids(d, X, len(items), self.n_clusters, links, self.n_init, self.sample, seed, self.n_jobs)
+        self.index_ = NeighborIndex(d, n_jobs=self.n_jobs).fit(take_rows(X, found.medoids), ids=np.arange(self.n_clusters))
+        self.labels_, self.medoid_indices_ = found.labels, found.medoids
+        self.inertia_, self.n_iter_ = found.inertia, found.n_iter
+        self._keep_names()
+        return self
+
+    def _check(self) -> None:
+        """Refuse parameters that cannot be used, or do not go together."""
+        for name in ("n_clusters", "n_init", "sample"):
+            check_count(name, getattr(self, name))
+        if self.sample < self.n_clusters:
+            raise InputError(f"sample={self.sample} items cannot hold {self.n_clusters} medoids; give a larger sample=")
+        if self.learner is not None and not isinstance(self.learner, PairLearner):
+            raise InputError(
+                f"learner= is a {type(self.learner).__name__}, which does not learn from pairs; give a PairLearner, or fit it "
+                "first and give it as semimetric="
+            )
+
+    @staticmethod
+    def _learned(learner: PairLearner, d: Semimetric, X: Any, must_link: Any, cannot_link: Any) -> PairLearner:
+        """The learner, fitted to the links as pairs of the items."""
+        if must_link is None or cannot_link is None or not len(must_link) or not len(cannot_link):
+            raise InputError("learner= learns from links of both kinds; give must_link= and cannot_link=, or no learner")
+        own = clone(learner).set_params(preprocessor=numbered_rows(X))
+        if own.prior is None:
+            own.set_params(prior=d)
+        pairs = np.concatenate([np.asarray(must_link), np.asarray(cannot_link)])
+        return own.fit(pairs, np.repeat([1, -1], [len(must_link), len(cannot_link)]))
+
+    def _keep_names(self) -> None:
+        self.n_features_in_ = self.index_.n_features_in_
+        if hasattr(self.index_, "feature_names_in_"):
+            self.feature_names_in_ = self.index_.feature_names_in_
+
+    def predict(self, X: ArrayLike) -> Integers:
+        """The number of the nearest medoid of every row of X, shape (n_queries,); links of items are not asked."""
+        check_is_fitted(self, "index_")
+        return self.index_.kneighbors(X, 1)[1][:, 0]
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """The distances of the rows of X to all medoids, shape (n_queries, n_clusters)."""
+        check_is_fitted(self, "index_")
+        distances, ids = self.index_.kneighbors(X, len(self.medoid_indices_))
+        out = np.empty_like(distances)
+        np.put_along_axis(out, ids, distances, axis=1)
+        return out
+
+    def explain(self, x: ArrayLike, n_clusters: int | None = None, *, by: str = "features") -> Explanation:
+        """Why these medoids are the nearest of x: what every feature adds to their distances, beside the values of both.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), dict, series of pandas, or a table of one row
+        n_clusters : int or None
+            How many of the nearest medoids; None is 2.
+        by : {"features", "terms"}, default "features"
+            See `Semimetric.contributions`.
+        """
+        check_is_fitted(self, "index_")
+        n = min(2, len(self.medoid_indices_)) if n_clusters is None else check_count("n_clusters", n_clusters)
+        return self.index_.explain(x, n_neighbors=min(n, len(self.medoid_indices_)), by=by)
+
+    @property
+    def semimetric_(self) -> Semimetric:
+        """The distance, which was given or learned."""
+        check_is_fitted(self, "index_")
+        return self.index_.semimetric_
+
+    @property
+    def cluster_centers_(self) -> NDArray[Any]:
+        """The medoids, shape (n_clusters, n_features)."""
+        check_is_fitted(self, "index_")
+        return self.index_.get_items(np.arange(len(self.medoid_indices_)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns of `transform`, shape (n_clusters,)."""
+        check_is_fitted(self, "index_")
+        return np.array([f"semimetricclusterer{k}" for k in range(len(self.medoid_indices_))], dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "index_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _stored(self) -> dict[str, Any]:
+        """What is saved; the learner goes without the items that `fit` gave it."""
+        stored = super()._stored() | stored_index(self.index_, len(self.medoid_indices_))
+        if "learner_" in stored:
+            stored["learner_"] = copy(self.learner_).set_params(preprocessor=None)
+        elif not isinstance(self.semimetric, Semimetric):
+            stored["distance"] = self.semimetric_
+        return stored
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        self._check()
+        learner, names = fitted.get("learner_"), fitted.get("feature_names_in_")
+        if (learner is None) != (self.learner is None):
+            raise InputError("there is a learner that was not fitted, or a fitted one that is no parameter; restore the file")
+        d = fitted.get("distance", self.semimetric) if learner is None else getattr(learner, "semimetric_", None)
+        if not isinstance(d, Semimetric) or not d.axioms.symmetric:
+            raise InputError("there is no symmetric distance; restore the file")
+        index = index_of_stored(d, fitted, names)
+        medoids, labels, n = fitted["medoid_indices_"], fitted["labels_"], index.n_samples_fit_
+        if medoids.shape != (n,) or labels.ndim != 1 or len(np.unique(medoids)) < n or n != self.n_clusters:
+            raise InputError(
+                f"there are {n} medoids for {medoids.shape} row numbers and {self.n_clusters} clusters; restore the file"
+            )
+        for name, numbers, most in (("medoid_indices_", medoids, len(labels)), ("labels_", labels, n)):
+            if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= most:
+                raise InputError(f"{name} has numbers outside 0 to {most - 1}; restore the file")
+        super()._restore({name: value for name, value in fitted.items() if name not in ("index", "items", "distance")})
+        self.index_ = index
+        self.n_features_in_ = index.n_features_in_
+        check_names(self, self.n_features_in_)
