@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._foundation.errors import NotSupportedError
 from .._foundation.members import refused_as_stored
 from .._foundation.storable import storable
 from .._foundation.storage import State, write_state
@@ -34,10 +33,12 @@ from ..embeddings.directions.linear_directions import Directions, with_direction
 from ..embeddings.pairs.base import PairMap, Table, mirror
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding, l1_pairwise
 from .agreement import check_directions, check_numbers, check_schema
+from .averages import mean_of
 from .axiom_report import AxiomReport, certify
 from .axioms import Axioms
 from .base_distances import BaseDistance
 from .compiled_sum import distance_of_arrays, feature_sum
+from .coordinates import DistanceWithCoordinates
 from .explained_distance import ExplainedDistance
 from .known_distances import KnownDistances
 from .reach import GridPoints, Reach
@@ -52,7 +53,7 @@ _BLOCK = 4096  # pairs whose distances a thread computes at once
 
 @storable
 @dataclass(frozen=True, eq=False)
-class Semimetric(ExplainedDistance, KnownDistances, FrozenValue):
+class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, FrozenValue):
     """A distance: an embedding, its weights, and all else that the formula needs.
 
     It is made by a learner or `semimetric.load`, or without learning by `gower`, `l1` and `emd`.
@@ -186,7 +187,7 @@ class Semimetric(ExplainedDistance, KnownDistances, FrozenValue):
         """
         x, y = (self._points(side) for side in self._both(X, X if Y is None else Y))
         if isinstance(self.embedding, WarpedEmbedding):
-            left, right = (self._coordinates(self.embedding, side) for side in (x, y))
+            left, right = (self._coordinates(self.embedding, self.weights, side) for side in (x, y))
             out = l1_pairwise(left, right, n_jobs=n_jobs)
         else:
             out = self.embedding.pairwise(x.items, y.items, self.weights, n_jobs=n_jobs)
@@ -216,44 +217,43 @@ class Semimetric(ExplainedDistance, KnownDistances, FrozenValue):
         ]
         return dict(zip(self.terms, named, strict=False))
 
-    def transform(self, X: ArrayLike) -> Floats:
-        """Coordinates between which the L1 distance is exactly this distance; only warped models have them.
-
-        Returns
-        -------
-        ndarray of shape (n, n_groups or more)
-            The scale of every group, continued outside its range, followed by epsilon times the excess of each feature that
-            is in no group.
-
-        Raises
-        ------
-        NotSupportedError
-            If the model is not warped L1 with the identity link and without base distances.
-        """
-        return self._coordinates(self._warped, self._points(self.schema.encode(X)))
-
-    @property
-    def coordinate_names(self) -> tuple[str, ...]:
-        """The names of the columns of `transform`: those of the features, and where only what is outside counts, so named."""
-        groups, rest = self._sloped_alone(self._warped)
-        return distinct((*(self.columns[f] for f in groups), *(f"{self.columns[f]} outside range" for f in rest)))
-
-    @property
-    def _warped(self) -> WarpedEmbedding:
-        """The embedding, if its scales are coordinates."""
-        if not isinstance(self.embedding, WarpedEmbedding) or self.link != "identity" or self.base_distances:
-            raise NotSupportedError(
-                'only warped models (tables="warped", link="identity", no base distances) map exactly into L1; use '
-                'pairwise(X) as a precomputed metric, or fit with tables="warped"'
-            )
-        return self.embedding
-
     def reweighted(self, factors: Mapping[str, float]) -> Semimetric:
         """The distance with some terms so many times as large, such as ``d.reweighted({"age": 2})``; 0 leaves a term out.
 
         The names are those of `terms`, whose sum is before the link. Slopes outside the range grow as the distance across it.
         """
         return reweighted(self, factors)  # type: ignore[no-any-return]  # it returns a distance for a distance
+
+    @classmethod
+    def mean(cls, distances: Sequence[Semimetric], weights: ArrayLike | None = None) -> Semimetric:
+        """The mean of several distances over one schema, sum_k weights_k d_k / sum_k weights_k, as one distance.
+
+        Its value is the mean of theirs up to rounding, inside their ranges and outside, whatever their kinds and knots; so are
+        the contributions of the features. Scales stand on the union of their knots; a number whose tables have different knots
+        has a term for each, of which the later ones are directions of the same name. Different directions and trees stand side
+        by side, so that its cost is the sum of theirs.
+
+        Parameters
+        ----------
+        distances : list of Semimetric
+        weights : array-like of shape (n_distances,) or None, default None
+            How much each counts, >= 0; None is alike.
+
+        Raises
+        ------
+        InputError
+            If there are none, or weights are no such numbers; NotSupportedError if schemas differ, a link is not the identity,
+            knots of periodic features differ, some directions bend and others do not, or tables are too large.
+
+        Examples
+        --------
+        >>> from semimetric import Semimetric
+        >>> a, b = Semimetric.l1([[0.0], [1.0]]), Semimetric.l1([[0.0], [5.0]], weights=[4.0])
+        >>> d = Semimetric.mean([a, b], weights=[2, 1])
+        >>> d([0.0], [3.0])
+        6.0
+        """
+        return mean_of(cls, distances, weights)  # type: ignore[no-any-return]  # it returns a distance for distances
 
     def outside(self, X: ArrayLike) -> Floats:
         """The share of the rows of X that lie outside the range of each raw feature, where the slope epsilon applies.
@@ -318,18 +318,6 @@ class Semimetric(ExplainedDistance, KnownDistances, FrozenValue):
     def _outside(self, x: GridPoints, y: GridPoints) -> Floats:
         """The last term of the sum, for what lies outside the range of the grid: shape (n,)."""
         return np.abs(x.excess - y.excess) @ self.epsilon
-
-    def _coordinates(self, embedding: WarpedEmbedding, x: GridPoints) -> Floats:
-        """The coordinates of `transform`. Scales and what continues them both rise, so their L1 distances add up."""
-        outside = self.epsilon * x.excess
-        groups, rest = self._sloped_alone(embedding)
-        inside = embedding.coordinates(x.items, self.weights)
-        return np.hstack([inside + outside[:, groups], outside[:, rest]])
-
-    def _sloped_alone(self, embedding: WarpedEmbedding) -> tuple[list[int], Integers]:
-        """The embedded features that have a scale, and those without one that have a slope outside their range."""
-        groups = [g[0] for g in embedding.groups]
-        return groups, np.setdiff1d(np.flatnonzero(self.epsilon), groups)
 
     def _sum(self, left: Floats, right: Floats) -> Floats:
         """The sum before the link for each row of ``left`` and the same row of ``right``, shape (n,)."""

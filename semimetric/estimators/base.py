@@ -22,7 +22,6 @@ from ..data.item_lookup import item_rows, items_named, warn_of_integer_index
 from ..data.schema import MISSING_ADVICE, Schema, feature_names
 from ..distances.out_of_range import warn_outside_once
 from ..distances.semimetric import Semimetric
-from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..learning.candidates import Choices
 from ..learning.recipe import Recipe
 from ..solvers.base import Solution
@@ -37,10 +36,10 @@ _KINDS: dict[str, Any] = {"categorical_features": "auto", "periodic": None, "mis
 
 
 def has_coordinates(learner: LearnedDistance) -> bool:
-    """Whether a learner has `transform`: by its parameters alone, and by the kinds of the features once it is fitted.
+    """Whether a learner has `transform`: by its parameters alone, and by the tables of its distance once it is fitted.
 
-    What "auto" has chosen from the data plays no part. The AttributeError of a learner without `transform` has as its cause the
-    error that says what is missing.
+    Scales of numbers and trees that have one weight each have coordinates; what categories and angles have, only the data say.
+    The AttributeError of a learner without `transform` has as its cause the error that says what is missing.
     """
     same = all(getattr(learner, name, value) == value for name, value in (("link", "identity"), ("missing", "error")))
     if not same or not learner._has_scales or len(getattr(learner, "base_distances", ())):
@@ -48,9 +47,7 @@ def has_coordinates(learner: LearnedDistance) -> bool:
             'transform is for models whose parameters make one scale a feature: tables="warped", link="identity", '
             'missing="error", no base distances; set these, or use semimetric_.pairwise(X) as a precomputed metric'
         )
-    if hasattr(learner, "semimetric_") and not isinstance(learner.semimetric_.embedding, WarpedEmbedding):
-        raise NotSupportedError("categories and angles have tables, which have no coordinates; use pairwise(X)")
-    return True
+    return not hasattr(learner, "semimetric_") or bool(learner.semimetric_.coordinate_names)
 
 
 def _check_printable(choices: Choices) -> None:
@@ -216,7 +213,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
 
     @available_if(has_coordinates)
     def transform(self, X: ArrayLike) -> Floats:
-        """Coordinates whose L1 distance is the learned distance; only models with ``tables="warped"`` have it.
+        """Coordinates whose L1 distance is the learned distance; only models of scales, and of trees with one weight, have it.
 
         Parameters
         ----------
@@ -227,7 +224,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
 
     @available_if(has_coordinates)
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
-        """The names of the columns of `transform`: those of the features, and of directions such as "discriminant0"."""
+        """The names of the columns of `transform`: of features, of directions: "discriminant0", of leaves: "tree3 leaf 5"."""
         check_is_fitted(self, "semimetric_")
         check_feature_names(self, input_features)
         return np.array(self.semimetric_.coordinate_names, dtype=object)

@@ -84,8 +84,8 @@ class LargeMarginLearner(LearnedCoordinates):
         What the even L1 distance counts: differences of values, or of places among the knots. With "places", a map of a
         feature that increases, and is linear between knots, leaves the distance if the knots follow and ``directions=None``.
     tables : {"auto", "warped", "full"}, default "auto"
-        One monotone scale a number (a metric, with an exact `transform` into L1), or full tables. With "auto" the distance is
-        the sum that ``directions`` tells of, or held-out items choose, so that there is no `transform`.
+        One monotone scale a number (a metric), or full tables. With "auto" the distance is the sum that ``directions`` tells
+        of, or held-out items choose. Scales, and so the sum, have an exact `transform` into L1.
     {axioms}
         ``tables="auto"`` is "warped" with "metric" and "full" with "quasimetric".
     {delta}
@@ -141,6 +141,13 @@ class LargeMarginLearner(LearnedCoordinates):
     >>> model = LargeMarginLearner(n_knots=6, alpha=1e-2, directions=None, tables="warped").fit(X, y)
     >>> model.transform(X).shape
     (150, 4)
+
+    Two flowers are as far apart as their coordinates are by L1, scales and leaves of trees alike.
+
+    >>> model = LargeMarginLearner().fit(X, y)
+    >>> at = model.transform(X)
+    >>> bool(np.isclose(np.abs(at[0] - at[70]).sum(), model.semimetric_(X[0], X[70])))
+    True
     """
 
     _learns_from_items = True
@@ -316,5 +323,14 @@ class LargeMarginLearner(LearnedCoordinates):
 
     @property
     def _has_scales(self) -> bool:
-        """Whether the parameters ask for one scale a feature; ``tables="auto"`` leaves no choice for a metric."""
-        return self.tables == "warped" or (self.tables == "auto" and self.axioms == "metric" and self._singles)
+        """Whether the parameters ask for scales and trees alone: ``tables="auto"`` is scales in a metric, and in the sum."""
+        if self.tables != "auto" or not self._singles:
+            return self.tables == "warped"
+        return self.axioms == "metric" or self._asks_for_sum
+
+    @property
+    def _asks_for_sum(self) -> bool:
+        """Whether the parameters leave directions and tables open, and ask nothing of the raw features."""
+        open_ = self.axioms == "semimetric" and isinstance(self.directions, str) and self.directions == "auto"
+        placed = isinstance(self.knots, str) and self.even == "values"
+        return open_ and placed and not len(self.constraints) and self.prior is None

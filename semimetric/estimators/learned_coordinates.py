@@ -1,4 +1,4 @@
-"""Coordinates of a learned distance: `transform` of learners whose parameters make one scale a feature."""
+"""Coordinates of a learned distance: `transform` of learners whose parameters make scales of numbers, and trees."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ class LearnedCoordinates(TransformerMixin, LearnedDistance):
     def transform(self, X: ArrayLike) -> Floats:
         """Coordinates whose L1 distance is the learned distance.
 
-        Only learners have it whose parameters make one scale a feature, of numbers that are there: what "auto" chooses from
-        the data plays no part, since a pipeline should know before.
+        A scale is a coordinate, and a tree has one for each of its leaves; ``semimetric_.transform`` makes them sparse. Only
+        learners have it whose parameters ask for no other tables, so that a pipeline knows before; a fitted one whose data have
+        categories or angles lacks it, unless any two of the categories are equally far apart, as two are.
 
         Parameters
         ----------

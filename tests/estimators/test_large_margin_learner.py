@@ -87,6 +87,10 @@ def test_transform_is_the_distance_or_says_what_to_use():
         ({"missing": "level"}, False),
         ({"tables": "auto"}, False),
         ({"tables": "auto", "axioms": "metric"}, True),
+        ({"tables": "auto", "directions": "auto"}, True),
+        ({"tables": "auto", "directions": "auto", "knots": [[0.0, 20.0]] * 2}, False),
+        ({"tables": "auto", "directions": "auto", "even": "places"}, False),
+        ({"directions": sm.PartitionFeatures(n_trees=3)}, True),
         ({"tables": "auto", "axioms": "metric", "groups": "pairs"}, False),
     ],
 )
@@ -99,10 +103,26 @@ def test_parameters_alone_say_whether_it_transforms(changes, has):
             assert not hasattr(fitted, "fit_transform")
 
 
-def test_categories_have_no_coordinates():
+def test_more_than_two_categories_have_no_coordinates():
     frame = pd.DataFrame({"size": [0.0, 1.0, 2.0, 3.0], "kind": pd.Categorical(list("abab"))})
     model = learned(n_knots=2, n_targets=1).fit(frame, [0, 0, 1, 1])
-    assert_absent(model, "transform", "categories", "pairwise(X)")
+    at = model.transform(frame)
+    assert_allclose(np.abs(at[:, None] - at).sum(axis=2), model.semimetric_.pairwise(frame))
+    assert model.get_feature_names_out().tolist() == ["size", "kind=a", "kind=b", "kind=(other)"]
+    model.fit(pd.concat([frame.assign(kind=list("abca"))] * 3).astype({"kind": "category"}), [0, 0, 1, 1] * 3)
+    assert_absent(model, "transform", "categorical", "pairwise(X)")
+
+
+def test_the_default_sum_transforms_to_scales_components_and_leaves():
+    model = LargeMarginLearner().fit(X, Y)
+    other = X[::2] * np.linspace(0.5, 2, 13)  # partly outside the range
+    at = model.transform(other)
+    names = model.get_feature_names_out()
+    assert at.shape == (len(other), len(names))
+    assert {name.split()[0].rstrip("0123456789") for name in names} == {"x", "component", "tree"}
+    assert_allclose(np.abs(at[:, None] - at).sum(axis=2), model.semimetric_.pairwise(other), rtol=1e-12, atol=1e-12)
+    table = model.set_output(transform="pandas").transform(other)
+    assert list(table.columns) == names.tolist()
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
