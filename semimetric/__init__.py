@@ -21,6 +21,10 @@ if TYPE_CHECKING:
         SemimetricWarning,
         StorageError,
     )
+    from .bounds.bounded_distance import BoundedDistance
+    from .bounds.earth_movers_distance import EarthMoversDistance
+    from .bounds.landmarks import LandmarkBounds
+    from .bounds.transport import TransportBounds
     from .clustering.clusterer import SemimetricClusterer
     from .data.feature_groups import AutoGroups, JointGroups
     from .data.grid import Grid
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
     from .linear_models.pieces.dplm import DPLMClassifier
     from .linear_models.pieces.support_point_classifier import SupportPointClassifier
     from .linear_models.regressor import EmbeddedLinearRegressor
+    from .neighbors.filter_refine_index import FilterRefineIndex
     from .neighbors.index import NeighborIndex
     from .neighbors.sharded.sharded_index import ShardedIndex
     from .neighbors.transformer import SemimetricNeighborsTransformer
@@ -87,6 +92,7 @@ __all__ = [
     "BSplineEmbedding",
     "BoundaryPoints",
     "Bounded",
+    "BoundedDistance",
     "ClusterError",
     "Concave",
     "ConicEmbedding",
@@ -96,9 +102,11 @@ __all__ = [
     "DistanceApproximator",
     "DistanceCallError",
     "DistanceRegressor",
+    "EarthMoversDistance",
     "EmbeddedLinearClassifier",
     "EmbeddedLinearRegressor",
     "EvenDirections",
+    "FilterRefineIndex",
     "FirstOrder",
     "FourierEmbedding",
     "Gram",
@@ -112,6 +120,7 @@ __all__ = [
     "InteriorPoint",
     "JointGroups",
     "KernelRegressionLearner",
+    "LandmarkBounds",
     "LargeMarginLearner",
     "Lasso",
     "Linear",
@@ -146,6 +155,7 @@ __all__ = [
     "StorageError",
     "SupportPointClassifier",
     "TranslationInvariant",
+    "TransportBounds",
     "TripletLearner",
     "gower",
     "load",
@@ -158,6 +168,10 @@ _HOMES = {
         "SemimetricError SemimetricWarning StorageError"
     ),
     "clustering.clusterer": "SemimetricClusterer",
+    "bounds.bounded_distance": "BoundedDistance",
+    "bounds.earth_movers_distance": "EarthMoversDistance",
+    "bounds.landmarks": "LandmarkBounds",
+    "bounds.transport": "TransportBounds",
     "data.feature_groups": "AutoGroups JointGroups",
     "data.grid": "Grid",
     "data.schema": "Schema",
@@ -188,6 +202,7 @@ _HOMES = {
     "linear_models.pieces.dplm": "DPLMClassifier",
     "linear_models.pieces.support_point_classifier": "SupportPointClassifier",
     "linear_models.regressor": "EmbeddedLinearRegressor",
+    "neighbors.filter_refine_index": "FilterRefineIndex",
     "neighbors.index": "NeighborIndex",
     "neighbors.sharded.sharded_index": "ShardedIndex",
     "neighbors.transformer": "SemimetricNeighborsTransformer",

@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+from scipy.optimize import linprog
 
 
 def locate(value, knots):
@@ -307,3 +308,34 @@ def _exact_penalty(penalty, columns, w):
     D = columns.differences("tables" if penalty.order == 1 else "curves").toarray().tolist()
     # sqrt(share) is the same for all columns here, so that it can stand before the sum
     return alpha / 2 * share[0] * sum(sum(F(d) * v / t for d, v, t in zip(row, w, step, strict=False)) ** 2 for row in D)
+
+
+def emd(x, y, cost):
+    """The Earth Mover's Distance of two histograms of equal mass as a linear program."""
+    n = len(cost)
+    rows = np.kron(np.eye(n), np.ones(n))
+    columns = np.kron(np.ones(n), np.eye(n))
+    mass = x.sum()  # the tolerance of the solver is absolute
+    solved = linprog(cost.ravel(), A_eq=np.vstack([rows, columns]), b_eq=np.concatenate([x, y]) / mass, method="highs")
+    return float(solved.fun) * mass
+
+
+def best_potential(gap, cost):
+    """The largest ``f @ gap`` over all f with ``f_i - f_j <= cost_ij``: the dual of `emd` for a gap that sums to 0."""
+    n = len(cost)
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+    rows = np.array([np.eye(n)[i] - np.eye(n)[j] for i, j in pairs])
+    solved = linprog(-np.asarray(gap), A_ub=rows, b_ub=[cost[p] for p in pairs], bounds=[(0, 0)] + [(None, None)] * (n - 1))
+    return float(-solved.fun)
+
+
+def exact_steepest(potential, cost):
+    """The largest ``f_i - f_j - cost_ij`` over i != j, in fractions, so without any rounding."""
+    f = [Fraction(float(v)) for v in potential]
+    n = len(f)
+    return max(f[i] - f[j] - Fraction(float(cost[i, j])) for i in range(n) for j in range(n) if i != j)
+
+
+def nearest_by_brute_force(distance, query, items, ids, k):
+    """The k nearest items by calling the distance for all of them; ties go to the smallest id."""
+    return sorted((float(distance(query, item)), id) for item, id in zip(items, ids, strict=True))[:k]

@@ -1,4 +1,4 @@
 """Exact and approximate nearest neighbours under a distance, in memory.
 
-It stands on `_foundation`, `_kernels`, `data`, `embeddings` and `distances`.
+It stands on `_foundation`, `_kernels`, `bounds`, `data`, `embeddings` and `distances`.
 """

@@ -16,7 +16,7 @@ ROOMS = """
 _foundation _kernels
 data data.parts datasets
 embeddings.pairs embeddings.directions embeddings.vectors embeddings
-distances programs
+bounds distances programs
 neighbors neighbors.sharded solvers
 learning learning.regression learning.comparisons learning.large_margin learning.groups
 linear_models.training linear_models linear_models.pieces

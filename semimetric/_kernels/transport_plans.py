@@ -1,0 +1,44 @@
+"""Transport plans along an order of the bins, which are feasible whatever the order is."""
+
+import numpy as np
+
+from .jit import kernel
+
+__all__ = ["cheapest_plans"]
+
+
+@kernel
+def cheapest_plans(query, items, orders, ground, out):
+    """out[i] = the least cost of the plans from ``query`` (b,) to items[i] along ``orders`` (m, b), and the mass left over.
+
+    What both have in common stays where it is. The rest is moved from the first bin of the order that has too much to the first
+    that has too little, and so on (the north-west corner rule). ``ground`` is (b, b); ``out`` is (n, 2).
+    """
+    n_bins = query.shape[0]
+    for i in range(items.shape[0]):
+        out[i, 0], out[i, 1] = np.inf, 0.0
+        for m in range(orders.shape[0]):
+            cost, a, b, more, less = 0.0, 0, 0, 0.0, 0.0
+            left = right = 0
+            while True:
+                while more <= 0.0 and a < n_bins:
+                    left = orders[m, a]
+                    more = query[left] - items[i, left]
+                    a += 1
+                while less <= 0.0 and b < n_bins:
+                    right = orders[m, b]
+                    less = items[i, right] - query[right]
+                    b += 1
+                if more <= 0.0 or less <= 0.0:
+                    break
+                moved = min(more, less)
+                cost += moved * ground[left, right]
+                more -= moved
+                less -= moved
+            rest = max(more, 0.0) + max(less, 0.0)
+            for k in range(a, n_bins):
+                rest += max(query[orders[m, k]] - items[i, orders[m, k]], 0.0)
+            for k in range(b, n_bins):
+                rest += max(items[i, orders[m, k]] - query[orders[m, k]], 0.0)
+            if cost < out[i, 0]:
+                out[i, 0], out[i, 1] = cost, rest

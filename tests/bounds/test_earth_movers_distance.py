@@ -1,0 +1,47 @@
+"""The exact distance is that of a linear program, and its dual is worth what the distance is."""
+
+import pickle
+
+import numpy as np
+import pytest
+from cases import assert_refused
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import emd
+from transport_problems import KINDS, costs, histograms
+
+from semimetric import EarthMoversDistance
+
+pytest.importorskip("ot")
+
+
+@given(seed=st.integers(0, 10_000), n_bins=st.integers(1, 6), kind=st.sampled_from(KINDS), mass=st.sampled_from([1.0, 20.0]))
+def test_it_is_the_linear_program(seed, n_bins, kind, mass):
+    cost, (x, y) = costs(seed, n_bins, kind), histograms(seed, 2, n_bins, mass)
+    exact = EarthMoversDistance(cost)
+    assert exact(x, y) == pytest.approx(emd(x, y, cost), abs=1e-8 * mass)
+    value, dual = exact.with_dual(x, y)
+    assert value == exact(x, y)
+    assert dual.shape == (n_bins,)
+
+
+def test_it_is_pickled():
+    exact, (x, y) = EarthMoversDistance(costs(0, 4)), histograms(0, 2, 4)
+    before = exact(x, y)
+    assert pickle.loads(pickle.dumps(exact))(x, y) == before
+    assert repr(exact) == "EarthMoversDistance(<cost_matrix of shape (4, 4)>)"
+
+
+def test_what_is_no_pair_of_histograms_is_refused():
+    exact, (x, y) = EarthMoversDistance(costs(0, 4)), histograms(0, 2, 4)
+    assert_refused(lambda: exact(x[:3], y), "3 and 4 bins", "4 bins are required")
+    assert_refused(lambda: exact(x, 2 * y), "masses 1 and 2", "equal masses", "divide each by its sum")
+    assert_refused(lambda: exact(x - 1, y), "the least entry", "entries >= 0")
+    assert_refused(lambda: exact(0 * x, 0 * y), "masses 0 and 0", "masses > 0")
+    assert_refused(lambda: EarthMoversDistance(np.zeros((2, 3))), "shape (2, 3)", "square")
+
+
+@pytest.mark.filterwarnings("ignore:numItermax reached")
+def test_a_distance_that_was_not_found_is_no_distance():
+    X = histograms(0, 2, 40)
+    assert_refused(lambda: EarthMoversDistance(costs(0, 40), max_iter=1)(*X), "no exact distance", "max_iter=")

@@ -1,0 +1,147 @@
+"""Bounds by landmarks hold for every metric, and a distance that is none is refused with its three objects."""
+
+import numpy as np
+import pytest
+from cases import assert_refused
+from hypothesis import given
+from hypothesis import strategies as st
+from transport_problems import Counted, Opaque, random_metric
+
+from semimetric import DistanceCallError, LandmarkBounds
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 14), n_landmarks=st.integers(1, 6), integers=st.booleans())
+def test_no_bound_is_violated(seed, n, n_landmarks, integers):
+    table = random_metric(seed, n + 3, integers)
+    objects = [Opaque(k) for k in range(n + 3)]
+    fitted = LandmarkBounds(Counted(table), n_landmarks=n_landmarks, random_state=seed).fit(objects[:n])
+    low, high = fitted.pairwise(objects)
+    slack = 0.0 if integers else 1e-12
+    assert (low <= table + slack).all()
+    assert (high >= table - slack).all()
+    assert fitted.tolerance_ == (0.0 if integers or n == 1 else 1e-9)
+    landmarks = fitted.landmarks_
+    np.testing.assert_allclose(low[:, landmarks], table[:, landmarks], rtol=1e-8)  # to a landmark nothing is lost
+    np.testing.assert_allclose(high[:, landmarks], table[:, landmarks], rtol=1e-8)
+
+
+@given(seed=st.integers(0, 1000))
+def test_calls_are_those_that_are_said(seed):
+    distance = Counted(random_metric(seed, 20))
+    objects = [Opaque(k) for k in range(20)]
+    fitted = LandmarkBounds(distance, n_landmarks=4, n_checked=10).fit(objects[:15])
+    assert fitted.n_calls_ == len(distance.calls)
+    assert 4 * 15 <= fitted.n_calls_ <= 4 * 15 + 10
+    distance.calls.clear()
+    at = fitted.at(objects[17])
+    assert (at.n_calls, fitted.n_query_calls, len(distance.calls)) == (4, 4, 4)
+    assert at.known == {k: distance.table[17, k] for k in fitted.landmarks_.tolist()}
+    assert fitted.at_item(3).n_calls == 0
+    assert len(distance.calls) == 4
+
+
+def test_landmarks_are_far_from_one_another():
+    places = np.array([0.0, 0.1, 10.0, 0.2, 5.0])
+    fitted = LandmarkBounds(lambda x, y: abs(x - y), n_landmarks=3).fit(list(places))
+    chosen = sorted(places[fitted.landmarks_].tolist())
+    assert chosen[-1] == 10.0 or chosen[0] == 0.0
+    assert np.diff(chosen).min() >= 0.1
+
+
+def test_items_that_coincide_are_one_landmark():
+    fitted = LandmarkBounds(lambda x, y: abs(x - y), n_landmarks=5).fit([1.0, 1.0, 1.0])
+    assert len(fitted.landmarks_) == 1
+    assert fitted.bounds(1.0, 4.0) == (pytest.approx(3.0), pytest.approx(3.0))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_threads_change_nothing(n_jobs):
+    objects = [Opaque(k) for k in range(40)]
+    fitted = LandmarkBounds(Counted(random_metric(5, 40)), n_landmarks=5, n_jobs=n_jobs).fit(objects)
+    assert (
+        fitted.landmarks_.tolist()
+        == LandmarkBounds(Counted(random_metric(5, 40)), n_landmarks=5).fit(objects).landmarks_.tolist()
+    )
+
+
+def test_a_broken_triangle_is_refused_with_the_three_objects():
+    def squared(x, y):
+        return (x - y) ** 2
+
+    error = assert_refused(
+        lambda: LandmarkBounds(squared, n_landmarks=3).fit([0.0, 1.0, 2.0, 5.0]),
+        "breaks the triangle inequality",
+        "a metric is required",
+    )
+    words = str(error)
+    rows = [int(part) for part in words.split("items ")[1].split(" have")[0].replace(" and", ",").split(", ")]
+    x, z, y = (np.array([0.0, 1.0, 2.0, 5.0])[k] for k in rows)
+    assert squared(x, y) > squared(x, z) + squared(z, y)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_triangle_of_items_that_are_no_landmarks_is_found_by_sampling(seed):
+    table = random_metric(seed, 30)
+    first = LandmarkBounds(Counted(table), n_landmarks=2, n_checked=400, random_state=seed).fit([Opaque(k) for k in range(30)])
+    i, j = [k for k in range(30) if k not in first.landmarks_][:2]
+    table[i, j] = table[j, i] = 50.0
+    broken = LandmarkBounds(Counted(table), n_landmarks=2, n_checked=4000, random_state=seed)
+    assert_refused(lambda: broken.fit([Opaque(k) for k in range(30)]), f"Opaque({i})", "a metric is required", "triangle")
+
+
+def test_an_asymmetric_distance_and_one_that_is_not_0_at_an_object_itself_are_refused():
+    assert_refused(
+        lambda: LandmarkBounds(lambda x, y: max(y - x, 0.5 * (x - y))).fit([0.0, 1.0, 3.0]), "not symmetric", "a metric"
+    )
+    assert_refused(lambda: LandmarkBounds(lambda x, y: abs(x - y) + 1.0).fit([0.0, 1.0, 3.0]), "to itself is not 0", "a metric")
+
+
+BROKEN = {
+    "NaN": (lambda: np.nan, "returned nan"),
+    "infinite": (lambda: np.inf, "returned inf"),
+    "negative": (lambda: -1.0, "returned -1.0"),
+    "an array": (lambda: np.ones(2), "array of shape (2,)"),
+    "one in an array": (lambda: np.ones((1, 1)), "array of shape (1, 1)"),
+    "text": (lambda: "near", "str 'near'"),
+    "nothing": (lambda: None, "NoneType"),
+    "an error": (lambda: 1 / 0, "ZeroDivisionError"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_no_distance_is_told_and_the_calls_before_are_kept(name):
+    answer, said = BROKEN[name]
+    calls = []
+
+    def distance(x, y):
+        calls.append((x, y))
+        return abs(x - y) if len(calls) != 8 else answer()
+
+    fitting = LandmarkBounds(distance, n_landmarks=3)
+    error = assert_refused(lambda: fitting.fit([0.0, 1.0, 3.0, 4.0, 7.0]), said, "evaluated so far", error=DistanceCallError)
+    assert len(error.distances) == len(error.pairs) == 7
+    places = np.array([0.0, 1.0, 3.0, 4.0, 7.0])
+    np.testing.assert_array_equal(error.distances, np.abs(places[error.pairs[:, 0]] - places[error.pairs[:, 1]]))
+    assert calls[7] == tuple(places[list(error.pair)])
+    assert not hasattr(fitting, "landmarks_")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [({"n_landmarks": 0}, "n_landmarks=0"), ({"n_checked": -1}, "n_checked=-1"), ({"tolerance": "much"}, "tolerance=")],
+)
+def test_parameters_are_checked_before_any_call(wrong, said):
+    distance = Counted(random_metric(0, 5))
+    assert_refused(lambda: LandmarkBounds(distance, **wrong).fit([Opaque(k) for k in range(5)]), said, "")
+    assert distance.calls == []
+
+
+@pytest.mark.parametrize("objects", ["words", {"a": 1}, {1, 2}, 3.0, np.array(1.0)])
+def test_what_is_no_list_of_objects_is_refused(objects):
+    assert_refused(lambda: LandmarkBounds(lambda x, y: 0.0).fit(objects), "X is", "a list of objects is required", "give [x, y")
+
+
+def test_what_cannot_be_called_is_refused():
+    assert_refused(
+        lambda: LandmarkBounds("levenshtein").fit([1.0]), "distance='levenshtein'", "must be callable", "function of two"
+    )

@@ -1,0 +1,340 @@
+"""The nearest under an expensive distance are those of brute force, with fewer calls; what is not proved is not claimed."""
+
+import _thread
+import threading
+
+import numpy as np
+import pytest
+from cases import assert_refused
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import nearest_by_brute_force
+from sklearn.base import clone
+from transport_problems import Counted, Opaque, costs, histograms, random_metric
+
+from semimetric import (
+    DistanceCallError,
+    EarthMoversDistance,
+    FilterRefineIndex,
+    LandmarkBounds,
+    NotSupportedError,
+    Semimetric,
+    TransportBounds,
+)
+from semimetric.datasets import load_digit_histograms
+
+
+def metric_index(seed, n=20, integers=False, n_landmarks=3, learned=True, **options):
+    """An index of opaque objects under a random metric, with features that tell a little of it; its distance; queries."""
+    distance = Counted(random_metric(seed, n + 4, integers))
+    objects = [Opaque(k) for k in range(n + 4)]
+    features = distance.table[:, :2] + 0.1 * np.random.default_rng(seed).random((n + 4, 2))
+    beside = {"features": features[:n]} if learned else {}
+    bounds = LandmarkBounds(distance, n_landmarks=n_landmarks, n_checked=5) if n_landmarks else None
+    index = FilterRefineIndex(Semimetric.l1(features) if learned else None, distance, bounds=bounds, **options)
+    rng = np.random.default_rng(seed)
+    ids = rng.permutation(n) * 3 if seed % 2 else np.array([f"item {k}" for k in rng.permutation(n)])
+    index.fit(objects[:n], ids=ids, **beside)
+    distance.calls.clear()
+    return index, distance, objects, ({"features": features[n:]} if learned else {})
+
+
+searches = {
+    "seed": st.integers(0, 10_000),
+    "integers": st.booleans(),
+    "n_landmarks": st.sampled_from([0, 1, 4]),
+    "learned": st.booleans(),
+    "k": st.integers(1, 20),
+}
+
+
+@given(**searches)
+def test_neighbours_are_those_of_brute_force_with_ties_by_id(seed, integers, n_landmarks, learned, k):
+    index, distance, objects, beside = metric_index(seed, 20, integers, n_landmarks, learned)
+    found = index.search(objects[20:], k, **beside)
+    made = len(distance.calls)
+    assert found.n_calls.sum() == made
+    assert (found.n_calls <= 20 + 4).all()
+    assert found.certified.all()
+    for q in range(4):
+        want = nearest_by_brute_force(distance, objects[20 + q], objects[:20], index.ids_, k)
+        assert list(zip(found.distances[q].tolist(), found.ids[q], strict=True)) == want
+    distances, ids = index.kneighbors(objects[20:], k, **beside)
+    np.testing.assert_array_equal(distances, found.distances)
+    np.testing.assert_array_equal(index.kneighbors(objects[20:], k, False, **beside), ids)
+
+
+@given(**searches)
+def test_items_are_not_their_own_neighbours(seed, integers, n_landmarks, learned, k):
+    index, distance, objects, _ = metric_index(seed, 20, integers, n_landmarks, learned)
+    k = min(k, 19)
+    found = index.search(None, k)
+    for q in range(0, 20, 7):
+        others = [r for r in range(20) if r != q]
+        want = nearest_by_brute_force(distance, objects[q], [objects[r] for r in others], index.ids_[others], k)
+        assert list(zip(found.distances[q].tolist(), found.ids[q], strict=True)) == want
+
+
+@given(radius=st.floats(0, 1.5), **{name: searches[name] for name in ("seed", "integers", "n_landmarks", "learned")})
+def test_items_within_a_radius_are_those_of_brute_force(seed, integers, n_landmarks, learned, radius):
+    radius = round(4 * radius) if integers else radius
+    index, distance, objects, beside = metric_index(seed, 20, integers, n_landmarks, learned)
+    found = index.search_radius(objects[20:], radius, **beside)
+    assert found.n_calls.sum() == len(distance.calls)
+    for q in range(4):
+        every = nearest_by_brute_force(distance, objects[20 + q], objects[:20], index.ids_, 20)
+        want = [pair for pair in every if pair[0] <= radius]
+        assert list(zip(found.distances[q].tolist(), found.ids[q].tolist(), strict=True)) == want
+        assert found.undecided[q].size == 0
+    np.testing.assert_array_equal(index.radius_neighbors(objects[20:], radius, False, **beside)[0], found.ids[0])
+    own = index.radius_neighbors(None, radius)[1]
+    assert not any(id in ids for id, ids in zip(index.ids_, own, strict=True))
+
+
+@given(share=st.floats(0, 1), as_mask=st.booleans(), **searches)
+def test_only_items_that_are_allowed_are_answered(seed, integers, n_landmarks, learned, k, share, as_mask):
+    index, distance, objects, beside = metric_index(seed, 20, integers, n_landmarks, learned)
+    mask = np.random.default_rng(seed).random(20) < share
+    rows = np.flatnonzero(mask)
+    found = index.search(objects[20:], k, where=mask if as_mask else index.ids_[mask].tolist(), **beside)
+    assert found.ids.shape == (4, min(k, len(rows)))
+    for q in range(4):
+        want = nearest_by_brute_force(distance, objects[20 + q], [objects[r] for r in rows], index.ids_[rows], k)
+        assert list(zip(found.distances[q].tolist(), found.ids[q], strict=True)) == want
+
+
+@given(extra=st.integers(0, 12), **searches)
+def test_what_is_certified_within_a_budget_is_true_and_the_budget_is_kept(seed, integers, n_landmarks, learned, k, extra):
+    index, distance, objects, beside = metric_index(seed, 20, integers, n_landmarks, learned)
+    budget = k + n_landmarks + extra
+    found = index.search(objects[20:], k, max_calls=budget, **beside)
+    assert (found.n_calls <= budget).all()
+    for q in range(4):
+        want = nearest_by_brute_force(distance, objects[20 + q], objects[:20], index.ids_, k)
+        got = list(zip(found.distances[q].tolist(), found.ids[q], strict=True))
+        assert got == sorted(got)
+        for rank in np.flatnonzero(found.certified[q]):
+            assert got[rank] == want[rank]
+        certified = found.certified[q]
+        assert not (certified[1:] & ~certified[:-1]).any()  # what is proved are the first ranks
+
+
+@given(extra=st.integers(1, 8), **{name: searches[name] for name in ("seed", "integers", "n_landmarks", "learned")})
+def test_a_radius_within_a_budget_names_what_is_not_decided(seed, integers, n_landmarks, learned, extra):
+    index, distance, objects, beside = metric_index(seed, 20, integers, n_landmarks, learned)
+    found = index.search_radius(objects[20:], 0.6, max_calls=n_landmarks + extra, **beside)
+    for q in range(4):
+        every = nearest_by_brute_force(distance, objects[20 + q], objects[:20], index.ids_, 20)
+        within = {id for value, id in every if value <= 0.6}
+        assert {*found.ids[q].tolist()} <= within
+        assert within <= {*found.ids[q].tolist()} | {*found.undecided[q].tolist()}
+
+
+@given(
+    seed=st.integers(0, 1000),
+    k=st.integers(1, 8),
+    learned=st.booleans(),
+    kind=st.sampled_from(["metric", "thresholded", "squared"]),
+)
+def test_histograms_under_the_earth_movers_distance(seed, k, learned, kind):
+    pytest.importorskip("ot")
+    cost, X = costs(seed, 6, kind), histograms(seed, 24, 6)
+    exact = EarthMoversDistance(cost)
+    index = FilterRefineIndex("l1" if learned else None, exact, bounds=TransportBounds(cost, n_learned=3)).fit(X[:20])
+    found = index.search(X[20:], k)
+    assert found.certified.all()
+    for q in range(4):
+        want = nearest_by_brute_force(exact, X[20 + q], X[:20], range(20), k)
+        assert list(zip(found.distances[q].tolist(), found.ids[q].tolist(), strict=True)) == want
+
+
+def test_few_calls_find_the_nearest_digits():
+    pytest.importorskip("ot")
+    digits = load_digit_histograms()
+    X, ground = digits.histograms, np.linalg.norm(digits.bin_coordinates[:, None] - digits.bin_coordinates, axis=2)
+    exact = EarthMoversDistance(ground)
+    bounds = TransportBounds(ground, bin_coordinates=digits.bin_coordinates, n_learned=0)
+    n_calls = {}
+    for duals, rerank in ((True, exact), (False, lambda x, y: exact(x, y))):
+        index = FilterRefineIndex(None, rerank, bounds=bounds).fit(X[:400])
+        found = index.search(X[400:404], 5)
+        n_calls[duals] = found.n_calls.mean()
+        for q in range(2):
+            want = nearest_by_brute_force(exact, X[400 + q], X[:400], range(400), 5)
+            assert list(zip(found.distances[q].tolist(), found.ids[q].tolist(), strict=True)) == want
+    assert n_calls[True] < 40
+    assert n_calls[True] < 0.7 * n_calls[False]
+
+
+def test_a_good_estimate_and_bounds_save_most_calls():
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 3))
+    calls = []
+
+    def euclid(x, y):
+        calls.append(1)
+        return float(np.linalg.norm(x - y))
+
+    index = FilterRefineIndex(Semimetric.l1(X), euclid, bounds=LandmarkBounds(euclid, n_landmarks=8)).fit(X[:500])
+    calls.clear()
+    found = index.search(X[500:520], 3)
+    assert len(calls) == found.n_calls.sum()
+    assert found.n_calls.mean() < 100
+    true = np.sort(np.linalg.norm(X[500:520, None] - X[:500], axis=2), axis=1)
+    np.testing.assert_allclose(found.distances, true[:, :3])
+
+
+def test_several_bounds_are_read_together():
+    index, distance, objects, beside = metric_index(3, n_landmarks=2)
+    both = FilterRefineIndex(
+        index.semimetric,
+        distance,
+        bounds=[LandmarkBounds(distance, n_landmarks=2), LandmarkBounds(distance, n_landmarks=5, random_state=1)],
+    ).fit(objects[:20], features=index.items_.features)
+    found = both.search(objects[20:], 3, **beside)
+    for q in range(4):
+        want = nearest_by_brute_force(distance, objects[20 + q], objects[:20], range(20), 3)
+        assert found.distances[q].tolist() == [value for value, _ in want]
+
+
+def test_a_condition_on_features_is_read_where_there_are_features():
+    X = np.random.default_rng(0).random((50, 2))
+    euclid = lambda x, y: float(np.linalg.norm(x - y))  # noqa: E731
+    index = FilterRefineIndex(Semimetric.l1(X), euclid).fit(X)
+    name = index.semimetric_.feature_names[0]
+    found = index.search(X[:3], 4, where=f"{name} > 0.5")
+    assert (X[found.ids, 0] > 0.5).all()
+    without = FilterRefineIndex(None, euclid).fit(X)
+    assert_refused(
+        lambda: without.search(X[:3], where="x0 > 0.5"), "'x0 > 0.5'", "condition on features", "mask", error=NotSupportedError
+    )
+
+
+@pytest.mark.parametrize("n_jobs", [1, 4])
+def test_threads_change_nothing(n_jobs):
+    index, _, objects, beside = metric_index(8, n_jobs=n_jobs)
+    alone, _, _, _ = metric_index(8)
+    for got, want in zip(index.search(objects[20:], 4, **beside), alone.search(objects[20:], 4, **beside), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_the_graph_has_the_neighbours():
+    index, _, objects, beside = metric_index(7)
+    found = index.search(objects[20:], 3, **beside)
+    graph = index.kneighbors_graph(objects[20:], 3, mode="distance", **beside)
+    assert graph.shape == (4, 20)
+    for q in range(4):
+        np.testing.assert_allclose(np.sort(graph[[q]].data), found.distances[q])
+
+
+ANSWERS = {
+    "NaN": (lambda: np.nan, "returned nan"),
+    "negative": (lambda: -0.5, "returned -0.5"),
+    "an array": (lambda: np.ones(3), "shape (3,)"),
+    "an error": (lambda: [][0], "IndexError"),
+}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("name", ANSWERS)
+def test_what_is_no_distance_is_told_and_no_call_is_lost(name, n_jobs):
+    answer, said = ANSWERS[name]
+    index, distance, objects, beside = metric_index(5, n_jobs=n_jobs, n_landmarks=2)
+    fails, made = 12, []
+
+    def once(x, y):
+        made.append((x, y))
+        return answer() if len(made) == fails else distance(x, y)
+
+    index.rerank = once
+    error = assert_refused(
+        lambda: index.search(objects[20:], 4, **beside), said, "evaluated so far are in", error=DistanceCallError
+    )
+    assert len(index.distances_) >= fails - 1
+    for pairs, distances in ((index.pairs_, index.distances_), (error.pairs, error.distances)):
+        np.testing.assert_array_equal(distances, distance.table[20 + pairs[:, 0], pairs[:, 1]])
+
+
+def test_a_failure_at_a_landmark_keeps_the_calls_before():
+    index, distance, objects, beside = metric_index(5, n_landmarks=4)
+    table = distance.table.copy()
+    distance.table[22, index.bounds_[0].landmarks_[2]] = np.nan
+    error = assert_refused(
+        lambda: index.search(objects[20:], 3, **beside), "query 2", "its bounds could not", error=DistanceCallError
+    )
+    assert error.pair == (2, int(index.bounds_[0].landmarks_[2]))
+    assert (error.pairs[:, 0] == 2).sum() == 2
+    np.testing.assert_array_equal(error.distances, table[20 + error.pairs[:, 0], error.pairs[:, 1]])
+
+
+def test_ctrl_c_keeps_the_calls_that_were_made():
+    index, distance, objects, beside = metric_index(5, n_landmarks=2)
+
+    def interrupted(x, y):
+        if len(distance.calls) == 12:
+            _thread.interrupt_main()
+            threading.Event().wait(0.05)
+        return distance(x, y)
+
+    index.rerank = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        index.search(objects[20:], 4, **beside)
+    assert len(index.distances_) >= 10
+
+
+def test_bounds_of_another_distance_are_found_out():
+    index, distance, objects, beside = metric_index(4)
+    index.rerank = lambda x, y: 0.25 * distance(x, y)
+    assert_refused(
+        lambda: index.search(objects[20:], 4, **beside), "its bounds are", "not of this distance", error=DistanceCallError
+    )
+    index.rerank = lambda x, y: 4.0 * distance(x, y)
+    assert_refused(
+        lambda: index.search(objects[20:], 4, **beside), "its bounds are", "not of this distance", error=DistanceCallError
+    )
+
+
+REFUSED = {
+    "no distance": (lambda i, o, b: i.set_params(rerank=None).fit(o), "rerank=None", "must be callable"),
+    "no bounds": (lambda i, o, b: i.set_params(bounds=3.0).fit(o), "bounds=3.0", "LandmarkBounds, TransportBounds"),
+    "not bounds": (lambda i, o, b: i.set_params(bounds=["triangle"]).fit(o), "bounds='triangle'", "a list of such"),
+    "features lacking": (lambda i, o, b: i.search(o[20:]), "features beside them", "give features= of X too"),
+    "features of others": (lambda i, o, b: i.search(o[20:22], **b), "2 objects", "4 rows"),
+    "features of none": (lambda i, o, b: i.set_params(semimetric=None).fit(o, **b), "no semimetric=", "drop them"),
+    "features in fit": (lambda i, o, b: i.fit(o, features=b["features"]), "24 objects", "one row for each"),
+    "too many neighbours": (lambda i, o, b: i.search(o[20:], 21, **b), "n_neighbors=21", "20 items"),
+    "too few calls": (lambda i, o, b: i.search(o[20:], 5, max_calls=7, **b), "max_calls=7", "at least 8: 5 for the neighbours"),
+    "no calls": (lambda i, o, b: i.set_params(max_calls=0).fit(o), "max_calls=0", "an integer >= 1"),
+    "no radius": (lambda i, o, b: i.search_radius(o[20:], -1.0, **b), "radius=-1.0", "finite number"),
+    "ids that repeat": (
+        lambda i, o, b: i.fit(o[:2], ids=[1, 1], features=b["features"][:2]),
+        "id 1 is given twice",
+        "distinct",
+    ),
+    "unknown form": (lambda i, o, b: i.kneighbors_graph(o[20:], mode="far", **b), "mode='far'", "connectivity"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_searched_is_refused_before_any_call(name):
+    call, said, required = REFUSED[name]
+    index, distance, objects, beside = metric_index(5)
+    assert_refused(lambda: call(index, objects, beside), said, required)
+    assert distance.calls == []
+
+
+def test_an_index_that_fails_to_fit_stays_what_it_was():
+    index, _, objects, beside = metric_index(6)
+    before = index.search(objects[20:], 3, **beside)
+    assert_refused(
+        lambda: index.fit([1.0, 2.0], features=beside["features"][:2]), "AttributeError", "", error=DistanceCallError
+    )
+    np.testing.assert_array_equal(index.search(objects[20:], 3, **beside).ids, before.ids)
+
+
+def test_it_is_cloned_with_what_the_learned_distance_has_learned():
+    index, *_ = metric_index(6)
+    again = clone(index)
+    assert not hasattr(again, "items_")
+    assert again.semimetric.feature_names == index.semimetric.feature_names
+    assert "FilterRefineIndex" in repr(again)
