@@ -36,6 +36,10 @@ class Coordinates(NamedTuple):
         """The items of some rows, or of a slice."""
         return Coordinates(*(array[rows] for array in self))
 
+    def histograms_of(self, rows: Any) -> Coordinates:
+        """The histograms of some rows, without the values, which may be many more."""
+        return Coordinates(self.values[rows, :0], self.histograms[rows], self.masses[rows])
+
 
 class QueryBounds:
     """The bounds of the distances of one query to all items of a fit.
@@ -60,7 +64,8 @@ class QueryBounds:
 
     def lower(self, rows: Integers | slice = slice(None)) -> Floats:
         """Lower bounds of the distances to the items of these rows, shape (n_rows,)."""
-        return self._bounds._lower(self._query, self._bounds.items_.take(rows))
+        every = not isinstance(rows, slice) and np.array_equal(rows, np.arange(len(self._bounds.items_)))
+        return self._bounds._lower(self._query, self._bounds.items_.take(slice(None) if every else rows))
 
     def upper(self, rows: Integers | slice = slice(None)) -> Floats:
         """Upper bounds of the distances to the items of these rows, shape (n_rows,)."""
@@ -68,7 +73,7 @@ class QueryBounds:
 
     def lower_from_dual(self, dual: Any, rows: Integers) -> Floats:
         """What the dual of one exact distance of the query proves of its distances to other items, shape (n_rows,)."""
-        return self._bounds._lower_from_dual(self._query, self._bounds.items_.take(rows), dual)
+        return self._bounds._lower_from_dual(self._query, self._bounds.items_.histograms_of(rows), dual)
 
 
 class Bounds(ShortRepr, BaseEstimator, ABC):

@@ -68,17 +68,24 @@ class EarthMoversDistance:
         return self.with_dual(x, y)[0]
 
     def with_dual(self, x: ArrayLike, y: ArrayLike) -> tuple[float, Floats]:
-        """The distance, and the dual variables of the bins of x, shape (n_bins,)."""
+        """The distance, and the dual variables of the bins of x, shape (n_bins,); they are 0 where x has no mass."""
         a, b = as_vector(x, "x"), as_vector(y, "y")
         n = len(self.cost_matrix)
         if a.shape != (n,) or b.shape != (n,):
             raise InputError(f"the histograms have {len(a)} and {len(b)} bins, and the cost matrix {n}; {n} bins are required")
-        if min(a.min(), b.min()) < 0 or not abs(a.sum() - b.sum()) <= 1e-9 * max(a.sum(), b.sum()) or not a.any():
+        left, right, mass, other = float(a.min()), float(b.min()), float(a.sum()), float(b.sum())
+        if min(left, right) < 0 or not abs(mass - other) <= 1e-9 * mass or not mass > 0:
             raise InputError(
-                f"the histograms have the masses {a.sum():g} and {b.sum():g}, and the least entry {min(a.min(), b.min()):g}; "
+                f"the histograms have the masses {mass:g} and {other:g}, and the least entry {min(left, right):g}; "
                 "equal masses > 0 and entries >= 0 are required: divide each by its sum"
             )
-        value, log = self._solve(a, b, self.cost_matrix, numItermax=self.max_iter, log=True)
+        rows, columns = np.flatnonzero(a), np.flatnonzero(b)  # for which POT need not guess dual variables, which takes long
+        cost = self.cost_matrix[np.ix_(rows, columns)]
+        value, log = self._solve(
+            a[rows], b[columns], cost, numItermax=self.max_iter, log=True, center_dual=False, check_marginals=False
+        )
         if log["warning"] is not None:
             raise InputError(f"the solver gave no exact distance ({log['warning']}); give a larger max_iter=")
-        return float(value), np.asarray(log["u"], dtype=np.float64)
+        dual = np.zeros(n)
+        dual[rows] = log["u"]
+        return float(value), dual

@@ -1,0 +1,92 @@
+"""Is any bound ever on the wrong side of the distance? Violations among a million pairs of each kind.
+
+- transport: digits pooled to 4 x 4 bins, exact distances by POT; Euclidean, thresholded, and squared ground distances, a third
+  of the pairs each. Potentials and plans were chosen on 400 other images.
+- duals: each exact distance of a query to its first 10 items bounds its distances to all others.
+- landmarks: words of 10 letters under the Hamming distance, and points under the Euclidean one, half of the pairs each.
+
+A violation is a bound beyond the distance at all: no tolerance is added here.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from report import append, once, origin, report
+from scipy.spatial.distance import cdist
+
+from semimetric import EarthMoversDistance, LandmarkBounds, TransportBounds
+from semimetric.datasets import load_digit_histograms
+
+RESULTS = Path(__file__).parent / "results" / "bounds_hold.jsonl"
+
+
+def counted(low: np.ndarray, true: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Pairs, lower bounds above the distance, upper bounds below it, and sums of the shares low / true and high / true."""
+    apart = true > 0
+    shares = [(low[apart] / true[apart]).sum(), (high[apart] / true[apart]).sum(), apart.sum()]
+    return np.array([true.size, (low > true).sum(), (high < true).sum(), *shares])
+
+
+def transport(n_pairs: int) -> list[dict]:
+    digits = load_digit_histograms()
+    pooled = digits.histograms.reshape(-1, 4, 2, 4, 2).sum(axis=(2, 4)).reshape(-1, 16)
+    places = np.indices((4, 4)).reshape(2, -1).T.astype(float)
+    euclid = cdist(places, places)
+    fitted, X = pooled[:400], pooled[400:]
+    n_items = 1000
+    totals, by_duals = np.zeros(6), np.zeros(6)
+    for ground in (euclid, np.minimum(euclid, 2.0), euclid**2):
+        exact = EarthMoversDistance(ground)
+        bounds = TransportBounds(ground, bin_coordinates=places, n_learned=64).fit(fitted)
+        at_items = TransportBounds(ground, n_learned=0).fit(X[:n_items])
+        for q in range(-(-n_pairs // (3 * n_items))):
+            query = X[-1 - q]
+            solved = [exact.with_dual(query, y) for y in X[:n_items]]
+            true = np.array([value for value, _ in solved])
+            totals += counted(bounds.lower(query, X[:n_items]), true, bounds.upper(query, X[:n_items]))
+            at = at_items.at(query)
+            low = np.max([at.lower_from_dual(dual, np.arange(n_items)) for _, dual in solved[:10]], axis=0)
+            by_duals += counted(low, true, true)
+    return [row("transport", totals), row("duals", by_duals)]
+
+
+def landmarks(n_pairs: int) -> list[dict]:
+    rng = np.random.default_rng(0)
+    n = int(np.ceil(np.sqrt(n_pairs / 2)))
+    totals = np.zeros(6)
+    for X, metric in ((rng.integers(0, 4, (2 * n, 10)).astype(float), "hamming"), (rng.random((2 * n, 4)), "euclidean")):
+        scale = X.shape[1] if metric == "hamming" else 1.0
+
+        def distance(x, y, metric=metric, scale=scale):
+            return float(np.round(scale * np.mean(x != y)) if metric == "hamming" else np.sqrt(((x - y) ** 2).sum()))
+
+        bounds = LandmarkBounds(distance, n_landmarks=12).fit(X[:n])
+        low, high = bounds.pairwise(X[:n], X[n:])
+        totals += counted(low, np.round(scale * cdist(X[:n], X[n:], metric)) if scale > 1 else cdist(X[:n], X[n:]), high)
+    return [row("landmarks", totals)]
+
+
+def row(name: str, totals: np.ndarray) -> dict:
+    pairs, above, below, low, high, apart = totals.tolist()
+    return {
+        "bounds": name, "pairs": int(pairs), "lower_violated": int(above), "upper_violated": int(below),
+        "mean_lower_share": low / apart, "mean_upper_share": high / apart,
+    }  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=1_000_000)
+    n = parser.parse_args().pairs
+    rows = []
+    for kind in (landmarks, transport):
+        seconds, found = once(lambda kind=kind: kind(n))
+        rows += [each | {"seconds": seconds} for each in found]
+    report("bounds_hold", rows)
+    for each in rows:
+        append(RESULTS, {"benchmark": "bounds_hold"} | each | origin("semimetric"))
+
+
+if __name__ == "__main__":
+    main()
