@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .neighbors.index import NeighborIndex
     from .neighbors.sharded.sharded_index import ShardedIndex
     from .neighbors.transformer import SemimetricNeighborsTransformer
+    from .objects.landmarks import LandmarkFeatures
     from .persistence import load
     from .programs import (
         Absolute,
@@ -121,6 +122,7 @@ __all__ = [
     "JointGroups",
     "KernelRegressionLearner",
     "LandmarkBounds",
+    "LandmarkFeatures",
     "LargeMarginLearner",
     "Lasso",
     "Linear",
@@ -206,6 +208,7 @@ _HOMES = {
     "neighbors.index": "NeighborIndex",
     "neighbors.sharded.sharded_index": "ShardedIndex",
     "neighbors.transformer": "SemimetricNeighborsTransformer",
+    "objects.landmarks": "LandmarkFeatures",
     "persistence": "load",
     "programs": (
         "Absolute AtLeast AtMost Bounded Concave Hinge Huber Lasso Linear Monotone Ridge Roughness Shift Squared "

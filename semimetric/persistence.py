@@ -38,6 +38,7 @@ from .neighbors.index import NeighborIndex
 from .neighbors.sharded.shard_files import FILE as SHARDS
 from .neighbors.sharded.sharded_index import ShardedIndex
 from .neighbors.transformer import SemimetricNeighborsTransformer
+from .objects.landmarks import LandmarkFeatures
 
 __all__ = ["load"]
 
@@ -58,6 +59,7 @@ _ESTIMATORS = (
     DistanceApproximator,
     DistanceRegressor,
     KernelRegressionLearner,
+    LandmarkFeatures,
     LargeMarginLearner,
     PairLearner,
     QuadrupletLearner,

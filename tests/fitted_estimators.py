@@ -21,6 +21,7 @@ from semimetric import (
     IDEmbedding,
     InteriorPoint,
     KernelRegressionLearner,
+    LandmarkFeatures,
     LargeMarginLearner,
     Lasso,
     Monotone,
@@ -38,6 +39,7 @@ from semimetric import (
     TripletLearner,
 )
 from semimetric.embeddings.vectors.identity import IdentityEmbedding
+from semimetric.objects.base import ObjectFeatures
 
 FAST = {"n_knots": 3, "alpha": 1e-2}
 PLAIN = FAST | {"directions": None}
@@ -152,6 +154,8 @@ FITTED = (
         "approximator": approximator,
         "approximator at vertices": lambda: approximator(method="vertices"),
         "approximator of histograms": lambda: approximator(directions=HistogramFeatures([0.0, 1.0, 2.0])),
+        "approximator of objects": lambda: approximator(features=LandmarkFeatures(n_landmarks=4)),
+        "landmarks": lambda: LandmarkFeatures(cityblock, n_landmarks=4).fit(ITEMS),
         "approximator of everything": lambda: approximator(warped_sum, validation_fraction=0.0),
         "pairs": pair_learner,
         "pairs with a line": lambda: pair_learner("sigmoid"),
@@ -196,6 +200,8 @@ def bases_of(name):
 
 def items_of(model):
     """Items that the model takes, some outside of its range."""
+    if getattr(model, "features", None) is not None or isinstance(model, ObjectFeatures):
+        return 1.2 * ITEMS[::-1]
     if not hasattr(model, "index_") and not hasattr(model, "semimetric_"):
         X = (ITEMS if getattr(model, "missing", "error") == "error" else HOLES)[::-1, : model.n_features_in_]
         X = X if getattr(model, "extrapolation", "clip") == "error" else 1.2 * X

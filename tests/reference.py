@@ -339,3 +339,14 @@ def exact_steepest(potential, cost):
 def nearest_by_brute_force(distance, query, items, ids, k):
     """The k nearest items by calling the distance for all of them; ties go to the smallest id."""
     return sorted((float(distance(query, item)), id) for item, id in zip(items, ids, strict=True))[:k]
+
+
+def edit_distance(x, y):
+    """The fewest insertions, deletions and exchanges of symbols that make y of x (Levenshtein 1966), row by row."""
+    row = list(range(len(y) + 1))
+    for i, a in enumerate(x):
+        following = [i + 1]
+        for j, b in enumerate(y):
+            following.append(min(row[j + 1] + 1, following[j] + 1, row[j] + (a != b)))
+        row = following
+    return row[-1]

@@ -34,6 +34,7 @@ from ..programs.losses import Loss
 from ..programs.penalties import Penalties
 from ..solvers.base import Solution, Solver, Status
 from .approximation_errors import ApproximationErrors
+from .object_pairs import ObjectDistances
 from .regressor import DistanceRegressor
 from .shared_parameters import LEARNER_PARAMETERS, REGRESSION_PARAMETERS
 from .vertex_pairs import check_separable, check_triangles, vertex_pairs
@@ -43,12 +44,16 @@ __all__ = ["DistanceApproximator"]
 
 @storable
 @with_shared_parameters(LEARNER_PARAMETERS, REGRESSION_PARAMETERS)
-class DistanceApproximator(DistanceRegressor):
+class DistanceApproximator(ObjectDistances, DistanceRegressor):
     """A fast distance in place of a slow one: draws pairs of X, calls the distance, and regresses (`DistanceRegressor`).
 
     Or sets the weights at the grid, ``w_ab = distance(v_a, v_b)``, with no learning. With one group of all features the error
     in the range of the grid is then at most L times the diameter of a cell for an L-Lipschitz distance (Pele & Ben-Aliz 2016,
     universality); with more groups that holds for a distance that is a sum over them, and for others there is no bound.
+
+    With ``features=`` the items are objects of any kind, such as strings, graphs or series: the distance is called on the
+    objects, and learned over their features. `predict`, `pairwise` and `transform` take objects then, and `encode` gives their
+    features, of which ``semimetric_`` is a distance.
 
     Whatever ends `fit` early, an error of the distance or Ctrl-C, ``pairs_`` and ``distances_`` hold what was evaluated.
 
@@ -57,7 +62,14 @@ class DistanceApproximator(DistanceRegressor):
     distance : callable
         Of two vectors (n_features,) -> number, or of two batches (n, n_features) -> (n,); which of the two is found out.
         Numbers >= 0, or of any sign with ``axioms=None``. Of a table with categories it sees the values themselves, in object
-        arrays: text as it is there, None for a missing category, NaN for a missing number.
+        arrays: text as it is there, None for a missing category, NaN for a missing number. With ``features=`` it takes two
+        objects, as they are.
+    features : transformer, callable or None, default None
+        What makes numbers of objects: `LandmarkFeatures`, `StringFeatures`, `PointCloudFeatures`, `SeriesFeatures`, any
+        transformer of scikit-learn, or a function from a sequence of objects to an array (n_objects, n_features). A transformer
+        is cloned and fitted to the objects that are not held out. Landmarks without a distance of their own are given this
+        one, and no pair that they have called is called again. Saved are transformers of this package; a function is code, and
+        is left out like the distance: a model that was loaded has neither, until `set_params` gives them again.
     n_pairs : int, default 20000
         Pairs to draw for learning; all pairs if there are no more.
     near : float, default 0.25
@@ -110,6 +122,10 @@ class DistanceApproximator(DistanceRegressor):
         where the model is no better than one distance for all pairs.
     n_error_pairs_ : int
         How many pairs these quantiles are of.
+    features_ : transformer or callable
+        With ``features=``: as it was fitted.
+    n_calls_ : int
+        With ``features=``: how often `fit` called the distance, for landmarks too.
 
     Examples
     --------
@@ -131,12 +147,15 @@ class DistanceApproximator(DistanceRegressor):
         "error_quantiles_": dict[float, float],
         "n_error_pairs_": int,
         "vertices_": NotRequired[Floats],
+        "features_": NotRequired[Any],
+        "n_calls_": NotRequired[int],
     }
 
     def __init__(
         self,
         distance: Distance | None = None,
         *,
+        features: Any = None,
         n_pairs: int = 20_000,
         near: float = 0.25,
         method: str = "regress",
@@ -175,6 +194,7 @@ class DistanceApproximator(DistanceRegressor):
             n_jobs=n_jobs, random_state=random_state, effort=effort, verbose=verbose,
         )  # fmt: skip
         self.distance = distance
+        self.features = features
         self.n_pairs = n_pairs
         self.near = near
         self.method = method
@@ -185,7 +205,7 @@ class DistanceApproximator(DistanceRegressor):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_items, n_features), or frame
+        X : array-like or sparse matrix of shape (n_items, n_features), or frame; with ``features=`` a sequence of objects
         y : ignored
 
         Raises
@@ -197,13 +217,15 @@ class DistanceApproximator(DistanceRegressor):
         """
         recipe = self._recipe()
         self._check_parameters()
+        self.__dict__.pop("vertices_", None)
+        if self.features is not None:
+            return self._fit_objects(recipe, X)
         items, schema = self._encoded(X, min_items=2)
         if self.method == "vertices" and len(recipe.constraints):
             raise NotSupportedError('method="vertices" learns nothing, so constraints= cannot hold; use method="regress"')
         structure = check_separable(build_structure(recipe, items, schema)) if self.method == "vertices" else None
         function = DistanceFunction.detect(self.distance, items, schema=schema)
         self._check_symmetry(recipe, function, items)
-        self.__dict__.pop("vertices_", None)
         learn, held = hold_out(items, self.validation_fraction, self.random_state)
         if structure is not None:
             self._set_vertices(recipe, items, structure, function)
@@ -211,10 +233,6 @@ class DistanceApproximator(DistanceRegressor):
             self._regress(recipe, items, learn, schema, function)
         self.error_quantiles_ = self._errors(items, held, function)
         return self
-
-    def _stored_parameters(self) -> dict[str, Any]:
-        """All but the distance, which is code: of a model that was loaded it is None, until `set_params` gives it again."""
-        return {name: value for name, value in super()._stored_parameters().items() if name != "distance"}
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         super()._restore(fitted)
@@ -225,6 +243,7 @@ class DistanceApproximator(DistanceRegressor):
     def _check_parameters(self) -> None:
         """Refuse parameters that no evaluation of the distance can follow."""
         check_choice("method", self.method, ("regress", "vertices"))
+        self._check_features()
         check_count("n_pairs", self.n_pairs)
         for name in ("near", "validation_fraction"):
             if check_alpha(name, getattr(self, name)) > 1:

@@ -220,7 +220,11 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         X : array-like of shape (n_items, n_features), or (n_items,) row numbers or labels with ``preprocessor``
         """
         check_is_fitted(self, "semimetric_")
-        return self.semimetric_.transform(items_named(X, self.preprocessor))
+        return self.semimetric_.transform(self._points(X))
+
+    def _points(self, X: Any) -> Any:
+        """The items of X as points, whose features the distance is of."""
+        return items_named(X, self.preprocessor)
 
     @available_if(has_coordinates)
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:

@@ -17,6 +17,7 @@ _foundation _kernels
 data data.parts datasets
 embeddings.pairs embeddings.directions embeddings.vectors embeddings
 bounds distances programs
+objects
 neighbors neighbors.sharded solvers
 learning learning.regression learning.comparisons learning.large_margin learning.groups
 linear_models.training linear_models linear_models.pieces

@@ -1,0 +1,118 @@
+"""Sequences of objects of any kind, such as strings, graphs or arrays of different lengths: never copied, never made arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence, Set
+from typing import Any, TypeAlias
+
+import joblib
+import numpy as np
+from scipy import sparse
+
+from .._foundation.errors import InputError, TooFewError
+from .._foundation.types import Integers
+
+__all__ = ["Objects", "as_objects", "hold_out_objects", "object_key", "object_pairs"]
+
+Objects: TypeAlias = Sequence[Any]  # or whatever has a length and entries by number: the rows of an array, a Series of text
+
+_ADVICE = "give a list of objects, such as strings or arrays"
+
+
+def as_objects(X: Any, *, name: str = "X", min_objects: int = 1) -> Objects:
+    """X as it is, if it is a sequence of objects; of a pandas Series its values, of which none is copied.
+
+    Raises
+    ------
+    InputError
+        If it has no length, or no order, or is one text, a frame or a sparse matrix; TooFewError if it has fewer objects.
+    """
+    if hasattr(X, "iloc") and getattr(X, "ndim", 0) == 1:
+        X = X.array  # a Series finds entries by label, its values by number
+    whole = "a frame" if hasattr(X, "columns") else "a sparse matrix" if sparse.issparse(X) else None
+    if whole is not None:
+        raise InputError(f"{name} is {whole}, whose entries are no objects in a row; {_ADVICE}, or list(rows) of an array")
+    if isinstance(X, (str, bytes)):
+        raise InputError(f"{name} is one text of {len(X)} characters, which would be taken letter by letter; {_ADVICE}")
+    numbered = hasattr(X, "__len__") and hasattr(X, "__getitem__") and getattr(X, "shape", None) != ()
+    if isinstance(X, (Mapping, Set)) or not numbered:
+        raise InputError(f"{name} is of type {type(X).__name__}, which has no entries by number; {_ADVICE}")
+    if len(X) < min_objects:
+        called = "object" if min_objects == 1 else "objects"
+        raise TooFewError(f"{name} has {len(X)} objects; at least {min_objects} {called} are required")
+    return X  # type: ignore[no-any-return]  # which was checked to be one
+
+
+def object_key(value: Any) -> Hashable:
+    """What is equal for equal objects, and different for others: the object itself, or a hash of what it holds.
+
+    Raises
+    ------
+    InputError
+        If the object can neither be hashed nor pickled.
+    """
+    if _is_hashable(value):
+        return value  # type: ignore[no-any-return]  # which was just seen
+    try:
+        return ("hash", joblib.hash(value))
+    except Exception as error:  # pickling runs code of the object, which may raise anything
+        raise InputError(
+            f"objects of type {type(value).__name__} can neither be hashed nor pickled, so that nothing can be remembered of "
+            "them; leave cache= out"
+        ) from error
+
+
+def hold_out_objects(objects: Objects, share: float, random_state: int | None) -> tuple[Integers, Integers]:
+    """The sorted positions of objects to learn from, and of those held out: a share of the distinct objects.
+
+    Equal objects stay on one side. None are held out where that would leave fewer than two on a side.
+    """
+    numbers: dict[Hashable, int] = {}
+    number = np.empty(len(objects), np.int64)
+    for i in range(len(objects)):
+        value = objects[i]
+        try:
+            key = object_key(value)
+        except InputError:
+            key = ("position", i)  # nothing says whether it is equal to another
+        number[i] = numbers.setdefault(key, len(numbers))
+    n = len(numbers)
+    n_held = int(share * n)
+    held = np.zeros(n, dtype=bool)
+    held[np.random.default_rng(random_state).permutation(n)[: n_held if n_held >= 2 and n - n_held >= 2 else 0]] = True
+    return np.flatnonzero(~held[number]), np.flatnonzero(held[number])
+
+
+def object_pairs(pairs: Any) -> tuple[list[Any], Integers]:
+    """The objects of pairs, each once where that is seen, and the pairs as positions among them, shape (n_pairs, 2).
+
+    Raises
+    ------
+    InputError
+        If it is no sequence of pairs.
+    """
+    given = as_objects(pairs, name="pairs")
+    found: list[Any] = []
+    places: dict[Hashable, int] = {}
+    index = np.empty((len(given), 2), np.int64)
+    for k in range(len(given)):
+        pair = given[k]
+        if isinstance(pair, (str, bytes, Mapping, Set)) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise InputError(f"pairs[{k}] is of type {type(pair).__name__} and no pair; give a list of (one, other) objects")
+        for side in (0, 1):
+            value = pair[side]
+            key = value if _is_hashable(value) else ("identity", id(value))  # nothing that `found` keeps shares it
+            place = places.setdefault(key, len(found))
+            if place == len(found):
+                found.append(value)
+            index[k, side] = place
+    return found, index
+
+
+def _is_hashable(value: Any) -> bool:
+    """Whether an object can be a key of a dict; a tuple with an array in it cannot."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
