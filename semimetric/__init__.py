@@ -61,6 +61,9 @@ if TYPE_CHECKING:
     from .neighbors.sharded.sharded_index import ShardedIndex
     from .neighbors.transformer import SemimetricNeighborsTransformer
     from .objects.landmarks import LandmarkFeatures
+    from .objects.point_clouds import PointCloudFeatures
+    from .objects.series import SeriesFeatures
+    from .objects.strings import StringFeatures
     from .persistence import load
     from .programs import (
         Absolute,
@@ -137,6 +140,7 @@ __all__ = [
     "PairLearner",
     "PartitionFeatures",
     "Partitions",
+    "PointCloudFeatures",
     "QuadrupletLearner",
     "Reference",
     "Ridge",
@@ -149,12 +153,14 @@ __all__ = [
     "SemimetricNeighborsTransformer",
     "SemimetricRegressor",
     "SemimetricWarning",
+    "SeriesFeatures",
     "ShardedIndex",
     "Shift",
     "Splitting",
     "Squared",
     "SquaredHinge",
     "StorageError",
+    "StringFeatures",
     "SupportPointClassifier",
     "TranslationInvariant",
     "TransportBounds",
@@ -209,6 +215,9 @@ _HOMES = {
     "neighbors.sharded.sharded_index": "ShardedIndex",
     "neighbors.transformer": "SemimetricNeighborsTransformer",
     "objects.landmarks": "LandmarkFeatures",
+    "objects.point_clouds": "PointCloudFeatures",
+    "objects.series": "SeriesFeatures",
+    "objects.strings": "StringFeatures",
     "persistence": "load",
     "programs": (
         "Absolute AtLeast AtMost Bounded Concave Hinge Huber Lasso Linear Monotone Ridge Roughness Shift Squared "

@@ -39,6 +39,9 @@ from .neighbors.sharded.shard_files import FILE as SHARDS
 from .neighbors.sharded.sharded_index import ShardedIndex
 from .neighbors.transformer import SemimetricNeighborsTransformer
 from .objects.landmarks import LandmarkFeatures
+from .objects.point_clouds import PointCloudFeatures
+from .objects.series import SeriesFeatures
+from .objects.strings import StringFeatures
 
 __all__ = ["load"]
 
@@ -62,11 +65,14 @@ _ESTIMATORS = (
     LandmarkFeatures,
     LargeMarginLearner,
     PairLearner,
+    PointCloudFeatures,
     QuadrupletLearner,
     SemimetricClassifier,
     SemimetricClusterer,
     SemimetricNeighborsTransformer,
     SemimetricRegressor,
+    SeriesFeatures,
+    StringFeatures,
     TripletLearner,
 )
 _CLASSES = {"Semimetric": Semimetric.from_state} | {kind.__name__: read_estimator for kind in _ESTIMATORS}

@@ -28,6 +28,7 @@ from semimetric import (
     PairLearner,
     PL1Embedding,
     PL2Embedding,
+    PointCloudFeatures,
     QuadrupletLearner,
     Ridge,
     Semimetric,
@@ -35,6 +36,8 @@ from semimetric import (
     SemimetricClusterer,
     SemimetricNeighborsTransformer,
     SemimetricRegressor,
+    SeriesFeatures,
+    StringFeatures,
     SupportPointClassifier,
     TripletLearner,
 )
@@ -155,6 +158,10 @@ FITTED = (
         "approximator at vertices": lambda: approximator(method="vertices"),
         "approximator of histograms": lambda: approximator(directions=HistogramFeatures([0.0, 1.0, 2.0])),
         "approximator of objects": lambda: approximator(features=LandmarkFeatures(n_landmarks=4)),
+        "approximator of series": lambda: approximator(features=SeriesFeatures(n_path=4, n_quantiles=0, n_windows=0)),
+        "ends and paths of series": lambda: SeriesFeatures(n_windows=2).fit(ITEMS),
+        "points in clouds": lambda: PointCloudFeatures(n_centers=5).fit(ITEMS[:, :, None]),
+        "letters of strings": lambda: StringFeatures().fit(ITEMS.round(1).tolist()),
         "landmarks": lambda: LandmarkFeatures(cityblock, n_landmarks=4).fit(ITEMS),
         "approximator of everything": lambda: approximator(warped_sum, validation_fraction=0.0),
         "pairs": pair_learner,
@@ -201,7 +208,8 @@ def bases_of(name):
 def items_of(model):
     """Items that the model takes, some outside of its range."""
     if getattr(model, "features", None) is not None or isinstance(model, ObjectFeatures):
-        return 1.2 * ITEMS[::-1]
+        items = 1.2 * ITEMS[::-1]
+        return items[:, :, None] if isinstance(model, PointCloudFeatures) else items
     if not hasattr(model, "index_") and not hasattr(model, "semimetric_"):
         X = (ITEMS if getattr(model, "missing", "error") == "error" else HOLES)[::-1, : model.n_features_in_]
         X = X if getattr(model, "extrapolation", "clip") == "error" else 1.2 * X

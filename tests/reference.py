@@ -350,3 +350,13 @@ def edit_distance(x, y):
             following.append(min(row[j + 1] + 1, following[j] + 1, row[j] + (a != b)))
         row = following
     return row[-1]
+
+
+def time_warping(x, y):
+    """The least sum of |x_i - y_j| along a path that takes every value of both in order (Sakoe & Chiba 1978)."""
+    cost = np.full((len(x) + 1, len(y) + 1), np.inf)
+    cost[0, 0] = 0.0
+    for i, a in enumerate(x):
+        for j, b in enumerate(y):
+            cost[i + 1, j + 1] = abs(a - b) + min(cost[i, j], cost[i, j + 1], cost[i + 1, j])
+    return float(cost[-1, -1])

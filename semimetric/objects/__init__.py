@@ -1,4 +1,4 @@
 """What makes numbers of objects that are no rows of a table: landmarks, and features of point clouds, strings and series.
 
-It stands on `_foundation`, `data` and `distances`.
+It stands on `_foundation`, `data`, `embeddings` and `distances`.
 """

@@ -281,7 +281,12 @@ def test_scikit_learns_checks_of_defaults_that_choose(estimator, check):
 
 def test_every_public_estimator_is_checked_with_four_settings():
     elsewhere = {"EmbeddedLinearClassifier", "EmbeddedLinearRegressor", "NeighborIndex", "ShardedIndex"}  # in their rooms
-    elsewhere |= {"LandmarkFeatures"}  # of objects, of which scikit-learn's checks have none
+    elsewhere |= {
+        "LandmarkFeatures",
+        "PointCloudFeatures",
+        "SeriesFeatures",
+        "StringFeatures",
+    }  # of objects, of which scikit-learn's checks have none
     settings = Counter()
     for estimator in (*CHECKED, *cases.MAPS.values()):
         learner = getattr(estimator, "learner", None) if isinstance(estimator, PairsOf) else None
