@@ -1,0 +1,69 @@
+"""Which words are near one another by edits?
+==========================================
+
+The edit distance of two words, the fewest letters to insert, delete or exchange, is a function of texts and not of vectors.
+`DistanceApproximator` takes any objects with ``features=``, what makes numbers of them: here `StringFeatures`, how often
+letters occur in a word and where. It calls the function on some pairs of words, and learns a metric of words that it has not
+seen too.
+
+The words are those of Python's own manual, so that nothing has to be downloaded.
+"""
+
+import re
+from pydoc_data.topics import topics
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.stats import spearmanr
+
+from semimetric import DistanceApproximator, NeighborIndex, StringFeatures
+from semimetric.plotting import plot_predicted
+
+
+def edits(x, y):
+    """The fewest letters to insert, delete or exchange in x to get y (Levenshtein 1966)."""
+    row = list(range(len(y) + 1))
+    for i, a in enumerate(x):
+        corner, row[0] = row[0], i + 1
+        for j, b in enumerate(y):
+            corner, row[j + 1] = row[j + 1], min(row[j + 1] + 1, row[j] + 1, corner + (a != b))
+    return row[-1]
+
+
+text = " ".join(topics.values()).lower()
+words = np.array(sorted({word for word in re.findall(r"[a-z]+", text) if len(word) > 3}))
+words = np.random.default_rng(0).permutation(words).tolist()
+seen, others = words[:1000], words[1000:]
+
+model = DistanceApproximator(
+    edits, features=StringFeatures(q=(1,)), n_pairs=6000, tables="warped", n_knots=2, alpha=1e-3, validation_fraction=0
+).fit(seen)
+print(f"{len(words)} words; learned from {model.n_calls_} calls on {len(seen)} of them")
+
+# Pairs of words that it has never seen.
+rng = np.random.default_rng(1)
+pairs = [(others[i], others[j]) for i, j in rng.integers(0, len(others), (1000, 2)) if i != j]
+true = np.array([edits(*pair) for pair in pairs])
+predicted = model.predict(pairs)
+rank = spearmanr(true, predicted)[0]
+print(f"rank correlation {rank:.3f} on {len(pairs)} pairs of other words")
+
+# The nearest of all words to some that it has never seen; `encode` makes of words what the learned metric is of.
+index = NeighborIndex(model.semimetric_).fit(model.encode(words))
+asked = [word for word in others if 6 <= len(word) <= 9][:8]
+_, found = index.kneighbors(model.encode(asked), 6)
+
+figure, (first, second) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained", width_ratios=(1, 1.7))
+plot_predicted(true, predicted, first)
+first.set(title=f"Words that it never saw: rank correlation {rank:.2f}", xlabel="edits", ylabel="learned distance")
+
+away = np.array([[edits(word, words[j]) for j in row] for word, row in zip(asked, found, strict=True)])
+picture = second.imshow(away, cmap="YlGnBu", aspect="auto", vmin=0, vmax=max(8, away.max()))
+for r, row in enumerate(found):
+    for c, j in enumerate(row):
+        second.text(c, r, words[j], ha="center", va="center", color="white" if away[r, c] > 4 else "black", fontsize=9)
+second.set(title="The nearest by the learned distance", xticks=[], yticks=[], xlabel="farther →")
+second.spines[:].set_visible(False)
+figure.colorbar(picture, ax=second, label="edits to the first word of the row")
+figure.suptitle("Which words are near one another by edits?")
+plt.show()
