@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .data.grid import Grid
     from .data.schema import Schema
     from .distances.axioms import Axioms
+    from .distances.links import ConcaveLink, PowerLink
     from .distances.semimetric import Semimetric, gower
     from .embeddings.directions.even_directions import EvenDirections
     from .embeddings.directions.histograms import HistogramFeatures
@@ -99,6 +100,7 @@ __all__ = [
     "BoundedDistance",
     "ClusterError",
     "Concave",
+    "ConcaveLink",
     "ConicEmbedding",
     "ConvergenceWarning",
     "CuttingPlane",
@@ -141,6 +143,7 @@ __all__ = [
     "PartitionFeatures",
     "Partitions",
     "PointCloudFeatures",
+    "PowerLink",
     "QuadrupletLearner",
     "Reference",
     "Ridge",
@@ -184,6 +187,7 @@ _HOMES = {
     "data.grid": "Grid",
     "data.schema": "Schema",
     "distances.axioms": "Axioms",
+    "distances.links": "ConcaveLink PowerLink",
     "distances.semimetric": "Semimetric gower",
     "embeddings.directions.even_directions": "EvenDirections",
     "embeddings.directions.histograms": "HistogramFeatures",

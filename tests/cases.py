@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from semimetric import (
+    ConcaveLink,
     DistanceApproximator,
     DistanceRegressor,
     EvenDirections,
@@ -120,6 +121,9 @@ RECIPES = {
     "no axioms": FAST | {"axioms": None},
     "warped": FAST | {"tables": "warped", "axioms": "metric"},
     "square root": FAST | {"link": "sqrt"},
+    "power": FAST | {"link": 0.8},
+    "concave link": FAST | {"link": ConcaveLink((0.3, 0.8), (1.5, 1.0, 0.6)), "groups": "pairs"},
+    "powers of a base": FAST | {"link": 0.7, "base_distances": (cityblock,), "base_exponents": 1.5},
     "relative": FAST | {"relative": True},
     "absolute": FAST | {"loss": "absolute"},
     "huber": FAST | {"loss": "huber", "penalty": "roughness"},

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "ArrayLike",
     "Comparisons",
+    "Exponents",
     "FeatureChoice",
     "Floats",
     "Integers",
@@ -29,6 +30,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
 # Types of parameters, so that signatures are short where editors show them.
+Exponents: TypeAlias = float | Sequence[float] | str  # one number for all base distances, one for each, or "auto"
 KnotCounts: TypeAlias = int | Sequence[int] | str  # one number for all features, one for each, or "auto"
 Knots: TypeAlias = str | Sequence[ArrayLike]  # how knots are placed, or the knots of every feature
 FeatureChoice: TypeAlias = str | Sequence[int | str] | None  # features by number or name, or a word for some of them

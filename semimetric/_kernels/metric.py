@@ -12,7 +12,9 @@ import numpy as np
 from .jit import exported, inlined, kernel
 from .locate import lower_knot
 
-__all__ = ["FeatureSum", "distance_of_two", "make_metric"]
+__all__ = ["FeatureSum", "distance_of_two", "linked", "make_metric"]
+
+_NONE = np.empty(0)
 
 
 class FeatureSum(NamedTuple):
@@ -112,17 +114,34 @@ def distance_of_two(x, y, knots, places, tables, outside, matrix, bends):
 _distance_inlined = inlined(distance_of_two)
 
 
-def make_metric(parts: FeatureSum, root: bool) -> Callable[[np.ndarray, np.ndarray], float]:
+@kernel
+def linked(total, exponent, bends, slopes):
+    """The distance of a sum: its power, or the value of the pieces with ``slopes`` (m + 1,) that end at ``bends`` (m,)."""
+    if slopes.shape[0] == 0:
+        return total if exponent == 1.0 else np.sqrt(total) if exponent == 0.5 else total**exponent
+    low, value = 0.0, 0.0
+    for k in range(bends.shape[0]):
+        if total <= bends[k]:
+            return value + slopes[k] * (total - low)
+        value += slopes[k] * (bends[k] - low)
+        low = bends[k]
+    return value + slopes[-1] * (total - low)
+
+
+def make_metric(
+    parts: FeatureSum, exponent: float = 1.0, bends: np.ndarray = _NONE, slopes: np.ndarray = _NONE
+) -> Callable[[np.ndarray, np.ndarray], float]:
     """``metric(x, y)``, whose arrays are constants; it is compiled at its first call, for the arrays that it is given.
 
-    With ``root`` the distance is the square root of the sum. The sum stands in the function itself: to hand six arrays over to
-    another one takes as long as two features.
+    The sum goes through the link that ``exponent``, ``bends`` and ``slopes`` say, see `linked`. The sum stands in the function
+    itself: to hand six arrays over to another one takes as long as two features.
     """
-    knots, places, tables, outside, matrix, bends = parts
+    knots, places, tables, outside, matrix, directions_bend = parts
+    straight = exponent == 1.0 and not len(slopes)
 
     @exported
     def metric(x, y):
-        total = _distance_inlined(x, y, knots, places, tables, outside, matrix, bends)
-        return np.sqrt(total) if root else total
+        total = _distance_inlined(x, y, knots, places, tables, outside, matrix, directions_bend)
+        return total if straight else linked(total, exponent, bends, slopes)
 
     return metric

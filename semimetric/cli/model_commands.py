@@ -68,7 +68,7 @@ def _info_of_model(d: Semimetric) -> CommandResult:
     values = {
         "axioms": {"name": d.axioms.name} | asdict(d.axioms), "proofs": proofs.proofs, "triangle": proofs.triangle,
         "n_features": d.n_features, "n_weights": len(d.weights),
-        "n_directions": len(d.columns) - d.n_features, "link": d.link, "terms": d.terms, "ranges": ranges,
+        "n_directions": len(d.columns) - d.n_features, "link": str(d.link), "terms": d.terms, "ranges": ranges,
         "categories": categories,
         "base_distances": [base.name for base in d.base_distances],
     }  # fmt: skip

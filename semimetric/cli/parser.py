@@ -62,6 +62,17 @@ def _number(kind: type, *, least: float = -math.inf, below: float = math.inf, au
     return number
 
 
+def _link(text: str) -> str | float:
+    """The type of an option that names a link, or gives its exponent."""
+    if text in ("identity", "sqrt", "power", "concave"):
+        return text
+    try:
+        return float(_number(float, least=0.1, below=10.001)(text))
+    except argparse.ArgumentTypeError as error:
+        message = f"{text!r} must be identity, sqrt, power, concave, or an exponent from 0.1 to 10"
+        raise argparse.ArgumentTypeError(message) from error
+
+
 def _table(name: str) -> str:
     """The type of an argument that names a table."""
     return STANDARD_INPUT if name in ("-", "/dev/stdin") else name
@@ -196,7 +207,8 @@ def _add_model_options(group: Any) -> None:
     add("--alpha", type=_number(float, auto=True), default="auto", metavar="A", help="strength of the penalty, or auto (auto)")
     outside = "beyond the range of the items, go on at the mean slope, or clip"
     add("--outside", choices=("extend", "clip"), default="extend", help=outside)
-    add("--link", choices=("identity", "sqrt"), default="identity", help="sqrt: learn the squared distance")
+    link = "sqrt: learn the squared distance; power: a power of the sum, chosen on held-out pairs, or its exponent P (identity)"
+    add("--link", type=_link, default="identity", metavar="KIND", help=link)
     relative = "divide errors by the distance, or by FLOOR mean distances where that is larger (0.1)"
     add("--relative", nargs="?", type=_number(float, least=0), const=True, default=False, metavar="FLOOR", help=relative)
 

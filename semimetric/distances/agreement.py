@@ -8,7 +8,6 @@ import numpy as np
 
 from .._foundation.errors import InputError
 from .._foundation.types import Floats
-from .._foundation.validation import check_choice
 from ..data.grid import Grid
 from ..data.schema import Schema
 from ..embeddings.directions.linear_directions import Directions
@@ -16,18 +15,21 @@ from ..embeddings.pairs.base import PairMap
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding
 from .base_distances import BaseDistance
+from .links import Link, link_function
 from .reach import MOST
 
-__all__ = ["LINKS", "check_directions", "check_numbers", "check_probe", "check_schema"]
-
-LINKS = ("identity", "sqrt")
+__all__ = ["check_directions", "check_numbers", "check_probe", "check_schema"]
 
 
 def check_numbers(
-    embedding: PairMap, weights: Floats, epsilon: Floats, n_embedded: int, link: str, base_distances: Sequence[BaseDistance]
+    embedding: PairMap,
+    weights: Floats,
+    epsilon: Floats,
+    n_embedded: int,
+    link: str | float | Link,
+    base_distances: Sequence[BaseDistance],
 ) -> None:
     """Refuse weights and slopes of another number than the embedding needs, or with which some distances are no numbers."""
-    check_choice("link", link, LINKS)
     n, embedded = embedding.n_columns, embedding.grid.n_features
     if (weights.shape, epsilon.shape, n_embedded) != ((n,), (embedded,), embedded):
         raise InputError(
@@ -43,8 +45,9 @@ def check_numbers(
     scales = embedding.scales if isinstance(embedding, MixedEmbedding) else embedding
     if isinstance(scales, WarpedEmbedding) and (weights[: scales.n_columns] < 0).any():
         raise InputError("a scale falls, as a weight of it is < 0; scales rise, so their weights must be >= 0")
-    if link == "sqrt" and ((weights < 0).any() or any(base.weight < 0 for base in base_distances)):
-        raise InputError('with link="sqrt" the sum is a squared distance, so weights must be >= 0; use link="identity"')
+    if not link_function(link).straight and ((weights < 0).any() or any(base.weight < 0 for base in base_distances)):
+        sum_is = 'link="sqrt" the sum is a squared distance' if link == "sqrt" else f"the link {link} sums have no sign"
+        raise InputError(f'with {sum_is}, so weights must be >= 0; use link="identity"')
 
 
 def check_directions(directions: Directions | None, grid: Grid, schema: Schema) -> None:

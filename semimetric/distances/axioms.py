@@ -72,10 +72,11 @@ class Axioms:
         base_distances: Sequence[BaseDistance],
         *,
         jumps: bool = False,
+        concave: bool = True,
     ) -> Axioms:
         """The axioms that the columns and the signs of the weights guarantee; the first ``n_raw`` features are raw ones.
 
-        With ``jumps`` the others are no continuous functions of the raw ones.
+        With ``jumps`` the others are no continuous functions of the raw ones; ``concave`` says whether the link is.
         """
         grid = embedding.grid
         # a circle with one knot is a single point, so it cannot tell different values apart
@@ -88,7 +89,10 @@ class Axioms:
             zero_on_diagonal=embedding.zero_diagonal and all(base.zero_on_diagonal for base in base_distances),
             symmetric=embedding.symmetric and all(base.symmetric for base in base_distances),
             positive=nonnegative and positive_outside and covered >= set(range(n_raw)),
-            triangle=nonnegative and not base_distances and (embedding.metric or _holds_on_grid(embedding, weights)),
+            triangle=nonnegative
+            and concave
+            and not base_distances
+            and (embedding.metric or _holds_on_grid(embedding, weights)),
             continuous=embedding.continuous and not jumps,
         )
 

@@ -17,6 +17,7 @@ from .reach import MOST
 __all__ = ["BaseDistance", "base_functions"]
 
 _PAIRS = 1 << 16  # pairs that a function is called with at once
+_MOST_POWER = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +35,8 @@ class BaseDistance(FrozenValue):
     values : ndarray of shape (k,)
         The distances of these pairs. They are saved with a model, so that the callable that is given when it is loaded can be
         checked.
-    power : int
-        2 for the square-root link, else 1.
+    power : float
+        The exponent > 0; with the square-root link twice that which was asked for.
     """
 
     function: DistanceFunction
@@ -43,14 +44,14 @@ class BaseDistance(FrozenValue):
     name: str
     probe: Floats = field(repr=False)
     values: Floats = field(repr=False)
-    power: int = 1
+    power: float = 1
 
     def __post_init__(self) -> None:
         freeze(self, "probe", "values")
-        if self.power not in (1, 2) or not np.isfinite(self.weight):
+        if not (0 < self.power <= _MOST_POWER and np.isfinite(self.weight)):
             raise InputError(
                 f"base distance {self.name!r} has the weight {self.weight!r} and the power {self.power!r}; a finite "
-                "weight, and 1 or 2, are required"
+                f"weight, and a power > 0 of at most {_MOST_POWER}, are required"
             )
         if not (self.values >= 0).all():
             raise InputError(f"base distance {self.name!r} has the value {self.values.min()}; distances >= 0 are required")
@@ -109,7 +110,9 @@ class BaseDistance(FrozenValue):
 
     def state(self) -> dict[str, Any]:
         """All but the function and the arrays, as values that JSON can hold."""
-        return {"name": self.name, "weight": self.weight, "batch": self.function.batch, "power": self.power}
+        return {"name": self.name, "weight": self.weight, "batch": self.function.batch} | {
+            "power": int(self.power) if self.power == int(self.power) else self.power  # as files have had it
+        }
 
     @classmethod
     def read(

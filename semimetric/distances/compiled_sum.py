@@ -7,7 +7,7 @@ tables takes 60 microseconds and more, and one of these a few.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import nan, sqrt
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -34,13 +34,12 @@ def distance_of_arrays(d: Any) -> Callable[[Any, Any], float]:
         parts = feature_sum(d)
     except NotSupportedError:
         return lambda x, y: nan
-    shape, root = (d.n_features,), d.link == "sqrt"
+    shape, link = (d.n_features,), d.link_function.of_one
 
     def distance(x: Any, y: Any) -> float:
         ready = type(x) is type(y) is np.ndarray and x.dtype is y.dtype and x.shape == y.shape == shape
         if ready and (x.dtype is _FLOAT64 or x.dtype is _FLOAT32):
-            total = distance_of_two(x, y, *parts)
-            return total if not root else sqrt(total) if total >= 0 else nan
+            return link(distance_of_two(x, y, *parts))
         return nan
 
     return distance

@@ -98,7 +98,7 @@ def find_counterfactual(d: Any, x: Floats, y: Floats, within: float | None, feat
             "what would have to change is read off tables that are continuous, and this distance has base distances, or "
             'symmetry="swap"; fit without them'
         )
-    limit = -np.inf if within is None else within**2 if d.link == "sqrt" else within
+    limit = -np.inf if within is None else float(d.link_function.invert(np.array(within, dtype=np.float64)))
     changed, steps = _changed(d, x, y, limit, features)
     if within is not None and _totals(d, changed[None], y)[0] > limit:  # stuck: the values of y lead there in any case
         taken, to_y = _changed(d, x, y, limit, features, only_y=True)
@@ -189,7 +189,7 @@ def _totals(d: Any, rows: Floats, y: Floats) -> Floats:
     """The sums before the link of encoded rows and y, shape (n,)."""
     index = np.column_stack([np.arange(len(rows)), np.full(len(rows), len(rows))])
     distances: Floats = d.paired_by_index(np.vstack([rows, y]), index)
-    return distances**2 if d.link == "sqrt" else distances
+    return d.link_function.invert(distances)  # type: ignore[no-any-return]  # d is any distance
 
 
 def _told(d: Any, x: Floats, y: Floats, within: float | None, steps: Sequence[_Option]) -> Counterfactual:
@@ -200,7 +200,7 @@ def _told(d: Any, x: Floats, y: Floats, within: float | None, steps: Sequence[_O
     periods = np.array([feature.period or np.inf for feature in d.schema.features])
     told = d.schema.told(np.where(np.isinf(periods), rows, np.mod(rows, periods)))
     totals = _totals(d, rows, y)
-    distances = np.sqrt(totals) if d.link == "sqrt" else totals
+    distances = d.link_function.apply(totals)
     changes = tuple(
         Change(d.feature_names[f], told[0, f], told[k, f], float(distances[k])) for k, (f, *_) in enumerate(steps, 1)
     )

@@ -4,8 +4,9 @@
 
 S runs over groups of features, which are raw features and directions; leaves of trees are categories. D_b are base distances.
 e(x) = x - clip(x) is the excess of x, by which it lies outside the range of the grid, for raw features and directions alike. h
-is the link: the identity, or the square root; the sum is then the squared distance, and base distances enter it squared. The
-last sum is a continuous pseudometric, so it keeps every axiom (docs/mathematics.md, section 2).
+is the link, an increasing function: the identity, a power, or pieces that are concave (`links`). With the square root the sum
+is the squared distance, which base distances enter squared. The last sum is a continuous pseudometric, so it keeps every axiom
+(docs/mathematics.md, section 2).
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from .compiled_sum import distance_of_arrays, feature_sum
 from .coordinates import DistanceWithCoordinates
 from .explained_distance import ExplainedDistance
 from .known_distances import KnownDistances
+from .links import Link, checked_link, link_function, link_state
 from .reach import GridPoints, Reach
 from .reweighting import reweighted
 from .state import base_distances_state, directions_state, map_state, read_parts
@@ -72,7 +74,8 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
         The names of the raw features.
     directions : Directions or None
     base_distances : tuple of BaseDistance
-    link : {"identity", "sqrt"}
+    link : {"identity", "sqrt"}, float, PowerLink or ConcaveLink
+        A number is the exponent of a power.
     schema : Schema or None
         The schema of the raw features, by which tables are encoded; None makes it from the grid, with codes as categories.
 
@@ -99,11 +102,12 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
     feature_names: tuple[str, ...]
     directions: Directions | None = None
     base_distances: tuple[BaseDistance, ...] = field(default=())
-    link: str = "identity"
+    link: str | float | Link = "identity"
     schema: Schema = None  # type: ignore[assignment]  # __post_init__ replaces None by a schema
 
     def __post_init__(self) -> None:
         freeze(self, "weights", "epsilon")
+        object.__setattr__(self, "link", checked_link(self.link))
         grid, n = self.embedding.grid, len(self.columns)
         check_numbers(self.embedding, self.weights, self.epsilon, n, self.link, self.base_distances)
         object.__setattr__(self, "schema", schema_of(grid, self.feature_names, self.schema))
@@ -121,6 +125,11 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
         return distinct((*self.feature_names, *(self.directions.names if self.directions else ())))
 
     @cached_property
+    def link_function(self) -> Link:
+        """The function that makes a distance of the sum."""
+        return link_function(self.link)
+
+    @cached_property
     def reach(self) -> Reach:
         """How far outside its range a value of each embedded feature may lie."""
         return Reach.of(self.embedding.grid, self.epsilon, self.columns)
@@ -135,7 +144,8 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
     def axioms(self) -> Axioms:
         """The axioms that the columns and the signs of the weights guarantee."""
         jumps = self.directions is not None and self.directions.n_trees > 0
-        return Axioms.of(self.embedding, self.weights, self.epsilon, self.n_features, self.base_distances, jumps=jumps)
+        parts = (self.embedding, self.weights, self.epsilon, self.n_features, self.base_distances)
+        return Axioms.of(*parts, jumps=jumps, concave=self.link_function.concave)
 
     def certify(self, *, random_state: int | None = 0) -> AxiomReport:
         """How each axiom is proved; if the triangle inequality is not, points that violate it, if a search finds any."""
@@ -163,12 +173,12 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
         x, y = self._both(X, Y)
         check_same_length(x, y)
         parts = map_blocks(lambda b: self._sum(x[b], y[b]), len(x), size=_BLOCK, n_jobs=n_jobs)
-        return self._linked(np.concatenate(parts))
+        return self.link_function.apply(np.concatenate(parts))
 
     def paired_by_index(self, X: Floats, index: Integers, *, n_jobs: int | None = None) -> Floats:
         """The distances of the rows X[index[:, 0]] to X[index[:, 1]] of an encoded matrix X, shape (len(index),)."""
         parts = map_blocks(lambda b: self._sum(X[index[b, 0]], X[index[b, 1]]), len(index), size=_BLOCK, n_jobs=n_jobs)
-        return self._linked(np.concatenate(parts))
+        return self.link_function.apply(np.concatenate(parts))
 
     def pairwise(self, X: ArrayLike, Y: ArrayLike | None = None, *, n_jobs: int | None = None) -> Floats:
         """The distances of all rows of X to all rows of Y (of X if Y is None), shape (n, m), float64.
@@ -199,7 +209,7 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
             mirror(out)
         for base in self.base_distances:
             base.add_pairwise(x.raw, y.raw, out)
-        return self._linked(out)
+        return self.link_function.apply(out)
 
     def get_numba_metric(self) -> Callable[[Floats, Floats], float]:
         """The distance as a compiled function of two vectors, for pynndescent and other packages that take such a metric.
@@ -207,7 +217,7 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
         It is compiled at its first call, for the type of array that it is given (float32, read-only), and gives NaN for NaN.
         Joint groups and base distances are refused.
         """
-        return make_metric(feature_sum(self), self.link == "sqrt")
+        return make_metric(feature_sum(self), *self.link_function.parts)
 
     def tables(self) -> dict[str, Table]:
         """The table of every group of features, by the name of its term; `Table.to_frame` shows it by knots or categories."""
@@ -283,7 +293,7 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
         if not self.schema.plain:
             values |= {"schema": self.schema.state()}
         bases, probes = base_distances_state(self.base_distances)
-        values |= {"feature_names": list(self.feature_names), "link": self.link} | bases
+        values |= {"feature_names": list(self.feature_names), "link": link_state(self.link)} | bases
         arrays = arrays | matrix | {"weights": self.weights, "epsilon": self.epsilon} | probes
         return State("Semimetric", values, arrays)
 
@@ -325,9 +335,6 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
         rows = np.arange(len(left))
         total = self.embedding.paired(x.items, rows, y.items, rows, self.weights)
         return sum((base.paired(left, right) for base in self.base_distances), total) + self._outside(x, y)
-
-    def _linked(self, total: Floats) -> Floats:
-        return np.sqrt(total) if self.link == "sqrt" else total
 
 
 gower = Semimetric.gower

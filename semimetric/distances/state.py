@@ -22,6 +22,7 @@ from ..embeddings.pairs.scales_and_tables import MixedEmbedding, scales_of
 from ..embeddings.pairs.vertices import Vertices
 from .agreement import check_probe
 from .base_distances import BaseDistance
+from .links import read_link
 
 __all__ = [
     "base_distances_state",
@@ -175,7 +176,7 @@ def read_base_distances(members: Members, functions: Sequence[object], schema: S
         )
     n = len(schema.names)
     for k, (part, name, function) in enumerate(zip(stored, names, functions, strict=True)):
-        state = {"name": name, "weight": part.number("weight"), "batch": part.flag("batch"), "power": part.whole("power")}
+        state = {"name": name, "weight": part.number("weight"), "batch": part.flag("batch"), "power": part.number("power")}
         part.done()
         probe = members.array(f"probe_{k}", np.float64, None, 2, n, missing=True)
         values = members.array(f"probe_values_{k}", np.float64, len(probe))
@@ -202,7 +203,7 @@ def read_parts(state: State, functions: Sequence[object]) -> dict[str, Any]:
         "feature_names": names,
         "directions": read_directions(members, titles, len(names)),
         "base_distances": read_base_distances(members, functions, schema),
-        "link": members.text("link"),
+        "link": read_link(members.any("link")),
         "schema": schema,
     }
     values.done()

@@ -12,19 +12,21 @@ import numpy as np
 from .._foundation.errors import InputError, NotSupportedError, SemimetricWarning, warn
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
-from .._foundation.types import ArrayLike, FeatureChoice, Floats, Integers, KnotCounts, Knots, Pairs, Periods
+from .._foundation.types import ArrayLike, Exponents, FeatureChoice, Floats, Integers, KnotCounts, Knots, Pairs, Periods
 from .._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_weights
 from ..data.feature_groups import Groups
 from ..data.pair_sampling import sample_pairs
 from ..data.schema import Schema
 from ..data.splits import hold_out
 from ..distances.callables import Distance, DistanceFunction
+from ..distances.links import LinkLike, link_function
 from ..distances.semimetric import Semimetric
 from ..embeddings.directions.fitted_directions import fit_directions
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..learning.assembly import assemble
 from ..learning.candidates import Choices
 from ..learning.groups.selection import without_joint
+from ..learning.link_choices import refuse_open_links
 from ..learning.recipe import Recipe
 from ..learning.regression.distance_data import InMemoryDistances
 from ..learning.regression.selection import check_width
@@ -98,6 +100,7 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
     {alpha}
     {solver}
     {base_distances}
+    {base_exponents}
     {categorical_features}
     {periodic}
     {missing}
@@ -169,13 +172,14 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
         symmetry: str = "tie",
         delta: float = 1e-6,
         outside: str = "extend",
-        link: str = "identity",
+        link: LinkLike = "identity",
         loss: str | Loss = "squared",
         relative: bool | float = False,
         penalty: Penalties = "auto",
         alpha: float | str = "auto",
         solver: str | Solver = "auto",
         base_distances: Sequence[Callable[..., Any]] = (),
+        base_exponents: Exponents = 1.0,
         categorical_features: FeatureChoice = "auto",
         periodic: Periods = None,
         missing: str = "error",
@@ -189,7 +193,7 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
         super().__init__(
             n_knots=n_knots, knots=knots, groups=groups, directions=directions, tables=tables, axioms=axioms,
             symmetry=symmetry, delta=delta, outside=outside, link=link, loss=loss, relative=relative,
-            penalty=penalty, alpha=alpha, solver=solver, base_distances=base_distances,
+            penalty=penalty, alpha=alpha, solver=solver, base_distances=base_distances, base_exponents=base_exponents,
             categorical_features=categorical_features, periodic=periodic, missing=missing, constraints=constraints, prior=prior,
             n_jobs=n_jobs, random_state=random_state, effort=effort, verbose=verbose,
         )  # fmt: skip
@@ -223,6 +227,8 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
         items, schema = self._encoded(X, min_items=2)
         if self.method == "vertices" and len(recipe.constraints):
             raise NotSupportedError('method="vertices" learns nothing, so constraints= cannot hold; use method="regress"')
+        if self.method == "vertices":
+            refuse_open_links(recipe, 'method="vertices" learns nothing')
         structure = check_separable(build_structure(recipe, items, schema)) if self.method == "vertices" else None
         function = DistanceFunction.detect(self.distance, items, schema=schema)
         self._check_symmetry(recipe, function, items)
@@ -330,8 +336,7 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
         pairs = vertex_pairs(cast(PairEmbedding, structure.embedding), np.median(items, axis=0))  # which was checked
         self.vertices_ = pairs.items
         weights = self._evaluated(function, pairs, "vertices")
-        if recipe.link == "sqrt":
-            weights = weights**2
+        weights = link_function(recipe.link).invert(weights)
         delta = recipe.delta * float(weights.mean()) if recipe.axioms is not None else 0.0
         weights = np.maximum(weights, delta) if recipe.axioms is not None else weights
         check_triangles(recipe, structure.embedding, weights)

@@ -88,6 +88,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         "recipe_": Recipe,
         "choices_": Choices,
         "group_choices_": NotRequired[Choices],
+        "link_choices_": NotRequired[Choices],
         "n_features_in_": int,
         "feature_names_in_": NotRequired[NDArray[Any]],
     }
@@ -97,7 +98,7 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         self._recipe()
         self.recipe_.checked()
         check_names(self, self.semimetric_.n_features)
-        for name in ("choices_", "group_choices_"):
+        for name in ("choices_", "group_choices_", "link_choices_"):
             _check_printable(getattr(self, name, Choices()))
 
     def _recipe(self) -> Any:

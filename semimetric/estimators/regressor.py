@@ -12,18 +12,21 @@ from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.threads import one_blas_thread
-from .._foundation.types import ArrayLike, FeatureChoice, Floats, KnotCounts, Knots, Pairs, Periods
+from .._foundation.types import ArrayLike, Exponents, FeatureChoice, Floats, KnotCounts, Knots, Pairs, Periods
 from .._foundation.validation import check_distances, check_weights
 from ..data.feature_groups import Groups
 from ..data.identical_items import distinct_items
 from ..data.parts.tuple_parts import TargetSpec
 from ..data.schema import Names, Schema
+from ..distances.links import LinkLike
 from ..distances.semimetric import Semimetric
 from ..learning.candidates import Choices
 from ..learning.groups.selection import choose_groups, without_joint
+from ..learning.link_choices import refuse_open_links
 from ..learning.recipe import Recipe
 from ..learning.regression.distance_data import DistanceData, InMemoryDistances
 from ..learning.regression.fit import fit_distances
+from ..learning.regression.link_selection import choose_link
 from ..learning.regression.second_moments import MomentSums, check_streams
 from ..learning.regression.selection import HeldOutDistances, choose_numbers
 from ..learning.structure import build_structure, check_varied
@@ -70,6 +73,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         Strengths are compared by least squares, whatever the loss.
     {solver}
     {base_distances}
+    {base_exponents}
     {categorical_features}
     {periodic}
     {missing}
@@ -94,6 +98,9 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         Groups of features of the distance.
     group_choices_ : Choices
         What ``groups="auto"`` compared, step by step; printed, a table.
+    link_choices_ : Choices
+        What ``link="power"``, ``link="concave"`` and ``base_exponents="auto"`` compared; printed, a table. Taken is the least
+        loss.
     n_features_in_ : int
 
     Examples
@@ -118,13 +125,14 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         symmetry: str = "tie",
         delta: float = 1e-6,
         outside: str = "extend",
-        link: str = "identity",
+        link: LinkLike = "identity",
         loss: str | Loss = "squared",
         relative: bool | float = False,
         penalty: Penalties = "auto",
         alpha: float | str = "auto",
         solver: str | Solver = "auto",
         base_distances: Sequence[Callable[..., Any]] = (),
+        base_exponents: Exponents = 1.0,
         categorical_features: FeatureChoice = "auto",
         periodic: Periods = None,
         missing: str = "error",
@@ -152,6 +160,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self.alpha = alpha
         self.solver = solver
         self.base_distances = base_distances
+        self.base_exponents = base_exponents
         self.categorical_features = categorical_features
         self.periodic = periodic
         self.missing = missing
@@ -194,7 +203,8 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         check_varied(data.items)
         with one_blas_thread():
             knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
-            singles, self.choices_ = choose_numbers(without_joint(recipe), data, names, knots=knots, alpha=alpha)
+            singles, self.link_choices_ = choose_link(without_joint(recipe), data, names, knots=knots, alpha=alpha)
+            singles, self.choices_ = choose_numbers(singles, data, names, knots=knots, alpha=alpha)
             held_out = HeldOutDistances(data, names)
             self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots=knots)
             learned = _fit(self.recipe_, data, names)
@@ -210,6 +220,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         """The recipe and the pairs to learn from in parts, see `LearnedDistance`."""
         refuse_choices(self, ())
         recipe = self._recipe()
+        refuse_open_links(recipe, "parts cannot be held out")
         check_solved_by_sums(recipe, resolve_loss(recipe.loss))
         return TupleTask(recipe, TargetSpec(least=0.0 if self.axioms is not None else -np.inf))
 
@@ -217,6 +228,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         """Learn from pairs in parts; nothing is left to choose."""
         learned = _fit(task.recipe, data, names)
         self.recipe_, self.choices_, self.group_choices_ = task.recipe, Choices(), Choices()
+        self.link_choices_ = Choices()
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         self._keep(data, *learned)
         return self
@@ -272,7 +284,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
                 sums = before.add(recipe, checked, target, weight)
             learned = sums.solve(recipe)
         self.n_features_in_, self.recipe_ = checked.items.shape[1], recipe
-        self.choices_, self.group_choices_ = Choices(), Choices()
+        self.choices_, self.group_choices_, self.link_choices_ = Choices(), Choices(), Choices()
         self._record(*learned)
         self._sums = sums
         return self

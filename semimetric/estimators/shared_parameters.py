@@ -78,8 +78,12 @@ axioms : {"semimetric", "metric", "quasimetric", "premetric", None}, default "se
     need ``tables="full"``.
 symmetry : {"tie", "swap"}, default "tie"
     Tied columns, or the paper's lexicographic swap (not continuous for groups of two or more features).
-link : {"identity", "sqrt"}, default "identity"
-    With "sqrt" the tables learn the squared distance.
+link : {"identity", "sqrt", "power", "concave"}, float, PowerLink or ConcaveLink, default "identity"
+    The function that makes the distance of the sum that is learned. With "sqrt" the tables learn the squared distance. A
+    number p is for the power ``sum ** p``, and "power" chooses p from 1, 0.9, ..., 0.5 on held-out pairs: below 1 a large
+    difference counts less than the small ones that it is made of. Up to p = 1 a metric stays a metric. So that the program
+    stays convex, residuals are expanded to first order at their targets: where the sum is (1 + e) times what the target asks
+    for, the residual is that of the distance but for (1 - p) e / 2 of it. Distances below a tenth of the mean count as there.
 loss : {"squared", "absolute", "huber"} or Loss, default "squared"
     What a pair's residual costs. Losses other than the squared one count large residuals less.
 relative : bool or float, default False
@@ -92,6 +96,9 @@ base_distances : sequence of callables, default ()
     Known distances that join the sum with weights >= 0; the tables learn what they miss. The sum is a semimetric if
     they are. Bounds for nearest-neighbour search cannot see inside a callable: searching such a model means
     evaluating them for every candidate.
+base_exponents : float, sequence of float, or "auto", default 1.0
+    The exponents at which base distances join the sum (with ``link="sqrt"``, those of their squares). "auto" chooses one for
+    all of them from 1, 0.9, ..., 0.5 on held-out pairs, together with the link if that is open too.
 """
 
 COMPARISON_PARAMETERS = """

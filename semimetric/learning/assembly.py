@@ -116,10 +116,9 @@ def _base_distances(recipe: Recipe, structure: Structure, weights: Floats, examp
     """The base distances with their weights, and with their values at a few pairs."""
     probe = examples.take(np.arange(min(_PROBES, len(examples))))
     points = probe.items[probe.index]
-    power = 2 if recipe.link == "sqrt" else 1
     return tuple(
         BaseDistance(f, float(u), _name(f), points, f(points[:, 0], points[:, 1]), power)
-        for f, u in zip(structure.bases, weights, strict=True)
+        for f, u, power in zip(structure.bases, weights, recipe.base_powers, strict=True)
     )
 
 

@@ -49,6 +49,10 @@ class Candidate:
         which the penalty counts as little as on joint ones.
     share : float
         How much the penalty counts on joint tables.
+    link : float or None
+        The exponent of the link, if it is a power or such are compared.
+    base_exponents : tuple of float
+        Those of base distances.
     """
 
     n_knots: Any
@@ -58,6 +62,8 @@ class Candidate:
     directions: str | None = None
     pairs: tuple[tuple[int, ...], ...] = ()
     share: float = 1.0
+    link: float | None = None
+    base_exponents: tuple[float, ...] = ()
 
     @property
     def loss(self) -> float:
@@ -169,7 +175,7 @@ class Choices(tuple[Candidate, ...]):
 
     def to_frame(self) -> Any:
         """The candidates as a frame of pandas, a row for each: its settings, its loss, and whether it is the choice."""
-        names = [*(self._compared if self.names else ("tables", "directions", "n_knots")), "alpha"]
+        names = [*(self._compared if self.names else ("tables", "directions", *self._links, "n_knots")), "alpha"]
         columns = {name: [self._text(c, name) if name == "groups" else getattr(c, name) for c in self] for name in names}
         columns |= {"loss": [c.loss for c in self], "chosen": [c is self.chosen for c in self]}
         return optional("pandas").DataFrame(columns)
@@ -212,7 +218,15 @@ class Choices(tuple[Candidate, ...]):
         """The settings beside alpha that name a row."""
         if self.names:
             return ("groups",)
-        return tuple(n for n in ("tables", "directions") if len({self._text(c, n) for c in self}) > 1) + ("n_knots",)
+        return tuple(n for n in ("tables", "directions") if len({self._text(c, n) for c in self}) > 1) + (
+            *self._links,
+            "n_knots",
+        )
+
+    @property
+    def _links(self) -> tuple[str, ...]:
+        """Of link and exponents of base distances those that are compared."""
+        return tuple(n for n in ("link", "base_exponents") if len({self._text(c, n) for c in self}) > 1)
 
     def _row(self, candidate: Candidate) -> str:
         return ", ".join(self._text(candidate, name) for name in self._compared)

@@ -42,8 +42,7 @@ def constrained(
     if not recipe.asks_rows:
         return program
     embedding, n = structure.embedding, len(program.lower)
-    power = 2 if recipe.link == "sqrt" else 1
-    layout = TableLayout(embedding, structure.names, structure.directions, unseen, unit, power)
+    layout = TableLayout(embedding, structure.names, structure.directions, unseen, unit, recipe.row_power)
     triangles = Triangles.of(embedding) if recipe.asks_triangle else None
     triangles = None if triangles is None or not triangles.binding else triangles
     shapes = [(type(shape).__name__, _widened(shape.rows(layout), n)) for shape in recipe.constraints]
@@ -146,8 +145,7 @@ def proved(recipe: Recipe, d: Semimetric) -> Semimetric:
             f"axioms={recipe.axioms!r} was asked, but what was learned is proved to be a {d.axioms.name} only; use "
             'axioms="semimetric", or other groups'
         )
-    power = 2 if recipe.link == "sqrt" else 1
-    layout = TableLayout(d.embedding, d.feature_names, d.directions, d.weights, 1.0, power)
+    layout = TableLayout(d.embedding, d.feature_names, d.directions, d.weights, 1.0, recipe.row_power)
     for constraint in recipe.constraints:
         rows = constraint.proof(layout)
         missed = rows.missed(d.weights)

@@ -20,6 +20,7 @@ from .._foundation.types import Floats
 from ..data.schema import Schema
 from ..programs.design_matrix import Design
 from .candidates import Candidate
+from .link_choices import exponent_of, exponents_of
 from .recipe import Recipe
 from .structure import Structure
 from .training_tuples import TrainingTuples
@@ -159,6 +160,14 @@ def _compared(data: HeldOutData[P], folds: Sequence[tuple[P, P]], trial: Trial, 
     named = recipe.directions is None or isinstance(recipe.directions, str)
     directions = recipe.directions if named else "given"
     return [
-        Candidate(recipe.n_knots, alpha, tuple(map(float, column)), recipe.tables, directions)
+        Candidate(
+            recipe.n_knots,
+            alpha,
+            tuple(map(float, column)),
+            recipe.tables,
+            directions,
+            link=exponent_of(recipe.link),
+            base_exponents=exponents_of(recipe.base_exponents),
+        )
         for alpha, column in zip(trial.alphas, zip(*rows, strict=True), strict=True)
     ]

@@ -1,7 +1,7 @@
 """How to learn: the parameters of an estimator as one checked value."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .._foundation.errors import InputError, NotSupportedError
@@ -9,6 +9,7 @@ from .._foundation.storable import storable
 from .._foundation.types import FeatureChoice, Knots, Periods
 from .._foundation.validation import check_alpha, check_choice, check_n_jobs
 from ..data.feature_groups import Groups, JointGroups, automatic
+from ..distances.links import Link
 from ..embeddings.pairs.base import PairMap
 from ..programs.constraints import Bounded, Constraint
 from ..programs.losses import Loss, resolve_loss
@@ -17,6 +18,7 @@ from ..solvers.auto import resolve_solver
 from ..solvers.base import Solver
 from .effort import EFFORTS
 from .given_prior import check_prior
+from .link_choices import base_powers, check_link, resolved_link, row_power
 
 __all__ = ["Recipe"]
 
@@ -38,13 +40,14 @@ class Recipe:
     symmetry: str = "tie"
     delta: float = 1e-6
     outside: str = "extend"
-    link: str = "identity"
+    link: str | float | Link = "identity"
     loss: str | Loss = "squared"
     relative: bool | float = False
     penalty: Penalties = "auto"
     alpha: float = 1e-3
     solver: str | Solver = "auto"
     base_distances: Sequence[Callable[..., Any]] = ()
+    base_exponents: str | float | Sequence[float] = 1.0
     categorical_features: FeatureChoice = "auto"
     periodic: Periods = None
     missing: str = "error"
@@ -67,7 +70,6 @@ class Recipe:
         check_choice("tables", self.tables, ("full", "warped"))
         check_choice("symmetry", self.symmetry, ("tie", "swap"))
         check_choice("outside", self.outside, ("extend", "clip"))
-        check_choice("link", self.link, ("identity", "sqrt"))
         check_choice("missing", self.missing, ("error", "level"))
         check_choice("effort", self.effort, EFFORTS)
         if self.joint.n_knots is not None and not isinstance(self.knots, str):
@@ -93,17 +95,14 @@ class Recipe:
                 f'groups={self.groups!r} finds pairs for joint tables, and tables="warped" has one scale a feature; '
                 'use groups="singles", or tables="full"'
             )
-        if self.link == "sqrt" and self.axioms is None:
-            raise NotSupportedError(
-                'link="sqrt" learns the squared distance, which has no sign, and axioms=None allows it below 0, where it has '
-                'no root; use axioms="premetric", or link="identity"'
-            )
+        check_link(self)
         resolve_loss(self.loss)
         resolve_solver(self.solver)
         penalties = self.penalties()
         if self.prior is not None:
             self._check_prior(penalties)
-        return self
+        link = resolved_link(self.link)
+        return self if link == self.link else replace(self, link=link)
 
     def _check_prior(self, penalties: Sequence[Penalty]) -> None:
         """Refuse a given distance that cannot be drawn to, or that no penalty draws to."""
@@ -150,6 +149,16 @@ class Recipe:
     def joint(self) -> JointGroups:
         """Knots and share of the penalty of groups of several features."""
         return self.groups if isinstance(self.groups, JointGroups) else JointGroups(())
+
+    @property
+    def row_power(self) -> float:
+        """The power of a distance that the sum is: that of statements about distances as rows of the program."""
+        return row_power(self.link)
+
+    @property
+    def base_powers(self) -> tuple[float, ...]:
+        """The powers at which base distances enter the sum."""
+        return base_powers(self.link, self.base_exponents, len(self.base_distances))
 
     @property
     def asks_triangle(self) -> bool:

@@ -245,9 +245,8 @@ class QueryView:
 
     def linked(self, total: Floats) -> Floats:
         """Distances from sums: increasing, so nearest by the sum is nearest by the distance."""
-        return np.sqrt(total) if self.semimetric.link == "sqrt" else total
+        return self.semimetric.link_function.apply(total)
 
     def unlinked(self, radius: float) -> float:
         """The sum whose distance is ``radius``: the inverse of `linked`."""
-        radius = float(radius)  # A Python float becomes infinite without a warning.
-        return radius * radius if self.semimetric.link == "sqrt" else radius
+        return float(self.semimetric.link_function.invert(np.array(float(radius))))

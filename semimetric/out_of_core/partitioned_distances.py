@@ -16,6 +16,7 @@ from ..learning.assembly import count_out_of_range, warn_out_of_range
 from ..learning.kept_columns import keeps_all_vertices, vertices_of_pairs
 from ..learning.recipe import Recipe
 from ..learning.regression.distance_data import DistanceData
+from ..learning.regression.linked_targets import sum_unit
 from ..learning.regression.pair_targets import DistanceRows, Outline, PairTargets, ScaledDistances
 from ..learning.regression.second_moments import MomentSums
 from ..learning.structure import Structure
@@ -103,7 +104,8 @@ class PartitionedDistances(PartitionedTuples, DistanceData):
 
     def scaled(self, recipe: Recipe, structure: Structure) -> "_ScaledParts":
         """The distances in units of the mean target of the survey; base distances are evaluated where the parts are."""
-        return _ScaledParts(self, self.survey.sizes[recipe.link == "sqrt"] / self.survey.total)
+        mean, mean_square = (size / self.survey.total for size in self.survey.sizes)
+        return _ScaledParts(self, sum_unit(recipe.link, mean, mean_square))
 
 
 class _ScaledParts(ScaledDistances):

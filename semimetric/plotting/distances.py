@@ -199,8 +199,11 @@ def plot_contributions(
         axes.annotate(f"{value:.3g}", (value, row), (3, 0), textcoords="offset points", va="center", fontsize=8, color=INK)
     axes.invert_yaxis()
     axes.margins(x=0.12)
-    root = f", its root {total**0.5:.3g}" if d.link == "sqrt" else ""
-    axes.set(xlabel=_value_label(d), title=f"Where the distance comes from: sum {total:.3g}{root}")
+    distance = float(d.link_function.apply(np.array(total)))
+    linked = (
+        "" if d.link_function.straight else f", its root {distance:.3g}" if d.link == "sqrt" else f", distance {distance:.3g}"
+    )
+    axes.set(xlabel=_value_label(d), title=f"Where the distance comes from: sum {total:.3g}{linked}")
     axes.tick_params(axis="y", length=0)
     return hide_frame(axes)
 
@@ -214,7 +217,9 @@ def _distance(d: Learned) -> Semimetric:
 
 
 def _value_label(d: Semimetric) -> str:
-    return "part of the squared distance" if d.link == "sqrt" else "part of the distance"
+    if d.link_function.straight:
+        return "part of the distance"
+    return "part of the squared distance" if d.link == "sqrt" else "part of the distance before the link"
 
 
 def _find_table(d: Semimetric, term: str | int) -> tuple[str, Table]:

@@ -31,9 +31,9 @@ class TableLayout:
     prior : ndarray of shape (n_columns,)
         The weights of a weighted L1 distance that is > 0 between different values.
     unit : float
-        The unit of the program: targets, squared for the link "sqrt", are divided by it.
-    power : int
-        2 for the link "sqrt", else 1.
+        The unit of the program: sums of targets, squares for the link "sqrt", are divided by it.
+    power : float
+        The power of a distance that the sum is: 2 for the link "sqrt", 1 / p for the power p.
     """
 
     embedding: PairMap
@@ -41,10 +41,10 @@ class TableLayout:
     directions: Directions | None
     prior: Floats
     unit: float
-    power: int = 1
+    power: float = 1
 
     def scaled(self, distances: Floats, kind: str) -> Floats:
-        """The distances in the unit of the program: those of the link "sqrt" are squared.
+        """The distances in the unit of the program: as sums, which are squares for the link "sqrt".
 
         Raises
         ------

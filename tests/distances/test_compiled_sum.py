@@ -13,7 +13,7 @@ from sklearn.cluster import DBSCAN
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsClassifier
 
-from semimetric import Grid, NotSupportedError, Semimetric
+from semimetric import ConcaveLink, Grid, NotSupportedError, Semimetric
 from semimetric.distances import compiled_sum
 from semimetric.distances.compiled_sum import distance_of_arrays, feature_sum
 from semimetric.embeddings.directions.linear_directions import Directions
@@ -40,7 +40,7 @@ def distance(kind, directions, link="identity", seed=0):
     return Semimetric(embedding, weights, epsilon, ("a", "b", "c"), DIRECTIONS[directions], link=link)
 
 
-@pytest.mark.parametrize("link", ["identity", "sqrt"])
+@pytest.mark.parametrize("link", ["identity", "sqrt", 0.7, 1.5, ConcaveLink((0.3, 1.0), (2.0, 1.0, 0.1))])
 @pytest.mark.parametrize("directions", DIRECTIONS)
 @pytest.mark.parametrize("kind", EMBEDDINGS)
 def test_it_is_the_distance_in_and_out_of_range_and_at_knots(kind, directions, link, rng):

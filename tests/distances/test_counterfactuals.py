@@ -8,7 +8,7 @@ import pytest
 from cases import assert_refused, fitted
 from mixed_distances import GROUPS, KINDS, PERIOD, distance, items
 
-from semimetric import NotSupportedError, PairEmbedding, Semimetric
+from semimetric import ConcaveLink, NotSupportedError, PairEmbedding, Semimetric
 
 every_table = pytest.mark.parametrize("groups", GROUPS)
 
@@ -46,7 +46,7 @@ def move(d, feature, old, new):
 
 @every_table
 @pytest.mark.parametrize("bends", [False, True])
-@pytest.mark.parametrize("link", ["identity", "sqrt"])
+@pytest.mark.parametrize("link", ["identity", "sqrt", 0.7, 1.5, ConcaveLink((0.3, 1.0), (2.0, 1.0, 0.1))])
 @pytest.mark.parametrize("seed", range(3))
 def test_no_single_change_lowers_the_distance_more(groups, bends, link, seed):
     d = distance(seed, groups, bends=bends, link=link)

@@ -92,7 +92,7 @@ def test_many_neighbours_are_counted_and_not_all_printed():
 
 
 @pytest.mark.parametrize("by", ["features", "terms"])
-@pytest.mark.parametrize("link", ["identity", "sqrt"])
+@pytest.mark.parametrize("link", ["identity", "sqrt", 0.7])
 def test_a_distance_explains_itself_to_rows_of_a_frame(by, link, rng):
     d = distance(2, "pairs", gaps=True, link=link)
     frame = pd.DataFrame(d.schema.told(items(rng, 6, gaps=True)), columns=list("abcd"), index=[f"r{k}" for k in range(6)])

@@ -7,7 +7,7 @@ from cases import assert_refused
 from mixed_distances import distance
 from sklearn.neighbors import NearestNeighbors
 
-from semimetric import InputError, NotSupportedError, Semimetric, StorageError
+from semimetric import ConcaveLink, InputError, NotSupportedError, Semimetric, StorageError
 from semimetric._foundation.storage import State
 from semimetric.data.grid import Grid
 from semimetric.embeddings.directions.linear_directions import Directions
@@ -177,7 +177,7 @@ def test_blocks_do_not_change_the_result(monkeypatch, rng):
         monkeypatch.undo()
 
 
-@pytest.mark.parametrize("link", ["identity", "sqrt"])
+@pytest.mark.parametrize("link", ["identity", "sqrt", 0.7, 1.5, ConcaveLink((0.3, 1.0), (2.0, 1.0, 0.1))])
 @pytest.mark.parametrize("kind", ["singles", "warped", "with directions"])
 def test_the_exported_metric_is_the_distance(kind, link, rng):
     """In and out of range, at knots, for float64, float32 and read-only arrays, with a constant feature."""

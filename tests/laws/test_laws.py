@@ -143,7 +143,7 @@ def test_contributions_sum_to_the_distance_before_the_link(name, rng):
     d = model.semimetric_
     terms = d.contributions(X, Y)
     assert terms.shape == (20, len(d.terms))
-    total = d.paired(X, Y) ** 2 if d.link == "sqrt" else d.paired(X, Y)
+    total = d.link_function.invert(d.paired(X, Y))
     np.testing.assert_allclose(terms.sum(axis=1), total, rtol=1e-9, atol=1e-12)
     assert d.contributions(X[0], Y[0]) == pytest.approx(terms[0])
     parts = d.contributions(X, Y, by="features")

@@ -64,7 +64,7 @@ def test_one_distance_by_every_way(name, tmp_path):
     assert d.directions.n_trees > 0
     X, Y = frame[:30], data(seed=5)[0][:30].assign(color=["mauve", *["red"] * 29])
     every = d.pairwise(X, Y)
-    linked = (lambda v: v**2) if d.link == "sqrt" else (lambda v: v)
+    linked = d.link_function.invert
     for i, j in itertools.product(range(30), (0, 7, 29)):
         assert d(X.iloc[i].to_dict(), Y.iloc[j].to_dict()) == pytest.approx(every[i, j], rel=1e-9, abs=1e-12)
     for by in ("terms", "features"):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from searches import rough_distance, search_problem
 
-from semimetric import DistanceRegressor, Grid, NeighborIndex, Semimetric
+from semimetric import ConcaveLink, DistanceRegressor, Grid, NeighborIndex, Semimetric
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
 from semimetric.neighbors import segment
 
@@ -22,6 +22,9 @@ def scans_for_few(monkeypatch):
     """Small sets are scanned too."""
     monkeypatch.setattr(segment, "_FEW", 0)
     monkeypatch.setattr(segment, "_WORTH", 0)
+
+
+LINKS = ["identity", "sqrt", 0.6, 1.4, ConcaveLink((0.5, 2.0), (2.0, 1.0, 0.05))]
 
 
 def answers(d, queries, items, k, side="query-first"):
@@ -34,13 +37,13 @@ def answers(d, queries, items, k, side="query-first"):
 def same_answers(d, index, queries, items, k, side="query-first", **options):
     distances, ids = index.kneighbors(queries, k, **options)
     want, _ = answers(d, queries, items, k, side)
-    power = 2 if d.link == "sqrt" else 1  # the sum before the link is what is exact to rounding
-    assert_allclose(distances**power, want**power, rtol=1e-9, atol=1e-12)
+    sums_of = d.link_function.invert  # the sum before the link is what is exact to rounding
+    assert_allclose(sums_of(distances), sums_of(want), rtol=1e-9, atol=1e-12)
     own = [d.paired(*((q, items[i]) if side == "query-first" else (items[i], q))) for q, i in zip(
         np.repeat(queries[:, None], k, axis=1), ids, strict=True)]  # fmt: skip
-    assert_allclose(distances**power, np.array(own) ** power, rtol=1e-9, atol=1e-12)
+    assert_allclose(sums_of(distances), sums_of(np.array(own)), rtol=1e-9, atol=1e-12)
     assert (np.diff(distances, axis=1) >= 0).all()
-    tied = (np.diff(distances, axis=1) == 0) & (power == 1)  # ties are of the sum
+    tied = (np.diff(distances, axis=1) == 0) & d.link_function.straight  # ties are of the sum
     assert (np.diff(ids, axis=1)[tied] > 0).all()
 
 
@@ -51,7 +54,7 @@ def test_exact_is_brute_is_the_slow_twin(kind, data, seed, k):
     grid = data.draw(our.grids(max_features=3, max_knots=4))
     items, queries = data.draw(our.points(grid, 24)), data.draw(our.points(grid, 3))
     items = items[np.random.default_rng(seed).integers(0, 24, 60)]  # duplicates
-    link, side = data.draw(st.sampled_from(["identity", "sqrt"])), data.draw(st.sampled_from(["query-first", "query-last"]))
+    link, side = data.draw(st.sampled_from(LINKS)), data.draw(st.sampled_from(["query-first", "query-last"]))
     d = rough_distance(grid, kind=kind, seed=seed, link=link)
     index = NeighborIndex(d, side=side).fit(items)
     same_answers(d, index, queries, items, k, side)

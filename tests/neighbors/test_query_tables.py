@@ -6,7 +6,7 @@ from cases import cityblock, fitted
 from numpy.testing import assert_allclose, assert_array_equal
 from searches import rough_distance
 
-from semimetric import Grid
+from semimetric import ConcaveLink, Grid
 from semimetric._kernels.search import values
 from semimetric.neighbors.query_tables import SIDES, QueryView
 
@@ -15,6 +15,8 @@ ITEMS, QUERIES = RNG.normal(size=(30, 3)), 2 * RNG.normal(size=(4, 3))
 DISTANCES = {kind: rough_distance(Grid.fit(ITEMS, n_knots=4), kind=kind, link=link) for kind, link in (
     ("singles", "identity"), ("asymmetric", "sqrt"), ("overlapping", "identity"), ("touched", "identity"), ("swapped", "sqrt"),
 )}  # fmt: skip
+LINKS = (0.7, ConcaveLink((1.0,), (1.0, 0.5)))
+DISTANCES |= {str(link): rough_distance(Grid.fit(ITEMS, n_knots=4), link=link) for link in LINKS}
 DISTANCES["base"] = fitted("base")[0].semimetric_
 DISTANCES["pca"] = fitted("pca")[0].semimetric_
 

@@ -4,13 +4,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..._foundation.types import Floats, Pairs
+import numpy as np
+
+from ..._foundation.types import Floats, Integers, Pairs
 from ...data.identical_items import distinct_items
 from ..recipe import Recipe
 from ..structure import Structure
 from .pair_targets import PairTargets, ScaledDistances
 
-__all__ = ["DistanceData", "InMemoryDistances"]
+__all__ = ["DistanceData", "InMemoryDistances", "sampled_rows"]
 
 
 class DistanceData(ABC):
@@ -48,6 +50,18 @@ class InMemoryDistances(DistanceData):
         """The distinct items that are in some pair, or a sample of very many."""
         return distinct_items(self.pairs.used)
 
+    def sampled(self, most: int, random_state: int | None) -> "InMemoryDistances":
+        """These pairs, or a sample of so many."""
+        rows = sampled_rows(len(self.pairs), most, random_state)
+        return InMemoryDistances(self.pairs.take(rows), self.y[rows], self.weight[rows])
+
     def scaled(self, recipe: Recipe, structure: Structure) -> PairTargets:
         """Each base distance is evaluated once for every pair."""
         return PairTargets.of(recipe, structure, self.pairs, self.y, self.weight)
+
+
+def sampled_rows(n: int, most: int, random_state: int | None) -> Integers:
+    """The rows of n that candidates are compared on: all, or a sample of ``most``."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(random_state).choice(n, most, replace=False))

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..._foundation.errors import InputError
 from ..._foundation.types import Floats, Integers, Pairs
+from ...distances.links import Link, link_function
 from ...distances.semimetric import Semimetric
 from ...embeddings.pairs.base import PairMap
 from ...programs.design_matrix import Design, PairDesign
@@ -26,10 +27,10 @@ from ..prior import L1Prior
 from ..recipe import Recipe
 from ..structure import Structure, l1_embedding
 from ..training_tuples import TrainingTuples
+from .linked_targets import LinkedTargets, sum_unit
 
-__all__ = ["DistanceRows", "Outline", "PairTargets", "ScaledDistances", "SolvableSums"]
+__all__ = ["DistanceRows", "GivenDistances", "Outline", "PairTargets", "ScaledDistances", "SolvableSums"]
 
-_UNITS = (1e-290, 1e290)  # of the mean target: outside, weights in the user's units overflow or lose their digits
 _MOST_EXAMPLES = 8  # pairs
 
 
@@ -57,6 +58,38 @@ class DistanceRows(NamedTuple):
     design: Design
     target: Floats
     weight: Floats
+
+
+class GivenDistances(NamedTuple):
+    """What is known of pairs in the user's unit.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_pairs,)
+        Their distances.
+    values : ndarray of shape (n_pairs, n_base_distances) or None
+        The values of base distances.
+    """
+
+    y: Floats
+    values: Floats | None
+
+    def take(self, rows: Integers) -> "GivenDistances":
+        """Some of the pairs."""
+        return GivenDistances(self.y[rows], None if self.values is None else self.values[rows])
+
+    def powers(self, recipe: Recipe, unit: float) -> Floats | None:
+        """The terms of base distances in a unit of the sum, shape (n_pairs, n_base_distances); None without any."""
+        if self.values is None:
+            return None
+        with np.errstate(over="ignore", under="ignore"):
+            terms = self.values ** np.array(recipe.base_powers) / unit
+        if not np.isfinite(terms).all():
+            raise InputError(
+                f"base distances reach {self.values.max():g}, whose power {max(recipe.base_powers):g} overflows; give smaller "
+                "exponents by base_exponents=, or rescale them"
+            )
+        return np.asarray(terms)
 
 
 class SolvableSums(Protocol):
@@ -110,14 +143,20 @@ class PairTargets(TrainingTuples, ScaledDistances):
     ----------
     tuples : Pairs
     target : ndarray of shape (n_pairs,)
-        The distances, or their squares for the link "sqrt", divided by ``unit``.
+        The sums that have the distances, which are squares for the link "sqrt", divided by ``unit``.
     weight : ndarray of shape (n_pairs,)
     base : ndarray of shape (n_pairs, n_base_distances) or None
         Values of the base distances, in the same unit.
     unit : float
         The mean target, in the user's unit.
     scale : ndarray of shape (n_pairs,) or None
-        Multiplies rows and targets of a relative loss.
+        Multiplies rows and targets of a relative loss, and of a link (`linked_targets`).
+    given : GivenDistances
+        The distances and the values of base distances as they are.
+    link : Link or None
+        The link, if it multiplies rows.
+    slopes : ndarray of shape (n_pairs,) or None
+        The slopes of that link at the targets.
     """
 
     tuples: Pairs
@@ -126,6 +165,9 @@ class PairTargets(TrainingTuples, ScaledDistances):
     base: Floats | None
     unit: float
     scale: Floats | None
+    given: "GivenDistances"
+    link: Link | None = None
+    slopes: Floats | None = None
     quick_loss: ClassVar[Loss] = Squared()
 
     @classmethod
@@ -151,21 +193,36 @@ class PairTargets(TrainingTuples, ScaledDistances):
         InputError
             If targets (squared for the link "sqrt") are too large or too small for floating point.
         """
-        with np.errstate(over="ignore", under="ignore"):
-            target = y * y if recipe.link == "sqrt" else y
-            unit = float((weight / weight.sum()) @ np.abs(target)) if unit is None else unit
-            _check_unit(recipe, y, unit)
-            target = target / unit
-        base = None
+        values = None
         if structure.bases:
             columns = [f.evaluate(pairs, n_jobs=recipe.n_jobs, verbose=recipe.verbose) for f in structure.bases]
             values = np.column_stack(columns)
-            base = (values * values if recipe.link == "sqrt" else values) / unit
-        scale = None
-        if recipe.relative is not False:
-            floor = 0.1 if recipe.relative is True else float(recipe.relative)
-            scale = 1.0 / np.maximum(np.abs(target), floor)
-        return cls(pairs, target, weight, base, unit, scale)
+        return cls._made(recipe, pairs, weight, GivenDistances(y, values), unit)
+
+    @classmethod
+    def _made(cls, recipe: Recipe, pairs: Pairs, weight: Floats, given: "GivenDistances", unit: float | None) -> "PairTargets":
+        made = LinkedTargets.of(recipe, given.y, weight, unit)
+        base = given.powers(recipe, made.unit)
+        return cls(pairs, made.target, weight, base, made.unit, made.scale, given, made.link, made.slopes)
+
+    def under(self, recipe: Recipe) -> "PairTargets":
+        """The same pairs in the same unit of distances, for a recipe with another link or other exponents of base distances."""
+        old = link_function("identity") if self.link is None else self.link
+        mean = float(old.apply(np.array(self.unit)))
+        unit = self.unit if recipe.link == "sqrt" else sum_unit(recipe.link, mean, mean)
+        return self._made(recipe, self.tuples, self.weight, self.given, unit)
+
+    def errors(self, products: Floats) -> Floats:
+        """The residuals of the direct loss for products of rows and weights, shape (n_pairs,).
+
+        Without a link that multiplies rows these are the products less the targets.
+        """
+        if self.link is None or self.scale is None or self.slopes is None:
+            return products - self.targets
+        sums = np.maximum(products / self.scale, 0.0)
+        found, wanted = (self.link.apply(s * self.unit) for s in (sums, self.target))
+        mean = float(self.link.apply(np.array(self.unit)))
+        return (found - wanted) / mean * (self.scale / self.slopes)
 
     @property
     def targets(self) -> Floats:
@@ -181,13 +238,15 @@ class PairTargets(TrainingTuples, ScaledDistances):
 
     def take(self, rows: Integers) -> "PairTargets":
         """Some of the pairs, their weights again summing to 1."""
-        base, scale = (None if a is None else a[rows] for a in (self.base, self.scale))
-        weight = self.weight[rows] / self.weight[rows].sum()
-        return replace(self, tuples=self.tuples.take(rows), target=self.target[rows], weight=weight, base=base, scale=scale)
+        base, scale, slopes = (None if a is None else a[rows] for a in (self.base, self.scale, self.slopes))
+        weight, given = self.weight[rows] / self.weight[rows].sum(), self.given.take(rows)
+        parts = {"tuples": self.tuples.take(rows), "target": self.target[rows], "weight": weight, "base": base, "scale": scale}
+        return replace(self, **parts, given=given, slopes=slopes)
 
     def over(self, items: Floats) -> "PairTargets":
         """The same pairs over other features of the items, without base distances."""
-        return replace(self, tuples=Pairs(items, self.tuples.index), base=None)
+        given = GivenDistances(self.given.y, None)
+        return replace(self, tuples=Pairs(items, self.tuples.index), base=None, given=given)
 
     def design(self, structure: Structure, embedding: PairMap, n_jobs: int | None) -> PairDesign:
         """The rows of ``embedding`` for these pairs, followed by the base distances."""
@@ -223,12 +282,3 @@ class PairTargets(TrainingTuples, ScaledDistances):
     def rows(self, recipe: Recipe, structure: Structure) -> DistanceRows:
         """Rows that are made whenever a solver asks for products with them."""
         return DistanceRows(self.design(structure, structure.embedding, recipe.n_jobs), self.targets, self.weight)
-
-
-def _check_unit(recipe: Recipe, y: Floats, unit: float) -> None:
-    if not _UNITS[0] < unit < _UNITS[1]:
-        squares = 'their squares, which link="sqrt" learns, ' if recipe.link == "sqrt" else ""
-        raise InputError(
-            f"the distances reach {np.abs(y).max():g}, and {squares}have the mean {unit:g}; between {_UNITS[0]:g} and "
-            f"{_UNITS[1]:g} is required: rescale the distances"
-        )

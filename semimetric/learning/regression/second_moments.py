@@ -20,6 +20,7 @@ from ...solvers.base import Solution
 from ...solvers.gram import Gram
 from ..assembly import assemble, count_out_of_range, warn_out_of_range
 from ..kept_columns import keeps_all_vertices, vertices_of_columns, vertices_of_pairs, with_vertices
+from ..link_choices import refuse_open_links
 from ..prior import fit_l1_prior
 from ..recipe import Recipe
 from ..solve import solve_second_moments
@@ -42,6 +43,7 @@ def check_streams(recipe: Recipe) -> None:
     """
     if not resolve_loss(recipe.loss).quadratic or recipe.link != "identity" or recipe.relative is not False:
         raise NotSupportedError('partial_fit adds up second moments: it needs loss="squared", link="identity", relative=False')
+    refuse_open_links(recipe, "partial_fit cannot hold pairs out")
     check_sums_impose(recipe, "partial_fit", "on all pairs at once")
     solver = resolve_solver(recipe.solver)
     if solver is not None and not isinstance(solver, Gram):
@@ -92,7 +94,7 @@ class MomentSums:
     l1_moments, moments : Moments
         Second moments of the columns of the weighted L1 distance, and of those of the tables.
     size : float
-        Weighted sum of the absolute targets.
+        Weighted sum of the absolute targets; with a link that multiplies rows, of ones, since the unit is known before.
     out_of_range : ndarray of shape (n_features,)
         How many items lie outside the knots of every feature, summed over the parts.
     n_items : int
@@ -131,7 +133,7 @@ class MomentSums:
             data.unit,
             l1_moments,
             moments,
-            size=float(weight @ np.abs(data.target)),
+            size=float(weight.sum() if data.link else weight @ np.abs(data.target)),
             out_of_range=count_out_of_range(structure, pairs.used, pairs.occurrences),
             n_items=pairs.index.size,
         )

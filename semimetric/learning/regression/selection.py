@@ -24,10 +24,10 @@ from ..prior import L1Prior, fit_l1_prior, least_squares
 from ..recipe import Recipe
 from ..structure import Structure, build_structure
 from ..terms import make_terms
-from .distance_data import InMemoryDistances
+from .distance_data import InMemoryDistances, sampled_rows
 from .pair_targets import PairTargets
 
-__all__ = ["HeldOutDistances", "check_width", "choose_numbers"]
+__all__ = ["HeldOutDistances", "check_width", "choose_numbers", "too_wide"]
 
 _FEW_COLUMNS = 600  # weights are always compared: they cost little
 _FEW_KNOTS = {"full": 3, "warped": 2}  # where nothing can be held out; with alpha=1e-2 little but a weighted L1 distance
@@ -69,6 +69,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
     def losses(self, trial: Trial, part: PairTargets, held: PairTargets) -> list[float] | None:
         """The loss of the recipe on held-out pairs, in units of the mean target."""
+        part, held = (side.under(trial.recipe) for side in (part, held))  # folds have the link of the first trial
         structure, prior = self._columns(trial.recipe, part)
         if structure.embedding.n_columns > self._most_columns(trial.recipe, len(part.targets)):
             return None
@@ -78,7 +79,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
         losses = [0.0] * len(trial.alphas)
         for k, found in _weights_along(trial, structure, prior, part):
             weights = np.concatenate([structure.embedding.expanded(found[:n])[1], found[n:]])
-            losses[k] = loss.value(design.matvec(weights) - held.targets, held.weight)
+            losses[k] = loss.value(held.errors(design.matvec(weights)), held.weight)
         return losses
 
     def _most_columns(self, recipe: Recipe, n_pairs: int) -> int:
@@ -141,8 +142,7 @@ def choose_numbers(
     knots = knots and isinstance(recipe.knots, str)
     if not (knots or alpha):
         return recipe, Choices()
-    rows = _sampled_rows(data.pairs, recipe)
-    sample = InMemoryDistances(data.pairs.take(rows), data.y[rows], data.weight[rows])
+    sample = data.sampled(DISTANCES[recipe.effort].n_rows, recipe.random_state)
     trials = _trials(recipe, knots=knots, alpha=alpha)
     try:
         found = compare(HeldOutDistances(sample, names, knots=knots), trials, verbose=recipe.verbose)
@@ -152,9 +152,9 @@ def choose_numbers(
         few = ({"n_knots": _FEW_KNOTS[recipe.tables]} if knots else {}) | ({"alpha": 1e-2} if alpha else {})
         return uncompared(recipe, error, few), Choices()
     if not found:
-        raise _too_wide(recipe)
+        raise too_wide(recipe)
     thorough = n_fits(_trials(replace(recipe, effort="thorough"), knots=knots, alpha=alpha), DISTANCES["thorough"].n_folds)
-    choices = Choices(found, judged=Judged("pairs", len(rows), len(data.pairs), n_losses(found), thorough))
+    choices = Choices(found, judged=Judged("pairs", len(sample.pairs), len(data.pairs), n_losses(found), thorough))
     return replace(recipe, n_knots=choices.chosen.n_knots, alpha=choices.chosen.alpha), choices
 
 
@@ -176,10 +176,10 @@ def check_width(recipe: Recipe, structure: Structure) -> None:
     """Refuse features of which even ``recipe.n_knots`` knots, the fewest that would be compared, give too many weights."""
     most = DISTANCES[recipe.effort].n_columns[recipe.tables]
     if all(len(group) == 1 for group in structure.embedding.groups) and structure.embedding.n_columns > most:
-        raise _too_wide(recipe)
+        raise too_wide(recipe)
 
 
-def _too_wide(recipe: Recipe) -> InputError:
+def too_wide(recipe: Recipe) -> InputError:
     """The error that says that nothing can be compared, because everything has too many weights."""
     most = DISTANCES[recipe.effort].n_columns[recipe.tables]
     return InputError(
@@ -190,10 +190,7 @@ def _too_wide(recipe: Recipe) -> InputError:
 
 def _sampled_rows(pairs: Pairs, recipe: Recipe) -> Integers:
     """Rows of the pairs that candidates are compared on: all, or a sample."""
-    most = DISTANCES[recipe.effort].n_rows
-    if len(pairs) <= most:
-        return np.arange(len(pairs))
-    return np.sort(np.random.default_rng(recipe.random_state).choice(len(pairs), most, replace=False))
+    return sampled_rows(len(pairs), DISTANCES[recipe.effort].n_rows, recipe.random_state)
 
 
 def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: PairTargets) -> Iterator[tuple[int, Floats]]:
