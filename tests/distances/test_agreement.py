@@ -29,7 +29,7 @@ BAD = {
     "infinite sums": (lambda: distance(weights=(1e308, 1e308)), "weights add up to inf", "at most 1.1e+307 is required"),
     "slope": (lambda: distance(epsilon=(np.inf, 1.0)), "epsilon has", "must be >= 0 and finite"),
     "no slope": (lambda: distance(epsilon=(np.nan, 1.0)), "epsilon has", "must be >= 0 and finite"),
-    "link": (lambda: distance(link="log"), X),
+    "link": (lambda: distance(link="log"), "link='log'", '"sqrt"'),
     "negative square": (lambda: distance(weights=(-1.0, 1.0), link="sqrt"), 'link="sqrt"', "must be >= 0"),
     "falling scale": (lambda: distance(SCALES, weights=(-1.0, 1.0)), "a scale falls", "must be >= 0"),
     "directions of others": (
