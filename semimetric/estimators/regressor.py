@@ -24,6 +24,7 @@ from ..learning.candidates import Choices
 from ..learning.groups.selection import choose_groups, without_joint
 from ..learning.link_choices import refuse_open_links
 from ..learning.recipe import Recipe
+from ..learning.regression.concave_link import fit_concave_link
 from ..learning.regression.distance_data import DistanceData, InMemoryDistances
 from ..learning.regression.fit import fit_distances
 from ..learning.regression.link_selection import choose_link
@@ -207,7 +208,10 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
             singles, self.choices_ = choose_numbers(singles, data, names, knots=knots, alpha=alpha)
             held_out = HeldOutDistances(data, names)
             self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots=knots)
-            learned = _fit(self.recipe_, data, names)
+            if recipe.link == "concave":
+                self.recipe_, learned = fit_concave_link(self.recipe_, data, names)
+            else:
+                learned = _fit(self.recipe_, data, names)
         self._keep(data, *learned)
 
     def _keep(self, data: DistanceData, semimetric: Semimetric, solution: Solution) -> None:

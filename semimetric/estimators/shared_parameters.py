@@ -84,6 +84,8 @@ link : {"identity", "sqrt", "power", "concave"}, float, PowerLink or ConcaveLink
     difference counts less than the small ones that it is made of. Up to p = 1 a metric stays a metric. So that the program
     stays convex, residuals are expanded to first order at their targets: where the sum is (1 + e) times what the target asks
     for, the residual is that of the distance but for (1 - p) e / 2 of it. Distances below a tenth of the mean count as there.
+    "concave" goes on from "power": it learns an increasing concave function of pieces, and the sum, in turn, as long as that
+    lowers the loss of the pairs and gains more than one standard error on held-out pairs. It takes no ``constraints``.
 loss : {"squared", "absolute", "huber"} or Loss, default "squared"
     What a pair's residual costs. Losses other than the squared one count large residuals less.
 relative : bool or float, default False

@@ -53,7 +53,11 @@ class InMemoryDistances(DistanceData):
     def sampled(self, most: int, random_state: int | None) -> "InMemoryDistances":
         """These pairs, or a sample of so many."""
         rows = sampled_rows(len(self.pairs), most, random_state)
-        return InMemoryDistances(self.pairs.take(rows), self.y[rows], self.weight[rows])
+        return self.take(rows)
+
+    def take(self, rows: Integers) -> "InMemoryDistances":
+        """Some of the pairs."""
+        return InMemoryDistances(self.pairs.take(rows), self.y[rows], self.weight[rows] / self.weight[rows].sum())
 
     def scaled(self, recipe: Recipe, structure: Structure) -> PairTargets:
         """Each base distance is evaluated once for every pair."""
