@@ -273,6 +273,27 @@ def worst_triple(table):
     return max(excess, default=0.0)
 
 
+def pairs_conformal_rank(scores, items, level):
+    """The rank, from 1, of the score that covers a share of new pairs, when pairs share items: by leaving two items out.
+
+    Each pair is judged by the scores of those that share no item with it. Of ranks r that are no less than those of plain split
+    conformal prediction, it is the least for which enough pairs are at or below the score of the same share of their judges:
+    the first r at which ``r / (n + 1)`` exceeds ``below / (apart + 1)`` for a share ``level`` of the pairs.
+    """
+    n = len(scores)
+    needed = []
+    for pair, score in zip(items, scores, strict=True):
+        apart = [s for other, s in zip(items, scores, strict=True) if not set(other) & set(pair)]
+        below = sum(s < score for s in apart)
+        rank = 1
+        while Fraction(rank, n + 1) <= Fraction(below, len(apart) + 1):
+            rank += 1
+        needed.append(rank)
+    plain = next(r for r in range(1, n + 2) if r >= level * (n + 1) - 1e-9)
+    enough = next(r for r in range(1, n + 2) if sum(k <= r for k in needed) >= level * n - 1e-9)
+    return max(plain, enough)
+
+
 def exact_objective(program, w):
     """The loss plus the penalties as a fraction, from their formulas; the floats that go in count as exact."""
     F, w = Fraction, [Fraction(v) for v in w.tolist()]

@@ -18,7 +18,7 @@ from .._foundation.errors import TooFewError
 from .._foundation.types import Floats, Integers, Tuples
 from .identical_items import identities
 
-__all__ = ["ItemClasses", "hold_out", "item_disjoint_splits", "leaves_enough", "tuple_identities"]
+__all__ = ["ItemClasses", "hold_out", "item_disjoint_splits", "leaves_enough", "tuple_identities", "units_of"]
 
 _FEW_COMPONENTS = 30  # with fewer components, items are held out instead of components
 _MOST_DRAWS = 100  # of sides, until there are enough splits
@@ -66,12 +66,8 @@ def item_disjoint_splits(
         If fewer than two draws leave two pairs or more on both sides, or none does for a single split.
     """
     identity = tuple_identities(pairs)
-    n_items = int(identity.max()) + 1
-    edges = np.concatenate([identity[:, [0, k]] for k in range(1, identity.shape[1])])
-    graph = sparse.coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(n_items, n_items))
-    n_components, component = connected_components(graph, directed=False)
-    unit = component if n_components >= _FEW_COMPONENTS else np.arange(n_items)
-    n_units = int(unit.max()) + 1
+    unit = units_of(identity)
+    n_items, n_units = len(unit), int(unit.max()) + 1
     rng = np.random.default_rng(random_state)
     n_found, n_splits = 0, _MOST_DRAWS if n_splits is None else n_splits
     for _ in range(max(_MOST_DRAWS, n_splits)):
@@ -93,6 +89,23 @@ def item_disjoint_splits(
             f"to hold out {held_out:.0%} of the items leave {_LEAST} {kind} or more on both sides); give more {kind}, or "
             'numbers instead of "auto"'
         )
+
+
+def units_of(identity: Integers) -> Integers:
+    """The number of the unit that is held out together with each item, shape (n_items,).
+
+    Units are the components that share no item, where there are many; otherwise every item is one.
+
+    Parameters
+    ----------
+    identity : ndarray of shape (n_tuples, size)
+        The numbers of the items of each tuple, as `tuple_identities` gives them.
+    """
+    n_items = int(identity.max()) + 1
+    edges = np.concatenate([identity[:, [0, k]] for k in range(1, identity.shape[1])])
+    graph = sparse.coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(n_items, n_items))
+    n_components, component = connected_components(graph, directed=False)
+    return component.astype(np.int64) if n_components >= _FEW_COMPONENTS else np.arange(n_items)
 
 
 def leaves_enough(labels: NDArray[Any], n_classes: int = 2) -> bool:

@@ -58,7 +58,6 @@ class ObjectDistances(LearnedDistance):
     random_state: int | None
     features_: Any
     n_calls_: int
-    error_quantiles_: dict[float, float]
 
     def _check_features(self) -> None:
         """Refuse features that no objects can be given as, and parameters that do not go with features."""
@@ -82,7 +81,7 @@ class ObjectDistances(LearnedDistance):
                 objects.read()
                 self._check_symmetry(recipe, objects.function, objects.items)
                 self._regress(recipe, objects.items, objects.learn, objects.schema, objects.function)
-                self.error_quantiles_ = self._errors(objects.items, objects.held, objects.function)
+                self._judge_items(objects.items, objects.learn, objects.held, objects.function)
             finally:
                 self.n_calls_ = count.n
         return self

@@ -26,7 +26,7 @@ from ..learning.link_choices import refuse_open_links
 from ..learning.recipe import Recipe
 from ..learning.regression.concave_link import fit_concave_link
 from ..learning.regression.distance_data import DistanceData, InMemoryDistances
-from ..learning.regression.fit import fit_distances
+from ..learning.regression.fit import learn
 from ..learning.regression.link_selection import choose_link
 from ..learning.regression.second_moments import MomentSums, check_streams
 from ..learning.regression.selection import HeldOutDistances, choose_numbers
@@ -35,7 +35,7 @@ from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
 from ..programs.penalties import Penalties
 from ..solvers.base import Solution, Solver
-from .base import LearnedDistance
+from .measured_errors import MeasuredErrors
 from .part_tasks import TupleTask, check_solved_by_sums, refuse_choices
 from .shared_parameters import LEARNER_PARAMETERS, REGRESSION_PARAMETERS
 
@@ -44,7 +44,7 @@ __all__ = ["DistanceRegressor"]
 
 @storable
 @with_shared_parameters(LEARNER_PARAMETERS, REGRESSION_PARAMETERS)
-class DistanceRegressor(RegressorMixin, LearnedDistance):
+class DistanceRegressor(RegressorMixin, MeasuredErrors):
     """Regression of distances: tables over features that predict the distance of a pair, under the axioms asked for.
 
     ``min_w  sum_i s_i loss(d_w(x_i, y_i) - target_i) + penalty(w)``  over weights that make d_w a semimetric, with
@@ -81,6 +81,12 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     {constraints}
     {prior}
     {preprocessor}
+    validation_fraction : "auto" (default) or float
+        Where ``error_`` is from. A number sets that share of the items aside (or of the components of pairs that share no item)
+        before anything is chosen, and never learns from them; pairs of items of both sides are left out. "auto" learns from all
+        pairs, and once more without each of five folds of the items, in which errors are counted: knots, directions and weights
+        are then made without them, and only which of the numbers that "auto" compares is taken saw all. It does so where
+        numbers were compared, of which it costs a small part. 0 does neither.
     {n_jobs}
     {random_state}
     {effort}
@@ -89,6 +95,13 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
     Attributes
     ----------
     semimetric_ : Semimetric
+    error_ : DistanceErrors
+        How far distances are off on pairs of items that were not learned from: relative errors, R², rank correlation, and
+        recall of neighbours; printed, three lines. Those of the model itself if a share of the items was set aside, and else
+        those of models like it, each learned from four folds of five; the model, which learned from all, is as good or better.
+        A warning says where it is no better than one distance for all pairs. NaN, with the reason, where nothing is held out.
+    intervals_ : CalibratedIntervals
+        What `predict` makes intervals of, if enough pairs were held out.
     solution_ : Solution
     choices_ : Choices
         What "auto" compared; printed, a table. Taken is the simplest within one standard error of the best: the fewest
@@ -140,6 +153,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         constraints: Sequence[Constraint] = (),
         prior: Semimetric | None = None,
         preprocessor: Any = None,
+        validation_fraction: float | str = "auto",
         n_jobs: int | None = None,
         random_state: int | None = 0,
         effort: str = "default",
@@ -168,6 +182,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         self.constraints = constraints
         self.prior = prior
         self.preprocessor = preprocessor
+        self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.effort = effort
@@ -192,11 +207,17 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
             On Ctrl-C. If the last solver was at work, ``semimetric_`` and ``solution_`` hold its best weights so far.
         """
         recipe = self._recipe()
+        self._check_fraction()
         rows, items = self._given(pairs, Pairs)
         schema = self._schema_of_tuples(rows, Pairs, items)
         checked, target, weight = self._checked(rows, items, y, sample_weight, schema=schema)
         names = self._names(rows if items is None else items, checked.items.shape[1])
-        self._choose_and_learn(recipe, InMemoryDistances(checked, target, weight), schema or names)
+        data, held = self._split(recipe, InMemoryDistances(checked, target, weight))
+        self._choose_and_learn(recipe, data, schema or names)
+        if held is not None:
+            self._judge_aside(self.recipe_, data, held)
+        elif self.validation_fraction == "auto":
+            self._judge_by_folds(self.recipe_, data, schema or names)
         return self
 
     def _choose_and_learn(self, recipe: Recipe, data: InMemoryDistances, names: Names) -> None:
@@ -211,7 +232,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
             if recipe.link == "concave":
                 self.recipe_, learned = fit_concave_link(self.recipe_, data, names)
             else:
-                learned = _fit(self.recipe_, data, names)
+                learned = learn(self.recipe_, data, names)
         self._keep(data, *learned)
 
     def _keep(self, data: DistanceData, semimetric: Semimetric, solution: Solution) -> None:
@@ -230,16 +251,13 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
 
     def learn_from_parts(self, task: TupleTask, data: DistanceData, names: Names) -> Self:
         """Learn from pairs in parts; nothing is left to choose."""
-        learned = _fit(task.recipe, data, names)
+        learned = learn(task.recipe, data, names)
         self.recipe_, self.choices_, self.group_choices_ = task.recipe, Choices(), Choices()
         self.link_choices_ = Choices()
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        self._note_parts()
         self._keep(data, *learned)
         return self
-
-    def predict(self, pairs: ArrayLike) -> Floats:
-        """Learned distances, shape (n_pairs,): the same as `pair_distance`."""
-        return self.pair_distance(pairs)
 
     def partial_fit(self, pairs: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> DistanceRegressor:
         """Add a block of pairs to what earlier blocks taught.
@@ -289,6 +307,7 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
             learned = sums.solve(recipe)
         self.n_features_in_, self.recipe_ = checked.items.shape[1], recipe
         self.choices_, self.group_choices_, self.link_choices_ = Choices(), Choices(), Choices()
+        self._note_parts()
         self._record(*learned)
         self._sums = sums
         return self
@@ -321,9 +340,3 @@ class DistanceRegressor(RegressorMixin, LearnedDistance):
         raw = np.ones(len(checked)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         used = weight > 0  # a pair of weight 0 is as good as absent: its items place no knot, and no split holds it
         return checked.take(used), target[used], (weight if normalise else raw)[used]
-
-
-def _fit(recipe: Recipe, data: DistanceData, names: Names) -> tuple[Semimetric, Solution]:
-    """Learn with everything chosen."""
-    structure = build_structure(recipe, data.items, names)
-    return fit_distances(recipe, structure, data.scaled(recipe, structure))

@@ -212,7 +212,7 @@ def test_what_auto_has_chosen_outlives_an_interrupted_fit(monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("semimetric.estimators.regressor.fit_distances", stop)
+    monkeypatch.setattr("semimetric.learning.regression.fit.fit_distances", stop)
     model = DistanceRegressor(n_knots=3, preprocessor=ITEMS)
     with pytest.raises(KeyboardInterrupt):
         model.fit(INDEX, Y)

@@ -4,6 +4,7 @@ structure -> outline (prior, touched vertices) -> terms -> program -> weights ->
 """
 
 from ..._foundation.types import Floats
+from ...data.schema import Names
 from ...distances.semimetric import Semimetric
 from ...programs.losses import resolve_loss
 from ...programs.program import ConvexProgram
@@ -13,11 +14,18 @@ from ..kept_columns import with_vertices
 from ..prior import fit_l1_prior
 from ..recipe import Recipe
 from ..solve import solve
-from ..structure import Structure
+from ..structure import Structure, build_structure
 from ..terms import make_terms
+from .distance_data import DistanceData
 from .pair_targets import ScaledDistances
 
-__all__ = ["fit_distances"]
+__all__ = ["fit_distances", "learn"]
+
+
+def learn(recipe: Recipe, data: DistanceData, names: Names) -> tuple[Semimetric, Solution]:
+    """Learn with everything chosen: `fit_distances`, and the structure before it."""
+    structure = build_structure(recipe, data.items, names)
+    return fit_distances(recipe, structure, data.scaled(recipe, structure))
 
 
 def fit_distances(recipe: Recipe, structure: Structure, data: ScaledDistances) -> tuple[Semimetric, Solution]:
