@@ -71,7 +71,7 @@ class DistanceWithCoordinates:
     epsilon: Floats
     directions: Directions | None
     base_distances: tuple[BaseDistance, ...]
-    link: str
+    link: Any
     schema: Schema
     n_features: Any
     columns: Any

@@ -30,6 +30,7 @@ from ..learning.link_choices import refuse_open_links
 from ..learning.recipe import Recipe
 from ..learning.regression.distance_data import InMemoryDistances
 from ..learning.regression.selection import check_width
+from ..learning.regression.wide import is_wide
 from ..learning.structure import Structure, build_structure, check_varied
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss
@@ -308,7 +309,7 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
             structure = build_structure(without_joint(recipe), items, schema)
-        if self.chooses_numbers:
+        if self.chooses_numbers and not (isinstance(self.n_knots, str) and is_wide(recipe, structure)):
             check_width(recipe, structure)
 
     def _evaluated(self, function: DistanceFunction, pairs: Pairs, kind: str) -> Floats:

@@ -30,6 +30,7 @@ from ..learning.regression.fit import learn
 from ..learning.regression.link_selection import choose_link
 from ..learning.regression.second_moments import MomentSums, check_streams
 from ..learning.regression.selection import HeldOutDistances, choose_numbers
+from ..learning.regression.wide import learn_wide
 from ..learning.structure import build_structure, check_varied
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss, resolve_loss
@@ -54,7 +55,8 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
     Parameters
     ----------
     {n_knots}
-        With both this and ``alpha`` on "auto" a fit costs about 100 times one with numbers.
+        With both this and ``alpha`` on "auto" a fit costs about 100 times one with numbers. More than 600 numbers, directions
+        included, are screened first, by a weighted L1 distance of few of them; see "Wide distances" in docs/effort.md.
     {knots}
     {groups}
         The error is the loss. Each step costs two fits and a few milliseconds a candidate pair, five times over: for four
@@ -225,6 +227,12 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
         check_varied(data.items)
         with one_blas_thread():
             knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
+            wide = learn_wide(recipe, data, names, alpha=alpha) if knots else None
+            if wide is not None:
+                self.recipe_, self.choices_ = wide.recipe, wide.choices
+                self.group_choices_, self.link_choices_ = Choices(), Choices()
+                self._keep(data, wide.semimetric, wide.solution)
+                return
             singles, self.link_choices_ = choose_link(without_joint(recipe), data, names, knots=knots, alpha=alpha)
             singles, self.choices_ = choose_numbers(singles, data, names, knots=knots, alpha=alpha)
             held_out = HeldOutDistances(data, names)

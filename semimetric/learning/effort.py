@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .._foundation.storable import storable
 
-__all__ = ["COMPARISONS", "DISTANCES", "EFFORTS", "LABELS", "Judged", "Limits"]
+__all__ = ["COMPARISONS", "DISTANCES", "EFFORTS", "LABELS", "WIDE_DISTANCES", "Judged", "Limits", "distance_limits", "wide"]
 
 EFFORTS = ("fast", "default", "thorough")
 
@@ -111,6 +111,25 @@ DISTANCES = {
         n_folds=8, n_rows=100_000, n_columns={"full": 6_000, "warped": 6_000},
     ),
 }  # fmt: skip
+
+# Of more than 600 numbers the few hundred that are kept have scales. Fits are large, and little is compared.
+WIDE_DISTANCES = {
+    "fast": Limits({"warped": (2,)}, _same((1e-5,)), n_folds=2, n_rows=5_000, n_columns={"warped": 3_000}),
+    "default": Limits({"warped": (2,)}, _same((1e-6, 1e-5, 1e-4)), n_folds=2, n_rows=20_000, n_columns={"warped": 3_000}),
+    "thorough": Limits(
+        {"warped": (2, 4, 6)}, _same((1e-7, 1e-6, 1e-5, 1e-4, 1e-3)), n_folds=4, n_rows=100_000, n_columns={"warped": 6_000}
+    ),
+}
+
+
+def wide(effort: str) -> str:
+    """The effort of a problem whose features were screened, for `distance_limits`."""
+    return f"wide {effort}"
+
+
+def distance_limits(effort: str) -> Limits:
+    """What is compared of measured distances at an effort, or at the `wide` form of one."""
+    return DISTANCES[effort] if effort in DISTANCES else WIDE_DISTANCES[effort.removeprefix(wide(""))]
 
 
 @storable

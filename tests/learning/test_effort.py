@@ -7,10 +7,15 @@ import numpy as np
 import pytest
 
 from semimetric import DistanceRegressor, InputError, LargeMarginLearner, PairLearner, TripletLearner
-from semimetric.learning.effort import COMPARISONS, DISTANCES, EFFORTS, LABELS, Judged
+from semimetric.learning.effort import COMPARISONS, DISTANCES, EFFORTS, LABELS, WIDE_DISTANCES, Judged
 
 PAGE = Path(__file__).parents[2] / "docs" / "effort.md"
-KINDS = {"labelled items": LABELS, "comparisons": COMPARISONS, "measured distances": DISTANCES}
+KINDS = {
+    "labelled items": LABELS,
+    "comparisons": COMPARISONS,
+    "measured distances": DISTANCES,
+    "wide distances": WIDE_DISTANCES,
+}
 
 
 def listed(values):

@@ -1,4 +1,4 @@
 """Learning from pairs with measured distances.
 
-It stands on `_foundation`, `data`, `embeddings`, `distances`, `programs`, `solvers` and `learning`.
+It stands on `_foundation`, `_kernels`, `data`, `embeddings`, `distances`, `programs`, `solvers` and `learning`.
 """

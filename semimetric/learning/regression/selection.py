@@ -17,7 +17,7 @@ from ...data.splits import item_disjoint_splits
 from ...programs.losses import resolve_loss
 from ...programs.penalties import total
 from ..candidates import Choices
-from ..effort import DISTANCES, Judged
+from ..effort import EFFORTS, Judged, distance_limits, wide
 from ..held_out import FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, uncompared
 from ..kept_columns import keeps_all_vertices, vertices_of_pairs, with_vertices
 from ..prior import L1Prior, fit_l1_prior, least_squares
@@ -58,7 +58,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
     def folds(self, recipe: Recipe) -> list[tuple[PairTargets, PairTargets]]:
         """Pairs to fit to and pairs to judge by; of many pairs, from a sample."""
         sample = self.data.pairs.take(_sampled_rows(self.data.pairs, recipe))
-        n_splits = DISTANCES[recipe.effort].n_folds
+        n_splits = distance_limits(recipe.effort).n_folds
         splits = list(item_disjoint_splits(sample, n_splits=n_splits, random_state=recipe.random_state))
         targets = self.all_data(recipe)
         return [(targets.take(train), targets.take(test)) for train, test in splits]
@@ -84,7 +84,7 @@ class HeldOutDistances(HeldOutData[PairTargets]):
 
     def _most_columns(self, recipe: Recipe, n_pairs: int) -> int:
         """The most weights of a candidate that is fitted to so many pairs."""
-        limits = DISTANCES[recipe.effort]
+        limits = distance_limits(recipe.effort)
         most = limits.n_columns[recipe.tables]
         if not self.knots or not isinstance(recipe.n_knots, int) or recipe.n_knots <= limits.n_knots[recipe.tables][0]:
             return most
@@ -142,7 +142,7 @@ def choose_numbers(
     knots = knots and isinstance(recipe.knots, str)
     if not (knots or alpha):
         return recipe, Choices()
-    sample = data.sampled(DISTANCES[recipe.effort].n_rows, recipe.random_state)
+    sample = data.sampled(distance_limits(recipe.effort).n_rows, recipe.random_state)
     trials = _trials(recipe, knots=knots, alpha=alpha)
     try:
         found = compare(HeldOutDistances(sample, names, knots=knots), trials, verbose=recipe.verbose)
@@ -153,14 +153,15 @@ def choose_numbers(
         return uncompared(recipe, error, few), Choices()
     if not found:
         raise too_wide(recipe)
-    thorough = n_fits(_trials(replace(recipe, effort="thorough"), knots=knots, alpha=alpha), DISTANCES["thorough"].n_folds)
+    most = "thorough" if recipe.effort in EFFORTS else wide("thorough")
+    thorough = n_fits(_trials(replace(recipe, effort=most), knots=knots, alpha=alpha), distance_limits(most).n_folds)
     choices = Choices(found, judged=Judged("pairs", len(sample.pairs), len(data.pairs), n_losses(found), thorough))
     return replace(recipe, n_knots=choices.chosen.n_knots, alpha=choices.chosen.alpha), choices
 
 
 def _trials(recipe: Recipe, *, knots: bool, alpha: bool) -> list[Trial]:
     """What is compared: every number of knots, fewest first, with every strength."""
-    limits, kind = DISTANCES[recipe.effort], recipe.tables
+    limits, kind = distance_limits(recipe.effort), recipe.tables
     alphas = limits.alphas[kind] if alpha else (recipe.alpha,)
     return [
         Trial(replace(recipe, n_knots=n, verbose=False), alphas) for n in (limits.n_knots[kind] if knots else (recipe.n_knots,))
@@ -174,14 +175,14 @@ def _wide(trial: Trial) -> Trial:
 
 def check_width(recipe: Recipe, structure: Structure) -> None:
     """Refuse features of which even ``recipe.n_knots`` knots, the fewest that would be compared, give too many weights."""
-    most = DISTANCES[recipe.effort].n_columns[recipe.tables]
+    most = distance_limits(recipe.effort).n_columns[recipe.tables]
     if all(len(group) == 1 for group in structure.embedding.groups) and structure.embedding.n_columns > most:
         raise too_wide(recipe)
 
 
 def too_wide(recipe: Recipe) -> InputError:
     """The error that says that nothing can be compared, because everything has too many weights."""
-    most = DISTANCES[recipe.effort].n_columns[recipe.tables]
+    most = distance_limits(recipe.effort).n_columns[recipe.tables]
     return InputError(
         f"every number of knots gives more than {most} weights, so that nothing can be compared; set n_knots= and alpha=, or "
         "give fewer features, directions or groups"
@@ -190,7 +191,7 @@ def too_wide(recipe: Recipe) -> InputError:
 
 def _sampled_rows(pairs: Pairs, recipe: Recipe) -> Integers:
     """Rows of the pairs that candidates are compared on: all, or a sample."""
-    return sampled_rows(len(pairs), DISTANCES[recipe.effort].n_rows, recipe.random_state)
+    return sampled_rows(len(pairs), distance_limits(recipe.effort).n_rows, recipe.random_state)
 
 
 def _weights_along(trial: Trial, structure: Structure, prior: L1Prior, part: PairTargets) -> Iterator[tuple[int, Floats]]:
