@@ -84,6 +84,8 @@ if TYPE_CHECKING:
         SquaredHinge,
         TranslationInvariant,
     )
+    from .reports.build import report
+    from .reports.report import Report
     from .solvers import CuttingPlane, FirstOrder, Gram, InteriorPoint, Newton, Reference, Splitting
 
 __version__ = package_version()
@@ -146,6 +148,7 @@ __all__ = [
     "PowerLink",
     "QuadrupletLearner",
     "Reference",
+    "Report",
     "Ridge",
     "Roughness",
     "Schema",
@@ -171,6 +174,7 @@ __all__ = [
     "gower",
     "load",
     "metric_repair",
+    "report",
 ]
 
 _HOMES = {
@@ -227,6 +231,8 @@ _HOMES = {
         "Absolute AtLeast AtMost Bounded Concave Hinge Huber Lasso Linear Monotone Ridge Roughness Shift Squared "
         "SquaredHinge TranslationInvariant"
     ),
+    "reports.build": "report",
+    "reports.report": "Report",
     "solvers": "CuttingPlane FirstOrder Gram InteriorPoint Newton Reference Splitting",
 }
 _ROOMS = (

@@ -10,17 +10,22 @@ from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.sharded_index import ShardedIndex
 from ..persistence import load
 
-__all__ = ["check_all_numeric", "check_folder", "check_output", "load_model", "load_unsigned"]
+__all__ = ["check_all_numeric", "check_folder", "check_output", "load_model", "load_unsigned", "load_whole"]
 
 
-def load_unsigned(path: str) -> Semimetric | NeighborIndex | ShardedIndex:
-    """What was saved at ``path``, of an estimator its distance; the command line has no keys, so what is signed is refused."""
+def load_whole(path: str) -> Semimetric | NeighborIndex | ShardedIndex | SavedEstimator:
+    """What was saved at ``path``; the command line has no keys, so what is signed is refused."""
     try:
-        found = load(path)
+        return load(path)
     except SignedFileError as error:
         raise StorageError(
             f"{path} is signed, and the command line opens no signed files; load it in Python by semimetric.load(path, key=...)"
         ) from error
+
+
+def load_unsigned(path: str) -> Semimetric | NeighborIndex | ShardedIndex:
+    """What was saved at ``path``, of an estimator its distance; see `load_whole`."""
+    found = load_whole(path)
     if not isinstance(found, SavedEstimator):
         return found
     if not hasattr(found, "semimetric_"):

@@ -92,7 +92,7 @@ def make_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"semimetric {package_version()}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for add in (_add_demo, _add_fit, _add_distance, _add_index, _add_query, _add_neighbors, _add_info, _add_plot):
+    for add in (_add_demo, _add_fit, _add_distance, _add_index, _add_query, _add_neighbors, _add_info, _add_plot, _add_report):
         add(commands)
     return parser
 
@@ -297,6 +297,21 @@ def _add_plot(commands: Any) -> None:
     command.add_argument("--features", nargs="+", metavar="NAME", help="for --around: two, or one for a line (the first two)")
     _add_id(command)
     command.add_argument("--output", required=True, metavar="FILE", help="picture, such as plot.png")
+
+
+def _add_report(commands: Any) -> None:
+    about = "write a page that shows a distance, its items and their neighbours, and computes distances as one changes values"
+    example = "semimetric report model.smm items.csv --label species -o why.html"
+    command = _add(commands, "report", "report_commands.run_report", about, example)
+    command.add_argument("model", metavar="MODEL_OR_INDEX", help="what semimetric fit or semimetric index wrote")
+    command.add_argument("items", type=_table, metavar="ITEMS", nargs="?", help="table with the features of the model")
+    command.add_argument("--label", metavar="COLUMN", help="column of ITEMS that holds classes, or measured values")
+    _add_id(command)
+    command.add_argument("--title", metavar="TEXT", help="title of the page (the name of the model)")
+    most = "items in the page; of more a sample is drawn (%(default)s)"
+    command.add_argument("--max-items", type=_positive, default=1_000, metavar="N", help=most)
+    _add_random_state(command)
+    command.add_argument("-o", "--output", default="report.html", metavar="FILE", help="the page (%(default)s)")
 
 
 def _add_id(command: argparse.ArgumentParser) -> None:

@@ -32,6 +32,7 @@ _COLUMNS: dict[str, dict[str, tuple[str, ...]]] = {
     "search_commands.run_query": {"queries": ("id",)},
     "model_commands.run_info": {},
     "model_commands.run_plot": {"items": ("id",)},
+    "report_commands.run_report": {"items": ("id", "label")},
 }  # of each command, the arguments that name tables, and those that name columns of each
 
 

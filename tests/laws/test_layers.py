@@ -23,6 +23,7 @@ learning learning.regression learning.comparisons learning.large_margin learning
 linear_models.training linear_models linear_models.pieces
 estimators
 clustering
+reports
 persistence
 __init__
 out_of_core plotting

@@ -63,7 +63,7 @@ def run(code, folder):
 def test_the_packages_of_extras_are_absent():
     assert {"matplotlib", "pandas", "pyarrow", "dask", "distributed", "zarr", "ot", "polars"} <= absent_modules()
     assert absent_modules().isdisjoint(
-        {"numpy", "scipy", "sklearn", "cvxpy", "numba", "faiss", "tqdm", "joblib", "threadpoolctl"}
+        {"numpy", "scipy", "sklearn", "cvxpy", "numba", "faiss", "tqdm", "joblib", "threadpoolctl", "jinja2"}
     )
 
 

@@ -1,0 +1,133 @@
+"""What is known of how good a distance is: its axioms, what was compared, how it was solved, and errors on measured pairs."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+from .._foundation.input_arrays import is_missing
+from .._foundation.package_version import package_version
+from ..distances.semimetric import Semimetric
+from ..learning.candidates import Candidate, Choices
+from ..solvers.base import Solution
+from .subjects import MeasuredPairs
+
+__all__ = ["axiom_facts", "evidence_facts", "pair_facts", "versions"]
+
+_MOST_COLUMNS = 60  # of items that break the triangle inequality
+
+
+def axiom_facts(d: Semimetric, random_state: int | None) -> dict[str, Any]:
+    """Which axioms hold, how each was proved, and three items that break the triangle inequality, if any were found."""
+    report = d.certify(random_state=random_state)
+    proofs = [
+        {"axiom": name.replace("_", " "), "holds": bool(getattr(report.axioms, name)), "proof": proof}
+        for name, proof in report.proofs.items()
+    ]
+    triple = None
+    if report.triple is not None and report.excess > 0:
+        told = d.schema.told(report.triple)[:, :_MOST_COLUMNS].T
+        triple = [[name, *map(_told, row)] for name, row in zip(d.feature_names, told.tolist(), strict=False)]
+    return {
+        "name": report.axioms.name, "proofs": proofs, "triangle": report.triangle, "triple": triple,
+        "excess": report.excess,
+    }  # fmt: skip
+
+
+def _told(value: Any) -> str:
+    if is_missing(value):
+        return "(missing)"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def evidence_facts(model: Any) -> list[dict[str, Any]]:
+    """Tables of what a fitted model knows of itself, each with a title, a head, rows and notes."""
+    return list(_evidence(model))
+
+
+def _evidence(model: Any) -> Iterator[dict[str, Any]]:
+    if hasattr(model, "get_params"):
+        learner = getattr(model, "learner_", None)
+        shown = {"model": model, "learner": learner, "votes": getattr(model, "vote_rule_", None)}
+        yield _table("Model", [], [[name, " ".join(str(of).split())] for name, of in shown.items() if of is not None])
+    source = getattr(model, "learner_", model)
+    for name, title in (("choices_", "What was compared"), ("group_choices_", "What was compared for groups")):
+        if choices := getattr(source, name, None):
+            yield _choices(choices, title)
+    solution = getattr(source, "solution_", None)
+    if isinstance(solution, Solution):
+        yield _solution(solution)
+    quantiles = getattr(source, "error_quantiles_", None)
+    if quantiles and all(np.isfinite(list(quantiles.values()))):
+        errors: list[list[Any]] = [[f"{100 * q:g} % of the pairs", float(error)] for q, error in quantiles.items()]
+        n = getattr(source, "n_error_pairs_", None)
+        yield _table("Error of the approximation", ["", "relative error of at most"], errors,
+                     [f"On {n:,} pairs of items that were set aside."] if n else [])  # fmt: skip
+
+
+def _table(title: str, head: list[str], rows: list[list[Any]], notes: list[str] | None = None) -> dict[str, Any]:
+    return {"title": title, "head": head, "rows": rows, "notes": notes or []}
+
+
+def _choices(choices: Choices, title: str) -> dict[str, Any]:
+    """The candidates with their losses, a row each, and what to expect of the one that was taken."""
+    chosen = choices.chosen
+    rows = [[_setting(c, choices), c.alpha, c.loss, "taken" if c is chosen else ""] for c in choices]
+    notes = [f"{choices.measure}, mean of {len(chosen.losses)} folds."]
+    if choices.judged is not None:
+        notes.append(f"Judged on {choices.judged.sample}: {choices.judged.cost}.")
+    if choices.expected_losses:
+        expected = f"{choices.expected_loss:.3g} ± {choices.standard_error:.2g}"
+        notes.append(f"Expect {expected} of new data: chosen by two thirds of the folds, judged by the rest.")
+    return _table(title, ["setting", "alpha", "loss", ""], rows, notes)
+
+
+def _setting(candidate: Candidate, choices: Choices) -> str:
+    """The settings of a candidate beside alpha, in words."""
+    if choices.names:
+        joint = [" * ".join(choices.names[f] for f in group) for group in candidate.pairs]
+        return ", ".join(joint) or "single features"
+    settings = {"tables": candidate.tables, "directions": candidate.directions, "knots": candidate.n_knots}
+    return ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
+
+
+def _solution(solution: Solution) -> dict[str, Any]:
+    rows: list[list[Any]] = [
+        ["solver", solution.solver], ["status", solution.status.value], ["objective", float(solution.objective)],
+        ["certified gap", _finite(solution.gap)], ["gap / objective", _finite(solution.relative_gap)],
+        ["iterations", int(solution.n_iter)],
+    ]  # fmt: skip
+    return _table(
+        "Solution of the convex program", [], rows, ["A perfect solver could lower the objective by the gap, at most."]
+    )
+
+
+def _finite(value: float) -> float | str:
+    return float(value) if np.isfinite(value) else "unknown"
+
+
+def pair_facts(pairs: MeasuredPairs, n_shown: int) -> dict[str, Any]:
+    """Errors on pairs with measured distances; None for what is not defined of them."""
+    measured, learned = pairs.measured, pairs.learned
+    apart = measured > 0
+    relative = np.abs(learned - measured)[apart] / measured[apart]
+    varies = len(measured) > 1 and np.ptp(measured) > 0 and np.ptp(learned) > 0
+    return {
+        "n": len(measured), "shown": n_shown,
+        "median_relative_error": float(np.median(relative)) if len(relative) else None,
+        "mean_absolute_error": float(np.abs(learned - measured).mean()),
+        "correlation": float(np.corrcoef(measured, learned)[0, 1]) if varies else None,
+    }  # fmt: skip
+
+
+def versions() -> dict[str, str]:
+    """The versions with which a report is made."""
+    return {
+        "semimetric": package_version(), "Python": platform.python_version(), "NumPy": np.__version__,
+        "SciPy": scipy.__version__, "scikit-learn": sklearn.__version__,
+    }  # fmt: skip

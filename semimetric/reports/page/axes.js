@@ -1,0 +1,157 @@
+// Axes of features, heat maps over two of them, curves over one, and rings of angles.
+
+const SAMPLES = 56; // points along a feature of a heat map
+const LEVEL = 26; // pixels of a level that is none of the numbers
+
+/** What a person calls a value of an embedded feature. */
+function sayValue(columns, f, value) {
+  const column = columns[f];
+  if (Number.isNaN(value)) return "(missing)";
+  if (column.kind === "categorical") return column.categories[value] ?? "(other)";
+  if (column.time === "scale") return sayTime(value);
+  return say(value);
+}
+
+function sayTime(days) {
+  const moment = new Date(days * 86400000);
+  if (Number.isNaN(moment.getTime())) return say(days);
+  const style = days % 1 ? { dateStyle: "short", timeStyle: "short" } : { dateStyle: "short" };
+  return new Intl.DateTimeFormat(undefined, { ...style, timeZone: "UTC" }).format(moment);
+}
+
+/** An axis of an embedded feature, in pixels from 0 to `length`: a stretch of numbers, levels beside it, and ticks. */
+function axisOf(distance, columns, f, length) {
+  const column = columns[f];
+  const knots = distance.grid.knots[f];
+  const levels = column.kind === "categorical" ? (column.order || Array.from(knots, (_, k) => k)) : [];
+  if (distance.grid.missing[f]) levels.push(NaN);
+  const isNumber = column.kind !== "categorical" && knots.length > 1;
+  if (column.kind !== "categorical" && !isNumber) levels.unshift(knots[0]);
+  const size = isNumber ? LEVEL : Math.min(length / Math.max(levels.length, 1), 44);
+  const end = isNumber ? length - (levels.length ? LEVEL + 6 : 0) : 0;
+  const [low, high] = distance.grid.range(f);
+  const toPixel = (value) => (end * (Math.min(Math.max(value, low), high) - low)) / (high - low || 1);
+  const parts = isNumber ? [{
+    from: 0, to: end, values: Array.from({ length: SAMPLES }, (_, k) => low + ((k + 0.5) / SAMPLES) * (high - low)),
+  }] : [];
+  const ticks = [];
+  if (isNumber) {
+    let last = -Infinity;
+    for (const knot of knots) {
+      if (toPixel(knot) - last < 46) continue;
+      last = toPixel(knot);
+      ticks.push({ at: last, said: sayValue(columns, f, knot) });
+    }
+  }
+  levels.forEach((level, k) => {
+    const from = isNumber ? length - LEVEL : k * size;
+    parts.push({ from, to: from + size, values: [level] });
+    ticks.push({ at: from + size / 2, said: sayValue(columns, f, level), level: true });
+  });
+  return { f, parts, ticks, toPixel, end, isNumber, length: isNumber ? length : size * levels.length, levels };
+}
+
+/** A heat map over two axes; `value(u, v)` is that at u along x and v along y. */
+function heatMap(horizontal, vertical, value, label, names, marks = []) {
+  const values = vertical.parts.map((down) => horizontal.parts.map((along) =>
+    down.values.slice().reverse().map((v) => along.values.map((u) => value(u, v)))));
+  const largest = Math.max(...values.flat(3), 0) || 1;
+  const [left, top] = [96, 8];
+  const height = vertical.length;
+  const upside = (at) => top + height - at;
+  const wide = horizontal.length + left + 16;
+  const cells = vertical.parts.flatMap((down, i) => horizontal.parts.map((along, j) => {
+    const frame = { x: left + along.from, y: upside(down.to), width: along.to - along.from, height: down.to - down.from };
+    const rows = values[i][j];
+    if (rows.length > 1 || rows[0].length > 1) {
+      return element("svg:image", { ...frame, href: pixels(rows, largest), preserveAspectRatio: "none" });
+    }
+    const colour = shade(rows[0][0] / largest);
+    const said = `${horizontal.ticks.find((t) => t.at > along.from && t.at < along.to)?.said} – ` +
+      `${vertical.ticks.find((t) => t.at > down.from && t.at < down.to)?.said}: ${say(rows[0][0])}`;
+    const written = frame.width >= 34 && frame.height >= 18
+      ? text(frame.x + frame.width / 2, frame.y + frame.height / 2 + 4, say(rows[0][0]),
+        { "text-anchor": "middle", class: "cell", fill: inkOn(colour) }) : null;
+    return element("svg:g", {}, element("svg:title", {}, said), element("svg:rect", { ...frame, fill: css(colour), class: "box" }), written);
+  }));
+  const slanted = horizontal.ticks.some((tick) => tick.level);
+  const below = upside(0) + 14;
+  const ticks = [
+    ...vertical.ticks.filter((_, k) => k % Math.ceil(vertical.ticks.length / (height / 13)) === 0)
+      .map((tick) => text(left - 6, upside(tick.at) + 4, shorten(tick.said, 13), { "text-anchor": "end" })),
+    ...horizontal.ticks.filter((_, k) => k % Math.ceil(horizontal.ticks.length / (horizontal.length / 13)) === 0)
+      .map((tick) => (slanted
+        ? text(left + tick.at, below, shorten(tick.said, 13),
+          { "text-anchor": "end", transform: `rotate(-40 ${left + tick.at} ${below})` })
+        : text(left + tick.at, below, tick.said, { "text-anchor": "middle" }))),
+  ];
+  const tall = below + (slanted ? 66 : 8);
+  const titles = [text(left + horizontal.length / 2, tall + 12, shorten(names[0], 40), { "text-anchor": "middle", class: "strong" }),
+    text(0, 0, shorten(names[1], 30), {
+      "text-anchor": "middle", class: "strong", transform: `translate(12 ${top + height / 2}) rotate(-90)`,
+    })];
+  const marked = marks.map(([u, v]) => element("svg:circle", {
+    cx: left + horizontal.toPixel(u), cy: upside(vertical.toPixel(v)), r: 6, class: "mark",
+  }));
+  return element("figure", {}, picture(wide, tall + 20, label, cells, ticks, titles, marked), legend(220, largest, "added"));
+}
+
+/** The curve of a table from a reference value, over the counts of the data. */
+function curve(distance, columns, f, value, reference, counts) {
+  const [left, wide, high] = [56, 420, 190];
+  const axis = axisOf(distance, columns, f, wide);
+  const knots = distance.grid.knots[f];
+  const [low, top] = distance.grid.range(f);
+  const along = axis.isNumber ? [...knots, reference, ...axis.parts[0].values].filter((v) => v >= low && v <= top) : [];
+  const points = along.sort((a, b) => a - b).map((v) => [left + axis.toPixel(v), value(v)]);
+  const beside = axis.levels.map((level) => ({ level, value: value(level) }));
+  const largest = Math.max(...points.map((p) => p[1]), ...beside.map((b) => b.value), 0) || 1;
+  const y = (v) => 10 + high - (v / largest) * high;
+  const most = counts ? Math.max(...counts.bins, counts.missing || 0, 1) : 1;
+  const bar = (x, width, count) => element("svg:rect", {
+    class: "data", x, y: 10 + high - (count / most) * 60, width: Math.max(width, 0.5), height: (count / most) * 60,
+  });
+  const bars = counts && axis.isNumber
+    ? counts.bins.map((count, k) => bar(left + (axis.end * k) / counts.bins.length + 0.5, axis.end / counts.bins.length - 1, count)) : [];
+  const lines = ticksUpTo(largest).map((v) => element("svg:g", {},
+    element("svg:line", { class: "grid", x1: left, x2: left + wide, y1: y(v), y2: y(v) }),
+    text(left - 6, y(v) + 4, say(v), { "text-anchor": "end" })));
+  const dots = beside.map((b) => {
+    const tick = axis.parts.find((part) => part.values.length === 1 && Object.is(part.values[0], b.level));
+    const x = left + (tick.from + tick.to) / 2;
+    return element("svg:g", {}, counts && Number.isNaN(b.level) ? bar(x - 8, 16, counts.missing) : null,
+      element("svg:circle", { class: "dot", cx: x, cy: y(b.value), r: 4.5 }));
+  });
+  const ticks = axis.ticks.map((tick) => text(left + tick.at, high + 28, shorten(tick.said, 12), { "text-anchor": "middle" }));
+  const path = points.map(([px, v], k) => `${k ? "L" : "M"}${px.toFixed(2)} ${y(v).toFixed(2)}`).join("");
+  const at = axis.isNumber && !Number.isNaN(reference) ? left + axis.toPixel(reference) : null;
+  const label = `What a value of ${columns[f].name} adds to the distance from ${sayValue(columns, f, reference)}: ` +
+    `0 to ${say(largest)}. The bars count the data.`;
+  return picture(left + wide + 12, high + 40, label, lines, bars,
+    path ? element("svg:path", { class: "line", d: path }) : null, dots, ticks,
+    at === null ? null : element("svg:line", { class: "reference", x1: at, x2: at, y1: 10, y2: 10 + high }));
+}
+
+/** An angle as a ring, shaded by the distance from the reference. */
+function ring(distance, columns, f, value, reference) {
+  const [low, high] = distance.grid.range(f);
+  const n = 72;
+  const [middle, outer, inner] = [110, 88, 58];
+  const at = (share, radius) => {
+    const turn = 2 * Math.PI * share - Math.PI / 2;
+    return `${(middle + radius * Math.cos(turn)).toFixed(2)} ${(middle + radius * Math.sin(turn)).toFixed(2)}`;
+  };
+  const values = Array.from({ length: n }, (_, k) => value(low + ((k + 0.5) / n) * (high - low)));
+  const largest = Math.max(...values) || 1;
+  const segments = values.map((v, k) => element("svg:path", {
+    d: `M${at(k / n, outer)} A${outer} ${outer} 0 0 1 ${at((k + 1.04) / n, outer)} L${at((k + 1.04) / n, inner)} ` +
+      `A${inner} ${inner} 0 0 0 ${at(k / n, inner)}Z`, fill: css(shade(v / largest)),
+  }));
+  const said = [0, 0.25, 0.5, 0.75].map((share) => {
+    const [x, y] = at(share, outer + 13).split(" ");
+    return text(x, Number(y) + 4, say(modulo(low + share * (high - low), high - low)), { "text-anchor": "middle" });
+  });
+  const [x, y] = at((modulo(reference - low, high - low)) / (high - low), (outer + inner) / 2).split(" ");
+  return picture(2 * middle, 2 * middle, `${columns[f].name} as a ring, shaded by the distance from ${say(reference)}`,
+    segments, said, Number.isNaN(reference) ? null : element("svg:circle", { cx: x, cy: y, r: 6, class: "mark" }));
+}

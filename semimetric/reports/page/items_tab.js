@@ -1,0 +1,130 @@
+// The tab of two items: their values can be changed, and the distance follows at once.
+
+const MOST_ROWS = 300; // columns whose values have a row
+
+function drawItemsTab(page, panel) {
+  const { distance, columns } = page;
+  const items = [page.startItem(0), page.startItem(1)];
+  const numbers = page.items ? [0, Math.min(1, page.items.n - 1)] : [null, null];
+  let by = "features";
+  const rows = [];
+  const sides = ["first", "second"];
+  const result = element("div", { class: "result" });
+  const table = element("tbody");
+
+  function choose(side, number) {
+    numbers[side] = number;
+    items[side] = page.startItem(number);
+    drawRows();
+    drawResult();
+  }
+
+  function drawPickers() {
+    if (!page.items) return [element("p", { class: "note" }, "The report was made without items: these two have the middle of every column. Change any value.")];
+    return sides.map((name, side) => itemControl(page, `item-${name}`, `The ${name} item`, numbers[side], (n) => choose(side, n)));
+  }
+
+  function drawRows() {
+    rows.length = 0;
+    const shown = page.featureOrder.slice(0, MOST_ROWS);
+    table.replaceChildren(...shown.map((f) => {
+      const added = element("td", { class: "number" });
+      rows.push({ f, added });
+      const controls = sides.map((name, side) => {
+        const control = valueControl(columns[f], items[side][f], `${columns[f].name} of the ${name} item`, (value) => {
+          control.setAttribute("aria-invalid", String(value === null));
+          if (value === null) return;
+          items[side][f] = value;
+          drawResult();
+        });
+        control.dataset.feature = f;
+        control.dataset.side = name;
+        return element("td", {}, control);
+      });
+      return element("tr", {}, element("th", { scope: "row" }, columns[f].name), controls, added);
+    }));
+  }
+
+  /** Distances, terms and shares of the two items as they are. */
+  function drawResult() {
+    if (!page.computes) {
+      result.replaceChildren(element("p", {}, page.whyNot), ...partOfTables());
+      return;
+    }
+    const [x, y] = items.map(distance.place);
+    const parts = distance.features(x, y);
+    const [there, back] = [distance.distance(x, y), page.symmetric ? null : distance.distance(y, x)];
+    rows.forEach(({ f, added }) => { added.textContent = parts[f] === 0 ? "" : say(parts[f]); });
+    if (!Number.isFinite(there)) {
+      result.replaceChildren(element("p", { role: "alert" }, "A value lies so far outside its range that the distance overflows; correct it."));
+      return;
+    }
+    const sum = distance.sumOf(x, y);
+    const totals = page.link === "identity" ? [{ name: "distance", value: sum }]
+      : [{ name: "sum", value: sum }, { name: `distance (${page.link})`, value: there }];
+    const [names, values] = by === "features" ? [columns.map((c) => c.name), parts] : [page.terms.map((t) => t.name), distance.terms(x, y)];
+    const found = element("output", { class: "distance", "data-value": there, id: "distance" }, LONG.format(Number(there.toPrecision(8))));
+    result.replaceChildren(
+      element("p", { class: "total", "aria-live": "polite" }, "distance ", found,
+        back === null ? "" : ` – the other way ${say(back)}`),
+      outsideNote(x, y) ?? "",
+      waterfall(names, values, totals, `What ${by === "features" ? "columns" : "tables"} add to the distance of ${say(there)}`),
+      nearer(y));
+  }
+
+  /** The part of a distance that its tables add, where the rest is a Python function. */
+  function partOfTables() {
+    if (!distance) return [];
+    const [x, y] = items.map(distance.place);
+    const parts = distance.features(x, y);
+    rows.forEach(({ f, added }) => { added.textContent = parts[f] === 0 ? "" : say(parts[f]); });
+    const sum = parts.reduce((total, part) => total + part, 0);
+    return [waterfall(columns.map((c) => c.name), parts, [{ name: "learned part", value: sum }],
+      "What columns add to the learned part of the sum")];
+  }
+
+  function outsideNote(x, y) {
+    const out = columns.slice(0, page.nRaw).map((column, f) => ({ column, f }))
+      .filter(({ f }) => x.excess[f] !== 0 || y.excess[f] !== 0).map(({ column }) => column.name);
+    return out.length ? element("p", { class: "warning" }, `Outside the range of the fit, where the distance goes on at a constant slope: ${out.join(", ")}.`) : null;
+  }
+
+  /** The distances if one column of the first item took the value of the second. */
+  function nearer(y) {
+    const found = page.featureOrder.filter((f) => !Object.is(items[0][f], items[1][f])).map((f) => {
+      const moved = items[0].slice();
+      moved[f] = items[1][f];
+      return { f, distance: distance.distance(distance.place(moved), y) };
+    }).sort((a, b) => a.distance - b.distance).slice(0, 6);
+    if (!found.length) return "";
+    return element("div", {}, element("h3", {}, "What would bring them nearer"),
+      element("table", {}, element("caption", {}, "The distance if one value of the first item became that of the second"),
+        element("thead", {}, element("tr", {}, ["column", "from", "to", "distance"].map((name) => element("th", { scope: "col" }, name)))),
+        element("tbody", {}, found.map((each) => element("tr", {},
+          element("th", { scope: "row" }, columns[each.f].name),
+          items.map((item) => element("td", {}, sayValue(columns, each.f, item[each.f]))),
+          element("td", { class: "number" }, say(each.distance)))))));
+  }
+
+  const kinds = selectControl("by", "The parts are those of", [["features", "columns"], ["terms", "tables"]], by, (value) => {
+    by = value;
+    drawResult();
+  });
+  const more = page.nRaw > MOST_ROWS ? element("p", { class: "note" }, `The ${MOST_ROWS} columns that separate most; there are ${page.nRaw}.`) : null;
+  panel.replaceChildren(element("h2", {}, "Two items"),
+    element("div", { class: "columns even" },
+      element("div", {}, drawPickers(), more, element("div", { class: "scroll" }, element("table", { class: "values" },
+        element("thead", {}, element("tr", {}, ["column", "first", "second", "adds"].map((name) => element("th", { scope: "col" }, name)))), table))),
+      element("div", {}, page.computes ? kinds : "", result)));
+  drawRows();
+  drawResult();
+
+  return {
+    redraw: drawResult,
+    compare: (one, other) => {
+      choose(0, one);
+      choose(1, other);
+      sides.forEach((name, side) => { document.getElementById(`item-${name}`).value = page.items.names[numbers[side]]; });
+    },
+  };
+}

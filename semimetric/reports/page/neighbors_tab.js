@@ -1,0 +1,71 @@
+// The tab of neighbours: the nearest items of one, and what separates them.
+
+const PARTS_TOLD = 3; // largest parts of a distance that a row names
+
+function drawNeighborsTab(page, panel, compare) {
+  const { distance, items } = page;
+  if (!items) {
+    panel.replaceChildren(element("h2", {}, "Neighbours"), element("p", {}, "The report was made without items; give X to find neighbours."));
+    return { redraw: () => {} };
+  }
+  let [chosen, k, only] = [0, 10, ""];
+  const found = element("div", { "aria-live": "polite" });
+  const classes = items.targets && items.targetName === "class" ? [...new Set(items.targets)].sort() : [];
+
+  /** The nearest items, by the tables where the page computes distances, else as Python found them. */
+  function nearest() {
+    const near = page.computes ? items.numbersOf.filter((other) => other !== chosen).map((other) => ({ other, distance: page.between(chosen, other) }))
+      : page.known(chosen);
+    const kept = only === "" ? near : near.filter(({ other }) => items.targets[other] === only);
+    return kept.sort((a, b) => a.distance - b.distance || a.other - b.other).slice(0, k);
+  }
+
+  function told(other) {
+    if (!distance) return "";
+    const parts = distance.features(page.point(chosen), page.point(other));
+    const total = parts.reduce((sum, part) => sum + part, 0);
+    const order = parts.map((_, f) => f).filter((f) => parts[f] > 0).sort((a, b) => parts[b] - parts[a]).slice(0, PARTS_TOLD);
+    if (!order.length) return page.computes ? "equal in every column" : "";
+    return order.map((f) => `${shorten(page.columns[f].name, 20)} ${sayShare(parts[f] / total)}`).join(", ");
+  }
+
+  function draw() {
+    const near = nearest();
+    const most = Math.max(...near.map((each) => each.distance), 1e-300);
+    const head = ["", "item", ...(items.targets ? [items.targetName] : []), "distance", page.computes || !distance ? "what separates them" : "what separates them in the tables", ""];
+    const body = near.map((each, place) => element("tr", { "data-item": each.other },
+      element("td", { class: "number" }, say(place + 1)),
+      element("th", { scope: "row" }, items.names[each.other]),
+      items.targets ? element("td", {}, mark(items.targets[each.other])) : null,
+      element("td", { class: "number" }, say(each.distance), element("meter", { min: 0, max: most, value: each.distance, "aria-hidden": "true" })),
+      element("td", {}, told(each.other)),
+      element("td", {}, element("button", { type: "button", on: { click: () => compare(chosen, each.other) } }, "compare"))));
+    const own = items.targets ? element("p", {}, `${items.targetName} of ${items.names[chosen]}: `, mark(items.targets[chosen])) : "";
+    found.replaceChildren(own, votes(near), element("div", { class: "scroll" }, element("table", {},
+      element("caption", {}, `The nearest of ${items.names[chosen]}${items.sampled ? ", among the items of this page" : ""}`),
+      element("thead", {}, element("tr", {}, head.map((name) => element("th", { scope: "col" }, name)))), element("tbody", {}, body))));
+  }
+
+  /** A class with a mark of its own shape and colour, or a value as a number. */
+  function mark(target) {
+    if (items.targetName !== "class") return say(target);
+    const kind = classes.indexOf(target);
+    return element("span", {}, element("span", { class: `mark-${kind % 8}`, "aria-hidden": "true" }, "●▲■◆▼★✚✖"[kind % 8]), ` ${target}`);
+  }
+
+  function votes(near) {
+    if (!classes.length || !near.length) return "";
+    const counts = classes.map((name) => [name, near.filter(({ other }) => items.targets[other] === name).length]).filter(([, n]) => n);
+    return element("p", { class: "note" }, "Of these: ", counts.sort((a, b) => b[1] - a[1]).flatMap(([name, n], place) =>
+      [place ? ", " : "", mark(name), ` ${say(n)}`]));
+  }
+
+  const most = page.computes ? [5, 10, 20, 50] : [5, page.nKnown];
+  const pick = itemControl(page, "item-near", "The neighbours of", chosen, (number) => { chosen = number; draw(); });
+  const count = selectControl("k", "How many", most.map((n) => [n, say(n)]), k, (value) => { k = Number(value); draw(); });
+  const filter = classes.length > 1 ? selectControl("only", "Only the class", [["", "all"], ...classes.map((c) => [c, c])], only, (value) => { only = value; draw(); }) : "";
+  const direction = page.symmetric ? "" : element("p", { class: "note" }, "The distance is not symmetric: these are distances from the item to the others.");
+  panel.replaceChildren(element("h2", {}, "Neighbours"), element("div", { class: "fields" }, pick, count, filter), direction, found);
+  draw();
+  return { redraw: draw };
+}

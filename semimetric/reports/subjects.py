@@ -1,0 +1,182 @@
+"""What a report is about: a distance, the model that learned it, and items with their names and their classes or values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from .._foundation.errors import InputError
+from .._foundation.input_arrays import as_array, as_cells, as_floats, check_finite
+from .._foundation.tables import row_labels
+from .._foundation.types import Floats, Integers, distinct
+from ..distances.semimetric import Semimetric
+
+__all__ = ["Items", "MeasuredPairs", "distance_of", "read_items", "read_pairs"]
+
+_MOST_CLASSES = 50  # whole numbers of more different values are values, not classes
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """Items of a report.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_items, n_features)
+        Encoded.
+    names : tuple of str
+        All different.
+    targets : ndarray of shape (n_items,) or None
+        Classes as text, or values as numbers.
+    target_name : {"class", "value"}
+    """
+
+    values: Floats
+    names: tuple[str, ...]
+    targets: Any
+    target_name: str
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: Integers) -> Items:
+        """Some of the items."""
+        targets = None if self.targets is None else self.targets[rows]
+        return Items(self.values[rows], tuple(self.names[row] for row in rows), targets, self.target_name)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredPairs:
+    """Pairs with measured distances, and those of the model, all of shape (n_pairs,)."""
+
+    measured: Floats
+    learned: Floats
+
+
+def distance_of(model: Any) -> Semimetric:
+    """The distance itself, or that of a fitted learner, classifier, regressor or index.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    if isinstance(model, Semimetric):
+        return model
+    if hasattr(model, "get_params") and not hasattr(model, "semimetric_"):
+        check_is_fitted(model)
+    found = getattr(model, "semimetric_", None)
+    if not isinstance(found, Semimetric):
+        raise InputError(
+            f"model is a {type(model).__name__}, which has no distance; give a Semimetric, or a fitted learner of one"
+        )
+    return found
+
+
+def read_items(model: Any, d: Semimetric, X: Any, y: Any, names: Sequence[object] | None) -> Items | None:
+    """The items that were given, or those that the model holds; None if there are none.
+
+    Raises
+    ------
+    InputError
+        If they do not fit the distance, or one another.
+    """
+    if X is None:
+        if y is not None or names is not None:
+            raise InputError(f"{'y' if y is not None else 'names'} is given without X; give the items that it is of")
+        return _own_items(model, d)
+    rows = d.schema.rows(X, name="X")
+    values = d.schema.encode(rows)
+    labels = row_labels(rows, len(values)) if names is None else list(names)
+    if len(labels) != len(values):
+        raise InputError(f"names has {len(labels)} names for {len(values)} items; one for each item is required")
+    targets, target_name = _targets(model, y, len(values))
+    return Items(values, _named(labels), targets, target_name)
+
+
+def _own_items(model: Any, d: Semimetric) -> Items | None:
+    """The items of an index, or of the index of a model that has neighbours, with their classes or values."""
+    index = getattr(model, "index_", model)
+    if not hasattr(index, "get_items"):
+        return None
+    values = d.schema.encode(index.get_items(index.ids_))
+    targets, target_name = _targets(model, getattr(model, "_targets", None), len(values))
+    return Items(values, _named(getattr(model, "_labels", index.ids_)), targets, target_name)
+
+
+def _named(labels: Any) -> tuple[str, ...]:
+    """Names that differ; a number is that of a row."""
+    whole = (int, np.integer)
+    return distinct([f"row {label}" if isinstance(label, whole) else str(label) for label in labels])
+
+
+def _targets(model: Any, y: Any, n: int) -> tuple[Any, str]:
+    """The classes as text or the values as numbers of n items, and which of them they are."""
+    if y is None:
+        return None, "class"
+    given = np.asarray(y)
+    if given.shape != (n,):
+        raise InputError(f"y has shape {given.shape} for {n} items; one class or value for each item is required")
+    votes = hasattr(model, "vote_rule_")  # a learner of distances is a regressor too, but y are not its targets
+    if (votes and is_regressor(model)) or not ((votes and is_classifier(model)) or _are_classes(given)):
+        return np.asarray(as_array(given, "y", ndim=1), dtype=np.float64), "value"
+    return np.array([str(label) for label in given.tolist()], dtype=object), "class"
+
+
+def _are_classes(given: Any) -> bool:
+    """Whether targets are classes: text, truth values, or few different whole numbers."""
+    return given.dtype.kind in "OUSb" or (given.dtype.kind in "iu" and len(np.unique(given)) <= _MOST_CLASSES)
+
+
+def read_pairs(d: Semimetric, items: Items | None, pairs: Any, distances: Any) -> MeasuredPairs | None:
+    """The measured distances of pairs, which are vectors or row numbers of the items, beside those of the model.
+
+    Raises
+    ------
+    InputError
+        If only one of the two is given, or they do not fit one another.
+    """
+    if pairs is None and distances is None:
+        return None
+    if pairs is None or distances is None:
+        missing = "pairs" if pairs is None else "distances"
+        raise InputError(f"{missing} is missing; measured distances need both, pairs of items and the distance of each")
+    is_numbered = np.ndim(pairs) == 2
+    left, right = _numbered(pairs, items) if is_numbered else _points(d, pairs)
+    measured = as_floats(distances, "distances")
+    if measured.shape != (len(left),):
+        raise InputError(f"distances has shape {measured.shape} for {len(left)} pairs; one distance a pair is required")
+    check_finite(measured, "distances")
+    if (measured < 0).any():
+        raise InputError(f"distances has {measured.min():g}; measured distances are >= 0: correct them")
+    rows = np.arange(len(left))
+    return MeasuredPairs(measured, d.paired_by_index(np.vstack([left, right]), np.column_stack([rows, len(rows) + rows])))
+
+
+def _numbered(pairs: Any, items: Items | None) -> tuple[Floats, Floats]:
+    """The items of pairs of row numbers."""
+    if items is None:
+        raise InputError("pairs are row numbers, and there are no items that they number; give X")
+    index = as_floats(pairs, "pairs")
+    n = len(items)
+    if index.shape != (len(index), 2) or not len(index) or not ((index == np.rint(index)) & (index >= 0) & (index < n)).all():
+        raise InputError(
+            f"pairs has shape {index.shape}; row numbers of X from 0 to {n - 1}, of shape (n_pairs, 2), are required"
+        )
+    left, right = index.astype(np.int64).T
+    return items.values[left], items.values[right]
+
+
+def _points(d: Semimetric, pairs: Any) -> tuple[Floats, Floats]:
+    """The items of pairs of vectors, encoded."""
+    points = as_floats(pairs, "pairs") if d.schema.plain else as_cells(pairs, "pairs")
+    if points.ndim != 3 or points.shape[1:] != (2, d.n_features) or not len(points):
+        raise InputError(
+            f"pairs has shape {points.shape}; (n_pairs, 2, {d.n_features}) is required, or row numbers of shape (n_pairs, 2)"
+        )
+    return d.schema.encode(points[:, 0], name="pairs"), d.schema.encode(points[:, 1], name="pairs")

@@ -1,0 +1,71 @@
+"""``semimetric report``."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from command_line import answer, call, paths
+
+import semimetric as sm
+
+pd = pytest.importorskip("pandas")
+
+
+def data_of(path):
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="report-data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def test_report_of_a_model_and_its_items(folder, tmp_path, capsys):
+    page = tmp_path / "why.html"
+    files = paths(folder, "model.smm", "items.csv")
+    values = answer(capsys, "report", *files, "--id", "name", "--max-items", 20, "-o", page)
+    assert values == {"output": str(page), "n_items": 20, "bytes": page.stat().st_size, "computes": True}
+    data = data_of(page)
+    assert data["items"]["names"][0].startswith("item")
+    assert data["items"]["sampled"] is True
+    assert "<title>model</title>" in page.read_text(encoding="utf-8")
+    code, out, _ = call(capsys, "report", *files, "-o", page, "--title", "Why")
+    assert code == 0
+    assert f"saved as {page}" in out
+    assert "<title>Why</title>" in page.read_text(encoding="utf-8")
+
+
+def test_report_of_classes_and_of_values(folder, tmp_path, capsys):
+    items = pd.read_csv(folder / "items.csv")
+    items["kind"] = np.where(np.arange(len(items)) % 2, "odd", "even")
+    items["price"] = np.linspace(0.5, 9.5, len(items))
+    items.to_csv(tmp_path / "more.csv", index=False)
+    page = tmp_path / "why.html"
+    for label, told in (("kind", "class"), ("price", "value")):
+        answer(capsys, "report", folder / "model.smm", tmp_path / "more.csv", "--label", label, "-o", page)
+        found = data_of(page)["items"]
+        assert found["targetName"] == told
+        assert found["targets"] == items[label].tolist()
+        assert found["names"][0] == "row 0"
+
+
+def test_report_of_a_saved_classifier_needs_no_table(tmp_path, capsys):
+    X = np.random.default_rng(0).random((40, 2))
+    learner = sm.LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped")
+    sm.SemimetricClassifier(learner, n_neighbors=3, weights="uniform").fit(X, X[:, 0] > 0.5).save(tmp_path / "c.smm")
+    page = tmp_path / "why.html"
+    assert answer(capsys, "report", tmp_path / "c.smm", "-o", page)["n_items"] == 40
+    assert data_of(page)["items"]["targets"][0] in ("True", "False")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--label", "kind"], "name columns of a table of items"),
+        (["items.csv", "--label", "kind"], "has no column 'kind'"),
+        (["items.csv", "-o", "items.csv"], "is what the command reads"),
+        (["items.csv", "-o", "nowhere/why.html"], "there is no folder"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options, said, folder, capsys):
+    here = [str(folder / option) if option.endswith(".csv") else option for option in options]
+    code, _, err = call(capsys, "report", folder / "model.smm", *here)
+    assert code == 1
+    assert said in err

@@ -1,0 +1,121 @@
+"""The page's own distance equals Python's: its JavaScript is run by node."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import mixed_distances
+import numpy as np
+import pytest
+from reports_cases import DISTANCES, vectors
+
+import semimetric as sm
+from semimetric import NotSupportedError
+from semimetric.reports import model_tables
+from semimetric.reports.model_tables import LINKS, distance_tables, why_not_tables
+from semimetric.reports.packed_numbers import packed, script_json
+
+PAGE = Path(model_tables.__file__).parent / "page"
+AGREE = 1e-9
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="node, which runs the page's JavaScript, is not installed")
+
+
+def evaluated(d, x, y):
+    """Distances and their parts as the page computes them."""
+    given = script_json({"model": distance_tables(d), "raw": d.n_features, "x": packed(x), "y": packed(y)})
+    command = [NODE, str(Path(__file__).parent / "evaluate.js"), str(PAGE / "distance.js")]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {name: np.array(values, dtype=float) for name, values in json.loads(done.stdout).items()}
+
+
+def assert_same(d, x, y):
+    found = evaluated(d, x, y)
+    rows = np.arange(len(x))
+    expected = d.paired_by_index(np.vstack([x, y]), np.column_stack([rows, len(rows) + rows]))
+    np.testing.assert_allclose(found["distance"], expected, rtol=AGREE, atol=AGREE)
+    np.testing.assert_allclose(found["terms"], d.contributions_of_encoded(x, y), rtol=AGREE, atol=AGREE)
+    features = d.contributions_of_encoded(x, y, by="features")
+    np.testing.assert_allclose(found["features"], features, rtol=AGREE, atol=AGREE)
+    return expected
+
+
+@needs_node
+@pytest.mark.parametrize("name", DISTANCES)
+def test_distances_of_every_kind(name):
+    d = DISTANCES[name]()
+    gaps = any(d.schema.missing)
+    x, y = vectors(120, 1, gaps=gaps), vectors(120, 2, gaps=gaps)
+    y[:10] = x[:10]
+    assert len(np.unique(assert_same(d, x, y))) > 50
+
+
+@needs_node
+@pytest.mark.parametrize("groups", mixed_distances.GROUPS)
+@pytest.mark.parametrize("bends", [False, True])
+def test_directions_and_joint_tables(groups, bends):
+    rng = np.random.default_rng(4)
+    for gaps, link in ((False, "sqrt"), (True, "identity")):
+        d = mixed_distances.distance(3, groups, bends=bends, gaps=gaps, link=link)
+        assert_same(d, mixed_distances.items(rng, 80, gaps), mixed_distances.items(rng, 80, gaps))
+
+
+@needs_node
+@pytest.mark.parametrize("leaf_tables", ["tied", "full"])
+def test_trees(leaf_tables, rng):
+    X = vectors(150, 3)
+    y = (X[:, 0] > 1.5) ^ (X[:, 2] > 1)
+    trees = sm.PartitionFeatures("extra-trees", n_trees=6, max_leaf_nodes=7, leaf_tables=leaf_tables, random_state=0)
+    options = {"periodic": {1: 24}, "categorical_features": [2], "missing": "level"}
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = sm.LargeMarginLearner(n_knots=4, alpha=1e-2, directions=trees, tables="full", **options).fit(X, y)
+    d = model.semimetric_
+    assert d.directions.n_trees == 6
+    items = d.schema.encode(X)
+    assert_same(d, items[:80], items[60:140])
+
+
+@needs_node
+def test_known_distances(rng):
+    table = [["red", 1.0, 2.0], ["blue", 2.0, 8.0], ["red", 4.0, 9.0], ["green", 4.5, 1.0]] * 3
+    d = sm.gower(table)
+    items = d.schema.encode(table)
+    assert_same(d, items, items[::-1].copy())
+    d = sm.Semimetric.emd(np.arange(6))
+    assert_same(d, rng.dirichlet(np.ones(6), 30), rng.dirichlet(np.ones(6), 30))
+
+
+def test_links_are_those_of_the_script():
+    script = (PAGE / "distance.js").read_text()
+    body = script.partition("const LINKS = {")[2].partition("};")[0]
+    assert [line.split(":")[0].strip() for line in body.strip().splitlines()] == list(LINKS)
+
+
+def test_a_distance_that_is_too_large_is_not_in_the_page(monkeypatch):
+    d = DISTANCES["all pairs"]()
+    assert why_not_tables(d) == ""
+    monkeypatch.setattr(model_tables, "MOST_NUMBERS", 100)
+    assert "a page holds 100" in why_not_tables(d)
+    assert distance_tables(d) is None
+
+
+def test_an_embedding_that_scripts_do_not_know_is_not_in_the_page():
+    class Other(sm.PairEmbedding):
+        pass
+
+    d = DISTANCES["tables"]()
+    assert why_not_tables(d) == ""
+    other = sm.Semimetric.__new__(sm.Semimetric)
+    for name, value in vars(d).items():
+        object.__setattr__(other, name, value)
+    object.__setattr__(other, "link", "cubic")
+    assert "Its link is cubic" in why_not_tables(other)
+    assert distance_tables(other) is None
+
+
+def test_not_supported_is_an_error_of_python_only():
+    with pytest.raises(NotSupportedError):
+        DISTANCES["touched"]().tables()  # which the page has all the same
+    assert distance_tables(DISTANCES["touched"]()) is not None
