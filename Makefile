@@ -9,7 +9,7 @@ SEED ?=
 MINUTES ?= 1
 ATTACKS ?=
 
-.PHONY: demo test test-all test-oldest test-newest test-random soak coverage bench lint clean
+.PHONY: demo test test-all test-browser test-oldest test-newest test-random soak coverage bench lint clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("semimetric needs Python 3.11 or newer; call make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -35,6 +35,13 @@ test-oldest test-newest test-random: test-%:
 	.venv-$*/bin/python tools/environments.py $* $(SEED:%=--seed %) > .venv-$*/releases.txt
 	.venv-$*/bin/uv pip install --quiet --compile-bytecode --python .venv-$*/bin/python -e . -r .venv-$*/releases.txt
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-$*/kernels .venv-$*/bin/python -m pytest -n $(PYTEST_JOBS) -m "not slow"
+
+CHROMIUM ?= $(firstword $(shell command -v chromium chromium-browser google-chrome 2>/dev/null))
+
+test-browser: $(STAMP)-dev
+	@test -n "$(CHROMIUM)" || { echo "reports are tested in Chromium, which is not there: apt-get install chromium, or give CHROMIUM=/path/to/it"; exit 1; }
+	$(BIN)/python -m pip install --quiet playwright axe-playwright-python
+	SEMIMETRIC_BROWSER="$(CHROMIUM)" $(BIN)/python -m pytest tests/reports/test_in_browser.py
 
 soak: $(STAMP)-dev
 	PYTHONPATH=tests $(BIN)/python -m soak $(ATTACKS) --minutes $(MINUTES)

@@ -1,5 +1,6 @@
 """What a report is made of, and what it refuses."""
 
+import base64
 import json
 
 import numpy as np
@@ -12,8 +13,6 @@ import semimetric as sm
 
 
 def unpacked(packed):
-    import base64
-
     return np.frombuffer(base64.b64decode(packed["base64"]), dtype={"i4": "<i4", "f8": "<f8"}[packed["type"]])
 
 

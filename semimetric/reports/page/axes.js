@@ -122,12 +122,13 @@ function curve(distance, columns, f, value, reference, counts) {
     return element("svg:g", {}, counts && Number.isNaN(b.level) ? bar(x - 8, 16, counts.missing) : null,
       element("svg:circle", { class: "dot", cx: x, cy: y(b.value), r: 4.5 }));
   });
-  const ticks = axis.ticks.map((tick) => text(left + tick.at, high + 28, shorten(tick.said, 12), { "text-anchor": "middle" }));
+  const ticks = axis.ticks.map((tick) =>
+    text(left + tick.at, high + (tick.level ? 43 : 28), shorten(tick.said, 12), { "text-anchor": "middle" }));
   const path = points.map(([px, v], k) => `${k ? "L" : "M"}${px.toFixed(2)} ${y(v).toFixed(2)}`).join("");
   const at = axis.isNumber && !Number.isNaN(reference) ? left + axis.toPixel(reference) : null;
   const label = `What a value of ${columns[f].name} adds to the distance from ${sayValue(columns, f, reference)}: ` +
     `0 to ${say(largest)}. The bars count the data.`;
-  return picture(left + wide + 12, high + 40, label, lines, bars,
+  return picture(left + wide + 30, high + 52, label, lines, bars,
     path ? element("svg:path", { class: "line", d: path }) : null, dots, ticks,
     at === null ? null : element("svg:line", { class: "reference", x1: at, x2: at, y1: 10, y2: 10 + high }));
 }

@@ -32,7 +32,7 @@ function drawNeighborsTab(page, panel, compare) {
   function draw() {
     const near = nearest();
     const most = Math.max(...near.map((each) => each.distance), 1e-300);
-    const head = ["", "item", ...(items.targets ? [items.targetName] : []), "distance", page.computes || !distance ? "what separates them" : "what separates them in the tables", ""];
+    const head = ["rank", "item", ...(items.targets ? [items.targetName] : []), "distance", page.computes || !distance ? "what separates them" : "what separates them in the tables", ""];
     const body = near.map((each, place) => element("tr", { "data-item": each.other },
       element("td", { class: "number" }, say(place + 1)),
       element("th", { scope: "row" }, items.names[each.other]),
@@ -43,7 +43,7 @@ function drawNeighborsTab(page, panel, compare) {
     const own = items.targets ? element("p", {}, `${items.targetName} of ${items.names[chosen]}: `, mark(items.targets[chosen])) : "";
     found.replaceChildren(own, votes(near), element("div", { class: "scroll" }, element("table", {},
       element("caption", {}, `The nearest of ${items.names[chosen]}${items.sampled ? ", among the items of this page" : ""}`),
-      element("thead", {}, element("tr", {}, head.map((name) => element("th", { scope: "col" }, name)))), element("tbody", {}, body))));
+      element("thead", {}, element("tr", {}, head.map((name) => (name ? element("th", { scope: "col" }, name) : element("td"))))), element("tbody", {}, body))));
   }
 
   /** A class with a mark of its own shape and colour, or a value as a number. */

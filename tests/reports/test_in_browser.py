@@ -1,0 +1,368 @@
+"""Reports in a browser: every tab is opened, values are changed, and the distances shown are those of Python.
+
+``make test-browser`` runs this; it names the browser in SEMIMETRIC_BROWSER. A folder in SHOTS keeps pictures of the tabs.
+"""
+
+import base64
+import os
+from pathlib import Path
+
+import mixed_distances
+import numpy as np
+import pandas as pd
+import pytest
+from reports_cases import DISTANCES, vectors
+
+import semimetric as sm
+
+BROWSER = os.environ.get("SEMIMETRIC_BROWSER")
+if not BROWSER:
+    pytest.skip("SEMIMETRIC_BROWSER names no browser: make test-browser finds one", allow_module_level=True)
+playwright = pytest.importorskip("playwright.sync_api")
+
+OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+TABS = ("distance", "items", "neighbors", "evidence", "data")
+HOSTILE = [
+    "<img src=x onerror=window.hit=1>",
+    "</script><script>window.hit=1</script>",
+    "\"'><svg onload=window.hit=1>",
+    "{{7*7}}",
+    "__proto__",
+    "\u2028\u202e",
+    "javascript:window.hit=1",
+]
+
+
+def told(d, seed=7, n=40):
+    return d.schema.told(vectors(n, seed, gaps=any(d.schema.missing)))
+
+
+def people():
+    rng = np.random.default_rng(0)
+    n = 120
+    table = pd.DataFrame({"age": rng.normal(40, 12, n).round(1), "pay": rng.lognormal(7, 0.5, n).round()})
+    table["colour"] = pd.Categorical(rng.choice(["red", "blue", "green"], n))
+    table["when"] = pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 700, n), unit="D")
+    table["hour"] = rng.uniform(0, 24, n).round(2)
+    table.loc[rng.random(n) < 0.1, "pay"] = np.nan
+    return table, np.where((table["age"] > 40) ^ (table["colour"] == "red"), "some", "others")
+
+
+def with_trees():
+    table, y = people()
+    options = {"periodic": {"hour": 24}, "missing": "level", "random_state": 0, "tables": "full", "directions": "forest"}
+    model = sm.LargeMarginLearner(n_knots=5, alpha=1e-2, **options).fit(table, y)
+    return sm.report(model, table, y), model.semimetric_
+
+
+def with_bends():
+    d = mixed_distances.distance(3, "of everything", bends=True, gaps=True, link="sqrt")
+    return sm.report(d, d.schema.told(mixed_distances.items(np.random.default_rng(1), 50, True))), d
+
+
+def warped():
+    table, y = people()
+    X = table[["age", "hour"]]
+    model = sm.SemimetricClassifier(
+        sm.LargeMarginLearner(n_knots=5, alpha=1e-2, directions="lda", tables="warped"), n_neighbors=3
+    )
+    model.fit(X, y)
+    return sm.report(model), model.semimetric_
+
+
+def of_kind(name):
+    d = DISTANCES[name]()
+    return sm.report(d, told(d)), d
+
+
+def measured():
+    X = np.random.default_rng(0).random((60, 3))
+    index = np.random.default_rng(1).integers(0, 60, (300, 2))
+    y = np.abs(X[index[:, 0]] - X[index[:, 1]]) @ [1.0, 3.0, 0.2]
+    model = sm.DistanceRegressor(n_knots=3, alpha=1e-4, preprocessor=X).fit(index, y)
+    return sm.report(model, X, X[:, 0], pairs=index, distances=y), model.semimetric_
+
+
+def with_base_distances():
+    X = np.random.default_rng(0).random((40, 2))
+    index = np.random.default_rng(1).integers(0, 40, (300, 2))
+    y = np.abs(X[index[:, 0]] - X[index[:, 1]]).max(axis=1)
+    options = {"n_knots": 3, "alpha": 1e-3, "base_distances": [lambda a, b: float(np.abs(a - b).max())]}
+    model = sm.DistanceRegressor(**options, preprocessor=X).fit(index, y)
+    return sm.report(model, X), model.semimetric_
+
+
+def hostile():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.random((28, 3)), columns=HOSTILE[:3])
+    frame[HOSTILE[3]] = pd.Categorical(HOSTILE * 4)
+    y = np.array(HOSTILE * 4)
+    model = sm.LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="full").fit(frame, y)
+    return sm.report(
+        model, frame, y, names=[f"{name} {k}" for k, name in enumerate(HOSTILE * 4)], title=HOSTILE[1]
+    ), model.semimetric_
+
+
+REPORTS = {
+    "trees": with_trees, "bends": with_bends, "warped": warped, "measured": measured, "hostile": hostile,
+    "missing": lambda: of_kind("missing"), "asymmetric": lambda: of_kind("asymmetric"), "swapped": lambda: of_kind("swapped"),
+    "touched": lambda: of_kind("too large to be whole"),
+    "scales and tables": lambda: of_kind("scales and tables"),
+    "base distances": with_base_distances,
+    "without items": lambda: (sm.report(DISTANCES["tables"]()), DISTANCES["tables"]()),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=BROWSER, args=OPTIONS)
+        yield opened
+        opened.close()
+
+
+class Opened:
+    """A report in a page of a browser that has no network, and what went wrong there."""
+
+    def __init__(self, browser, report, folder, **options):
+        self.path = folder / "report.html"
+        report.write_html(self.path)
+        self.page = browser.new_page(**options)
+        self.wrong, self.requests = [], []
+        self.page.on("console", lambda message: self.wrong.append(message.text))
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(self.path.as_uri())
+        self.page.wait_for_selector("html[data-ready]", timeout=20_000)
+
+    def close(self):
+        assert self.wrong == []
+        assert [url for url in self.requests if not url.startswith("data:")] == [self.path.as_uri()]
+        self.page.close()
+
+    def show(self, tab):
+        self.page.click(f"#tab-{tab}")
+        assert self.page.is_visible(f"#panel-{tab}")
+
+    @property
+    def distance(self):
+        return float(self.page.get_attribute("#distance", "data-value"))
+
+    def change(self, feature, side, value, kind):
+        place = f'[data-feature="{feature}"][data-side="{side}"]'
+        if kind == "categorical":
+            self.page.select_option(place, value)
+        else:
+            self.page.fill(place, value)
+
+
+def unpack(packed):
+    return np.frombuffer(base64.b64decode(packed["base64"]), "<f8")
+
+
+def items_of(report, d):
+    """The two items that the page begins with, encoded."""
+    page = report.page
+    if page["items"] is None:
+        return [unpack(page["middles"])[: d.n_features].copy() for _ in range(2)]
+    return [row.copy() for row in unpack(page["items"]["values"]).reshape(-1, d.n_features)[:2]]
+
+
+def distance_of(d, x, y):
+    return d.paired_by_index(np.vstack([x, y]), np.array([[0, 1]]))[0]
+
+
+@pytest.mark.parametrize("name", [name for name in REPORTS if name != "base distances"])
+def test_tabs_open_and_changed_values_give_the_distances_of_python(name, browser, tmp_path):
+    report, d = REPORTS[name]()
+    opened = Opened(browser, report, tmp_path)
+    assert not opened.page.is_visible("#warning")
+    for tab in TABS:
+        opened.show(tab)
+    for button in range(min(opened.page.locator("#panel-distance .term").count(), 8)):
+        opened.show("distance")
+        opened.page.locator("#panel-distance .term").nth(button).click()
+        assert opened.page.locator("#panel-distance .detail h3").inner_text()
+    opened.show("items")
+    x, y = items_of(report, d)
+    assert opened.distance == pytest.approx(distance_of(d, x, y), rel=1e-9, abs=1e-9)
+    before = opened.distance
+    grid, differ = d.embedding.grid, False
+    for f, feature in enumerate(d.schema.features):
+        if feature.time:
+            continue
+        if feature.kind == "categorical":
+            x[f] = (0 if np.isnan(x[f]) else x[f] + 1) % (len(feature.categories) + 1)
+            opened.change(f, "first", str(int(x[f])), feature.kind)
+        elif feature.kind == "periodic":
+            x[f] = 0.37 * feature.period
+            opened.change(f, "first", repr(float(x[f] + feature.period)), feature.kind)
+            x[f] = np.mod(float(x[f] + feature.period), feature.period)
+        else:
+            x[f] = float(grid.high[f] + 0.25)  # outside of the range
+            opened.change(f, "first", repr(float(x[f])), feature.kind)
+        found = opened.distance
+        assert found == pytest.approx(distance_of(d, x, y), rel=1e-9, abs=1e-9), feature.name
+        differ |= found != before
+        if feature.missing and feature.kind != "categorical":
+            y[f] = np.nan
+            opened.change(f, "second", "", feature.kind)
+            assert opened.distance == pytest.approx(distance_of(d, x, y), rel=1e-9, abs=1e-9), feature.name
+    assert differ
+    assert opened.page.evaluate("window.hit") is None
+    opened.close()
+
+
+def test_what_is_no_value_is_marked_and_changes_nothing(browser, tmp_path):
+    report, _ = REPORTS["scales and tables"]()
+    opened = Opened(browser, report, tmp_path)
+    opened.show("items")
+    before = opened.distance
+    opened.change(0, "first", "", "numeric")
+    assert opened.page.get_attribute('[data-feature="0"][data-side="first"]', "aria-invalid") == "true"
+    assert opened.distance == before
+    opened.close()
+
+
+def test_neighbours_are_those_of_python(browser, tmp_path):
+    report, d = with_trees()
+    opened = Opened(browser, report, tmp_path)
+    opened.show("neighbors")
+    opened.page.fill("#item-near", "row 5")
+    opened.page.keyboard.press("Enter")
+    found = [int(row.get_attribute("data-item")) for row in opened.page.locator("#panel-neighbors tr[data-item]").all()]
+    table, _ = people()
+    distances = d.pairwise(table.iloc[[5]], table)[0]
+    distances[5] = np.inf
+    np.testing.assert_allclose(distances[found], np.sort(distances)[:10], rtol=1e-12)
+    opened.page.locator("#panel-neighbors tr[data-item] button").first.click()
+    assert opened.page.is_visible("#panel-items")
+    assert opened.distance == pytest.approx(np.sort(distances)[0], rel=1e-9)
+    opened.close()
+
+
+def test_tabs_by_keyboard(browser, tmp_path):
+    opened = Opened(browser, warped()[0], tmp_path)
+    page = opened.page
+    page.focus("#tab-distance")
+    shown = []
+    for key in ("ArrowRight", "ArrowRight", "End", "ArrowRight", "ArrowLeft", "Home"):
+        page.keyboard.press(key)
+        shown.append(page.evaluate("document.activeElement.id"))
+        assert page.get_attribute(f"#{shown[-1]}", "aria-selected") == "true"
+        assert page.locator('[role=tab][tabindex="0"]').count() == 1
+    assert shown == ["tab-items", "tab-neighbors", "tab-data", "tab-distance", "tab-data", "tab-distance"]
+    opened.close()
+
+
+def test_a_page_that_does_not_agree_with_python_says_so_and_shows_no_distance(browser, tmp_path):
+    report, _ = REPORTS["missing"]()
+    report.page["probes"]["distances"] = report.page["probes"]["left"] | {
+        "base64": report.page["probes"]["distances"]["base64"]
+    }
+    other, _ = REPORTS["scales and tables"]()
+    report.page["probes"]["distances"] = other.page["probes"]["distances"]
+    opened = Opened(browser, report, tmp_path)
+    assert opened.page.is_visible("#warning")
+    opened.show("items")
+    assert opened.page.locator("#distance").count() == 0
+    opened.close()
+
+
+def test_every_control_has_a_name(browser, tmp_path):
+    opened = Opened(browser, with_trees()[0], tmp_path)
+    for tab in TABS:
+        opened.show(tab)
+    nameless = opened.page.evaluate(
+        """() => Array.from(document.querySelectorAll("input, select, button, [role=img]")).filter((e) =>
+        !e.getAttribute("aria-label") && !e.textContent.trim() && !(e.labels && e.labels.length)).map((e) => e.outerHTML)"""
+    )
+    assert nameless == []
+    opened.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["trees", "bends", "measured", "base distances"])
+def test_axe_finds_no_violation(name, scheme, browser, tmp_path):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    opened = Opened(browser, REPORTS[name]()[0], tmp_path, color_scheme=scheme, bypass_csp=True)  # which would stop axe
+    for tab in TABS:
+        opened.show(tab)
+        violations = axe.run(opened.page).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
+    opened.close()
+
+
+def test_everything_is_there_to_print(browser, tmp_path):
+    opened = Opened(browser, with_trees()[0], tmp_path, color_scheme="dark")
+    opened.page.emulate_media(media="print")
+    opened.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    for tab in TABS:
+        assert opened.page.is_visible(f"#panel-{tab}")
+    assert opened.page.locator("#panel-distance .detail h3").count() > 5
+    opened.page.emulate_media(media="screen")
+    opened.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert opened.page.locator("#panel-distance .detail h3").count() == 1
+    assert not opened.page.is_visible("#panel-data")
+    opened.close()
+
+
+def test_in_a_notebook_the_frame_works_and_its_style_does_not_leak(browser):
+    page = browser.new_page()
+    wrong = []
+    page.on("console", lambda message: wrong.append(message.text))
+    page.set_content(f"<h1>Notebook</h1>{measured()[0]._repr_html_()}")
+    before = page.evaluate("getComputedStyle(document.body).fontFamily")
+    frame = page.frame_locator("iframe")
+    frame.locator("html[data-ready]").wait_for(state="attached", timeout=20_000)
+    frame.locator("#tab-items").click()
+    assert float(frame.locator("#distance").get_attribute("data-value")) > 0
+    assert page.evaluate("getComputedStyle(document.body).fontFamily") == before
+    assert wrong == []
+    page.close()
+
+
+def test_base_distances_are_not_computed_but_told(browser, tmp_path):
+    report, d = REPORTS["base distances"]()
+    opened = Opened(browser, report, tmp_path)
+    opened.show("items")
+    assert "Python functions" in opened.page.inner_text("#panel-items .result")
+    assert opened.page.locator("#distance").count() == 0
+    opened.show("neighbors")
+    first = int(opened.page.locator("#panel-neighbors tr[data-item]").first.get_attribute("data-item"))
+    distances = d.pairwise(np.random.default_rng(0).random((40, 2)))[0]
+    distances[0] = np.inf
+    assert first == distances.argmin()
+    opened.close()
+
+
+def test_it_fits_a_phone(browser, tmp_path):
+    opened = Opened(browser, with_trees()[0], tmp_path, viewport={"width": 390, "height": 800})
+    for tab in TABS:
+        opened.show(tab)
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
+    opened.close()
+
+
+def test_a_large_page_answers(browser, tmp_path):
+    X = np.random.default_rng(0).random((1_000, 50))
+    report = sm.report(sm.Semimetric.l1(X), X)
+    opened = Opened(browser, report, tmp_path)
+    opened.show("items")
+    opened.change(3, "first", "7.5", "numeric")
+    x, y = X[:2].copy()
+    x[3] = 7.5
+    assert opened.distance == pytest.approx(np.abs(x - y).sum(), rel=1e-9)
+    assert opened.path.stat().st_size < 2_000_000
+    opened.close()
+
+
+@pytest.mark.skipif(not os.environ.get("SHOTS"), reason="SHOTS names no folder for pictures")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", REPORTS)
+def test_pictures_of_tabs(name, scheme, browser, tmp_path):
+    opened = Opened(browser, REPORTS[name]()[0], tmp_path, color_scheme=scheme, viewport={"width": 1280, "height": 900})
+    for tab in TABS:
+        opened.show(tab)
+        opened.page.screenshot(path=Path(os.environ["SHOTS"]) / f"{name.replace(' ', '-')}-{scheme}-{tab}.png", full_page=True)
+    opened.close()
