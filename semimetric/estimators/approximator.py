@@ -75,7 +75,8 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
         What makes numbers of objects: `LandmarkFeatures`, `StringFeatures`, `PointCloudFeatures`, `SeriesFeatures`, any
         transformer of scikit-learn, or a function from a sequence of objects to an array (n_objects, n_features). A transformer
         is cloned and fitted to the objects that are not held out. Landmarks without a distance of their own are given this
-        one, and no pair that they have called is called again. Saved are transformers of this package; a function is code, and
+        one, and no pair that they have called is called again. Pairs with a landmark are learned from where they are drawn, and
+        not all of them: in these one feature is the distance itself, which holds of no others. Saved are transformers of this package; a function is code, and
         is left out like the distance: a model that was loaded has neither, until `set_params` gives them again.
     n_pairs : int, default 20000
         Pairs to draw for learning; all pairs if there are no more.
