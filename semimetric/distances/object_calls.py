@@ -130,8 +130,8 @@ class ObjectDistance:
     ) -> Iterator[Floats]:
         """The distances of ``pairs``, of which the positions alone count, block by block.
 
-        If an error or Ctrl-C ends the evaluation, the distances of pairs before it have been yielded, and all that were
-        answered are in the cache.
+        If an error or Ctrl-C ends the evaluation, the distances of all pairs before it have been yielded, and are in the cache;
+        those that other threads or processes have under way are lost.
 
         Parameters
         ----------

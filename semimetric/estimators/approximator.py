@@ -76,8 +76,9 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
         transformer of scikit-learn, or a function from a sequence of objects to an array (n_objects, n_features). A transformer
         is cloned and fitted to the objects that are not held out. Landmarks without a distance of their own are given this
         one, and no pair that they have called is called again. Pairs with a landmark are learned from where they are drawn, and
-        not all of them: in these one feature is the distance itself, which holds of no others. Saved are transformers of this package; a function is code, and
-        is left out like the distance: a model that was loaded has neither, until `set_params` gives them again.
+        not all of them: in these one feature is the distance itself, as in no other pair. Saved are transformers of this
+        package; a function is code, and is left out like the distance: a model that was loaded has neither, until `set_params`
+        gives them again.
     n_pairs : int, default 20000
         Pairs to draw for learning; all pairs if there are no more.
     near : float, default 0.25

@@ -34,9 +34,9 @@ class LandmarkFeatures(ObjectFeatures):
     they are: no array is made of them, and threads copy none (processes are sent copies). An object is at distance 0 from
     itself, and of two landmarks one distance is called and taken for both directions.
 
-    Whatever ends `fit`, `fit_transform` or `transform` early, an error of the distance or Ctrl-C: ``cache``, if
-    there is one, holds every distance that was answered, so that the next call goes on from there, and of `fit` and
-    `fit_transform` ``n_calls_``, ``landmark_indices_`` and ``distances_`` hold what there was.
+    Whatever ends `fit`, `fit_transform` or `transform` early, an error of the distance or Ctrl-C: ``cache``, if there is one,
+    holds every distance that was answered, but for what other threads or processes have under way, so that the next call goes
+    on from there; and of `fit` and `fit_transform` ``n_calls_``, ``landmark_indices_`` and ``distances_`` hold what there was.
 
     Parameters
     ----------
