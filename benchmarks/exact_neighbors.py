@@ -1,10 +1,10 @@
 """How many exact Earth Mover's Distances does a proved top 10 of 1,500 digits take, and how long beside all of them?
 
-The data and the learned distance of emd_digits.py: digits 8 x 8 as histograms, Euclidean ground distance; the queries are images
-that neither the learned distance nor the bounds saw; one thread. Every answer is compared with brute force, ids and distances. POT's exact
-solver runs beside it, on one pair after the other and on a matrix of targets. What is varied is what the index knows: no bounds
-(every item is called), landmarks, potentials that need no histograms (projections, distances to bins), potentials learned from
-duals, the dual of every exact distance of the query itself, and the learned distance, which only orders the calls.
+The data and the learned distance of emd_digits.py: digits 8 x 8 as histograms, Euclidean ground distance; the queries are
+images that neither the learned distance nor the bounds saw; one thread. Every answer is compared with brute force, ids and
+distances. POT's exact solver runs beside it, on one pair after the other and on a matrix of targets. What is varied is what
+the index knows: landmarks; potentials that need no histograms (projections, distances to bins); potentials learned from
+duals; the dual of every exact distance of the query itself; and the learned distance, which only orders the calls.
 """
 
 import argparse

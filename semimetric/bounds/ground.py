@@ -109,7 +109,7 @@ class GroundDistance:
         """The potential ``f_i = max_j (dual_j - c_ij)`` over some bins j: shape (n_bins,), with 0 in its middle.
 
         It is feasible whatever the dual is, up to `rounding_of_dual`; of a best dual of a transport problem whose first
-        histogram lies in these bins, its bound is the distance itself (the c-transform, Villani 2003, section 2.1).
+        histogram lies in these bins, its bound is the distance itself, if costs are paths: a c-transform.
         """
         f = (dual[bins] - self.paths[:, bins]).max(axis=1)
         return f - (f.max() + f.min()) / 2
@@ -120,7 +120,7 @@ class GroundDistance:
 
 
 def _shortest_paths(cost: Floats) -> Floats:
-    """The lengths of the shortest paths (Floyd 1962, Warshall 1962)."""
+    """The lengths of the shortest paths (Floyd 1962)."""
     paths = cost.copy()
     for k in range(len(paths)):
         np.minimum(paths, paths[:, k, None] + paths[k], out=paths)

@@ -66,7 +66,7 @@ class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, Search
         Of the approximate search, and of ``rerank``; None is the larger of 100 and 10 n_neighbors.
     rerank : callable or None
         An expensive distance, of two vectors or of two batches, that ``semimetric`` approximates: the ``n_candidates``
-        nearest are sorted by it, and its values are returned.
+        nearest are sorted by it, and its values are returned. `FilterRefineIndex` calls it until they are proved.
     n_jobs : int or None
         Threads; None is one, -1 all.
     random_state : int or None, default 0
