@@ -3,7 +3,8 @@
 Tables of scikit-learn's `make_classification`, standardised, with three classes, half of the features informative and a fifth
 linear combinations of these. Every fit runs in a process of its own, after one of a small table, which compiles kernels or
 reads them from the cache. The peak of the memory is that of the whole process (`ru_maxrss`), the fit of the small table and the
-table itself included. The error is that of 1,000 queries.
+table itself included. The error is that of 1,000 queries. `semimetric_2s`, `_5s` and `_10s` are fits with so many seconds as
+``time_budget``; what they choose depends on the speed of the machine, and on what else it does.
 
     python benchmarks/fit_times.py [--sizes 1000x20 10000x50 50000x50] [--methods semimetric nca boosting] [--limit 900]
                                    [--gibibytes 14] [--results FILE]
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,14 +33,20 @@ QUERIES = 1_000
 THREADS = 2
 
 
-def semimetric() -> object:
-    from semimetric import SemimetricClassifier
+BUDGETS = (2, 5, 10)
 
-    return SemimetricClassifier(n_jobs=THREADS)
+
+def semimetric(seconds: int | None = None) -> object:
+    from semimetric import LargeMarginLearner, SemimetricClassifier
+
+    if seconds is None:
+        return SemimetricClassifier(n_jobs=THREADS)
+    return SemimetricClassifier(LargeMarginLearner(n_jobs=THREADS), n_jobs=THREADS, time_budget=seconds)
 
 
 MODELS: dict[str, Callable[[], object]] = {
     "semimetric": semimetric,
+    **{f"semimetric_{seconds}s": partial(semimetric, seconds) for seconds in BUDGETS},
     "nca": lambda: make_pipeline(NeighborhoodComponentsAnalysis(random_state=0), KNeighborsClassifier(3)),
     "boosting": lambda: HistGradientBoostingClassifier(random_state=0),
 }
@@ -93,7 +101,7 @@ def compare(
         for method in methods:
             row = {"benchmark": "fit_times", "size": size, "method": method, "threads": THREADS}
             row |= measured(method, size, limit, gibibytes)
-            package = "semimetric" if method == "semimetric" else "scikit-learn"
+            package = "semimetric" if method.startswith("semimetric") else "scikit-learn"
             append(results, row | origin(package))
             rows.append(row)
     shown = ("size", "method", "seconds", "processor_seconds", "mebibytes", "seconds_of_queries", "error", "failed")

@@ -6,7 +6,7 @@ Where directions and the kind of tables are to be chosen and nothing stands agai
 
 from dataclasses import dataclass, replace
 
-from .._foundation.errors import TooFewError
+from .._foundation.errors import NotSupportedError, TooFewError
 from .._foundation.types import Pairs
 from ..data.schema import Schema
 from ..distances.importances import MOST_PAIRS
@@ -14,9 +14,11 @@ from ..learning.candidates import Choices
 from ..learning.groups.selection import choose_groups, without_joint
 from ..learning.large_margin.fit import LargeMarginResult, fit_large_margin
 from ..learning.large_margin.in_memory_items import InMemoryItems
+from ..learning.large_margin.label_problem import LabelProblem
 from ..learning.large_margin.labeled_items import LabeledItems, LargeMargin
+from ..learning.large_margin.race import learn_sum_within
 from ..learning.large_margin.selection import HeldOutLabels, announce_learning, choose_stage
-from ..learning.large_margin.shares import LabelProblem, learn_sum
+from ..learning.large_margin.shares import learn_sum
 from ..learning.recipe import Recipe
 from ..neighbors.vote_choice import HeldOutNeighbors
 
@@ -53,11 +55,19 @@ def learn_from_labels(problem: LabelProblem) -> LearnedFromLabels:
 
     Raises
     ------
+    NotSupportedError
+        If there is a time budget, and no sum to learn within it.
     KeyboardInterrupt
         On Ctrl-C while anything is compared; later the result has the status INTERRUPTED.
     """
     recipe, rule, dataset, schema = problem.recipe, problem.rule, problem.dataset, problem.schema
-    announce_learning(recipe, rule, dataset, problem.auto, is_sum=problem.is_sum)
+    if problem.time_budget is not None and not problem.is_sum:
+        raise NotSupportedError(
+            'time_budget= is for the sum that is learned where directions= and tables= are "auto" and nothing is asked of the '
+            'features; here set n_knots=, alpha= and what else is "auto", or effort="fast", and leave time_budget= out'
+        )
+    if problem.time_budget is None:
+        announce_learning(recipe, rule, dataset, problem.auto, is_sum=problem.is_sum)
     if problem.is_sum and (learned := _learned_sum(problem)) is not None:
         return learned
     singles, choices = choose_stage(without_joint(recipe), rule, dataset, schema, problem.auto)
@@ -69,7 +79,8 @@ def learn_from_labels(problem: LabelProblem) -> LearnedFromLabels:
 def _learned_sum(problem: LabelProblem) -> LearnedFromLabels | None:
     """A sum of distances; None where too few items can be held out to choose its shares."""
     try:
-        found = learn_sum(problem)
+        budget = problem.time_budget
+        found = learn_sum(problem) if budget is None else learn_sum_within(problem, budget)
     except TooFewError:
         return None
     impostors = found.result.neighbors.impostor_pairs(MOST_PAIRS)

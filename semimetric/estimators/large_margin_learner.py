@@ -13,6 +13,7 @@ from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.target_arrays import check_sorted_classes
 from .._foundation.threads import one_blas_thread
+from .._foundation.time_budget import TimeBudget, check_time_budget
 from .._foundation.types import ArrayLike, FeatureChoice, Floats, KnotCounts, Knots, Periods
 from .._foundation.validation import check_alpha, check_choice, check_count
 from ..data.feature_groups import Groups
@@ -23,8 +24,8 @@ from ..distances.semimetric import Semimetric
 from ..embeddings.directions.from_labels import LABELLED
 from ..learning.large_margin.class_labels import ClassLabels, encode_class_labels
 from ..learning.large_margin.fit import LargeMarginPass
+from ..learning.large_margin.label_problem import LabelProblem
 from ..learning.large_margin.labeled_items import LabeledDataset, LabeledItems, LargeMargin
-from ..learning.large_margin.shares import LabelProblem
 from ..learning.recipe import Recipe
 from ..learning.structure import check_varied
 from ..neighbors.voting import neighbor_counts
@@ -108,6 +109,12 @@ class LargeMarginLearner(LearnedCoordinates):
     {n_jobs}
     {random_state}
     {effort}
+    time_budget : float or None, default None
+        The seconds that a fit may take, for the sum that "auto" makes of ``directions`` and ``tables`` together: scales,
+        components and forest race on few items first, what is hopeless or too slow is left out, and the folds that choose
+        shares are as many as there is time for. A table from which not even scales can be learned in that time is fitted with
+        the cheapest candidate, and a `SemimetricWarning` says how many seconds it takes. What is chosen depends on the speed
+        of the machine then; with None it does not.
     {verbose}
 
     Attributes
@@ -123,7 +130,7 @@ class LargeMarginLearner(LearnedCoordinates):
         Mean share of each feature in the distance between an item and its impostors; a direction's share is divided among
         the features that it combines.
     choices_ : Choices
-        What "auto" compared; printed, a table.
+        What "auto" compared; printed, a table. With a time budget it shows the seconds of each candidate beside its loss.
     held_out_neighbors_ : list of HeldOutNeighbors or None
         The neighbours of items held out, under the shares that were chosen, by which `SemimetricClassifier` chooses its votes;
         None where there was no sum to choose.
@@ -187,6 +194,7 @@ class LargeMarginLearner(LearnedCoordinates):
         n_jobs: int | None = None,
         random_state: int | None = 0,
         effort: str = "default",
+        time_budget: float | None = None,
         verbose: bool | None = None,
     ) -> None:
         self.n_targets = n_targets
@@ -215,6 +223,7 @@ class LargeMarginLearner(LearnedCoordinates):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.effort = effort
+        self.time_budget = time_budget
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LargeMarginLearner:
@@ -238,13 +247,14 @@ class LargeMarginLearner(LearnedCoordinates):
             On Ctrl-C; after the first pass ``semimetric_`` holds the weights reached.
         """
         rule, (recipe, auto) = self._rule(), self._recipe()
+        budget = TimeBudget.of(self.time_budget)
         items, schema = self._encoded(items_named(X, self.preprocessor), min_items=2)
         labels = encode_class_labels(y, len(items), sample_weight, self.n_targets)
         self.classes_ = labels.classes
         dataset = LabeledDataset.of_distinct(items[labels.used], labels.codes, labels.weight[labels.used])
         check_varied(dataset.items)
         counts = neighbor_counts(np.ones(len(items)) if sample_weight is None else np.asarray(sample_weight, np.float64))
-        problem = LabelProblem(recipe, auto, rule, dataset, schema, float(counts[labels.used].sum()))
+        problem = LabelProblem(recipe, auto, rule, dataset, schema, float(counts[labels.used].sum()), budget)
         with one_blas_thread():
             self._keep(dataset.items, learn_from_labels(problem))
         return self
@@ -252,6 +262,8 @@ class LargeMarginLearner(LearnedCoordinates):
     def part_task(self) -> ItemTask:
         """The recipe and the rule to learn by from items in parts, see `LearnedDistance`."""
         refuse_choices(self, ("auto", *LABELLED))
+        if self.time_budget is not None:
+            raise NotSupportedError("time_budget= limits what is compared, and parts compare nothing; leave it out")
         recipe, auto = self._recipe()
         if "tables" in auto:
             raise NotSupportedError(
@@ -279,6 +291,7 @@ class LargeMarginLearner(LearnedCoordinates):
     def _restore(self, fitted: dict[str, Any]) -> None:
         super()._restore(fitted)
         self._rule()
+        check_time_budget(self.time_budget)
         check_sorted_classes(self.classes_)
         if self.feature_importances_.shape != (self.n_features_in_,) or not self.passes_:
             raise InputError("the importances or passes are not those of a fit; restore the file")
@@ -331,6 +344,6 @@ class LargeMarginLearner(LearnedCoordinates):
     @property
     def _asks_for_sum(self) -> bool:
         """Whether the parameters leave directions and tables open, and ask nothing of the raw features."""
-        open_ = self.axioms == "semimetric" and isinstance(self.directions, str) and self.directions == "auto"
+        open_ = all(isinstance(v, str) and v == "auto" for v in (self.directions, self.tables)) and self.axioms == "semimetric"
         placed = isinstance(self.knots, str) and self.even == "values"
-        return open_ and placed and not len(self.constraints) and self.prior is None
+        return open_ and placed and self._singles and not len(self.constraints) and self.prior is None

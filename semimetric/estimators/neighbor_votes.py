@@ -14,6 +14,7 @@ from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.tables import take_rows
 from .._foundation.target_arrays import as_classes
+from .._foundation.time_budget import check_time_budget
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_weights, weight_option
 from ..neighbors.vote_choice import HeldOutNeighbors, choose_votes
@@ -26,6 +27,8 @@ from .learned_neighbors import LearnedNeighbors
 from .shared_parameters import VOTE_PARAMETERS
 
 __all__ = ["SemimetricClassifier"]
+
+_OF_LEARNER = 0.9  # of a time budget
 
 
 @storable
@@ -53,6 +56,9 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
     random_state : int, RandomState or None, default None
         Seed of the folds, and of what the learner draws, in place of its own; None leaves the learner as it is.
     {effort}
+    time_budget : float or None, default None
+        The seconds that a fit may take, nine tenths of which the learner has as its own ``time_budget``, so that one is for
+        the index and the votes; None leaves the learner as it is.
 
     Attributes
     ----------
@@ -88,6 +94,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         n_jobs: int | None = None,
         random_state: Any = None,
         effort: str | None = None,
+        time_budget: float | None = None,
     ) -> None:
         self.learner = learner
         self.n_neighbors = n_neighbors
@@ -97,6 +104,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.effort = effort
+        self.time_budget = time_budget
 
     @staticmethod
     def _default_learner() -> LargeMarginLearner:
@@ -125,6 +133,7 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         if not len(labels):
             raise InputError("X has 0 items, but a minimum of 1 is required; give items to learn from")
         learner, seed = self._own_learner(self.random_state), self._seed(self.random_state)
+        self._limit(learner)
         used = check_weights(sample_weight, len(labels)) > 0
         self._keep_classes(labels, used, sample_weight)
         weight = weights_of_classes(learner, sample_weight, self._factors, self._codes)
@@ -132,6 +141,15 @@ class SemimetricClassifier(ClassifierMixin, LearnedNeighbors):
         self._index(X, labels, sample_weight)
         self.vote_rule_ = self._given_rule or self._chosen_rule(learner, X, labels, weight, seed)
         return self
+
+    def _limit(self, learner: Any) -> None:
+        """Give the learner its part of the time."""
+        seconds = check_time_budget(self.time_budget)
+        if seconds is None:
+            return
+        if "time_budget" not in learner.get_params():
+            raise InputError(f"time_budget= is for the learner, and {type(learner).__name__} has none; leave it out")
+        learner.set_params(time_budget=_OF_LEARNER * seconds)
 
     def _keep_classes(self, labels: Any, used: Any, sample_weight: ArrayLike | None) -> None:
         """Record the classes of the items that are used, the number of the class of every item, and how much classes count."""

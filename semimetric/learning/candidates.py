@@ -53,6 +53,8 @@ class Candidate:
         The exponent of the link, if it is a power or such are compared.
     base_exponents : tuple of float
         Those of base distances.
+    seconds : float or None
+        How long learning it from all items is expected to take, where a time budget asks for that.
     """
 
     n_knots: Any
@@ -64,6 +66,7 @@ class Candidate:
     share: float = 1.0
     link: float | None = None
     base_exponents: tuple[float, ...] = ()
+    seconds: float | None = None
 
     @property
     def loss(self) -> float:
@@ -178,6 +181,8 @@ class Choices(tuple[Candidate, ...]):
         names = [*(self._compared if self.names else ("tables", "directions", *self._links, "n_knots")), "alpha"]
         columns = {name: [self._text(c, name) if name == "groups" else getattr(c, name) for c in self] for name in names}
         columns |= {"loss": [c.loss for c in self], "chosen": [c is self.chosen for c in self]}
+        if any(c.seconds is not None for c in self):
+            columns |= {"seconds": [c.seconds for c in self]}
         return optional("pandas").DataFrame(columns)
 
     @property
@@ -199,6 +204,10 @@ class Choices(tuple[Candidate, ...]):
             cells.setdefault(self._row(c), {})[c.alpha] = f"{c.loss:.3g}{'*' if c is chosen else ' '}"
         shown = [[f"{', '.join(self._compared)} \\ alpha", *(f"{a:g} " for a in alphas)]]
         shown += [[row, *(losses.get(a, "") for a in alphas)] for row, losses in cells.items()]
+        if any(c.seconds is not None for c in self):
+            seconds = {self._row(c): c.seconds for c in self}
+            last = ["seconds", *("" if seconds[row] is None else f"{seconds[row]:.2g}" for row in cells)]
+            shown = [[*cells_of_row, cell] for cells_of_row, cell in zip(shown, last, strict=True)]
         return shown
 
     def _how(self) -> list[str]:

@@ -281,3 +281,17 @@ def test_columns_of_transform_have_the_names_of_features_and_directions():
         with pytest.raises(InputError, match="input_features"):
             model.get_feature_names_out(wrong)
     assert not hasattr(learned(tables="full"), "get_feature_names_out")
+
+
+def test_a_time_budget_is_for_the_sum_and_shows_seconds():
+    model = LargeMarginLearner(time_budget=10_000).fit(X, Y)
+    assert all(c.seconds > 0 for c in model.choices_)
+    assert "seconds" in repr(model.choices_).splitlines()[1]
+    assert model.held_out_neighbors_
+    for changes in ({"directions": None}, {"tables": "full"}, {"even": "places"}):
+        with pytest.raises(NotSupportedError, match="time_budget= is for the sum"):
+            LargeMarginLearner(time_budget=5, **changes).fit(X, Y)
+    with pytest.raises(InputError, match="time_budget=0: seconds"):
+        LargeMarginLearner(time_budget=0).fit(X, Y)
+    with pytest.raises(NotSupportedError, match="parts compare nothing"):
+        learned(time_budget=5).part_task()

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV
@@ -297,3 +297,20 @@ def test_a_seed_makes_a_fit_the_same_again(random_state):
         one, two = (clone(model).fit(X, Y) for _ in range(2))
         assert one.vote_rule_ == two.vote_rule_
         assert_array_equal(one.predict(X), two.predict(X))
+
+
+def test_the_learner_has_nine_tenths_of_a_time_budget():
+    model = SemimetricClassifier(time_budget=10_000).fit(X, Y)
+    assert model.learner_.time_budget == 9_000
+    assert model.score(X, Y) > 0.9
+    with pytest.raises(InputError, match="time_budget= is for the learner, and Told has none"):
+        SemimetricClassifier(Told(), time_budget=5).fit(X, Y)
+    with pytest.raises(InputError, match="time_budget='5': seconds"):
+        SemimetricClassifier(time_budget="5").fit(X, Y)
+
+
+class Told(BaseEstimator):
+    """A learner without a time budget."""
+
+    def fit(self, X, y):
+        raise AssertionError("this is refused before")

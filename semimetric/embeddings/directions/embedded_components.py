@@ -27,7 +27,7 @@ from ...data.grid import Grid
 from ..pairs.monotone_scales import WarpedEmbedding
 from .linear_directions import Directions
 
-__all__ = ["embedded_components"]
+__all__ = ["embedded_components", "work_of_components"]
 
 _CELLS = 8  # of each feature, between quantiles
 _MOST_CELLS = 2_400  # of all features together
@@ -122,6 +122,17 @@ def _columns(items: Floats) -> _Columns:
     return _Columns(values, knots, 2 * half * spread)
 
 
+def work_of_components(n_items: int, n_maps: int = 1) -> float:
+    """How long learning from so many items takes, in no unit: by the maps, their steps, and the items that vote in each."""
+    n_maps = max(n_maps, _MAPS_OF_MANY if n_items > _MANY else 1)
+    return float(n_maps * _n_steps(n_items) * min(_BATCH, n_items) * min(n_items, _VOTERS + _BATCH))
+
+
+def _n_steps(n_items: int) -> int:
+    """How many batches there are, some of each item, but neither few nor very many."""
+    return int(np.clip(_EPOCHS * n_items // min(_BATCH, n_items), *_STEPS))
+
+
 def _over_cells(columns: _Columns, learned: NDArray[np.float32]) -> Floats:
     """The map as one of the cells alone, shape (n_components, n_cells): a feature rises by its width through each cell."""
     n_features = len(columns.knots)
@@ -138,7 +149,7 @@ def _learned(
     learned = rng.standard_normal((n_columns, n_components)).astype(np.float32) * np.float32(_FIRST / np.sqrt(n_columns))
     mean, square = np.zeros_like(learned), np.zeros_like(learned)
     batch = min(_BATCH, n)
-    n_steps = int(np.clip(_EPOCHS * n // batch, *_STEPS))
+    n_steps = _n_steps(n)
     order, at = rng.permutation(n), 0
     for step in range(1, n_steps + 1):
         if at + batch > n:

@@ -11,7 +11,7 @@ categories alone, the first are scales. Items held out that lie outside the rang
 """
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -25,7 +25,6 @@ from ..._foundation.progress import progress_bar
 from ..._foundation.storable import storable
 from ..._foundation.threads import blocks, map_blocks
 from ..._foundation.types import Floats, Integers
-from ...data.schema import Schema
 from ...data.splits import ItemClasses, leaves_enough
 from ...neighbors.nearest_columns import nearest_columns
 from ...neighbors.vote_choice import MOST_NEIGHBORS, HeldOutNeighbors, choose_votes
@@ -35,15 +34,19 @@ from ..recipe import Recipe
 from ..terms import make_terms
 from .fit import LargeMarginResult, even_prior
 from .in_memory_items import InMemoryItems
-from .labeled_items import LabeledDataset, LargeMargin, LargeMarginProblem, assemble_for_margin
+from .label_problem import LabelProblem
+from .labeled_items import LargeMarginProblem, assemble_for_margin
 from .selection import preferred_knots
 from .summands import Summand, Summands, learn_summands
 
-__all__ = ["ChosenSum", "LabelProblem", "learn_sum"]
+__all__ = [
+    "MEASURE", "ChosenSum", "FoldDistances", "Shares", "compared", "first_unless_far_better", "folds_of", "in_parts",
+    "judged_fold", "judged_on", "learn_chosen", "learn_sum", "units_of", "with_scales",
+]  # fmt: skip
 
 Shares: TypeAlias = tuple[Fraction, ...]
 
-_MEASURE = "wrong votes plus log loss on items held out"
+MEASURE = "wrong votes plus log loss on items held out"
 _ALPHA = 1e-2  # of scales
 _FAR = 2.0  # standard errors
 _COARSE = 3  # shares are multiples of 1 / 3 first,
@@ -68,43 +71,6 @@ def first_unless_far_better(candidates: Sequence[Candidate]) -> Candidate:
     return best
 
 
-class LabelProblem(NamedTuple):
-    """What a distance is learned from.
-
-    Attributes
-    ----------
-    recipe : Recipe
-        With stand-ins for what is to be chosen.
-    auto : frozenset of str
-        What that is, among "n_knots", "alpha", "directions" and "tables".
-    rule : LargeMargin
-    dataset : LabeledDataset
-    schema : Schema
-    n_votes : float
-        How many votes all items have together: their number, if each has one.
-    """
-
-    recipe: Recipe
-    auto: frozenset[str]
-    rule: LargeMargin
-    dataset: LabeledDataset
-    schema: Schema
-    n_votes: float
-
-    @property
-    def is_sum(self) -> bool:
-        """Whether a sum is learned: the parameters leave directions and tables open, and ask nothing of the raw features."""
-        recipe = self.recipe
-        placed = isinstance(recipe.knots, str) and recipe.tables == "warped" and recipe.groups == "singles"
-        asked = recipe.constraints or recipe.prior is not None or self.rule.even != "values"
-        return {"directions", "tables"} <= self.auto and placed and not asked
-
-    @property
-    def votes(self) -> Floats:
-        """How many votes each item has, shape (n_items,)."""
-        return self.dataset.weight * self.n_votes
-
-
 class ChosenSum(NamedTuple):
     """A sum that was learned.
 
@@ -126,7 +92,7 @@ class ChosenSum(NamedTuple):
     held_out: list[HeldOutNeighbors]
 
 
-class _Fold(NamedTuple):
+class FoldDistances(NamedTuple):
     """Distances of the items ``held`` to the items ``part`` by each summand, by name: (n_held, n_part), float32."""
 
     part: Integers
@@ -134,7 +100,7 @@ class _Fold(NamedTuple):
     distances: Mapping[str, NDArray[np.float32]]
 
 
-def _with_scales(problem: LabelProblem) -> LabelProblem:
+def with_scales(problem: LabelProblem) -> LabelProblem:
     """The problem with the number of knots and the strength that scales have in a sum, where these are "auto"."""
     recipe, limits = problem.recipe, LABELS[problem.recipe.effort]
     most = max(limits.n_columns["warped"] // len(problem.schema.features) + 1, 2)
@@ -153,25 +119,42 @@ def learn_sum(problem: LabelProblem) -> ChosenSum:
     KeyboardInterrupt
         On Ctrl-C, but while the scales of all items are learned: the result then has the status INTERRUPTED.
     """
-    problem = _with_scales(problem)
-    folds = _folds(problem)
+    problem = with_scales(problem)
+    folds = folds_of(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SemimetricWarning)  # the last fit warns of ties and constants once
         judged = _judged_folds(problem, folds)
-    units = _units(judged)
-    found = _compared(problem, judged, units)
-    candidates = list(found.values())
-    taken = first_unless_far_better(candidates)
-    best = next(shares for shares, candidate in found.items() if candidate is taken)
-    weights = {name: share / unit for (name, unit), share in zip(units.items(), best, strict=True)}
-    n = len(problem.dataset.labels)
+    units = units_of(judged)
+    found = compared(problem, judged, units)
     n_judged = len(np.unique(np.concatenate([held for _, held in folds])))
-    judged_on = Judged("items", n_judged, n, len(folds), max(_most_folds(n, "thorough"), len(folds)))
-    choices = Choices(candidates, _MEASURE, first_unless_far_better, judged=judged_on)
+    choices = Choices(list(found.values()), MEASURE, first_unless_far_better, judged=judged_on(problem, n_judged, len(folds)))
+    return learn_chosen(problem, judged, units, found, choices)
+
+
+def judged_on(problem: LabelProblem, n_judged: int, n_folds: int) -> Judged:
+    """On how many items shares were compared, and in how many folds."""
+    n = len(problem.dataset.labels)
+    return Judged("items", n_judged, n, n_folds, max(_most_folds(n, "thorough"), n_folds))
+
+
+def learn_chosen(
+    problem: LabelProblem,
+    judged: Sequence[FoldDistances],
+    units: Mapping[str, float],
+    found: Mapping[Shares, Candidate],
+    choices: Choices,
+    *,
+    most_for_scales: int | None = None,
+) -> ChosenSum:
+    """Learn the sum that was chosen among the candidates ``found`` from all items."""
+    best = next(shares for shares, candidate in found.items() if candidate is choices.chosen)
+    weights = {name: share / unit for (name, unit), share in zip(units.items(), best, strict=True)}
     held_out = [_neighbors(problem, fold, weights) for fold in judged]
     wanted = [name for name, weight in weights.items() if weight]
-    data = problem.dataset, problem.schema
-    summands = learn_summands(problem.recipe, problem.rule, *data, wanted=wanted, n_jobs=problem.recipe.n_jobs)
+    summands = learn_summands(
+        problem.recipe, problem.rule, problem.dataset, problem.schema,
+        wanted=wanted, n_jobs=problem.recipe.n_jobs, most_for_scales=most_for_scales,
+    )  # fmt: skip
     recipe, result = _assembled(problem, summands, weights)
     return ChosenSum(recipe, result, choices, held_out)
 
@@ -182,7 +165,7 @@ def _most_folds(n_items: int, effort: str) -> int:
     return 1 if n_items > _FOLDED else (limits.n_folds if n_items <= _FIVE_FOLDS else 3) * limits.n_repeats
 
 
-def _folds(problem: LabelProblem) -> list[tuple[Integers, Integers]]:
+def folds_of(problem: LabelProblem) -> list[tuple[Integers, Integers]]:
     """Rows to learn from and rows to judge by: folds, or of many items one split. Identical items are on one side."""
     dataset, recipe = problem.dataset, problem.recipe
     n, seed = len(dataset.labels), recipe.random_state or 0
@@ -202,27 +185,42 @@ def _folds(problem: LabelProblem) -> list[tuple[Integers, Integers]]:
     return usable
 
 
-def _judged_folds(problem: LabelProblem, folds: Sequence[tuple[Integers, Integers]]) -> list[_Fold]:
+def _judged_folds(problem: LabelProblem, folds: Sequence[tuple[Integers, Integers]]) -> list[FoldDistances]:
     """The distances of every fold; a single one is judged in parts, so that the error of the loss is known."""
-    rule = replace(problem.rule, n_passes=1)  # more change scales little, and their share less
     with progress_bar(len(folds), "folds", verbose=problem.recipe.verbose) as bar:
 
-        def judged(block: slice) -> _Fold:
-            part, held = folds[block.start]
-            n_jobs = 1 if len(folds) > 1 else problem.recipe.n_jobs
-            summands = learn_summands(problem.recipe, rule, problem.dataset.take(part), problem.schema, n_jobs=n_jobs)
-            summands.scales.passes[-1].solution.raise_if_interrupted()
-            features = [summands.structure.features_of(problem.dataset.items[rows]) for rows in (held, part)]
-            found = _Fold(part, held, {name: _distances(summand, *features) for name, summand in summands.parts()})
+        def judged(block: slice) -> FoldDistances:
+            found, _ = judged_fold(problem, *folds[block.start], n_jobs=1 if len(folds) > 1 else problem.recipe.n_jobs)
             bar.update()
             return found
 
         done = map_blocks(judged, len(folds), size=1, n_jobs=problem.recipe.n_jobs)
-    if len(done) > 1:
-        return done
-    (only,) = done
-    rows = np.array_split(np.random.default_rng(0).permutation(len(only.held)), min(_PARTS, len(only.held)))
-    return [_Fold(only.part, only.held[r], {name: d[r] for name, d in only.distances.items()}) for r in rows]
+    return done if len(done) > 1 else in_parts(done[0])
+
+
+def judged_fold(
+    problem: LabelProblem,
+    part: Integers,
+    held: Integers,
+    *,
+    wanted: Collection[str] = ("components", "forest"),
+    n_jobs: int | None = None,
+) -> tuple[FoldDistances, Mapping[str, float]]:
+    """The distances of one fold, and how many seconds each summand took to learn."""
+    rule = replace(problem.rule, n_passes=1)  # more change scales little, and their share less
+    summands = learn_summands(
+        problem.recipe, rule, problem.dataset.take(part), problem.schema, wanted=wanted, n_jobs=n_jobs
+    )  # fmt: skip
+    summands.scales.passes[-1].solution.raise_if_interrupted()
+    features = [summands.structure.features_of(problem.dataset.items[rows]) for rows in (held, part)]
+    distances = {name: _distances(summand, *features) for name, summand in summands.parts()}
+    return FoldDistances(part, held, distances), summands.seconds
+
+
+def in_parts(fold: FoldDistances) -> list[FoldDistances]:
+    """A fold whose items held out are divided, so that the error of the loss is known."""
+    rows = np.array_split(np.random.default_rng(0).permutation(len(fold.held)), min(_PARTS, len(fold.held)))
+    return [FoldDistances(fold.part, fold.held[r], {name: d[r] for name, d in fold.distances.items()}) for r in rows]
 
 
 def _distances(summand: Summand, held: Floats, part: Floats) -> NDArray[np.float32]:
@@ -233,7 +231,7 @@ def _distances(summand: Summand, held: Floats, part: Floats) -> NDArray[np.float
     return out
 
 
-def _units(judged: Sequence[_Fold]) -> dict[str, float]:
+def units_of(judged: Sequence[FoldDistances]) -> dict[str, float]:
     """The mean distance to a near neighbour of every summand that all folds have."""
     names = [name for name in judged[0].distances if all(name in fold.distances for fold in judged)]
     units = {}
@@ -248,14 +246,14 @@ def _units(judged: Sequence[_Fold]) -> dict[str, float]:
     return units
 
 
-def _nth(judged: Sequence[_Fold], name: str) -> Iterator[tuple[NDArray[np.float32], int]]:
+def _nth(judged: Sequence[FoldDistances], name: str) -> Iterator[tuple[NDArray[np.float32], int]]:
     """The distances of every fold, and the place of the neighbour among them, or of the last."""
     for fold in judged:
         d = fold.distances[name]
         yield d, min(_NEIGHBOR, d.shape[1]) - 1
 
 
-def _compared(problem: LabelProblem, judged: Sequence[_Fold], units: Mapping[str, float]) -> dict[Shares, Candidate]:
+def compared(problem: LabelProblem, judged: Sequence[FoldDistances], units: Mapping[str, float]) -> dict[Shares, Candidate]:
     """The candidates by their shares: the halves, those of the coarse lattice, then those near the best of them."""
     first = tuple(_HALVES.get(name, Fraction(0)) for name in units)
     others = [shares for shares in _lattice(len(units)) if shares != first]
@@ -283,7 +281,7 @@ def _around(shares: Shares) -> list[Shares]:
     return out
 
 
-def _candidate(problem: LabelProblem, judged: Sequence[_Fold], units: Mapping[str, float], shares: Shares) -> Candidate:
+def _candidate(problem: LabelProblem, judged: Sequence[FoldDistances], units: Mapping[str, float], shares: Shares) -> Candidate:
     """The candidate of some shares, with the loss of the best votes by a kernel."""
     weights = {name: float(share) / unit for (name, unit), share in zip(units.items(), shares, strict=True)}
     _, losses = choose_votes([_neighbors(problem, fold, weights) for fold in judged], weights="kernel")
@@ -292,7 +290,7 @@ def _candidate(problem: LabelProblem, judged: Sequence[_Fold], units: Mapping[st
     return Candidate(recipe.n_knots, recipe.alpha, tuple((losses.error + losses.log_loss).tolist()), recipe.tables, words)
 
 
-def _neighbors(problem: LabelProblem, fold: _Fold, weights: Mapping[str, float]) -> HeldOutNeighbors:
+def _neighbors(problem: LabelProblem, fold: FoldDistances, weights: Mapping[str, float]) -> HeldOutNeighbors:
     """The neighbours of the items held out under a weighted sum of the distances."""
     total = np.zeros((len(fold.held), len(fold.part)))
     for name, weight in weights.items():

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._foundation.time_budget import Stopwatch
 from ..._foundation.types import Floats, Integers
 from ...data.schema import Schema
 from ...embeddings.directions.from_labels import labelled_directions
@@ -26,11 +27,11 @@ from .fit import LargeMarginResult, fit_large_margin
 from .in_memory_items import InMemoryItems
 from .labeled_items import LabeledDataset, LargeMargin
 
-__all__ = ["Summand", "Summands", "learn_summands"]
+__all__ = ["MOST_FOR_SCALES", "Summand", "Summands", "learn_summands", "rows_of_classes"]
 
 _KNOTS_OF_COMPONENTS = 2  # a component counts as it is: its scale is a straight line
 _N_MAPS = {"fast": 1, "default": 1, "thorough": 4}  # of components, from as many seeds
-_MOST_FOR_SCALES = 2_000  # items that scales are learned from: a scale is a curve of few numbers
+MOST_FOR_SCALES = 2_000  # items that scales are learned from: a scale is a curve of few numbers
 
 
 class Summand(NamedTuple):
@@ -68,11 +69,14 @@ class Summands:
     weights : dict of str to ndarray of shape (n_columns,)
         The weights of each distance on the columns of the sum, 0 on those of the others; "components" and "forest" are
         missing where there are none.
+    seconds : dict of str to float
+        How long each took to learn.
     """
 
     scales: LargeMarginResult
     structure: Structure
     weights: Mapping[str, Floats]
+    seconds: Mapping[str, float]
 
     def parts(self) -> Iterator[tuple[str, Summand]]:
         """Each distance by its name."""
@@ -94,6 +98,7 @@ def learn_summands(
     *,
     wanted: Collection[str] = ("components", "forest"),
     n_jobs: int | None = None,
+    most_for_scales: int | None = None,
 ) -> Summands:
     """Learn components, a forest and scales from the same items.
 
@@ -107,15 +112,22 @@ def learn_summands(
     wanted : collection of str
         Which of "components" and "forest" are learned beside the scales.
     n_jobs : int or None
+    most_for_scales : int or None, default None
+        The most items that scales are learned from; None is 2,000.
     """
     plain = replace(recipe, directions=None, n_jobs=n_jobs)
-    directions = _directions(plain, dataset, schema, wanted)
+    seconds: dict[str, float] = {}
+    directions = _directions(plain, dataset, schema, wanted, seconds)
+    watch = Stopwatch()
     alone = InMemoryItems(dataset).structure(plain, schema)
-    with InMemoryItems(_sample(dataset, recipe.random_state)).searchable(plain, rule, alone) as located:
+    with InMemoryItems(_sample(dataset, most_for_scales or MOST_FOR_SCALES, recipe.random_state)).searchable(
+        plain, rule, alone
+    ) as located:
         scales = fit_large_margin(plain, rule, alone, located)
+    seconds["scales"] = watch.seconds
     learned = scales.passes[-1].solution.weights
     if directions is None:
-        return Summands(scales, alone, {"scales": learned})
+        return Summands(scales, alone, {"scales": learned}, seconds)
     n_raw, n_linear = len(schema.features), directions.n_linear
     counts = [int(k) for k in np.broadcast_to(recipe.n_knots, n_raw)] + [_KNOTS_OF_COMPONENTS] * (n_linear + directions.n_trees)
     structure = build_structure(replace(plain, directions=directions, n_knots=counts), dataset.items, schema)
@@ -126,30 +138,39 @@ def learn_summands(
             slopes = np.zeros(n_features)
             slopes[first:stop] = 1.0 if name == "components" else 1.0 / (stop - first)
             weights[name] = structure.embedding.prior(slopes)
-    return Summands(scales, structure, weights)
+    return Summands(scales, structure, weights, seconds)
 
 
-def _sample(dataset: LabeledDataset, random_state: int | None) -> LabeledDataset:
-    """The items that scales are learned from: a sample of many, with the same share of every class."""
+def _sample(dataset: LabeledDataset, most: int, random_state: int | None) -> LabeledDataset:
+    """The items, or a sample of about ``most`` of more, with the same share of every class."""
+    rows = rows_of_classes(dataset, most, random_state)
+    return dataset if len(rows) == len(dataset.labels) else dataset.take(rows)
+
+
+def rows_of_classes(dataset: LabeledDataset, most: int, random_state: int | None) -> Integers:
+    """The rows of about ``most`` items with the same share of every class, or of all, increasing."""
     n = len(dataset.labels)
-    if n <= _MOST_FOR_SCALES:
-        return dataset
+    if n <= most:
+        return np.arange(n)
     rng = np.random.default_rng(random_state)
     members = [rng.permutation(np.flatnonzero(dataset.labels == c)) for c in np.unique(dataset.labels)]
-    return dataset.take(np.sort(np.concatenate([m[: int(np.ceil(_MOST_FOR_SCALES / n * len(m)))] for m in members])))
+    return np.sort(np.concatenate([m[: int(np.ceil(most / n * len(m)))] for m in members]))
 
 
-def _directions(recipe: Recipe, dataset: LabeledDataset, schema: Schema, wanted: Collection[str]) -> Directions | None:
-    """Components and trees together, as far as they are wanted; None where there are neither."""
-    components, trees = (
-        labelled_directions(
-            kind, dataset.items, dataset.labels, weight=dataset.weight, usable=schema.usable,
-            random_state=recipe.random_state, n_jobs=recipe.n_jobs, n_maps=_N_MAPS[recipe.effort],
-        )
-        if name in wanted
-        else None
-        for name, kind in (("components", "nca-embedded"), ("forest", "forest"))
-    )  # fmt: skip
+def _directions(
+    recipe: Recipe, dataset: LabeledDataset, schema: Schema, wanted: Collection[str], seconds: dict[str, float]
+) -> Directions | None:
+    """Components and trees together, as far as they are wanted; None where there are neither. ``seconds`` are written down."""
+    found: dict[str, Directions | None] = {"components": None, "forest": None}
+    for name, kind in (("components", "nca-embedded"), ("forest", "forest")):
+        if name in wanted:
+            watch = Stopwatch()
+            found[name] = labelled_directions(
+                kind, dataset.items, dataset.labels, weight=dataset.weight, usable=schema.usable,
+                random_state=recipe.random_state, n_jobs=recipe.n_jobs, n_maps=_N_MAPS[recipe.effort],
+            )  # fmt: skip
+            seconds[name] = watch.seconds
+    components, trees = found["components"], found["forest"]
     if components is None or trees is None:
         return components or trees
     return Directions(components.matrix, components.names + trees.names, components.bends, trees.partitions)

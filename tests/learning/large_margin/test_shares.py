@@ -55,7 +55,7 @@ def test_every_item_is_held_out_once_and_twins_together(numbers):
     X, y = numbers
     X[10:20] = X[:10]
     y[10:20] = y[:10]
-    folds = shares._folds(problem(X, y))
+    folds = shares.folds_of(problem(X, y))
     assert_array_equal(np.sort(np.concatenate([held for _, held in folds])), np.arange(90))
     for part, held in folds:
         assert not set(map(tuple, X[part])) & set(map(tuple, X[held]))
@@ -65,7 +65,7 @@ def test_of_many_items_some_are_held_out_once(numbers, monkeypatch):
     X, y = numbers
     monkeypatch.setattr(shares, "_FOLDED", 50)
     monkeypatch.setattr(shares, "_MOST_HELD", 20)
-    ((part, held),) = shares._folds(problem(X, y))
+    ((part, held),) = shares.folds_of(problem(X, y))
     assert len(part) + len(held) == 90
     assert 18 <= len(held) <= 22
     learned = shares.learn_sum(problem(X, y))
@@ -125,8 +125,8 @@ def test_many_classes_of_two_of_which_none_is_held_out(rng, monkeypatch):
 def test_wide_tables_have_few_knots(rng):
     wide = problem(rng.normal(size=(4, 320)), np.array([0, 0, 1, 1]))
     auto = wide._replace(auto=frozenset({"n_knots", "alpha"}))
-    assert shares._with_scales(auto).recipe.n_knots == 6
-    assert shares._with_scales(wide) == wide
+    assert shares.with_scales(auto).recipe.n_knots == 6
+    assert shares.with_scales(wide) == wide
 
 
 def test_what_has_no_share_is_not_learned_from_all_items(numbers, monkeypatch):

@@ -63,7 +63,7 @@ def test_scales_of_many_items_are_those_of_a_sample(numbers, monkeypatch):
     from semimetric.learning.large_margin import summands
 
     X, y = numbers
-    monkeypatch.setattr(summands, "_MOST_FOR_SCALES", 40)
+    monkeypatch.setattr(summands, "MOST_FOR_SCALES", 40)
     learned = learn_summands(RECIPE, LargeMargin(), dataset(X, y), Schema.numeric("abc"))
     assert learned.scales.passes[0].n_triplets <= 42 * 18
     assert_array_equal([k[[0, -1]] for k in learned.structure.embedding.grid.knots[:3]], np.array([X.min(0), X.max(0)]).T)
