@@ -98,6 +98,8 @@ def _proofs(d: Any, worst: Detour | None, verdict: str, excess: float) -> dict[s
         positive = "by the weights: those of a group of each feature, and its slope outside its range, are above 0"
     if verdict == "violated":
         triangle = f"violated, by {excess:.4g} at points that were found"
+    elif verdict == "not proved" and not d.link_function.concave:
+        triangle = f"not proved: the link, {d.link}, is not concave, but no points were found at which it is violated"
     elif verdict == "not proved":
         triangle = "not proved: some table violates it or cannot be checked, but no points were found at which the sum does"
     elif worst is None:

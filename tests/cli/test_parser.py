@@ -89,3 +89,14 @@ def test_the_share_that_is_held_out_leaves_some_items(share, capsys):
     assert leave.value.code == 2
     assert f"--held-out: '{share}' must be a number of at least 0 and less than 1" in capsys.readouterr().err
     assert make_parser().parse_args(["fit", "i.csv", "p.csv", "--held-out=0"]).held_out == 0.0
+
+
+def test_a_link_is_a_name_or_an_exponent(capsys):
+    given = [make_parser().parse_args(["fit", "i.csv", "p.csv", "--link", link]).link for link in ("sqrt", "power", "0.7")]
+    assert given == ["sqrt", "power", 0.7]
+    assert make_parser().parse_args(["fit", "i.csv", "p.csv"]).link == "identity"
+    for wrong in ("log", "0", "nan"):
+        with pytest.raises(SystemExit):
+            make_parser().parse_args(["fit", "i.csv", "p.csv", "--link", wrong])
+        message = f"'{wrong}' must be identity, sqrt, power, concave, or an exponent from 0.1 to 10"
+        assert message in capsys.readouterr().err

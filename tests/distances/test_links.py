@@ -82,6 +82,13 @@ def test_a_metric_stays_one_under_concave_links_alone(link, triangle, rng):
     assert d.certify().triangle == ("proved" if triangle else "violated")
 
 
+def test_a_report_says_that_a_link_is_not_concave():
+    d = Semimetric(PairEmbedding(Grid([[0.0, 1.0]])), np.array([1.0]), np.zeros(1), ("a",), link=1.0 + 1e-12)
+    report = d.certify()
+    assert report.triangle == "not proved"
+    assert "is not concave" in report.proofs["triangle"]
+
+
 def test_a_number_is_an_exponent_and_1_is_the_identity():
     assert checked_link(0.5) == PowerLink(0.5)
     assert checked_link(1) == checked_link(ConcaveLink((2.0,), (1.0, 1.0))) == "identity"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from semimetric import (
     DistanceRegressor,
     FirstOrder,
+    PowerLink,
     SemimetricWarning,
     out_of_core,
 )
@@ -107,6 +108,7 @@ ASKED = {
     "singles": Recipe(n_knots=4),
     "relative": Recipe(n_knots=3, relative=0.2),
     "square root": Recipe(n_knots=3, link="sqrt"),
+    "power": Recipe(n_knots=3, link=PowerLink(0.7), relative=0.2),
     "base": Recipe(n_knots=3, base_distances=(euclidean,)),
     "directions": Recipe(n_knots=3, directions=[[1.0, -1.0, 0.0]], tables="warped"),
     "beyond": Recipe(knots=[[0.2, 0.8], [0.0, 1.0], [0.3, 0.5, 0.9]], outside="clip"),
