@@ -67,7 +67,7 @@ def _link(text: str) -> str | float:
     if text in ("identity", "sqrt", "power", "concave"):
         return text
     try:
-        return float(_number(float, least=0.1, below=10.001)(text))
+        return float(_number(float, least=0.1, below=math.nextafter(10.0, 11.0))(text))
     except argparse.ArgumentTypeError as error:
         message = f"{text!r} must be identity, sqrt, power, concave, or an exponent from 0.1 to 10"
         raise argparse.ArgumentTypeError(message) from error

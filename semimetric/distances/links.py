@@ -132,12 +132,7 @@ class PowerLink(Link):
             return total
         with np.errstate(over="ignore"):
             out: Floats = np.sqrt(total) if self.exponent == 0.5 else np.power(total, self.exponent)
-        if not self.concave and np.isinf(out).any():
-            raise InputError(
-                f"a sum of {np.max(total):g} to the power {self.exponent:g} overflows; vectors nearer to the range of the fit, "
-                "or a smaller exponent, are required"
-            )
-        return out
+        return out if self.concave else _finite(out, total, self)
 
     def invert(self, distances: Floats) -> Floats:
         """``d^(1/p)``."""
@@ -246,10 +241,17 @@ class ConcaveLink(Link):
         return sums, np.concatenate([[0.0], np.cumsum(np.array(self.slopes[:-1]) * np.diff(sums))])
 
     def apply(self, total: Floats) -> Floats:
-        """The values of the pieces."""
+        """The values of the pieces.
+
+        Raises
+        ------
+        InputError
+            If one overflows, which only slopes above 1 can lead to.
+        """
         sums, distances = self._corners
-        out: Floats = np.interp(total, sums, distances) + self.slopes[-1] * np.maximum(total - sums[-1], 0.0)
-        return out
+        with np.errstate(over="ignore"):
+            out: Floats = np.interp(total, sums, distances) + self.slopes[-1] * np.maximum(total - sums[-1], 0.0)
+        return _finite(out, total, self)
 
     def invert(self, distances: Floats) -> Floats:
         """The sums at which the pieces have these values."""
@@ -275,16 +277,21 @@ class ConcaveLink(Link):
 
         return value
 
-    def in_unit(self, unit: float) -> ConcaveLink:
-        """The link of sums and distances that are both so many times as large."""
-        return ConcaveLink(tuple(unit * bend for bend in self.bends), self.slopes)
-
     def state(self) -> dict[str, Any]:
         """Its kind, its bends and its slopes."""
         return {"kind": "concave", "bends": list(self.bends), "slopes": list(self.slopes)}
 
     def __str__(self) -> str:
         return f"concave, slopes {self.slopes[0]:.3g} to {self.slopes[-1]:.3g}"
+
+
+def _finite(distances: Floats, total: Floats, link: Link) -> Floats:
+    """The distances of sums, after an `InputError` if one overflows."""
+    if (np.isinf(distances) & np.isfinite(total)).any():
+        raise InputError(
+            f"a sum of {np.max(total):g} overflows under the link {link}; vectors nearer to the range of the fit are required"
+        )
+    return distances
 
 
 LinkLike: TypeAlias = str | float | Link  # what a link can be given as

@@ -97,11 +97,6 @@ def test_a_number_is_an_exponent_and_1_is_the_identity():
     assert "link power 0.8" in repr(d)
 
 
-def test_pieces_in_another_unit_are_the_same_link():
-    link = LINKS["pieces"]
-    np.testing.assert_allclose(link.in_unit(4.0).apply(4.0 * SUMS), 4.0 * link.apply(SUMS))
-
-
 @every_link
 def test_a_saved_distance_has_its_link(link, tmp_path, rng):
     d, X = rough_distance(Grid([[0.0, 1.0], [0.0, 2.0]]), link=link), rng.normal(size=(6, 2))
@@ -136,6 +131,8 @@ def test_powers_that_overflow_are_refused_and_not_infinite():
         d.paired([[0.0]], [[1e200]])
     with pytest.raises(InputError, match="overflows"):
         d(np.array([0.0]), np.array([1e200]))
+    with pytest.raises(InputError, match="overflows"):
+        ConcaveLink((), (1e10,)).apply(np.array([1e300]))
 
 
 def test_base_distances_and_weights_below_0_have_no_power():

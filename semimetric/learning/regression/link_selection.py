@@ -75,8 +75,8 @@ def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots:
         recipe = replace(recipe, base_exponents=(1.0,) * len(recipe.base_distances))
     if not (link or bases):
         return recipe, Choices()
-    first = replace(recipe, link=PowerLink(1.0) if link else recipe.link, verbose=recipe.verbose)
-    data = data.sampled(DISTANCES[recipe.effort].n_rows, recipe.random_state)
+    first = replace(recipe, link=PowerLink(1.0) if link else recipe.link)
+    n_all, data = len(data.pairs), data.sampled(DISTANCES[recipe.effort].n_rows, recipe.random_state)
     held_out = HeldOutDistances(data, names)
     knots = knots and isinstance(recipe.knots, str)
     alphas = DISTANCES[recipe.effort].alphas[recipe.tables] if alpha and isinstance(recipe.penalty, str) else (recipe.alpha,)
@@ -91,7 +91,7 @@ def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots:
     if not found:
         raise too_wide(recipe)
     limits = DISTANCES["thorough"]
-    judged = Judged("pairs", len(data.pairs), len(data.pairs), n_losses(found), n_fits(trials, limits.n_folds))
+    judged = Judged("pairs", len(data.pairs), n_all, n_losses(found), n_fits(trials, limits.n_folds))
     choices = Choices(found, rule=least_loss, judged=judged)
     taken = choices.chosen
     chosen: Any = {"base_exponents": taken.base_exponents} if bases else {}
