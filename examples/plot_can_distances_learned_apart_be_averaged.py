@@ -1,5 +1,5 @@
 """Can distances learned apart be averaged?
-=======================================
+========================================
 
 Six clinics have 40 patients each, and may not share them. Each learns a distance from its own, on knots of its own. A weighted
 sum of distances is a distance, so what they can share is the mean of theirs: one distance, in one file, that says what each

@@ -34,12 +34,16 @@ _CHOSEN = ("n_knots", "alpha", "directions", "tables", "groups")
 
 
 def as_chosen(learner: Any, fitted: Any) -> Any:
-    """A copy of the learner with the settings that a fit of it has chosen in place of "auto", where its recipe says them."""
+    """A copy of the learner with the settings that a fit of it has chosen in place of "auto", where its recipe says them.
+
+    It has no time budget, which is for the choice of settings.
+    """
     recipe, made = getattr(fitted, "recipe_", None), clone(learner)
     names = [name for name in _CHOSEN if name in made.get_params(deep=False) and hasattr(recipe, name)]
     if isinstance(getattr(made, "directions", None), str) and isinstance(getattr(recipe, "directions", None), Directions):
         names = [name for name in names if name not in ("directions", "tables")]  # they were fitted to all items
-    return made.set_params(**{name: getattr(recipe, name) for name in names})
+    chosen = {name: getattr(recipe, name) for name in names}
+    return made.set_params(**chosen | ({"time_budget": None} if "time_budget" in made.get_params(deep=False) else {}))
 
 
 def usable_folds(rows: Floats, strata: NDArray[Any], random_state: int, *, n_strata: int) -> list[tuple[Integers, Integers]]:

@@ -60,3 +60,10 @@ def test_neighbours_are_searched_in_the_part_alone(rng):
     assert_array_equal(found.neighbor_targets, y[part][np.argsort(distances, axis=1)])
     assert_array_equal(found.neighbor_weight, np.argsort(distances, axis=1))
     assert_array_equal(found.weight, held)
+
+
+def test_what_is_learned_again_has_no_time_budget():
+    X, y = np.random.default_rng(0).random((30, 2)), np.arange(30) % 2
+    learner = LargeMarginLearner(n_knots=3, alpha=1e-2, directions=None, tables="warped")
+    again = as_chosen(LargeMarginLearner(time_budget=5), learner.fit(X, y))
+    assert (again.time_budget, again.directions) == (None, None)
