@@ -236,7 +236,8 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
         """
         recipe = self._recipe()
         self._check_parameters()
-        self.__dict__.pop("vertices_", None)
+        for name in ("vertices_", "features_", "n_calls_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self._forget_errors()
         if self.features is not None:
             return self._fit_objects(recipe, X)
@@ -297,9 +298,10 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
             target = check_distances(distances, len(pairs), minimum=-np.inf if recipe.axioms is None else 0.0)
             self._choose_and_learn(recipe, InMemoryDistances(pairs, target, check_weights(None, len(pairs))), schema)
         except BaseException as error:
+            given = "X" if self.features is None else "the features of X"
             error.add_note(
-                f"The {len(self.distances_)} distances that were evaluated are kept: DistanceRegressor(preprocessor=X, ...)"
-                ".fit(model.pairs_, model.distances_) learns from them without another call."
+                f"The {len(self.distances_)} distances that were evaluated are kept: DistanceRegressor(preprocessor={given}, "
+                "...).fit(model.pairs_, model.distances_) learns from them without another call."
             )
             raise
 

@@ -72,7 +72,7 @@ class ObjectDistances(LearnedDistance):
 
     def _fit_objects(self, recipe: Any, X: Any) -> Self:
         """Learn the distance of objects over their features."""
-        for name in ("semimetric_", "solution_", "features_", "feature_names_in_"):  # of an earlier fit
+        for name in ("semimetric_", "solution_", "feature_names_in_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         objects = EncodedObjects(self.features, self.distance, X, self.validation_fraction, self.random_state)
         self.features_ = objects.features

@@ -48,6 +48,11 @@ def letters(words):
     return np.array([[w.count(c) for c in "abcd"] + [len(w)] for w in words], dtype=float)
 
 
+def cityblock_of_letters(x, y):
+    a, b = letters([x, y])
+    return np.abs(a - b).sum()
+
+
 def fit(features=CLOSE, distance=edit_distance, X=WORDS, **changes):
     return DistanceApproximator(distance, features=features, **FAST | changes).fit(X)
 
@@ -163,6 +168,9 @@ def test_without_features_it_is_as_it_was():
     np.testing.assert_array_equal(model.pairwise(X), model.semimetric_.pairwise(X))
     assert_absent(model, "encode", "features=")
     assert not hasattr(model, "features_")
+    again = fit(letters, cityblock_of_letters).set_params(features=None, distance=cityblock).fit(X)
+    assert not hasattr(again, "features_")
+    assert not hasattr(again, "n_calls_")
 
 
 @pytest.mark.parametrize(
@@ -228,6 +236,14 @@ def test_ctrl_c_keeps_the_pairs_that_were_called():
     assert not hasattr(model, "semimetric_")
     assert 100 < len(model.pairs_) == len(model.distances_) < 150
     np.testing.assert_array_equal(model.distances_, [edit_distance(WORDS[i], WORDS[j]) for i, j in model.pairs_])
+
+
+def test_of_an_earlier_fit_nothing_is_left_by_one_that_fails():
+    model = fit()
+    with pytest.raises(DistanceCallError):
+        model.set_params(distance=lambda x, y: np.nan).fit(WORDS)
+    assert not hasattr(model, "semimetric_")
+    assert model.features_.distances_.shape[0] == 81  # what was called stays: of the landmarks
 
 
 def test_an_asymmetric_distance_is_told():
