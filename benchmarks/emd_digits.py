@@ -111,9 +111,9 @@ def _nnls(A: np.ndarray, y: np.ndarray) -> np.ndarray:
     return nnls(root.T, np.linalg.solve(root, A.T @ y), maxiter=20 * len(gram))[0]
 
 
-def learned(name: str, s: dict, pairs: str, target: str, **parameters) -> dict:
-    bank = HistogramFeatures(C, **FEATURES)
-    model = DistanceRegressor(directions=bank, preprocessor=X, relative=True, n_jobs=2, **parameters)
+def learned(name: str, s: dict, pairs: str, target: str, bank: HistogramFeatures | None = None, **parameters) -> dict:
+    bank = HistogramFeatures(C, **FEATURES) if bank is None else bank
+    model = DistanceRegressor(directions=bank, preprocessor=X, **{"relative": True, "n_jobs": 2} | parameters)
     fit_s, _ = once(lambda: model.fit(s[pairs], s[target]))
     d = model.semimetric_
     Q, B = X[s["queries"]], X[s["base"]]
@@ -140,6 +140,8 @@ def main() -> None:
         learned("semimetric, weighted L1", s, "train", "y", tables="warped", n_knots=2, alpha=1e-7),
         learned("semimetric, weighted L1, near pairs", s, "mixed", "y_mixed", tables="warped", n_knots=2, alpha=1e-7),
         learned("semimetric, warped, chosen", s, "mixed", "y_mixed", tables="warped"),
+        learned("semimetric, defaults, relative=True", s, "mixed", "y_mixed", HistogramFeatures(C)),
+        learned("semimetric, defaults", s, "mixed", "y_mixed", HistogramFeatures(C), relative=False),
     ]
     for row in rows[1:]:
         fast = row.get("us_2_threads", row["us_1_thread"])

@@ -22,7 +22,7 @@ from ...solvers.column_generation import generate_columns
 from ..structure import Structure
 from .pair_targets import PairTargets
 
-__all__ = ["GapColumns", "Screened", "screen"]
+__all__ = ["GapColumns", "Screened", "Split", "sample", "screen"]
 
 _ALPHA = 1e-3  # of the l1 penalty: with columns that are >= 0 the bound does most of the pruning
 _LEAST_SIZE = 0.1  # of the typical size: a feature that hardly ever differs must not be cheap
@@ -36,6 +36,9 @@ _BLOCK = 1024  # items whose features are computed at once
 _REFIT_TOL = 1e-5
 
 
+Split = tuple[Integers, Integers]
+
+
 class Screened(NamedTuple):
     """What was kept of all features.
 
@@ -43,11 +46,20 @@ class Screened(NamedTuple):
     ----------
     kept : ndarray of int, increasing
         The numbers of the features that are kept.
+    weights : ndarray of shape (n_kept,)
+        The best weights of these alone, in units of the mean target for a feature across its range.
+    split : tuple of ndarray of int, or None
+        The pairs that were fitted to for the comparison, and those that were held out; None if none could be.
+    trained : ndarray of shape (n_kept,)
+        The best weights for the pairs that were fitted to in the comparison.
     losses : dict of int to float
         The loss on held-out pairs by the number of features, in units of the mean target; empty if none could be held out.
     """
 
     kept: Integers
+    weights: Floats
+    split: Split | None
+    trained: Floats
     losses: dict[int, float]
 
 
@@ -102,25 +114,35 @@ def screen(structure: Structure, data: PairTargets, *, random_state: int | None)
     structure : Structure
         Of numbers alone; its grid has the range of every feature.
     data : PairTargets
+        A `sample` of them, where there are many.
     random_state : int or None
-        The seed of the sample of pairs, and of the split.
+        The seed of the split.
     """
-    data = data.take(_sample(data, structure.embedding.grid.n_features, random_state))
     used, index = np.unique(data.tuples.index, return_inverse=True)
     scale = np.ones(len(data.targets)) if data.scale is None else data.scale
     A = GapColumns(_scaled_features(structure, data.tuples.items[used]), index.reshape(-1, 2).astype(np.int64), scale)
-    fraction, losses = _share(A, data, random_state)
+    split = _split(data, random_state)
+    fraction, losses = (1.0, {}) if split is None else _share(A, data, *split)
     weights, size = _fitted(A, data.targets, data.weight)
     most = min(max(round(fraction * np.count_nonzero(weights)), 1), _MOST_KEPT)
-    return Screened(np.sort(_largest(weights * size if weights.any() else size, most)), losses)
+    kept = np.sort(_largest(weights * size if weights.any() else size, most))
+    best = _refitted(A, data, weights, kept)[kept]
+    if split is None:
+        return Screened(kept, best, None, best, losses)
+    trained = _refitted(A.rows(split[0]), data.take(split[0]), weights, kept)[kept]
+    return Screened(kept, best, split, trained, losses)
 
 
-def _share(A: GapColumns, data: PairTargets, random_state: int | None) -> tuple[float, dict[int, float]]:
-    """The share of the features with weight that is to be kept, and the losses by the number kept."""
+def _split(data: PairTargets, random_state: int | None) -> Split | None:
+    """Rows of the pairs to fit to and to judge by, which share no item; None if too few can be held out."""
     try:
-        ((train, held),) = item_disjoint_splits(data.tuples, n_splits=1, random_state=random_state)
-    except (TooFewError, ValueError):
-        return 1.0, {}
+        return next(iter(item_disjoint_splits(data.tuples, n_splits=1, random_state=random_state)))
+    except TooFewError:
+        return None
+
+
+def _share(A: GapColumns, data: PairTargets, train: Integers, held: Integers) -> tuple[float, dict[int, float]]:
+    """The share of the features with weight that is to be kept, and the losses by the number kept."""
     fit_to, judged_on = data.take(train), data.take(held)
     of_train, of_held = A.rows(train), A.rows(held)
     weights, size = _fitted(of_train, fit_to.targets, fit_to.weight)
@@ -165,13 +187,14 @@ def _largest(sizes: Floats, n: int) -> Integers:
     return order[sizes[order] > 0]
 
 
-def _sample(data: PairTargets, n_features: int, random_state: int | None) -> Integers:
-    """Rows of a sample of the pairs whose items have no more features than can be held."""
+def sample(structure: Structure, data: PairTargets, *, random_state: int | None) -> PairTargets:
+    """A sample of the pairs, whose items have no more features than can be held; all of them, if they are few."""
+    n_features = structure.embedding.grid.n_features
     most_items = max(_MOST_ENTRIES // n_features, 64)
     many = len(np.unique(data.tuples.index)) > most_items
     most = min(_MOST_PAIRS, most_items // 2) if many else _MOST_PAIRS
     n = len(data.target)
-    return np.arange(n) if n <= most else np.sort(np.random.default_rng(random_state).choice(n, most, replace=False))
+    return data if n <= most else data.take(np.sort(np.random.default_rng(random_state).choice(n, most, replace=False)))
 
 
 def _scaled_features(structure: Structure, items: Floats) -> np.ndarray:

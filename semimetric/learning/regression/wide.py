@@ -1,6 +1,6 @@
 """Learning from more numbers than a table of every feature allows: the features are screened, and few of them learned from.
 
-whole structure -> screening -> narrow pairs (the kept features as raw ones) -> `fit_distances` -> distance over the whole
+whole structure -> screening -> directions moved -> narrow pairs (what is kept as raw features) -> `fit_distances` -> whole
 
 What is kept is learned exactly as any narrow problem. In the distance that comes of it, directions without a weight are left
 out, and raw numbers that were not kept share one tiny multiple of the weighted L1 distance over all of them, which makes the
@@ -31,8 +31,9 @@ from ..recipe import Recipe
 from ..structure import Structure, build_structure
 from .distance_data import InMemoryDistances
 from .fit import fit_distances
+from .moved_directions import moved
 from .pair_targets import PairTargets
-from .screening import screen
+from .screening import Screened, sample, screen
 from .selection import choose_numbers
 
 __all__ = ["LearnedWide", "is_wide", "learn_wide"]
@@ -67,8 +68,9 @@ def learn_wide(recipe: Recipe, data: InMemoryDistances, names: Names, *, alpha: 
     if whole is None:
         return None
     targets = PairTargets.of(recipe, whole, data.pairs, data.y, data.weight)
-    kept = screen(whole, targets, random_state=recipe.random_state).kept
-    narrow = _Narrow(whole, kept)
+    targets = sample(whole, targets, random_state=recipe.random_state)
+    screened = screen(whole, targets, random_state=recipe.random_state)
+    narrow = _moved(whole, screened, targets)
     near = narrow.data(data)
     asked = replace(recipe, directions=None, tables="warped", delta=0.0, effort=wide(recipe.effort))
     chosen, choices = choose_numbers(asked, near, narrow.schema, knots=True, alpha=alpha)
@@ -116,6 +118,21 @@ def _allows_screening(recipe: Recipe) -> bool:
     )
 
 
+def _moved(whole: Structure, screened: Screened, targets: PairTargets) -> "_Narrow":
+    """The problem of what was kept, moved and made directions if directions were given and that gains."""
+    narrow = _Narrow(whole, screened.kept)
+    if whole.directions is None or whole.directions.bends:
+        return narrow
+    rows = np.vstack([np.eye(whole.n_raw)[narrow.raw], whole.directions.matrix[narrow.rows]])
+    found = moved(rows / whole.embedding.grid.widths[narrow.kept, None], targets, screened)
+    if found is None:
+        return narrow
+    combining = np.flatnonzero(np.abs(found).max(axis=1) > 0)
+    names = tuple(f"{narrow.schema.names[k]} moved" for k in combining)
+    directions = Directions(found[combining], names)
+    return _Narrow(replace(whole, directions=directions), whole.n_raw + np.arange(len(names)))
+
+
 @dataclass(frozen=True, eq=False)
 class _Narrow:
     """The problem of the kept features of a structure.
@@ -123,7 +140,7 @@ class _Narrow:
     Parameters
     ----------
     whole : Structure
-        Of numbers alone, with two knots each.
+        Of numbers alone; its grid has the range of every raw feature.
     kept : ndarray of int, increasing
         The numbers of the kept features: raw ones, then directions.
     """
@@ -132,25 +149,26 @@ class _Narrow:
     kept: Integers
 
     @property
-    def _raw(self) -> Integers:
+    def raw(self) -> Integers:
+        """The kept raw features."""
         return self.kept[self.kept < self.whole.n_raw]
 
     @property
-    def _rows(self) -> Integers:
+    def rows(self) -> Integers:
         """The kept directions by their numbers among all directions."""
         return self.kept[self.kept >= self.whole.n_raw] - self.whole.n_raw
 
     @property
     def directions(self) -> Directions | None:
         """The kept directions."""
-        return None if self.whole.directions is None else self.whole.directions.select(self._rows)
+        return None if self.whole.directions is None else self.whole.directions.select(self.rows)
 
     @property
     def schema(self) -> Schema:
         """The schema of the kept features."""
-        features, rows = self.whole.schema.features, self._rows
+        features, rows = self.whole.schema.features, self.rows
         names = [] if self.whole.directions is None else [self.whole.directions.names[r] for r in rows]
-        return Schema((*(features[f] for f in self._raw), *Schema.numeric(names).features))
+        return Schema((*(features[f] for f in self.raw), *Schema.numeric(names).features))
 
     def data(self, data: InMemoryDistances) -> InMemoryDistances:
         """The same pairs over the kept features."""
@@ -158,7 +176,7 @@ class _Narrow:
         out = np.empty((len(items), len(self.kept)))
         for block in blocks(len(items), _BLOCK):
             features = items[block] if directions is None else directions.append(items[block])
-            out[block] = features[:, np.append(self._raw, np.arange(items.shape[1], features.shape[1]))]
+            out[block] = features[:, np.append(self.raw, np.arange(items.shape[1], features.shape[1]))]
         return InMemoryDistances(Pairs(out, data.pairs.index), data.y, data.weight)
 
     def widened(self, d: Semimetric, recipe: Recipe) -> Semimetric:
@@ -168,7 +186,7 @@ class _Narrow:
         of_kept = {int(f): k for k, f in enumerate(self.kept)}
         least = recipe.delta * float(d.weights.mean())
         n_raw, grid = self.whole.n_raw, self.whole.embedding.grid
-        wanted = [int(f) for f in self._rows + n_raw if rises[of_kept[int(f)]].any()]
+        wanted = [int(f) for f in self.rows + n_raw if rises[of_kept[int(f)]].any()]
         knots, weights, slopes = [], [], []
         for f in [*range(n_raw), *wanted]:
             place = of_kept.get(f)

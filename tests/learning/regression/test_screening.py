@@ -35,16 +35,17 @@ def test_nothing_that_can_be_held_out_is_no_reason_to_stop(rng):
     structure, data = problem(rng, n_pairs=2)
     found = screen(structure, data, random_state=0)
     assert len(found.kept) >= 1
-    assert found.losses == {}
+    assert (found.losses, found.split) == ({}, None)
+    assert_allclose(found.trained, found.weights)
 
 
 def test_of_wide_items_a_sample_of_pairs_is_screened(rng, monkeypatch):
     monkeypatch.setattr(screening, "_MOST_ENTRIES", 80 * 64)
     structure, data = problem(rng)
-    assert len(screening._sample(data, 80, 0)) == 32
+    assert len(screening.sample(structure, data, random_state=0).targets) == 32
     monkeypatch.setattr(screening, "_MOST_PAIRS", 100)
     monkeypatch.setattr(screening, "_MOST_ENTRIES", 1 << 27)
-    assert len(screening._sample(data, 80, 0)) == 100
+    assert len(screening.sample(structure, data, random_state=0).targets) == 100
 
 
 def test_columns_are_gaps_times_the_scale_of_their_row(rng):
