@@ -24,7 +24,7 @@ from ..distances.callables import DistanceFunction
 from ..distances.semimetric import Semimetric
 from ..embeddings.directions.histograms import HistogramFeatures
 from ..estimators.regressor import DistanceRegressor
-from ..plotting.distances import plot_predicted
+from ..plotting.predictions import plot_predicted
 from .demo_sizes import DemoSizes
 
 __all__ = ["DemoResult", "DemoReport", "draw", "run", "write_digits"]

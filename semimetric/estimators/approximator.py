@@ -36,17 +36,16 @@ from ..programs.constraints import Constraint
 from ..programs.losses import Loss
 from ..programs.penalties import Penalties
 from ..solvers.base import Solution, Solver, Status
-from .distance_errors import DistanceErrors, quantiles_of, relative_errors
-from .judged_items import judged_items
-from .measured_errors import SET_ASIDE
+from .judged_items import judge_by_calls
 from .object_pairs import ObjectDistances
+from .pair_rounds import draw_in_rounds
 from .regressor import DistanceRegressor
 from .shared_parameters import LEARNER_PARAMETERS, REGRESSION_PARAMETERS
 from .vertex_pairs import check_separable, check_triangles, vertex_pairs
 
 __all__ = ["DistanceApproximator"]
 
-_LEVELS = (0.5, 0.9, 0.99)  # of the quantiles of errors
+_FEWEST_CALLS = 20  # that can be shared out among learning and judging
 
 
 @storable
@@ -79,8 +78,13 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
         not all of them: in these one feature is the distance itself, as in no other pair. Saved are transformers of this
         package; a function is code, and is left out like the distance: a model that was loaded has neither, until `set_params`
         gives them again.
-    n_pairs : int, default 20000
-        Pairs to draw for learning; all pairs if there are no more.
+    n_pairs : int or "auto", default 20000
+        Pairs to draw for learning; all pairs if there are no more. "auto" draws in rounds, each of half as many pairs as there
+        are by then, until the error on pairs of a fifth of the items, which are kept back until the last fit, falls by less
+        than its standard error in two rounds running, or ``max_calls`` is spent. Draws are random: choosing the pairs whose
+        intervals are widest made the error larger (``benchmarks/active_pairs.py``).
+    max_calls : int, default 20000
+        With ``n_pairs="auto"``: the most distances that are evaluated, those to judge by among them. 20 at least.
     near : float, default 0.25
         Share of them drawn among near neighbours, so that small distances are learned too.
     method : {"regress", "vertices"}, default "regress"
@@ -142,8 +146,8 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
     features_ : transformer or callable
         With ``features=``: as it was fitted.
     n_calls_ : int
-        How many distances were evaluated, to learn from and to judge by, and with ``features=`` for landmarks; the few are
-        not counted that tell which form ``distance`` has.
+        How many distances were evaluated, to learn from and to judge by, and with ``features=`` for landmarks; beside a few
+        that tell which form ``distance`` has.
 
     Examples
     --------
@@ -174,7 +178,8 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
         distance: Distance | None = None,
         *,
         features: Any = None,
-        n_pairs: int = 20_000,
+        n_pairs: int | str = 20_000,
+        max_calls: int = 20_000,
         near: float = 0.25,
         method: str = "regress",
         validation_fraction: float = 0.1,
@@ -215,6 +220,7 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
         self.distance = distance
         self.features = features
         self.n_pairs = n_pairs
+        self.max_calls = max_calls
         self.near = near
         self.method = method
         self.validation_fraction = validation_fraction
@@ -254,7 +260,7 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
             self._set_vertices(recipe, items, structure, function)
         else:
             self._regress(recipe, items, learn, schema, function)
-        self._judge_items(items, learn, held, function)
+        judge_by_calls(self, items, learn, held, function)
         return self
 
     def _restore(self, fitted: dict[str, Any]) -> None:
@@ -267,7 +273,11 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
         """Refuse parameters that no evaluation of the distance can follow."""
         check_choice("method", self.method, ("regress", "vertices"))
         self._check_features()
-        check_count("n_pairs", self.n_pairs)
+        if isinstance(self.n_pairs, str) and self.n_pairs != "auto":
+            raise InputError(f'n_pairs={self.n_pairs!r} must be an integer >= 1, or "auto"')
+        if not isinstance(self.n_pairs, str):
+            check_count("n_pairs", self.n_pairs)
+        check_count("max_calls", self.max_calls, minimum=_FEWEST_CALLS)
         for name in ("near", "validation_fraction"):
             if check_alpha(name, getattr(self, name)) > 1:
                 raise InputError(f"{name}={getattr(self, name)!r} must lie between 0 and 1")
@@ -291,10 +301,9 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
     def _regress(self, recipe: Recipe, items: Floats, learn: Integers, schema: Schema, function: DistanceFunction) -> None:
         features = self._features(recipe, items[learn], schema)
         self._check_before_calls(recipe, items[learn], schema)
-        index = learn[sample_pairs(features, self.n_pairs, near=self.near, random_state=self.random_state)]
-        pairs = Pairs(items, index)
         try:
-            distances = self._evaluated(function, pairs, "items")
+            distances = self._drawn(recipe, items, learn, features, schema, function)
+            pairs = Pairs(items, self.pairs_)
             target = check_distances(distances, len(pairs), minimum=-np.inf if recipe.axioms is None else 0.0)
             self._choose_and_learn(recipe, InMemoryDistances(pairs, target, check_weights(None, len(pairs))), schema)
         except BaseException as error:
@@ -304,6 +313,23 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
                 "...).fit(model.pairs_, model.distances_) learns from them without another call."
             )
             raise
+
+    def _drawn(
+        self, recipe: Recipe, items: Floats, learn: Integers, features: Floats, schema: Schema, function: DistanceFunction
+    ) -> Floats:
+        """The distances of pairs of items to learn from: as many as were asked for, or in rounds until more do not help."""
+        if not isinstance(self.n_pairs, str):
+            index = sample_pairs(features, self.n_pairs, near=self.near, random_state=self.random_state)
+            return self._evaluated(function, Pairs(items, learn[index]), "items")
+        self.pairs_, self.distances_ = np.empty((0, 2), np.int64), np.empty(0)
+
+        def evaluate(rows: Integers) -> Floats:
+            return self._evaluated(function, Pairs(items, learn[rows]), "items", more=True)
+
+        budget = int((self.max_calls - 4) / (1 + 2 * self.validation_fraction))  # rows to judge by take as many as pairs
+        auto = {name: isinstance(getattr(self, key), str) for name, key in (("knots", "n_knots"), ("alpha", "alpha"))}
+        draw_in_rounds(recipe, items[learn], features, schema, evaluate, budget, self.near, auto)
+        return self.distances_
 
     def _check_before_calls(self, recipe: Recipe, items: Floats, schema: Schema) -> None:
         """Refuse what cannot be learned whatever the distances are."""
@@ -316,16 +342,18 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
         if self.chooses_numbers and not (isinstance(self.n_knots, str) and is_wide(recipe, structure)):
             check_width(recipe, structure)
 
-    def _evaluated(self, function: DistanceFunction, pairs: Pairs, kind: str) -> Floats:
-        """Distances of the pairs; what was evaluated is kept even if it ends early."""
+    def _evaluated(self, function: DistanceFunction, pairs: Pairs, kind: str, *, more: bool = False) -> Floats:
+        """Distances of the pairs; what was evaluated is kept even if it ends early, behind what was before if there is more."""
         done, nonnegative = [np.empty(0)], self.axioms is not None
+        before = (self.distances_, self.pairs_) if more else (np.empty(0), np.empty((0, 2), np.int64))
         try:
             for block in function.stream(pairs, n_jobs=self.n_jobs, verbose=self.verbose, nonnegative=nonnegative, kind=kind):
                 done.append(block)
         finally:
-            self.distances_ = np.concatenate(done)
-            self.pairs_ = pairs.index[: len(self.distances_)]
-        return self.distances_
+            found = np.concatenate(done)
+            self.distances_ = np.concatenate([before[0], found])
+            self.pairs_ = np.concatenate([before[1], pairs.index[: len(found)]])
+        return found
 
     def _features(self, recipe: Recipe, items: Floats, schema: Schema) -> Floats:
         """The features by which near neighbours are drawn, shape (n_items, n_features): with linear directions, if any."""
@@ -333,21 +361,6 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
             return schema.coordinates(items)
         directions = fit_directions(recipe.directions, items, names=schema.names, random_state=recipe.random_state)
         return items if directions is None else directions.append(items)[:, : items.shape[1] + directions.n_linear]
-
-    def _judge_items(self, items: Floats, learn: Integers, held: Integers, function: DistanceFunction) -> None:
-        """Judge the model by pairs of the items that were set aside, and by whole rows of their distances."""
-        n_pairs = max(2, round(self.validation_fraction * self.n_pairs))
-        options = {"n_jobs": self.n_jobs, "verbose": self.verbose, "nonnegative": self.axioms is not None}
-        unseen, n_calls = judged_items(self.semimetric_, items, learn, held, function, n_pairs, self.random_state, options)
-        self.n_calls_ = len(self.distances_) + n_calls
-        self.n_error_pairs_ = 0
-        if unseen is None:
-            self.error_ = DistanceErrors(note="no items were set aside")
-            self.error_quantiles_ = quantiles_of(np.empty(0), _LEVELS)
-            return
-        relative = relative_errors(unseen.true, unseen.predicted)
-        self.n_error_pairs_, self.error_quantiles_ = len(relative), quantiles_of(relative, _LEVELS)
-        self._judge(unseen, items[learn], SET_ASIDE)
 
     def _set_vertices(self, recipe: Recipe, items: Floats, structure: Structure, function: DistanceFunction) -> None:
         """Set the weights to the distances at the vertices, and record the distance that they make."""

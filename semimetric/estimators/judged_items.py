@@ -21,8 +21,37 @@ from ..learning.regression.unseen_pairs import (
     novelty_of,
     whole_rows,
 )
+from .distance_errors import DistanceErrors, quantiles_of, relative_errors
+from .measured_errors import NOTHING_ASIDE, SET_ASIDE
 
-__all__ = ["judged_items"]
+__all__ = ["judge_by_calls", "judged_items"]
+
+_LEVELS = (0.5, 0.9, 0.99)  # of the quantiles of errors
+
+
+def judge_by_calls(model: Any, items: Floats, learn: Integers, held: Integers, function: DistanceFunction) -> None:
+    """Judge an approximator by calls on pairs of the items that were set aside, and record its errors and its calls.
+
+    Parameters
+    ----------
+    model : DistanceApproximator
+        Fitted.
+    items : ndarray of shape (n_items, n_features)
+    learn, held : ndarray of int64
+        The rows of the items that were learned from, and of those set aside.
+    function : DistanceFunction
+    """
+    n_learned = len(model.distances_) if isinstance(model.n_pairs, str) else model.n_pairs
+    n_pairs = max(2, round(model.validation_fraction * n_learned))
+    options = {"n_jobs": model.n_jobs, "verbose": model.verbose, "nonnegative": model.axioms is not None}
+    unseen, n_calls = judged_items(model.semimetric_, items, learn, held, function, n_pairs, model.random_state, options)
+    model.n_calls_ = len(model.distances_) + n_calls
+    relative = np.empty(0) if unseen is None else relative_errors(unseen.true, unseen.predicted)
+    model.n_error_pairs_, model.error_quantiles_ = len(relative), quantiles_of(relative, _LEVELS)
+    if unseen is None:
+        model.error_ = DistanceErrors(note=NOTHING_ASIDE)
+    else:
+        model._judge(unseen, items[learn], SET_ASIDE)
 
 
 def judged_items(
@@ -62,7 +91,9 @@ def judged_items(
     if n_others < FEWEST_OTHERS or len(index) == len(held) * n_others // 2:
         return replace(unseen, recalls=whole_rows(number[index], true, predicted)), len(index)
     queries = np.random.default_rng(random_state).permutation(held)[: n_pairs // n_others]
-    rows = np.array([(q, other) for q in queries for other in held if other != q], np.int64).reshape(-1, 2)
+    if not len(queries):
+        return unseen, len(index)
+    rows = np.array([(q, other) for q in queries for other in held if other != q])
     found = function.evaluate(Pairs(items, rows), **options).reshape(-1, n_others)
     learned = d.paired_by_index(items, rows, n_jobs=options["n_jobs"]).reshape(-1, n_others)
     recalls = tuple(neighbour_recall(*row) for row in zip(found, learned, strict=True))

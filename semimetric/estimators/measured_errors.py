@@ -23,12 +23,12 @@ from ..learning.regression.unseen_pairs import UnseenPairs, landmarks_among
 from .base import LearnedDistance
 from .distance_errors import DistanceErrors
 
-__all__ = ["SET_ASIDE", "MeasuredErrors"]
+__all__ = ["NOTHING_ASIDE", "SET_ASIDE", "MeasuredErrors"]
 
 _CROSS_FITTED = "of five models, each learned without a fold of the items that it is judged on"
 SET_ASIDE = "they were set aside before anything was chosen or learned"
 _ENOUGH_FITS = 100  # that have compared settings: five more cost little then
-_NOTHING = "no items were set aside"
+NOTHING_ASIDE = "no items were set aside"
 
 
 class MeasuredErrors(LearnedDistance):
@@ -86,7 +86,7 @@ class MeasuredErrors(LearnedDistance):
             raise InputError(f"interval={interval!r} must lie between 0 and 1, such as 0.9")
         check_is_fitted(self, "semimetric_")
         if not hasattr(self, "intervals_"):
-            reason = getattr(getattr(self, "error_", None), "note", "") or _NOTHING
+            reason = getattr(getattr(self, "error_", None), "note", "") or NOTHING_ASIDE
             raise NotSupportedError(
                 f"interval={level:g} needs pairs of items that were not learned from, and too few were held out ({reason}); "
                 "fit with validation_fraction=0.3, or give more pairs and items"
@@ -144,7 +144,7 @@ class MeasuredErrors(LearnedDistance):
         self._forget_errors()
         share = self.validation_fraction
         if isinstance(share, str) or share == 0:
-            self.error_ = DistanceErrors(note=_NOTHING)
+            self.error_ = DistanceErrors(note=NOTHING_ASIDE)
             return data, None
         try:
             return set_aside(data, share, recipe)

@@ -12,6 +12,7 @@ from .._foundation.types import ArrayLike, Floats
 from ..data.object_lists import Objects, as_objects, object_pairs
 from ..distances.object_calls import counted_calls
 from .base import LearnedDistance, T
+from .judged_items import judge_by_calls
 from .object_features import EncodedObjects, check_features, check_stored_features, feature_rows, landmark_parts
 
 __all__ = ["ObjectDistances"]
@@ -81,7 +82,7 @@ class ObjectDistances(LearnedDistance):
                 objects.read()
                 self._check_symmetry(recipe, objects.function, objects.items)
                 self._regress(recipe, objects.items, objects.learn, objects.schema, objects.function)
-                self._judge_items(objects.items, objects.learn, objects.held, objects.function)
+                judge_by_calls(self, objects.items, objects.learn, objects.held, objects.function)
             finally:
                 self.n_calls_ = count.n
         return self

@@ -7,9 +7,10 @@ The pictures need matplotlib: pip install "semimetric[plots]".
 
 from .boundaries import plot_boundary_points, plot_n_components, plot_pieces
 from .conic import plot_anchor_distances, plot_level_sets
-from .distances import plot_around, plot_contributions, plot_predicted, plot_table
+from .distances import plot_around, plot_contributions, plot_table
 from .embeddings import plot_basis, plot_kernel
 from .explanations import plot_explanation, plot_importances
+from .predictions import plot_predicted
 from .shape_functions import plot_curve, plot_surface
 
 __all__ = [

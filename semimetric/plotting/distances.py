@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from .._foundation.errors import InputError, NotSupportedError
-from .._foundation.input_arrays import as_floats, check_finite, n_axes
+from .._foundation.input_arrays import n_axes
 from .._foundation.optional_imports import optional
 from .._foundation.types import ArrayLike, Floats
 from ..distances.semimetric import Semimetric
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 
 Learned: TypeAlias = Semimetric | LearnedDistance
 
-__all__ = ["plot_around", "plot_contributions", "plot_predicted", "plot_table"]
+__all__ = ["plot_around", "plot_contributions", "plot_table"]
 
 _COLOUR_MAP = "YlGnBu"
 _STEPS = 121  # points along a feature
-_MOST_DOTS = 5_000  # more pairs are drawn as a two-dimensional histogram
 _MIN_CELLS = 60  # along a side of a heat map
 _MIN_TICK_GAP = 0.07  # a knot that is nearer to the one before than this share of the range has no number
 
@@ -123,40 +122,6 @@ def plot_around(
     axes.set(xlim=spans[0][[0, -1]], ylim=spans[1][[0, -1]])
     axes.figure.colorbar(image, ax=axes, label="distance", shrink=0.85)
     return axes
-
-
-def plot_predicted(true: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axes:
-    """Draw predicted against true distances, with the line on which they are equal.
-
-    Parameters
-    ----------
-    true, predicted : array-like of shape (n_pairs,)
-    ax : matplotlib Axes or None
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> plot_predicted([1.0, 2.0, 3.0], [1.1, 1.9, 3.0], Figure().subplots()).get_xlabel() != ""
-    True
-    """
-    t, p = as_floats(true, "true"), as_floats(predicted, "predicted")
-    if t.ndim != 1 or t.shape != p.shape or not len(t):
-        raise InputError(
-            f"true has shape {t.shape} and predicted {p.shape}; two arrays (n_pairs,) of the same length are required"
-        )
-    check_finite(t, "true")
-    check_finite(p, "predicted")
-    axes = axes_of(ax)
-    low = min(0.0, float(min(t.min(), p.min())))
-    top = 1.04 * float(max(t.max(), p.max()))
-    if len(t) > _MOST_DOTS:
-        axes.hexbin(t, p, gridsize=70, bins="log", cmap="Blues", mincnt=1, linewidths=0)
-    else:
-        axes.plot(t, p, "o", color=BLUE, alpha=0.35, ms=4, mew=0, rasterized=True)
-    axes.plot([low, top], [low, top], color=ORANGE, lw=1.2)
-    axes.set(xlabel="true distance", ylabel="predicted distance", aspect="equal", xlim=(low, top), ylim=(low, top))
-    axes.text(0.04, 0.96, _agreement_text(t, p), transform=axes.transAxes, va="top", color=INK)
-    return hide_frame(axes)
 
 
 def plot_contributions(
@@ -331,16 +296,6 @@ def _distances_from(d: Semimetric, point: Floats, features: Sequence[int], value
         others[:, feature] = column.ravel()
     pairs = np.column_stack([np.zeros(len(others), np.int64), 1 + np.arange(len(others))])
     return d.paired_by_index(np.vstack([point, others]), pairs)
-
-
-def _agreement_text(true: Floats, predicted: Floats) -> str:
-    """The number of pairs, the median relative error, and the correlation if it is defined, a line each."""
-    used = true > 0
-    error = np.median(np.abs(predicted - true)[used] / true[used]) if used.any() else np.nan
-    lines = [f"{len(true):,} pairs", f"median error {100 * error:.2g} %"]
-    if len(true) > 1 and np.ptp(true) > 0 and np.ptp(predicted) > 0:
-        lines.append(f"correlation {np.corrcoef(true, predicted)[0, 1]:.4f}")
-    return "\n".join(lines)
 
 
 def _largest_parts(names: Sequence[str], values: Floats, most: int, what: str) -> tuple[list[str], Floats]:

@@ -6,7 +6,7 @@ import pytest
 from semimetric import DistanceRegressor, InputError, NotSupportedError, Schema, Semimetric
 from semimetric.data.grid import Grid
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
-from semimetric.plotting.distances import _refine, plot_around, plot_contributions, plot_predicted, plot_table
+from semimetric.plotting.distances import _refine, plot_around, plot_contributions, plot_table
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -72,17 +72,6 @@ def test_around_a_constant_feature_there_is_still_something_to_draw(d, ax):
     assert np.allclose(ax.get_ylim(), (6.5, 7.5))
 
 
-@pytest.mark.parametrize("n", [40, 6000])
-def test_predicted_says_how_well_they_agree(n, ax):
-    true = np.linspace(1, 2, n)
-    drawn = plot_predicted(true, 1.1 * true, ax)
-    text = drawn.texts[0].get_text()
-    assert drawn is ax
-    assert text.splitlines() == [f"{n:,} pairs", "median error 10 %", "correlation 1.0000"]
-    assert ax.get_xlim() == ax.get_ylim()
-    assert bool(ax.collections) == (n > 5000)  # many pairs are binned
-
-
 def test_around_one_feature_is_a_line(d, ax):
     x = np.array([0.0, -1.0, 7.0])
     assert plot_around(d, x, ["width"], [[0.0, 0, 7], [5.0, 0, 7]], ax) is ax
@@ -131,7 +120,6 @@ def test_equal_points_have_an_empty_sum(d, ax):
         (lambda d: plot_around(d, [0.0, 0, 7], (0, 5)), "there is no feature 5.*a number below 3"),
         (lambda d: plot_around(d, [0.0, 0, 7], ("width", 0)), "the same feature twice"),
         (lambda d: plot_around(d, [0.0, 0], (0, 1)), "x has 2 features"),
-        (lambda d: plot_predicted([1.0, 2], [1.0]), "of the same length"),
         (lambda d: plot_contributions(d, [[0.0, 0, 7]], [[0.0, 0, 7]]), "one pair of vectors"),
         (lambda d: plot_contributions(d, [0.0, 0, 7], [1.0, 0, 7], most=0), "most=0 must be at least 1"),
     ],
