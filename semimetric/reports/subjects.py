@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
-from .._foundation.input_arrays import as_array, as_cells, as_floats, check_finite
+from .._foundation.input_arrays import as_cells, as_floats, as_vector, check_finite, input_errors, n_axes
 from .._foundation.tables import row_labels
+from .._foundation.target_arrays import as_classes
 from .._foundation.types import Floats, Integers, distinct
 from ..distances.semimetric import Semimetric
 
@@ -90,9 +92,8 @@ def read_items(model: Any, d: Semimetric, X: Any, y: Any, names: Sequence[object
         if y is not None or names is not None:
             raise InputError(f"{'y' if y is not None else 'names'} is given without X; give the items that it is of")
         return _own_items(model, d)
-    rows = d.schema.rows(X, name="X")
-    values = d.schema.encode(rows)
-    labels = row_labels(rows, len(values)) if names is None else list(names)
+    values = d.schema.encode(X)
+    labels = row_labels(X, len(values)) if names is None else list(names)
     if len(labels) != len(values):
         raise InputError(f"names has {len(labels)} names for {len(values)} items; one for each item is required")
     targets, target_name = _targets(model, y, len(values))
@@ -119,13 +120,16 @@ def _targets(model: Any, y: Any, n: int) -> tuple[Any, str]:
     """The classes as text or the values as numbers of n items, and which of them they are."""
     if y is None:
         return None, "class"
-    given = np.asarray(y)
+    with input_errors():
+        given = np.asarray(y)
     if given.shape != (n,):
         raise InputError(f"y has shape {given.shape} for {n} items; one class or value for each item is required")
+    if given.dtype == object and all(isinstance(cell, Real) and not isinstance(cell, bool) for cell in given.tolist()):
+        given = np.array(given.tolist())  # numbers in cells are numbers
     votes = hasattr(model, "vote_rule_")  # a learner of distances is a regressor too, but y are not its targets
     if (votes and is_regressor(model)) or not ((votes and is_classifier(model)) or _are_classes(given)):
-        return np.asarray(as_array(given, "y", ndim=1), dtype=np.float64), "value"
-    return np.array([str(label) for label in given.tolist()], dtype=object), "class"
+        return as_vector(y, "y"), "value"
+    return np.array([str(label) for label in as_classes(y, given).tolist()], dtype=object), "class"
 
 
 def _are_classes(given: Any) -> bool:
@@ -146,7 +150,7 @@ def read_pairs(d: Semimetric, items: Items | None, pairs: Any, distances: Any) -
     if pairs is None or distances is None:
         missing = "pairs" if pairs is None else "distances"
         raise InputError(f"{missing} is missing; measured distances need both, pairs of items and the distance of each")
-    is_numbered = np.ndim(pairs) == 2
+    is_numbered = n_axes(pairs) == 2
     left, right = _numbered(pairs, items) if is_numbered else _points(d, pairs)
     measured = as_floats(distances, "distances")
     if measured.shape != (len(left),):

@@ -296,6 +296,22 @@ def arguments_of_pictures():
     add("exact_emd(X)", 1 + ITEMS, lambda X: datasets.exact_emd(X, 1 + ITEMS, places), **flat)
 
 
+def told(report):
+    """The numbers that a report tells of items and pairs."""
+    facts = report.facts
+    columns = [[column.get(name, 0.0) for name in ("least", "median", "largest")] for column in facts["data"]["columns"]]
+    of_pairs = [value for value in (facts["pairs"] or {}).values() if value is not None]
+    return np.array([*np.ravel(columns).astype(float), *facts["importances"]["terms"].values(), *of_pairs])
+
+
+def arguments_of_reports():
+    d, index = distance(), np.arange(N).reshape(-1, 2)
+    add("report(X)", ITEMS, lambda X: told(sm.report(d, X)), takes={"nothing"}, sparse=True)
+    add("report(pairs as rows)", index, lambda p: told(sm.report(d, ITEMS, pairs=p, distances=np.ones(len(index)))))
+    add("report(pairs)", PAIRS, lambda p: told(sm.report(d, pairs=p, distances=length(PAIRS))))
+    add("report(distances)", length(PAIRS), lambda y: told(sm.report(d, pairs=PAIRS, distances=y)), takes={"flat"})
+
+
 def all_arguments():
     """Every argument by its name."""
     for name, learner in LEARNERS.items():
@@ -309,4 +325,5 @@ def all_arguments():
     arguments_of_search()
     arguments_of_parts()
     arguments_of_pictures()
+    arguments_of_reports()
     return ARGUMENTS

@@ -88,6 +88,7 @@ def test_classes_and_values_are_told_apart(fitted):
     model, X, *_ = fitted
     assert sm.report(model, X, np.arange(90) % 3).page["items"]["targetName"] == "class"
     assert sm.report(model, X, np.linspace(0, 1, 90)).page["items"]["targetName"] == "value"
+    assert sm.report(model, X, np.array([0.5, 1, 2] * 30, dtype=object)).page["items"]["targets"][:2] == [0.5, 1.0]
     assert sm.report(model, X, pd.Series(["a", "b"] * 45)).page["items"]["targets"][:2] == ["a", "b"]
 
 
@@ -153,6 +154,9 @@ REFUSED = {
     "no distance": (lambda m, X, i, y: sm.report(object()), "no distance", "give a Semimetric"),
     "y without X": (lambda m, X, i, y: sm.report(m, y=y), "y is given without X", "give the items"),
     "too few classes": (lambda m, X, i, y: sm.report(m, X, [1, 2]), "shape (2,)", "one class or value"),
+    "a missing class": (lambda m, X, i, y: sm.report(m, X, ["a", None] * 45), "y[1] is missing", "a class is required"),
+    "cells that are no classes": (lambda m, X, i, y: sm.report(m, X, [{}] * 90), "y", ""),
+    "a value that is no number": (lambda m, X, i, y: sm.report(m, X, [np.nan, 0.5] * 45), "y has a missing value", ""),
     "too few names": (lambda m, X, i, y: sm.report(m, X, names=["a"]), "1 names for 90", "one for each item"),
     "pairs alone": (lambda m, X, i, y: sm.report(m, X, pairs=i), "distances is missing", "both"),
     "pairs of no items": (lambda m, X, i, y: sm.report(m, pairs=i, distances=y), "row numbers", "give X"),

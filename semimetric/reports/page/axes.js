@@ -56,10 +56,10 @@ function heatMap(horizontal, vertical, value, label, names, marks = []) {
   const values = vertical.parts.map((down) => horizontal.parts.map((along) =>
     down.values.slice().reverse().map((v) => along.values.map((u) => value(u, v)))));
   const largest = Math.max(...values.flat(3), 0) || 1;
-  const [left, top] = [96, 8];
+  const [left, top] = [122, 8];
   const height = vertical.length;
   const upside = (at) => top + height - at;
-  const wide = horizontal.length + left + 16;
+  const wide = horizontal.length + left + 34;
   const cells = vertical.parts.flatMap((down, i) => horizontal.parts.map((along, j) => {
     const frame = { x: left + along.from, y: upside(down.to), width: along.to - along.from, height: down.to - down.from };
     const rows = values[i][j];
@@ -74,7 +74,7 @@ function heatMap(horizontal, vertical, value, label, names, marks = []) {
         { "text-anchor": "middle", class: "cell", fill: inkOn(colour) }) : null;
     return element("svg:g", {}, element("svg:title", {}, said), element("svg:rect", { ...frame, fill: css(colour), class: "box" }), written);
   }));
-  const slanted = horizontal.ticks.some((tick) => tick.level);
+  const slanted = !horizontal.isNumber; // names of categories; beside numbers the one level has a line of its own
   const below = upside(0) + 14;
   const ticks = [
     ...vertical.ticks.filter((_, k) => k % Math.ceil(vertical.ticks.length / (height / 13)) === 0)
@@ -83,9 +83,9 @@ function heatMap(horizontal, vertical, value, label, names, marks = []) {
       .map((tick) => (slanted
         ? text(left + tick.at, below, shorten(tick.said, 13),
           { "text-anchor": "end", transform: `rotate(-40 ${left + tick.at} ${below})` })
-        : text(left + tick.at, below, tick.said, { "text-anchor": "middle" }))),
+        : text(left + tick.at, below + (tick.level ? 15 : 0), tick.said, { "text-anchor": "middle" }))),
   ];
-  const tall = below + (slanted ? 66 : 8);
+  const tall = below + (slanted ? 58 : horizontal.levels.length ? 22 : 8);
   const titles = [text(left + horizontal.length / 2, tall + 12, shorten(names[0], 40), { "text-anchor": "middle", class: "strong" }),
     text(0, 0, shorten(names[1], 30), {
       "text-anchor": "middle", class: "strong", transform: `translate(12 ${top + height / 2}) rotate(-90)`,

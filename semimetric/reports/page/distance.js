@@ -45,18 +45,31 @@ function cellOf(knots, value) {
   return { lower, upper: lower + 1, fraction: clip(fraction, 0, 1) };
 }
 
-/** The leaf that an encoded item reaches in a tree, and the nodes on its way. */
-function walkTree(trees, tree, raw) {
+/** The side, 0 or 1, to which an encoded item goes at a node of a tree. */
+function sideOf(trees, node, raw) {
+  const value = raw[trees.feature[node]];
+  if (Number.isNaN(value)) return trees.missingLeft[node] === 1 ? 0 : 1;
+  return value <= trees.threshold[node] ? 0 : 1;
+}
+
+/** The leaf that an encoded item reaches in a tree. */
+function leafOf(trees, tree, raw) {
   const root = trees.start[tree];
-  const way = [];
+  let node = root;
+  while (trees.feature[node] >= 0) node = root + trees.children[2 * node + sideOf(trees, node, raw)];
+  return trees.leaf[node];
+}
+
+/** The feature at whose node two encoded items part in a tree; -1 if they share a leaf. */
+function partingFeature(trees, tree, x, y) {
+  const root = trees.start[tree];
   let node = root;
   while (trees.feature[node] >= 0) {
-    const value = raw[trees.feature[node]];
-    const left = Number.isNaN(value) ? trees.missingLeft[node] === 1 : value <= trees.threshold[node];
-    way.push({ feature: trees.feature[node], left });
-    node = root + trees.children[2 * node + (left ? 0 : 1)];
+    const side = sideOf(trees, node, x);
+    if (side !== sideOf(trees, node, y)) return trees.feature[node];
+    node = root + trees.children[2 * node + side];
   }
-  return { leaf: trees.leaf[node], way };
+  return -1;
 }
 
 /** The values of a table between its vertices a and b, as a function. */
@@ -212,28 +225,26 @@ function makeDirections(given, nRaw) {
       for (let c = 0; c < row.length; c += 1) sum += mapped[c] * row[c];
       return sum;
     });
-    return [...linear, ...Array.from({ length: nTrees }, (_, t) => walkTree(trees, t, raw).leaf)];
+    return [...linear, ...Array.from({ length: nTrees }, (_, t) => leafOf(trees, t, raw))];
   }
 
-  /** By how much each raw feature moves each direction from x to y: an array for each direction. */
+  /** By how much each raw feature moves a direction from x to y, as a function of the number of the direction. */
   function steps(x, y) {
     const [left, right] = [cells(x), cells(y)];
-    const linear = matrix.map((row, k) => {
+    return (k) => {
+      if (k >= given.linear) {
+        const parting = partingFeature(trees, k - given.linear, x, y);
+        return firstOf.map((_, f) => (f === parting ? 1 : 0));
+      }
       const lost = [x, y].map((side) => uses[k].some((used, f) => used && Number.isNaN(side[f])));
       return firstOf.map((from, f) => {
         if (lost[0] && lost[1]) return 0;
         if (lost[0] || lost[1]) return uses[k][f] && Number.isNaN(x[f]) !== Number.isNaN(y[f]) ? 1 : 0;
         let sum = 0;
-        for (let c = from; c < from + cellsOf[f]; c += 1) sum += (right[c] - left[c]) * row[c];
+        for (let c = from; c < from + cellsOf[f]; c += 1) sum += (right[c] - left[c]) * matrix[k][c];
         return sum;
       });
-    });
-    const parted = Array.from({ length: nTrees }, (_, t) => {
-      const ways = [walkTree(trees, t, x).way, walkTree(trees, t, y).way];
-      const at = ways[0].findIndex((turn, k) => turn.left !== ways[1][k].left);
-      return firstOf.map((_, f) => (at >= 0 && ways[0][at].feature === f ? 1 : 0));
-    });
-    return [...linear, ...parted];
+    };
   }
 
   return { values, steps, uses, trees, bends, matrix, columnsOf, linear: given.linear };
@@ -303,10 +314,13 @@ function makeDistance(model) {
       else for (const member of members(part, x, y)) added[member.feature] += member.added;
     }
     if (!directions) return added;
-    directions.steps(x.raw, y.raw).forEach((steps, k) => {
+    const stepsOf = directions.steps(x.raw, y.raw);
+    directions.uses.forEach((uses, k) => {
+      if (added[nRaw + k] === 0) return;
+      const steps = stepsOf(k);
       const way = Math.sign(steps.reduce((sum, step) => sum + step, 0));
       const kinds = [
-        steps.map((step) => Math.max(way * step, 0)), steps.map(Math.abs), directions.uses[k].map(Number),
+        steps.map((step) => Math.max(way * step, 0)), steps.map(Math.abs), uses.map(Number),
       ];
       const total = (shares) => shares.reduce((sum, share) => sum + share, 0);
       const shares = kinds.find((each) => total(each) !== 0);
