@@ -2,10 +2,11 @@
 What do a few links teach a clustering?
 =======================================
 
-Thirteen measurements of 178 wines from three growers. Somebody who knows a few of them says of some pairs that they are by the
-same grower, or that they are not. `SemimetricClusterer` can keep these links, and it can learn from them which measurements
-count. The picture shows how well the clusters agree with the growers (adjusted Rand index, on wines that no link names) for both, and
-for no links at all. Of 20 measurements that are pure noise, added on purpose, the distance learned from links makes little.
+Thirteen measurements of 178 wines from three growers. Somebody who knows a few of them says of some pairs that they are by
+the same grower, or that they are not. `SemimetricClusterer` can keep these links, and it can learn from them which
+measurements count. The picture shows how well the clusters agree with the growers (adjusted Rand index, on wines that no link
+names) for both, and for no links at all. Of 20 measurements that are pure noise, added on purpose, the distance learned from
+links makes little.
 """
 
 import matplotlib.pyplot as plt

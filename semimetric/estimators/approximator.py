@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, NotRequired, cast
 
 import numpy as np
 
-from .._foundation.errors import InputError, NotSupportedError, SemimetricWarning, warn
+from .._foundation.errors import InputError, NotSupportedError, warn
 from .._foundation.shared_docstrings import with_shared_parameters
 from .._foundation.storable import storable
 from .._foundation.types import ArrayLike, Exponents, FeatureChoice, Floats, Integers, KnotCounts, Knots, Pairs, Periods
 from .._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_weights
 from ..data.feature_groups import Groups
-from ..data.pair_sampling import sample_pairs
 from ..data.schema import Schema
 from ..data.splits import hold_out
 from ..distances.callables import Distance, DistanceFunction
 from ..distances.links import LinkLike, link_function
 from ..distances.semimetric import Semimetric
-from ..embeddings.directions.fitted_directions import fit_directions
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..learning.assembly import assemble
 from ..learning.candidates import Choices
-from ..learning.groups.selection import without_joint
 from ..learning.link_choices import refuse_open_links
 from ..learning.recipe import Recipe
 from ..learning.regression.distance_data import InMemoryDistances
-from ..learning.regression.selection import check_width
-from ..learning.regression.wide import is_wide
-from ..learning.structure import Structure, build_structure, check_varied
+from ..learning.structure import Structure, build_structure
 from ..programs.constraints import Constraint
 from ..programs.losses import Loss
 from ..programs.penalties import Penalties
 from ..solvers.base import Solution, Solver, Status
+from .called_pairs import CalledPairs
 from .judged_items import judge_by_calls
 from .object_pairs import ObjectDistances
-from .pair_rounds import draw_in_rounds
 from .regressor import DistanceRegressor
 from .shared_parameters import LEARNER_PARAMETERS, REGRESSION_PARAMETERS
 from .vertex_pairs import check_separable, check_triangles, vertex_pairs
@@ -50,7 +43,7 @@ _FEWEST_CALLS = 20  # that can be shared out among learning and judging
 
 @storable
 @with_shared_parameters(LEARNER_PARAMETERS, REGRESSION_PARAMETERS)
-class DistanceApproximator(ObjectDistances, DistanceRegressor):
+class DistanceApproximator(ObjectDistances, CalledPairs, DistanceRegressor):
     """A fast distance in place of a slow one: draws pairs of X, calls the distance, and regresses (`DistanceRegressor`).
 
     Or sets the weights at the grid, ``w_ab = distance(v_a, v_b)``, with no learning. With one group of all features the error
@@ -313,54 +306,6 @@ class DistanceApproximator(ObjectDistances, DistanceRegressor):
                 "...).fit(model.pairs_, model.distances_) learns from them without another call."
             )
             raise
-
-    def _drawn(
-        self, recipe: Recipe, items: Floats, learn: Integers, features: Floats, schema: Schema, function: DistanceFunction
-    ) -> Floats:
-        """The distances of pairs of items to learn from: as many as were asked for, or in rounds until more do not help."""
-        if not isinstance(self.n_pairs, str):
-            index = sample_pairs(features, self.n_pairs, near=self.near, random_state=self.random_state)
-            return self._evaluated(function, Pairs(items, learn[index]), "items")
-        self.pairs_, self.distances_ = np.empty((0, 2), np.int64), np.empty(0)
-
-        def evaluate(rows: Integers) -> Floats:
-            return self._evaluated(function, Pairs(items, learn[rows]), "items", more=True)
-
-        budget = int((self.max_calls - 4) / (1 + 2 * self.validation_fraction))  # rows to judge by take as many as pairs
-        auto = {name: isinstance(getattr(self, key), str) for name, key in (("knots", "n_knots"), ("alpha", "alpha"))}
-        draw_in_rounds(recipe, items[learn], features, schema, evaluate, budget, self.near, auto)
-        return self.distances_
-
-    def _check_before_calls(self, recipe: Recipe, items: Floats, schema: Schema) -> None:
-        """Refuse what cannot be learned whatever the distances are."""
-        check_varied(items)
-        if isinstance(self.n_knots, str) and isinstance(recipe.knots, str):
-            recipe = replace(recipe, n_knots=2)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
-            structure = build_structure(without_joint(recipe), items, schema)
-        if self.chooses_numbers and not (isinstance(self.n_knots, str) and is_wide(recipe, structure)):
-            check_width(recipe, structure)
-
-    def _evaluated(self, function: DistanceFunction, pairs: Pairs, kind: str, *, more: bool = False) -> Floats:
-        """Distances of the pairs; what was evaluated is kept even if it ends early, behind what was before if there is more."""
-        done, nonnegative = [np.empty(0)], self.axioms is not None
-        before = (self.distances_, self.pairs_) if more else (np.empty(0), np.empty((0, 2), np.int64))
-        try:
-            for block in function.stream(pairs, n_jobs=self.n_jobs, verbose=self.verbose, nonnegative=nonnegative, kind=kind):
-                done.append(block)
-        finally:
-            found = np.concatenate(done)
-            self.distances_ = np.concatenate([before[0], found])
-            self.pairs_ = np.concatenate([before[1], pairs.index[: len(found)]])
-        return found
-
-    def _features(self, recipe: Recipe, items: Floats, schema: Schema) -> Floats:
-        """The features by which near neighbours are drawn, shape (n_items, n_features): with linear directions, if any."""
-        if not schema.plain:
-            return schema.coordinates(items)
-        directions = fit_directions(recipe.directions, items, names=schema.names, random_state=recipe.random_state)
-        return items if directions is None else directions.append(items)[:, : items.shape[1] + directions.n_linear]
 
     def _set_vertices(self, recipe: Recipe, items: Floats, structure: Structure, function: DistanceFunction) -> None:
         """Set the weights to the distances at the vertices, and record the distance that they make."""

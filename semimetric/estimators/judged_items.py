@@ -11,6 +11,7 @@ from .._foundation.types import Floats, Integers, Pairs
 from ..data.identical_items import identities
 from ..data.pair_sampling import sample_pairs
 from ..distances.callables import DistanceFunction
+from ..distances.object_calls import ObjectDistance
 from ..distances.semimetric import Semimetric
 from ..learning.regression.unseen_pairs import (
     FEWEST_OTHERS,
@@ -29,7 +30,9 @@ __all__ = ["judge_by_calls", "judged_items"]
 _LEVELS = (0.5, 0.9, 0.99)  # of the quantiles of errors
 
 
-def judge_by_calls(model: Any, items: Floats, learn: Integers, held: Integers, function: DistanceFunction) -> None:
+def judge_by_calls(
+    model: Any, items: Floats, learn: Integers, held: Integers, function: DistanceFunction | ObjectDistance
+) -> None:
     """Judge an approximator by calls on pairs of the items that were set aside, and record its errors and its calls.
 
     Parameters
@@ -39,7 +42,7 @@ def judge_by_calls(model: Any, items: Floats, learn: Integers, held: Integers, f
     items : ndarray of shape (n_items, n_features)
     learn, held : ndarray of int64
         The rows of the items that were learned from, and of those set aside.
-    function : DistanceFunction
+    function : DistanceFunction or ObjectDistance
     """
     n_learned = len(model.distances_) if isinstance(model.n_pairs, str) else model.n_pairs
     n_pairs = max(2, round(model.validation_fraction * n_learned))
@@ -55,7 +58,7 @@ def judge_by_calls(model: Any, items: Floats, learn: Integers, held: Integers, f
 
 
 def judged_items(
-    d: Semimetric, items: Floats, learn: Integers, held: Integers, function: DistanceFunction, n_pairs: int,
+    d: Semimetric, items: Floats, learn: Integers, held: Integers, function: DistanceFunction | ObjectDistance, n_pairs: int,
     random_state: int | None, options: dict[str, Any],
 ) -> tuple[UnseenPairs | None, int]:  # fmt: skip
     """Random pairs of the items set aside, judged, and how many calls that took; None and 0 of no items.
@@ -70,7 +73,7 @@ def judged_items(
     items : ndarray of shape (n_items, n_features)
     learn, held : ndarray of int64
         The rows of the items that were learned from, and of those set aside.
-    function : DistanceFunction
+    function : DistanceFunction or ObjectDistance
     n_pairs : int
         The most pairs to judge by.
     random_state : int or None

@@ -19,7 +19,7 @@ from ..bounds.expensive_calls import ExpensiveCalls
 from ..distances.semimetric import Semimetric
 from .certified_answers import CertifiedNeighbors, CertifiedWithin, proved
 from .ids import check_ids
-from .multi_step_search import Candidates, nearest, within
+from .multi_step_search import CandidateItems, nearest, within
 from .refined_items import RefinedItems
 from .refined_queries import RefinedQueries
 from .results import as_graph, as_objects
@@ -197,7 +197,7 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         k = check_neighbors("exact", n_neighbors, len(self.items_) - own)
         budget = self._budget(max_calls, k)
 
-        def answered(candidates: Candidates, call: Any, known: dict[int, float], calls: int) -> tuple:
+        def answered(candidates: CandidateItems, call: Any, known: dict[int, float], calls: int) -> tuple:
             few = min(k, len(candidates))
             found = nearest(candidates, call, few, known=known, budget=budget - calls, ranks=self._ranks)
             if len(found.called) < few:
@@ -243,7 +243,7 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         mask = self.items_.mask(where, self.ids_)
         budget = self._budget(max_calls, 0)
 
-        def answered(candidates: Candidates, call: Any, known: dict[int, float], calls: int) -> tuple:
+        def answered(candidates: CandidateItems, call: Any, known: dict[int, float], calls: int) -> tuple:
             found = within(candidates, call, radius, known=known, budget=budget - calls, ranks=self._ranks)
             near = [(value, row) for value, _, row in found.called if value <= radius]
             values, rows = np.array([v for v, _ in near]), np.array([row for _, row in near], dtype=np.int64)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._foundation.types import Floats, Integers
 from ..bounds.base import QueryBounds
 
-__all__ = ["Candidates", "Found", "nearest", "within"]
+__all__ = ["CandidateItems", "Found", "nearest", "within"]
 
 _BEFORE = 4  # times as many candidates as neighbours have upper bounds
 
@@ -37,7 +37,7 @@ class Found(NamedTuple):
     n_calls: int
 
 
-class Candidates:
+class CandidateItems:
     """The items that may still be answered to one query: their lower bounds and estimated distances.
 
     Parameters
@@ -132,7 +132,7 @@ Call = Callable[[int, float], tuple[float, Any]]  # a row and its lower bound to
 
 
 def nearest(
-    candidates: Candidates, call: Call, k: int, *, known: dict[int, float], budget: float, ranks: Integers
+    candidates: CandidateItems, call: Call, k: int, *, known: dict[int, float], budget: float, ranks: Integers
 ) -> Found:  # fmt: skip
     """The k nearest candidates, certified as far as a budget of calls reaches; at least k are called.
 
@@ -154,7 +154,7 @@ def nearest(
 
 
 def within(
-    candidates: Candidates, call: Call, radius: float, *, known: dict[int, float], budget: float, ranks: Integers
+    candidates: CandidateItems, call: Call, radius: float, *, known: dict[int, float], budget: float, ranks: Integers
 ) -> Found:  # fmt: skip
     """All candidates within a radius, as far as a budget of calls reaches."""
     called = _take_known(candidates, known, ranks)
@@ -167,7 +167,7 @@ def within(
         insort(called, _called(candidates, call, ranks, True))
 
 
-def _called(candidates: Candidates, call: Call, ranks: Integers, settled: bool) -> Place:
+def _called(candidates: CandidateItems, call: Call, ranks: Integers, settled: bool) -> Place:
     row, lower, estimate = candidates.pop(settled)
     value, dual = call(row, lower)
     candidates.learn(dual)
@@ -175,7 +175,7 @@ def _called(candidates: Candidates, call: Call, ranks: Integers, settled: bool) 
     return value, int(ranks[row]), row
 
 
-def _take_known(candidates: Candidates, known: dict[int, float], ranks: Integers) -> list[Place]:
+def _take_known(candidates: CandidateItems, known: dict[int, float], ranks: Integers) -> list[Place]:
     """Take out the candidates whose distances are known, and return them, nearest first."""
     if not known:
         return []
@@ -188,7 +188,7 @@ def _take_known(candidates: Candidates, known: dict[int, float], ranks: Integers
     return sorted((known[row], int(ranks[row]), row) for row in rows)
 
 
-def _upper_threshold(candidates: Candidates, called: list[Place], k: int) -> Place:
+def _upper_threshold(candidates: CandidateItems, called: list[Place], k: int) -> Place:
     """A distance that at least k items are within, by what is known and by upper bounds; infinite if bounds do not say."""
     keys = candidates.keys(False)
     few = min(_BEFORE * k, len(keys))

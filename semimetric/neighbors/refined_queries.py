@@ -17,7 +17,7 @@ from .._foundation.validation import check_count
 from ..bounds.base import Bounds
 from ..bounds.expensive_calls import ExpensiveCalls
 from ..distances.semimetric import Semimetric
-from .multi_step_search import Candidates
+from .multi_step_search import CandidateItems
 from .refined_items import RefinedItems
 
 __all__ = ["RefinedQueries"]
@@ -82,7 +82,7 @@ class RefinedQueries:
 
     def _asked(
         self, queries: RefinedItems, q: int, own: bool, mask: NDArray[np.bool_], calls: ExpensiveCalls
-    ) -> tuple[Candidates, Callable[[int, float], tuple[float, Any]], dict[int, float], int]:
+    ) -> tuple[CandidateItems, Callable[[int, float], tuple[float, Any]], dict[int, float], int]:
         """The candidates of a query, the call of the distance to one of them, known distances, and calls made for these."""
         rows = np.flatnonzero(mask)
         query = queries.objects[q]
@@ -97,7 +97,7 @@ class RefinedQueries:
         known = {row: value for b in bounds for row, value in b.known.items()}
         for row, value in known.items():
             calls.keep(q, row, value)
-        candidates = Candidates(rows, self._ranks, bounds, self.items_.estimates(queries, q, rows))
+        candidates = CandidateItems(rows, self._ranks, bounds, self.items_.estimates(queries, q, rows))
 
         def call(row: int, lower: float) -> tuple[float, Any]:
             value, dual = calls.value_and_dual(query, self.items_.objects[row], q, row)

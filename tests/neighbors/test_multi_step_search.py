@@ -4,7 +4,7 @@ import numpy as np
 
 from semimetric.bounds.base import Bounds, Coordinates, QueryBounds
 from semimetric.neighbors.certified_answers import proved
-from semimetric.neighbors.multi_step_search import Candidates, Found, nearest, within
+from semimetric.neighbors.multi_step_search import CandidateItems, Found, nearest, within
 
 
 class Given(Bounds):
@@ -36,7 +36,9 @@ def run(search, low, true, goal, high=None, estimates=None, **options):
     high = [np.inf] * n if high is None else high
     order = []
     bounds = [QueryBounds(Given(low, high), Coordinates(np.zeros((1, 1)), np.empty((1, 0)), np.ones(1)))]
-    candidates = Candidates(np.arange(n), np.arange(n), bounds, None if estimates is None else np.array(estimates, dtype=float))
+    candidates = CandidateItems(
+        np.arange(n), np.arange(n), bounds, None if estimates is None else np.array(estimates, dtype=float)
+    )
 
     def call(row, lower):
         order.append(row)
