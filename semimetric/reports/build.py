@@ -165,7 +165,7 @@ def _page(
 ) -> dict[str, Any]:
     """What the scripts of the page read."""
     tables = distance_tables(d)
-    why_not = why_not_tables(d) or ("" if tables else "Its tables are larger than a page holds.")
+    why_not = why_not_tables(d)
     if d.base_distances and not why_not:
         names = ", ".join(base.name for base in d.base_distances)
         why_not = f"It has base distances ({names}), which are Python functions, so this page cannot compute distances."

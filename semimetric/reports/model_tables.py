@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,7 +37,8 @@ def why_not_tables(d: Semimetric) -> str:
         return f"Its link is {d.link}, which this page cannot compute."
     if isinstance(d.embedding, PairEmbedding) and not all(v.fits or not v.whole for v in d.embedding.vertices):
         return "A table of it is too large to be held whole."
-    n = len(d.weights) + d.epsilon.size + d.embedding.grid.flat.size
+    n = sum(len(values) for _, values in _parts(*d.embedding.expanded(d.weights)))  # many equal weights are one number
+    n += d.epsilon.size + d.embedding.grid.flat.size
     if d.directions is not None:
         n += d.directions.matrix.size
         n += 0 if d.directions.partitions is None else 4 * len(d.directions.partitions.feature)
@@ -57,8 +59,6 @@ def distance_tables(d: Semimetric) -> dict[str, Any] | None:
         parts.append(part | {"start": start, "count": len(values)})
         numbers.append(values)
         start += len(values)
-    if start > MOST_NUMBERS:
-        return None
     return {
         "raw": d.n_features, "link": d.link, "kinds": list(grid.kinds), "missing": list(grid.missing),
         "counts": grid.counts.tolist(), "knots": packed(grid.flat), "epsilon": packed(d.epsilon),
@@ -72,7 +72,7 @@ def _parts(embedding: PairMap, weights: Floats) -> Iterator[tuple[dict[str, Any]
     for g, group in enumerate(embedding.groups):
         part, w = part_of(embedding, weights, np.array([g]))
         sizes = [int(embedding.grid.sizes[f]) for f in group]
-        shown: dict[str, Any] = {"features": list(group), "sizes": sizes, "points": int(np.prod(sizes)), "swap": swap}
+        shown: dict[str, Any] = {"features": list(group), "sizes": sizes, "points": math.prod(sizes), "swap": swap}
         if isinstance(part, WarpedEmbedding):
             yield shown | {"shape": "scale"}, np.append(0.0, np.cumsum(w))
         elif isinstance(part, PairEmbedding) and not part.vertices[0].whole:

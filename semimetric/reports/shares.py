@@ -45,7 +45,7 @@ def shares_of(model: Any, d: Semimetric, items: Floats | None, rng: np.random.Ge
         largest = _largest(d)
         total = float(largest.sum()) or 1.0
         known = np.asarray(learned) if isinstance(learned, np.ndarray) and len(learned) == d.n_features else None
-        note = "Shares of the largest values of the terms, as the report was made without items."
+        note = "Shares of the largest values of the terms, as there are no two items to draw pairs of."
         return Shares(largest / total, known, "the largest values of all terms", note)
     n_made = len(d.directions.names) if d.directions is not None else 0
     n = max(min(_PAIRS, _LARGE // max(n_made * d.n_features, 1)), 50)

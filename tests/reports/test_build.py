@@ -67,7 +67,7 @@ def test_shares_add_up_and_tell_what_they_are_of(fitted):
     for found in (with_items["features"], with_items["terms"], without["terms"]):
         assert sum(found.values()) == pytest.approx(1.0)
     assert with_items["features"]["x1"] > 2 * with_items["features"]["x0"]
-    assert "without items" in without["note"]
+    assert "no two items" in without["note"]
 
 
 def test_probes_are_distances_of_python():

@@ -264,8 +264,40 @@ def test_a_page_that_does_not_agree_with_python_says_so_and_shows_no_distance(br
     report.page["probes"]["distances"] = other.page["probes"]["distances"]
     opened = Opened(browser, report, tmp_path)
     assert opened.page.is_visible("#warning")
-    opened.show("items")
-    assert opened.page.locator("#distance").count() == 0
+    for tab in TABS:
+        opened.show(tab)
+        assert opened.page.locator("#distance").count() == 0
+    assert "please report it" in opened.page.text_content("#panel-neighbors")
+    opened.close()
+
+
+def test_what_is_too_large_for_a_page_is_told(browser, tmp_path, monkeypatch):
+    monkeypatch.setattr("semimetric.reports.model_tables.MOST_NUMBERS", 10)
+    report, d = REPORTS["scales and tables"]()
+    assert report.page["distance"] is None
+    opened = Opened(browser, report, tmp_path)
+    for tab in TABS:
+        opened.show(tab)
+    assert "a page holds 10" in opened.page.text_content("#panel-items")
+    first = int(opened.page.locator("#panel-neighbors tr[data-item]").first.get_attribute("data-item"))
+    distances = d.pairwise(told(d))[0]
+    distances[0] = np.inf
+    assert first == distances.argmin()
+    opened.close()
+
+
+def test_one_item_and_many_categories(browser, tmp_path):
+    names = [f"kind {k}" for k in range(900)]
+    frame = pd.DataFrame({"kind": pd.Categorical(names, categories=names), "size": np.arange(900.0)})
+    d = sm.Semimetric.gower(frame)
+    opened = Opened(browser, sm.report(d, frame.iloc[:1]), tmp_path)
+    for tab in TABS:
+        opened.show(tab)
+    opened.show("distance")
+    for button in range(3):
+        opened.page.locator("#panel-distance .term").nth(button).click()
+        assert opened.page.locator("#panel-distance .detail h3").inner_text()
+    assert opened.distance == 0.0
     opened.close()
 
 

@@ -1,6 +1,7 @@
 // Axes of features, heat maps over two of them, curves over one, and rings of angles.
 
 const SAMPLES = 56; // points along a feature of a heat map
+const MOST_LEVELS = 60; // categories along an axis
 const LEVEL = 26; // pixels of a level that is none of the numbers
 
 /** What a person calls a value of an embedded feature. */
@@ -23,7 +24,8 @@ function sayTime(days) {
 function axisOf(distance, columns, f, length) {
   const column = columns[f];
   const knots = distance.grid.knots[f];
-  const levels = column.kind === "categorical" ? (column.order || Array.from(knots, (_, k) => k)) : [];
+  const all = column.kind === "categorical" ? (column.order || Array.from(knots, (_, k) => k)) : [];
+  const levels = all.slice(0, MOST_LEVELS);
   if (distance.grid.missing[f]) levels.push(NaN);
   const isNumber = column.kind !== "categorical" && knots.length > 1;
   if (column.kind !== "categorical" && !isNumber) levels.unshift(knots[0]);
@@ -48,7 +50,7 @@ function axisOf(distance, columns, f, length) {
     parts.push({ from, to: from + size, values: [level] });
     ticks.push({ at: from + size / 2, said: sayValue(columns, f, level), level: true });
   });
-  return { f, parts, ticks, toPixel, end, isNumber, length: isNumber ? length : size * levels.length, levels };
+  return { f, parts, ticks, toPixel, end, isNumber, length: isNumber ? length : size * levels.length, levels, left: all.length - MOST_LEVELS };
 }
 
 /** A heat map over two axes; `value(u, v)` is that at u along x and v along y. */
@@ -93,7 +95,9 @@ function heatMap(horizontal, vertical, value, label, names, marks = []) {
   const marked = marks.map(([u, v]) => element("svg:circle", {
     cx: left + horizontal.toPixel(u), cy: upside(vertical.toPixel(v)), r: 6, class: "mark",
   }));
-  return element("figure", {}, picture(wide, tall + 20, label, cells, ticks, titles, marked), legend(220, largest, "added"));
+  const cut = [horizontal, vertical].filter((axis, k) => axis.left > 0 && (k === 0 || axis.f !== horizontal.f))
+    .map((axis) => element("p", { class: "note" }, `${say(axis.left)} more categories are not drawn.`));
+  return element("figure", {}, cut, picture(wide, tall + 20, label, cells, ticks, titles, marked), legend(220, largest, "added"));
 }
 
 /** The curve of a table from a reference value, over the counts of the data. */

@@ -9,7 +9,8 @@ function valueControl(column, value, label, changed) {
     return element("select", { "aria-label": label, on: { change: (e) => changed(Number(e.target.value)) } }, made);
   }
   if (column.time === "scale") {
-    const shown = Number.isNaN(value) ? "" : new Date(Math.round(value * 86400000)).toISOString().slice(0, 23);
+    const moment = new Date(Math.round(value * 86400000));
+    const shown = Number.isNaN(moment.getTime()) ? "" : moment.toISOString().slice(0, 23);
     return element("input", {
       type: "datetime-local", step: "any", value: shown, "aria-label": `${label}${column.zone ? " (UTC)" : ""}`,
       on: { input: (e) => changed(encoded(column, e.target.value === "" ? "" : Date.parse(`${e.target.value}Z`) / 86400000)) },

@@ -1,5 +1,7 @@
 // The tab of the distance: its terms by their shares, and the table of the one that is chosen.
 
+const MOST_TERMS = 300; // that are listed
+
 function drawDistanceTab(page, panel) {
   const { distance, terms, columns } = page;
   const order = terms.map((_, t) => t).sort((a, b) => page.shares.terms[b] - page.shares.terms[a]);
@@ -8,7 +10,7 @@ function drawDistanceTab(page, panel) {
   const references = new Map();
   let chosen = order[0];
 
-  const buttons = order.map((t) => element("button", {
+  const buttons = order.slice(0, MOST_TERMS).map((t) => element("button", {
     type: "button", class: "term", "data-term": t, "aria-pressed": String(t === chosen), on: { click: () => choose(t) },
   }, element("span", { class: "name" }, terms[t].name), element("span", { class: "number" }, sayShare(page.shares.terms[t])),
   element("meter", { min: 0, max: largest, value: page.shares.terms[t], "aria-hidden": "true" })));
@@ -184,7 +186,9 @@ function drawDistanceTab(page, panel) {
   panel.replaceChildren(
     element("div", { class: "columns" },
       element("div", { class: "terms" }, element("h2", {}, "Terms of the distance"),
-        element("p", { class: "note" }, page.shares.note), ...buttons, featureShares()), detail));
+        element("p", { class: "note" }, page.shares.note), ...buttons,
+        order.length > MOST_TERMS ? element("p", { class: "note" }, `${say(order.length - MOST_TERMS)} smaller terms are not listed.`) : null,
+        featureShares()), detail));
   drawDetail();
 
   function featureShares() {

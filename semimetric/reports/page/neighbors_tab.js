@@ -15,7 +15,7 @@ function drawNeighborsTab(page, panel, compare) {
   /** The nearest items, by the tables where the page computes distances, else as Python found them. */
   function nearest() {
     const near = page.computes ? items.numbersOf.filter((other) => other !== chosen).map((other) => ({ other, distance: page.between(chosen, other) }))
-      : page.known(chosen);
+      : page.known(chosen); // none, where neither can
     const kept = only === "" ? near : near.filter(({ other }) => items.targets[other] === only);
     return kept.sort((a, b) => a.distance - b.distance || a.other - b.other).slice(0, k);
   }
@@ -31,6 +31,10 @@ function drawNeighborsTab(page, panel, compare) {
 
   function draw() {
     const near = nearest();
+    if (!page.computes && !page.nKnown) {
+      found.replaceChildren(element("p", {}, page.whyNot));
+      return;
+    }
     const most = Math.max(...near.map((each) => each.distance), 1e-300);
     const head = ["rank", "item", ...(items.targets ? [items.targetName] : []), "distance", page.computes || !distance ? "what separates them" : "what separates them in the tables", ""];
     const body = near.map((each, place) => element("tr", { "data-item": each.other },
@@ -60,7 +64,7 @@ function drawNeighborsTab(page, panel, compare) {
       [place ? ", " : "", mark(name), ` ${say(n)}`]));
   }
 
-  const most = page.computes ? [5, 10, 20, 50] : [5, page.nKnown];
+  const most = page.computes ? [5, 10, 20, 50] : [5, 10, 20].filter((n) => n <= page.nKnown);
   const pick = itemControl(page, "item-near", "The neighbours of", chosen, (number) => { chosen = number; draw(); });
   const count = selectControl("k", "How many", most.map((n) => [n, say(n)]), k, (value) => { k = Number(value); draw(); });
   const filter = classes.length > 1 ? selectControl("only", "Only the class", [["", "all"], ...classes.map((c) => [c, c])], only, (value) => { only = value; draw(); }) : "";

@@ -26,6 +26,8 @@ function readPage(given) {
     return page.cache.get(number);
   };
   page.between = (one, other) => distance.distance(page.point(one), page.point(other));
+  page.nKnown = 0;
+  page.known = () => [];
   if (given.neighbors) {
     const [near, far] = [unpack(given.neighbors.items), unpack(given.neighbors.distances)];
     page.nKnown = given.neighbors.k;
