@@ -16,7 +16,7 @@ from .model_tables import distance_tables, why_not_tables
 from .packed_numbers import packed
 from .report import Report
 from .shares import Shares, shares_of
-from .subjects import Items, MeasuredPairs, distance_of, read_items, read_pairs
+from .subjects import MeasuredPairs, ReportItems, distance_of, read_items, read_pairs
 
 __all__ = ["report"]
 
@@ -104,7 +104,7 @@ def report(
     drawn = None if measured is None else _drawn_pairs(measured, rng)
     called = title if title is not None else f"{type(model).__name__} of {d.n_features} column{'s' * (d.n_features != 1)}"
     facts = {
-        "title": called, "summary": repr(d).splitlines(), "terms": list(d.terms), "link": d.link,
+        "title": called, "summary": repr(d).splitlines(), "terms": list(d.terms), "link": str(d.link),
         "importances": _importances(d, shares), "axioms": axiom_facts(d, random_state),
         "pairs": None if measured is None or drawn is None else pair_facts(measured, len(drawn.measured)),
         "evidence": evidence_facts(model), "data": _data(d, items, shown), "versions": versions(),
@@ -113,7 +113,7 @@ def report(
     return Report(called, facts, page)
 
 
-def _sample(d: Semimetric, items: Items | None, max_items: int, rng: np.random.Generator) -> Items | None:
+def _sample(d: Semimetric, items: ReportItems | None, max_items: int, rng: np.random.Generator) -> ReportItems | None:
     """The items of the page: all, or so many that they fit into it."""
     if items is None or not len(items):
         return None
@@ -139,7 +139,7 @@ def _importances(d: Semimetric, shares: Shares) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _data(d: Semimetric, items: Items | None, shown: Items | None) -> dict[str, Any]:
+def _data(d: Semimetric, items: ReportItems | None, shown: ReportItems | None) -> dict[str, Any]:
     """The columns, and how many items there are and which of them are in the page."""
     notes = []
     if items is None or shown is None:
@@ -156,8 +156,8 @@ def _data(d: Semimetric, items: Items | None, shown: Items | None) -> dict[str, 
 
 def _page(
     d: Semimetric,
-    shown: Items | None,
-    items: Items | None,
+    shown: ReportItems | None,
+    items: ReportItems | None,
     found: Floats | None,
     shares: Shares,
     drawn: MeasuredPairs | None,
@@ -173,7 +173,7 @@ def _page(
     kinds = [{"kind": "table"}] * n_groups + [{"kind": "base", "weight": base.weight} for base in d.base_distances]
     terms = [{"name": name} | kind for name, kind in zip(d.terms, [*kinds, {"kind": "outside"}], strict=True)]
     return {
-        "nRaw": d.n_features, "link": d.link, "symmetric": d.axioms.symmetric, "distance": tables, "whyNot": why_not,
+        "nRaw": d.n_features, "link": str(d.link), "symmetric": d.axioms.symmetric, "distance": tables, "whyNot": why_not,
         "terms": terms, "columns": columns_of_page(d), "slopes": packed(d.epsilon), "middles": packed(middles_of(d, found)),
         "counts": counts_of_page(d, found), "shares": _shares_of_page(d, shares), "items": _items_of_page(shown, items),
         "neighbors": _known_neighbors(d, shown) if why_not and shown is not None else None,
@@ -188,7 +188,7 @@ def _shares_of_page(d: Semimetric, shares: Shares) -> dict[str, Any]:
     return {"terms": shares.terms.tolist(), "features": of_columns, "names": names, "of": shares.of, "note": shares.note}
 
 
-def _items_of_page(shown: Items | None, items: Items | None) -> dict[str, Any] | None:
+def _items_of_page(shown: ReportItems | None, items: ReportItems | None) -> dict[str, Any] | None:
     if shown is None or items is None:
         return None
     targets = None if shown.targets is None else shown.targets.tolist()
@@ -198,7 +198,7 @@ def _items_of_page(shown: Items | None, items: Items | None) -> dict[str, Any] |
     }  # fmt: skip
 
 
-def _known_neighbors(d: Semimetric, shown: Items) -> dict[str, Any] | None:
+def _known_neighbors(d: Semimetric, shown: ReportItems) -> dict[str, Any] | None:
     """The nearest of every item of the page, where only Python can find them."""
     n = len(shown)
     k = min(_MOST_KNOWN, n - 1)
@@ -211,7 +211,7 @@ def _known_neighbors(d: Semimetric, shown: Items) -> dict[str, Any] | None:
     return {"k": k, "items": packed(near.ravel()), "distances": packed(np.take_along_axis(distances, near, axis=1).ravel())}
 
 
-def _probes(d: Semimetric, shown: Items | None, rng: np.random.Generator) -> dict[str, Any]:
+def _probes(d: Semimetric, shown: ReportItems | None, rng: np.random.Generator) -> dict[str, Any]:
     """Pairs of items, and of random vectors in and around the range, with their distances."""
     sides = [_random_vectors(d, rng), _random_vectors(d, rng)]
     if shown is not None:

@@ -14,7 +14,7 @@ from ..data.feature import Feature
 from ..data.times import SCALE, times_of
 from ..distances.semimetric import Semimetric
 from ..embeddings.directions.linear_directions import with_directions
-from .subjects import Items
+from .subjects import ReportItems
 
 __all__ = ["column_rows", "columns_of_page", "counts_of_page", "embedded", "middles_of"]
 
@@ -24,7 +24,7 @@ _MOST_ORDERED = 300  # categories that are put in order of likeness
 _MOST_TOLD = 12  # categories that a row names
 
 
-def embedded(d: Semimetric, items: Items | None, rng: np.random.Generator) -> Floats | None:
+def embedded(d: Semimetric, items: ReportItems | None, rng: np.random.Generator) -> Floats | None:
     """The raw features of items, followed by directions and leaves; of many items those of a sample."""
     if items is None:
         return None
@@ -107,7 +107,7 @@ def _counts(column: Floats, kind: str, low: float, high: float) -> dict[str, Any
     return {"bins": bins.tolist(), "missing": int(np.isnan(column).sum())}
 
 
-def column_rows(d: Semimetric, items: Items | None) -> list[dict[str, Any]]:
+def column_rows(d: Semimetric, items: ReportItems | None) -> list[dict[str, Any]]:
     """For each raw column its kind and its range in the fit, and of the items the extent and what lies outside."""
     outside = None if items is None else d.beyond(items.values)
     rows = []

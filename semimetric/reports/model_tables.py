@@ -18,10 +18,7 @@ from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding
 from .packed_numbers import packed
 
-__all__ = ["LINKS", "MOST_NUMBERS", "distance_tables", "why_not_tables"]
-
-LINKS = ("identity", "sqrt")
-"""The links that ``LINKS`` of ``page/distance.js`` knows."""
+__all__ = ["MOST_NUMBERS", "distance_tables", "why_not_tables"]
 
 MOST_NUMBERS = 250_000
 """The numbers of a distance that a page holds, 2.7 MB of base64; of a larger one only results of Python are shown."""
@@ -33,8 +30,6 @@ def why_not_tables(d: Semimetric) -> str:
     """Why the tables of a distance are not in the page, as a sentence; "" if they are."""
     if not isinstance(d.embedding, _KINDS):
         return f"Its embedding is a {type(d.embedding).__name__}, which this page cannot compute."
-    if d.link not in LINKS:
-        return f"Its link is {d.link}, which this page cannot compute."
     if isinstance(d.embedding, PairEmbedding) and not all(v.fits or not v.whole for v in d.embedding.vertices):
         return "A table of it is too large to be held whole."
     n = sum(len(values) for _, values in _parts(*d.embedding.expanded(d.weights)))  # many equal weights are one number
@@ -60,10 +55,16 @@ def distance_tables(d: Semimetric) -> dict[str, Any] | None:
         numbers.append(values)
         start += len(values)
     return {
-        "raw": d.n_features, "link": d.link, "kinds": list(grid.kinds), "missing": list(grid.missing),
+        "raw": d.n_features, "link": _link(d), "kinds": list(grid.kinds), "missing": list(grid.missing),
         "counts": grid.counts.tolist(), "knots": packed(grid.flat), "epsilon": packed(d.epsilon),
         "parts": parts, "numbers": packed(np.concatenate(numbers)), "directions": _directions(d.directions),
     }  # fmt: skip
+
+
+def _link(d: Semimetric) -> dict[str, Any]:
+    """What ``makeLink`` of ``page/distance.js`` makes a function of."""
+    exponent, bends, slopes = d.link_function.parts
+    return {"exponent": exponent, "bends": bends.tolist(), "slopes": slopes.tolist()}
 
 
 def _parts(embedding: PairMap, weights: Floats) -> Iterator[tuple[dict[str, Any], Floats]]:

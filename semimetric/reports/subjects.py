@@ -18,13 +18,13 @@ from .._foundation.target_arrays import as_classes
 from .._foundation.types import Floats, Integers, distinct
 from ..distances.semimetric import Semimetric
 
-__all__ = ["Items", "MeasuredPairs", "distance_of", "read_items", "read_pairs"]
+__all__ = ["ReportItems", "MeasuredPairs", "distance_of", "read_items", "read_pairs"]
 
 _MOST_CLASSES = 50  # whole numbers of more different values are values, not classes
 
 
 @dataclass(frozen=True, eq=False)
-class Items:
+class ReportItems:
     """Items of a report.
 
     Attributes
@@ -46,10 +46,10 @@ class Items:
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, rows: Integers) -> Items:
+    def take(self, rows: Integers) -> ReportItems:
         """Some of the items."""
         targets = None if self.targets is None else self.targets[rows]
-        return Items(self.values[rows], tuple(self.names[row] for row in rows), targets, self.target_name)
+        return ReportItems(self.values[rows], tuple(self.names[row] for row in rows), targets, self.target_name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ def distance_of(model: Any) -> Semimetric:
     return found
 
 
-def read_items(model: Any, d: Semimetric, X: Any, y: Any, names: Sequence[object] | None) -> Items | None:
+def read_items(model: Any, d: Semimetric, X: Any, y: Any, names: Sequence[object] | None) -> ReportItems | None:
     """The items that were given, or those that the model holds; None if there are none.
 
     Raises
@@ -97,17 +97,17 @@ def read_items(model: Any, d: Semimetric, X: Any, y: Any, names: Sequence[object
     if len(labels) != len(values):
         raise InputError(f"names has {len(labels)} names for {len(values)} items; one for each item is required")
     targets, target_name = _targets(model, y, len(values))
-    return Items(values, _named(labels), targets, target_name)
+    return ReportItems(values, _named(labels), targets, target_name)
 
 
-def _own_items(model: Any, d: Semimetric) -> Items | None:
+def _own_items(model: Any, d: Semimetric) -> ReportItems | None:
     """The items of an index, or of the index of a model that has neighbours, with their classes or values."""
     index = getattr(model, "index_", model)
     if not hasattr(index, "get_items"):
         return None
     values = d.schema.encode(index.get_items(index.ids_))
     targets, target_name = _targets(model, getattr(model, "_targets", None), len(values))
-    return Items(values, _named(getattr(model, "_labels", index.ids_)), targets, target_name)
+    return ReportItems(values, _named(getattr(model, "_labels", index.ids_)), targets, target_name)
 
 
 def _named(labels: Any) -> tuple[str, ...]:
@@ -137,7 +137,7 @@ def _are_classes(given: Any) -> bool:
     return given.dtype.kind in "OUSb" or (given.dtype.kind in "iu" and len(np.unique(given)) <= _MOST_CLASSES)
 
 
-def read_pairs(d: Semimetric, items: Items | None, pairs: Any, distances: Any) -> MeasuredPairs | None:
+def read_pairs(d: Semimetric, items: ReportItems | None, pairs: Any, distances: Any) -> MeasuredPairs | None:
     """The measured distances of pairs, which are vectors or row numbers of the items, beside those of the model.
 
     Raises
@@ -162,7 +162,7 @@ def read_pairs(d: Semimetric, items: Items | None, pairs: Any, distances: Any) -
     return MeasuredPairs(measured, d.paired_by_index(np.vstack([left, right]), np.column_stack([rows, len(rows) + rows])))
 
 
-def _numbered(pairs: Any, items: Items | None) -> tuple[Floats, Floats]:
+def _numbered(pairs: Any, items: ReportItems | None) -> tuple[Floats, Floats]:
     """The items of pairs of row numbers."""
     if items is None:
         raise InputError("pairs are row numbers, and there are no items that they number; give X")

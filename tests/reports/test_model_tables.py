@@ -13,7 +13,7 @@ from reports_cases import DISTANCES, vectors
 import semimetric as sm
 from semimetric import NotSupportedError
 from semimetric.reports import model_tables
-from semimetric.reports.model_tables import LINKS, distance_tables, why_not_tables
+from semimetric.reports.model_tables import distance_tables, why_not_tables
 from semimetric.reports.packed_numbers import packed, script_json
 
 PAGE = Path(model_tables.__file__).parent / "page"
@@ -87,10 +87,14 @@ def test_known_distances(rng):
     assert_same(d, rng.dirichlet(np.ones(6), 30), rng.dirichlet(np.ones(6), 30))
 
 
-def test_links_are_those_of_the_script():
-    script = (PAGE / "distance.js").read_text()
-    body = script.partition("const LINKS = {")[2].partition("};")[0]
-    assert [line.split(":")[0].strip() for line in body.strip().splitlines()] == list(LINKS)
+@needs_node
+@pytest.mark.parametrize(
+    "link", [0.7, 1.4, sm.ConcaveLink(bends=(), slopes=(2.0,)), sm.ConcaveLink((0.5, 2.0), (1.0, 0.6, 0.1))]
+)
+def test_links(link):
+    d = mixed_distances.distance(5, link=link)
+    rng = np.random.default_rng(6)
+    assert_same(d, mixed_distances.items(rng, 80, False), mixed_distances.items(rng, 80, False))
 
 
 def test_a_distance_that_is_too_large_is_not_in_the_page(monkeypatch):
@@ -102,16 +106,13 @@ def test_a_distance_that_is_too_large_is_not_in_the_page(monkeypatch):
 
 
 def test_an_embedding_that_scripts_do_not_know_is_not_in_the_page():
-    class Other(sm.PairEmbedding):
-        pass
-
     d = DISTANCES["tables"]()
     assert why_not_tables(d) == ""
     other = sm.Semimetric.__new__(sm.Semimetric)
     for name, value in vars(d).items():
         object.__setattr__(other, name, value)
-    object.__setattr__(other, "link", "cubic")
-    assert "Its link is cubic" in why_not_tables(other)
+    object.__setattr__(other, "embedding", object())
+    assert "Its embedding is a object" in why_not_tables(other)
     assert distance_tables(other) is None
 
 

@@ -1,10 +1,20 @@
 // The distance of a report, evaluated from its tables in float64 as Python does it.
 
-// What makes a distance of the sum: a link that Python gains is added here by one line, and is known to the page from then on.
-const LINKS = {
-  identity: (sum) => sum,
-  sqrt: (sum) => Math.sqrt(sum),
-};
+/** What makes a distance of the sum: a power of it, or straight pieces, the last of which has no end. */
+function makeLink({ exponent, bends, slopes }) {
+  if (!slopes.length) {
+    if (exponent === 1) return (sum) => sum;
+    return exponent === 0.5 ? (sum) => Math.sqrt(sum) : (sum) => Math.pow(sum, exponent);
+  }
+  return (sum) => {
+    let [value, from] = [0, 0];
+    for (let piece = 0; piece < bends.length && bends[piece] < sum; piece++) {
+      value += slopes[piece] * (bends[piece] - from);
+      from = bends[piece];
+    }
+    return value + slopes[bends.filter((bend) => bend < sum).length] * (sum - from);
+  };
+}
 
 /** The numbers that Python has packed: little-endian float64 or int32 in base64. */
 function unpack(packed) {
@@ -257,7 +267,7 @@ function makeDistance(model) {
   const directions = model.directions && makeDirections(model.directions, nRaw);
   const epsilon = unpack(model.epsilon);
   const numbers = unpack(model.numbers);
-  const link = LINKS[model.link];
+  const link = makeLink(model.link);
   const parts = model.parts.map((given) => {
     const part = { ...given, strides: given.sizes.map((_, k) => given.sizes.slice(k + 1).reduce((p, size) => p * size, 1)) };
     if (part.shape === "scale") part.scale = numbers.subarray(part.start, part.start + part.count);
@@ -341,4 +351,4 @@ function makeDistance(model) {
   return { grid, parts, directions, epsilon, place, terms, features, sumOf, distance, link, between };
 }
 
-if (typeof module !== "undefined") module.exports = { makeDistance, unpack, LINKS };
+if (typeof module !== "undefined") module.exports = { makeDistance, unpack };
