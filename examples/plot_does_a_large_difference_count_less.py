@@ -1,5 +1,5 @@
 """Does a large difference count less than the small ones that it is made of?
-=============================================================================
+==========================================================================
 
 Ten small steps of colour, pitch or price seem to people to be more than the one large step that they add up to. A sum over
 features cannot say so, because it adds whatever differs. A link can: the distance is an increasing function of the sum. We make

@@ -1,4 +1,4 @@
-"""Clustering by k-medoids under a learned distance, with links between items (the future work of paper 2, section 6)."""
+"""Clustering by k-medoids under a learned distance, with links between items."""
 
 from __future__ import annotations
 
@@ -244,6 +244,7 @@ class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMi
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = isinstance(self.semimetric, str) and self.semimetric == "gower"
         return tags
 
     def _stored(self) -> dict[str, Any]:

@@ -149,9 +149,10 @@ class LargeMarginLearner(LearnedCoordinates):
     >>> model.transform(X).shape
     (150, 4)
 
-    Two flowers are as far apart as their coordinates are by L1, scales and leaves of trees alike.
+    Two items are as far apart as their coordinates are by L1, scales and leaves of trees alike.
 
-    >>> model = LargeMarginLearner().fit(X, y)
+    >>> X = np.random.default_rng(0).random((90, 3))
+    >>> model = LargeMarginLearner().fit(X, X[:, 0] > X[:, 1])
     >>> at = model.transform(X)
     >>> bool(np.isclose(np.abs(at[0] - at[70]).sum(), model.semimetric_(X[0], X[70])))
     True

@@ -47,7 +47,8 @@ def check_link(recipe: Any) -> None:
     InputError, NotSupportedError
     """
     link = resolved_link(recipe.link)
-    _check_exponents(recipe.base_exponents, len(recipe.base_distances))
+    if isinstance(recipe.base_distances, Sequence):  # else they are refused where they are called
+        _check_exponents(recipe.base_exponents, len(recipe.base_distances))
     if link == "identity":
         return
     if recipe.axioms is None:

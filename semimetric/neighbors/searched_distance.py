@@ -88,6 +88,6 @@ def _made(name: str, X: Any) -> Semimetric:
     try:
         return _MADE[name](X)
     except InputError as error:
-        raise InputError(
+        raise type(error)(
             f"{error} (semimetric={name!r} makes Semimetric.{name}(X); to say more of the columns, give that distance itself)"
         ) from error

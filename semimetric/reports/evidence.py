@@ -115,12 +115,16 @@ def pair_facts(pairs: MeasuredPairs, n_shown: int) -> dict[str, Any]:
     """Errors on pairs with measured distances; None for what is not defined of them."""
     measured, learned = pairs.measured, pairs.learned
     apart = measured > 0
-    relative = np.abs(learned - measured)[apart] / measured[apart]
+    with np.errstate(over="ignore"):
+        relative = np.abs(learned - measured)[apart] / measured[apart]
+    median = float(np.median(relative)) if len(relative) else np.nan
+    largest = max(np.abs(measured).max(initial=0.0), np.abs(learned).max(initial=0.0)) or 1.0
+    measured, learned = measured / largest, learned / largest  # whose squares do not overflow
     varies = len(measured) > 1 and np.ptp(measured) > 0 and np.ptp(learned) > 0
     return {
         "n": len(measured), "shown": n_shown,
-        "median_relative_error": float(np.median(relative)) if len(relative) else None,
-        "mean_absolute_error": float(np.abs(learned - measured).mean()),
+        "median_relative_error": median if np.isfinite(median) else None,
+        "mean_absolute_error": float(largest * np.abs(learned - measured).mean()),
         "correlation": float(np.corrcoef(measured, learned)[0, 1]) if varies else None,
     }  # fmt: skip
 

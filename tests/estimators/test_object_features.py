@@ -170,7 +170,7 @@ def test_without_features_it_is_as_it_was():
     assert not hasattr(model, "features_")
     again = fit(letters, cityblock_of_letters).set_params(features=None, distance=cityblock).fit(X)
     assert not hasattr(again, "features_")
-    assert not hasattr(again, "n_calls_")
+    assert again.n_calls_ == len(again.distances_) + again.n_error_pairs_
 
 
 @pytest.mark.parametrize(

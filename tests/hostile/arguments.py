@@ -151,7 +151,7 @@ ESTIMATORS = {
     "SupportPointClassifier": sm.SupportPointClassifier(),
     "BoundaryPoints": sm.BoundaryPoints(),
     "SemimetricNeighborsTransformer": sm.SemimetricNeighborsTransformer(learner=MARGIN, n_neighbors=2),
-    "SemimetricClusterer": sm.SemimetricClusterer("l1", n_clusters=2),
+    "SemimetricClusterer": sm.SemimetricClusterer(sm.Semimetric.l1(ITEMS), n_clusters=2),
 }
 USES = {
     "DistanceApproximator": {},

@@ -198,7 +198,7 @@ CHECKED = [
     SemimetricClusterer(n_clusters=3),
     SemimetricClusterer("l1", n_clusters=2, n_init=1, random_state=1),
     SemimetricClusterer(n_clusters=3, sample=20),
-    SemimetricClusterer(n_clusters=2, learner=PairLearner(**PLAIN)),
+    SemimetricClusterer("l1", n_clusters=3, n_init=5, sample=30),
     PartitionFeatures(n_trees=3),
     PartitionFeatures("random-forest", n_trees=2, max_leaf_nodes=3, random_state=1),
     PartitionFeatures("random", n_trees=5, max_leaf_nodes=4, random_state=0),
