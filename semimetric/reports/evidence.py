@@ -118,14 +118,15 @@ def pair_facts(pairs: MeasuredPairs, n_shown: int) -> dict[str, Any]:
     with np.errstate(over="ignore"):
         relative = np.abs(learned - measured)[apart] / measured[apart]
     median = float(np.median(relative)) if len(relative) else np.nan
-    largest = max(np.abs(measured).max(initial=0.0), np.abs(learned).max(initial=0.0)) or 1.0
-    measured, learned = measured / largest, learned / largest  # whose squares do not overflow
-    varies = len(measured) > 1 and np.ptp(measured) > 0 and np.ptp(learned) > 0
+    largest = [np.abs(side).max(initial=0.0) or 1.0 for side in (measured, learned)]
+    unit = max(largest)  # sums and squares in such units neither overflow nor vanish
+    scaled = measured / largest[0], learned / largest[1]
+    varies = len(measured) > 1 and all(np.ptp(side) > 0 for side in scaled)
     return {
         "n": len(measured), "shown": n_shown,
         "median_relative_error": median if np.isfinite(median) else None,
-        "mean_absolute_error": float(largest * np.abs(learned - measured).mean()),
-        "correlation": float(np.corrcoef(measured, learned)[0, 1]) if varies else None,
+        "mean_absolute_error": float(unit * np.abs(learned / unit - measured / unit).mean()),
+        "correlation": float(np.corrcoef(*scaled)[0, 1]) if varies else None,
     }  # fmt: skip
 
 
