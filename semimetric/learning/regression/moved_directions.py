@@ -44,8 +44,8 @@ def moved(rows: Floats, data: PairTargets, screened: Screened) -> Floats | None:
     if screened.split is None or data.tuples.items.shape[1] * len(data.targets) > _MOST_NUMBERS:
         return None
     train, held = screened.split
-    of_all = _Differences(data)
-    of_train, of_held = _Differences(data.take(train)), _Differences(data.take(held))
+    of_all = _ItemDifferences(data)
+    of_train, of_held = _ItemDifferences(data.take(train)), _ItemDifferences(data.take(held))
     path = _Path(of_held)
     of_train.stepped((rows * screened.trained[:, None]).astype(np.float32), _MOST_STEPS, path)
     if path.least > _GAIN * path.first:
@@ -56,7 +56,7 @@ def moved(rows: Floats, data: PairTargets, screened: Screened) -> Floats | None:
 class _Path:
     """The best of the points on the way, by held-out pairs; it ends where these have not gained for a while."""
 
-    def __init__(self, held: "_Differences") -> None:
+    def __init__(self, held: "_ItemDifferences") -> None:
         self.held, self.n, self.n_best = held, 0, 0
         self.first = self.least = np.inf
 
@@ -75,7 +75,7 @@ class _Path:
             raise StopIteration
 
 
-class _Differences:
+class _ItemDifferences:
     """The differences of pairs, with the targets; rows and targets are multiplied by the scale of their pair."""
 
     def __init__(self, data: PairTargets) -> None:
