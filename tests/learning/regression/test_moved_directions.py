@@ -6,7 +6,7 @@ from semimetric import DistanceRegressor
 from semimetric._foundation.types import Pairs
 from semimetric.learning.recipe import Recipe
 from semimetric.learning.regression import moved_directions
-from semimetric.learning.regression.moved_directions import _Differences, moved
+from semimetric.learning.regression.moved_directions import _ItemDifferences, moved
 from semimetric.learning.regression.pair_targets import PairTargets
 from semimetric.learning.regression.screening import Screened
 from semimetric.learning.structure import build_structure
@@ -37,7 +37,7 @@ def test_directions_move_to_the_true_ones(rng, relative):
 
 def test_slopes_are_those_of_the_loss(rng):
     near, data, *_ = problem(rng)
-    differences = _Differences(data)
+    differences = _ItemDifferences(data)
     loss, slopes = differences._loss_and_slopes(near.ravel(), near.shape)
     assert loss == pytest.approx(differences.loss(near.astype(np.float32)), rel=1e-5)
     values, target, weight = (a.astype(float) for a in (differences.values, differences.target, differences.weight))
