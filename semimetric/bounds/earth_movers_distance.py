@@ -81,11 +81,18 @@ class EarthMoversDistance:
             )
         rows, columns = np.flatnonzero(a), np.flatnonzero(b)  # for which POT need not guess dual variables, which takes long
         cost = self.cost_matrix[np.ix_(rows, columns)]
+        of_mass, of_cost = _exponent(mass), _exponent(float(np.abs(cost).max()))  # far from 1 the solver is wrong, or crashes
         value, log = self._solve(
-            a[rows], b[columns], cost, numItermax=self.max_iter, log=True, center_dual=False, check_marginals=False
-        )
+            np.ldexp(a[rows], -of_mass), np.ldexp(b[columns], -of_mass), np.ldexp(cost, -of_cost),
+            numItermax=self.max_iter, log=True, center_dual=False, check_marginals=False,
+        )  # fmt: skip
         if log["warning"] is not None:
             raise InputError(f"the solver gave no exact distance ({log['warning']}); give a larger max_iter=")
         dual = np.zeros(n)
-        dual[rows] = log["u"]
-        return float(value), dual
+        dual[rows] = np.ldexp(log["u"], of_cost)
+        return float(np.ldexp(value, of_mass + of_cost)), dual
+
+
+def _exponent(size: float) -> int:
+    """The power of two by which a size is divided to lie between 1 and 2, without rounding; 0 for nothing."""
+    return int(np.frexp(size)[1]) - 1 if size > 0.0 else 0

@@ -19,6 +19,8 @@ from .objects import listed_objects, shown
 __all__ = ["LandmarkBounds"]
 
 _BLOCK = 16  # calls in a task of a thread
+_ROUNDED = 1e-9  # share of their sizes by which values that are no integers may be off
+_EXACT = 2.0**52  # integers up to here add up without rounding
 
 
 class LandmarkBounds(Bounds):
@@ -41,7 +43,7 @@ class LandmarkBounds(Bounds):
         Pairs of items whose distances are called to check the triangle inequality.
     tolerance : float or "auto", default "auto"
         By how much values of the distance may be off, as a share of their sizes; bounds make room for it. "auto" is 0 if all
-        values are integers, as those of an edit distance are, and else 1e-9.
+        values are integers, as those of an edit distance are, and else 1e-9, for a query too that is the first to have others.
     n_jobs : int or None, default None
         Threads that call the distance in `fit`; None is one, -1 all.
     random_state : int or None, default 0
@@ -120,7 +122,7 @@ class LandmarkBounds(Bounds):
 
             landmarks, table = _farthest_first(called, len(objects), count, int(rng.integers(len(objects))))
             checked = called(pairs)
-        tolerance = self.tolerance if self.tolerance != "auto" else 0.0 if _whole(table) and _whole(checked) else 1e-9
+        tolerance = self.tolerance if self.tolerance != "auto" else 0.0 if _whole(table) and _whole(checked) else _ROUNDED
         self._check_landmarks(objects, table, landmarks, float(tolerance))
         self._check_pairs(objects, table, landmarks, (pairs, checked), float(tolerance))
         self.landmarks_, self.distances_, self.tolerance_, self.n_calls_ = landmarks, table, float(tolerance), len(calls)
@@ -151,13 +153,19 @@ class LandmarkBounds(Bounds):
         return _coordinates(np.array(rows))
 
     def _lower(self, query: Coordinates, items: Coordinates) -> Floats:
-        if not self.tolerance_:
+        tolerance = self._tolerance_of(query, items)
+        if not tolerance:
             return chebyshev(query, items)
-        gaps = np.abs(items.values - query.values) - self.tolerance_ * (items.values + query.values)
+        gaps = np.abs(items.values - query.values) - tolerance * (items.values + query.values)
         return np.maximum(gaps.max(axis=1), 0.0)
 
     def _upper(self, query: Coordinates, items: Coordinates) -> Floats:
-        return (items.values + query.values).min(axis=1) * (1.0 + self.tolerance_)
+        return (items.values + query.values).min(axis=1) * (1.0 + self._tolerance_of(query, items))
+
+    def _tolerance_of(self, query: Coordinates, items: Coordinates) -> float:
+        """The tolerance of the fit; of distances that are no integers, though those of the fit were, what "auto" gives them."""
+        known = self.tolerance != "auto" or self.tolerance_ > 0.0
+        return self.tolerance_ if known or (_whole(query.values) and _whole(items.values)) else _ROUNDED
 
     def _check_landmarks(self, objects: list[Any], table: Floats, landmarks: Integers, tolerance: float) -> None:
         """Refuse a distance that is not symmetric between landmarks, or breaks a triangle of an item and two landmarks."""
@@ -218,8 +226,8 @@ def _coordinates(distances: Floats) -> Coordinates:
 
 
 def _whole(values: Floats) -> bool:
-    """Whether all values are integers."""
-    return bool((values == np.round(values)).all())
+    """Whether all values are integers that floats add up without rounding."""
+    return bool(((values == np.round(values)) & (values <= _EXACT)).all())
 
 
 def _broken(objects: list[Any], rows: tuple[int, ...], values: tuple[float, ...]) -> InputError:

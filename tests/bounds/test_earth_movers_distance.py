@@ -25,6 +25,16 @@ def test_it_is_the_linear_program(seed, n_bins, kind, mass):
     assert dual.shape == (n_bins,)
 
 
+@pytest.mark.parametrize(("of_mass", "of_cost"), [(-1000, 0), (1000, 0), (0, -1000), (0, 1000), (-1000, 1000), (-60, -900)])
+def test_masses_and_costs_of_any_size_give_the_same_digits(of_mass, of_cost):
+    cost, (x, y) = costs(3, 5), histograms(3, 2, 5)
+    value, dual = EarthMoversDistance(cost).with_dual(x, y)
+    scaled = EarthMoversDistance(np.ldexp(cost, of_cost))  # the solver crashes on masses of 1e-300
+    found, of_bins = scaled.with_dual(np.ldexp(x, of_mass), np.ldexp(y, of_mass))
+    assert found == np.ldexp(value, of_mass + of_cost)
+    np.testing.assert_array_equal(of_bins, np.ldexp(dual, of_cost))
+
+
 def test_it_is_pickled():
     exact, (x, y) = EarthMoversDistance(costs(0, 4)), histograms(0, 2, 4)
     before = exact(x, y)

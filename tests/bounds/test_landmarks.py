@@ -145,3 +145,27 @@ def test_what_cannot_be_called_is_refused():
     assert_refused(
         lambda: LandmarkBounds("levenshtein").fit([1.0]), "distance='levenshtein'", "must be callable", "function of two"
     )
+
+
+def test_a_query_whose_distances_are_no_integers_is_bounded_with_room_for_rounding():
+    items = np.arange(60.0)
+    fitted = LandmarkBounds(lambda x, y: abs(x - y), n_landmarks=4).fit(list(items))
+    assert fitted.tolerance_ == 0.0
+    queries = np.random.default_rng(0).random(50) * 60
+    exact = np.abs(queries[:, None] - items)
+    for query, distances in zip(queries, exact, strict=True):
+        assert (fitted.lower(query) <= distances).all()
+        assert (fitted.upper(query) >= distances).all()
+    given = LandmarkBounds(lambda x, y: abs(x - y), n_landmarks=4, tolerance=0.0).fit(list(items))
+    assert any((given.lower(query) > distances).any() for query, distances in zip(queries, exact, strict=True))
+
+
+@pytest.mark.parametrize("scale", [1e17, 1e300])
+def test_floats_so_large_that_all_are_integers_are_rounded_too(scale):
+    places = np.random.default_rng(0).random(40) * scale
+    fitted = LandmarkBounds(lambda x, y: abs(x - y), n_landmarks=4).fit(list(places))
+    low, high = fitted.pairwise(list(places))
+    exact = np.abs(places[:, None] - places)
+    assert fitted.tolerance_ > 0.0
+    assert (low <= exact).all()
+    assert (high >= exact).all()
