@@ -143,7 +143,8 @@ class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMi
         self._check()
         d = searched_distance(self.semimetric, X)
         items = d.schema.encode(X)
-        different = len(np.unique(items, axis=0))
+        present = np.hstack([np.nan_to_num(items), np.isnan(items)])  # a missing value is like another
+        different = len(np.unique(present, axis=0))
         if different < self.n_clusters:
             raise InputError(
                 f"{len(items)} items, {different} of them different, cannot be {self.n_clusters} clusters; give more items, or "

@@ -51,6 +51,8 @@ class Links:
         same = np.flatnonzero(apart[:, 0] == apart[:, 1])
         if len(same):
             i, j = cannot[same[0]]
+            if i == j:
+                raise InputError(f"cannot_link has a pair of the item {i} and itself; drop it")
             raise InputError(
                 f"cannot_link has the items {i} and {j}, which must_link puts into one cluster; drop one of the links"
             )
@@ -90,8 +92,10 @@ class Links:
             (np.ones(2 * len(pairs)), (np.repeat(np.arange(len(pairs)), 2), pairs.ravel())), shape=(len(pairs), n)
         )
         rules = [LinearConstraint(once, 1, 1), LinearConstraint(sparse.kron(ends, sparse.eye_array(k)), -np.inf, 1)]
-        unit = costs.max() or 1.0
-        found = milp(costs.ravel() / unit, integrality=1, bounds=Bounds(0, 1), constraints=rules, options={"time_limit": 60})
+        more = costs - costs.min(axis=1, keepdims=True)  # each part pays its least cost anyway, beside which others may be tiny
+        options = {"time_limit": 60, "mip_rel_gap": 0.0}
+        unit = more.max() or 1.0
+        found = milp(more.ravel() / unit, integrality=1, bounds=Bounds(0, 1), constraints=rules, options=options)
         if found.x is None:
             items = ", ".join(map(str, self.example[parts][:5]))
             raise InputError(

@@ -48,7 +48,7 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         `TransportBounds` tighten the bounds of all other items by it.
     bounds : Bounds, sequence of Bounds, or None, default None
         `LandmarkBounds`, `TransportBounds`, or several, whose best is taken; fitted to the items by `fit`. Without any,
-        every item is called.
+        every item is called. What `LandmarkBounds` have called is not called again, if theirs is the same callable.
     max_calls : int or None, default None
         Calls for a query after which the search stops, with what is proved by then.
     n_jobs : int or None, default None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import ismethod
 from typing import Any, TypeVar
 
 import numpy as np
@@ -94,9 +95,11 @@ class RefinedQueries:
             for (_, row), value in zip(error.pairs.tolist(), error.distances.tolist(), strict=True):
                 calls.keep(q, row, value)
             raise calls.refuse(f"its bounds could not be computed ({error.__cause__ or error})", q, error.pair[1]) from error
-        known = {row: value for b in bounds for row, value in b.known.items()}
-        for row, value in known.items():
-            calls.keep(q, row, value)
+        of_rerank = [b for b, of in zip(bounds, self.bounds_, strict=True) if _is(getattr(of, "distance", None), self.rerank)]
+        known = {row: value for b in of_rerank for row, value in b.known.items()}
+        if not own:  # of items they were called by `fit`
+            for row, value in known.items():
+                calls.keep(q, row, value)
         candidates = CandidateItems(rows, self._ranks, bounds, self.items_.estimates(queries, q, rows))
 
         def call(row: int, lower: float) -> tuple[float, Any]:
@@ -111,3 +114,8 @@ class RefinedQueries:
             return value, dual
 
         return candidates, call, known, sum(b.n_calls for b in bounds)
+
+
+def _is(distance: Any, rerank: Any) -> bool:
+    """Whether what bounds call is the very distance that is searched under, so that what they know is an answer, unchecked."""
+    return distance is rerank or (ismethod(distance) and distance == rerank)

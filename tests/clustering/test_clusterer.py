@@ -95,3 +95,9 @@ def test_what_cannot_be_clustered_is_refused():
         SemimetricClusterer(one_way, n_clusters=2).fit(rng.random((20, 2)))
     with pytest.raises(InputError, match="n_clusters"):
         SemimetricClusterer().fit(X[:4])
+
+
+def test_items_with_the_same_gaps_are_the_same():
+    X = np.array([[1.0, np.nan], [2.0, 5.0], [np.nan, 7.0]] * 4)
+    assert len(set(SemimetricClusterer(n_clusters=3).fit(X).labels_)) == 3
+    assert_refused(lambda: SemimetricClusterer(n_clusters=4).fit(X), "12 items, 3 of them different", "a smaller n_clusters=")

@@ -56,7 +56,7 @@ def test_a_ring_of_links_that_touches_no_other_is_assigned_by_itself():
     ("must", "cannot", "message"),
     [
         ([(0, 1), (1, 2)], [(2, 0)], "cannot_link has the items 2 and 0"),
-        (None, [(3, 3)], "cannot_link has the items 3 and 3"),
+        (None, [(3, 3)], "cannot_link has a pair of the item 3 and itself"),
         ([(0, 50)], None, "must_link= has the row number 50, but there are 50 items; give 0 to 49"),
         (None, [(-1, 0)], "the row number -1"),
         ([0, 1], None, "must_link= is int64 of shape (2,); pairs of row numbers"),
@@ -65,3 +65,15 @@ def test_a_ring_of_links_that_touches_no_other_is_assigned_by_itself():
 )
 def test_links_that_cannot_be_kept_are_refused(must, cannot, message):
     assert_refused(lambda: Links.of(must, cannot, 50), message, message)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_item_far_from_all_medoids_leaves_the_others_their_best_clusters(seed):
+    rng = np.random.default_rng(seed)
+    costs = rng.random((7, 3))
+    costs[0] += 1e8
+    pairs = np.array([(i, i + 1) for i in range(6)])
+    labels = Links.of(None, pairs, 7).assigned(costs)
+    near = costs - costs.min(axis=1, keepdims=True)
+    least = min(near[np.arange(7), list(c)].sum() for c in product(range(3), repeat=7) if kept(c, [], pairs))
+    assert near[np.arange(7), labels].sum() == pytest.approx(least, abs=1e-6)

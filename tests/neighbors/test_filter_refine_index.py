@@ -338,3 +338,21 @@ def test_it_is_cloned_with_what_the_learned_distance_has_learned():
     assert not hasattr(again, "items_")
     assert again.semimetric.feature_names == index.semimetric.feature_names
     assert "FilterRefineIndex" in repr(again)
+
+
+def test_landmarks_of_another_distance_are_no_answers():
+    table = random_metric(0, 20)
+    objects = [Opaque(k) for k in range(20)]
+    half = FilterRefineIndex(None, Counted(table), bounds=LandmarkBounds(Counted(table / 2), n_landmarks=16)).fit(objects[:16])
+    with pytest.raises(DistanceCallError, match="they are not of this distance"):
+        half.search(objects[16:], 3)
+    wrapped = FilterRefineIndex(None, Counted(table), bounds=LandmarkBounds(Counted(table), n_landmarks=16)).fit(objects[:16])
+    found = wrapped.search(objects[16:], 3)
+    np.testing.assert_array_equal(found.distances, np.sort(table[16:, :16], axis=1)[:, :3])
+    assert len(wrapped.pairs_) == found.n_calls.sum() - 4 * 16  # those to landmarks were calls of another callable
+
+
+def test_what_was_called_is_what_the_search_has_called():
+    index, distance, _, _ = metric_index(0, learned=False)
+    found = index.search(None, 2)
+    assert len(index.pairs_) == len(distance.calls) == found.n_calls.sum()
