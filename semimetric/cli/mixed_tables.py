@@ -205,6 +205,11 @@ def _times(column: Any) -> Any:
     """The cells of a column as times, NaT where they are empty; None if they are none, or all are empty.
 
     Times with offsets from UTC are given in UTC.
+
+    Raises
+    ------
+    InputError
+        If some have an offset and others have none, so that they cannot be compared.
     """
     pandas = optional("pandas")
     if pandas.api.types.is_datetime64_any_dtype(column):
@@ -213,9 +218,13 @@ def _times(column: Any) -> Any:
     written = [cell for cell in cells if cell is not None]
     if not written or not all(map(_TIME.fullmatch, written)):
         return None
-    times = pandas.to_datetime(
-        pandas.Series(cells, dtype=object), format="ISO8601", errors="coerce", utc=_OFFSET.search(written[0]) is not None
-    )
+    offset = [_OFFSET.search(cell) is not None for cell in written]
+    if any(offset) and not all(offset):
+        raise InputError(
+            f"column {column.name!r} has times with an offset from UTC, such as {written[offset.index(True)]}, and without, "
+            f"such as {written[offset.index(False)]}; give an offset to all of them, or to none"
+        )
+    times = pandas.to_datetime(pandas.Series(cells, dtype=object), format="ISO8601", errors="coerce", utc=offset[0])
     return None if (times.isna() & ~pandas.isna(cells)).any() else times.array
 
 

@@ -184,11 +184,12 @@ def _clouds(X: Objects, dimension: int | None = None) -> list[_Cloud]:
         dimension = P.shape[1] if dimension is None else dimension
         if not len(P) or P.shape[1] != dimension or not dimension:
             raise InputError(f"X[{k}] has shape {P.shape}; (n_points, {dimension}) with a point or more is required")
-        if m.shape != (len(P),) or (m < 0).any() or not m.sum() > 0:
+        if not (np.isfinite(P).all() and np.isfinite(m).all()):
+            raise InputError(f"X[{k}] has points or masses that are not finite; leave these out")
+        if m.shape != (len(P),) or (m < 0).any() or not m.any():
             raise InputError(
                 f"the masses of X[{k}] have shape {m.shape}; {len(P)} numbers >= 0 that are not all 0 are required"
             )
-        if not (np.isfinite(P).all() and np.isfinite(m).all()):
-            raise InputError(f"X[{k}] has points or masses that are not finite; leave these out")
+        m = m / m.max()  # so that no sum overflows
         clouds.append(_Cloud(P, m / m.sum()))
     return clouds

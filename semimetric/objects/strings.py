@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from typing import Any, ClassVar
 
 import numpy as np
@@ -78,7 +78,7 @@ class StringFeatures(ObjectFeatures):
         Raises
         ------
         InputError
-            If an object is no sequence of symbols, or a parameter cannot be used.
+            If an object is no sequence of symbols, such as a set, which has no order, or a parameter cannot be used.
         """
         self._check_parameters()
         strings = _strings(X)
@@ -167,6 +167,8 @@ def _strings(X: Objects) -> list[Symbols]:
     for k in range(len(objects)):
         value = objects[k]
         try:
+            if isinstance(value, (Mapping, Set)):
+                raise TypeError("no order")
             symbols = list(value)
             hash(tuple(symbols))
         except TypeError:

@@ -119,3 +119,9 @@ def test_features_of_a_model_come_by_name_and_categories_by_how_they_are_written
     assert_refused(
         lambda: read_features_of(d, write(tmp_path / "n.csv", "width\n1\n")), "no column 'colour'", "2 that the model"
     )
+
+
+@pytest.mark.parametrize("cells", [["2024-01-01 08:30", "2024-02-29 09:15Z"], ["2024-02-29 09:15+01:00", "2024-01-01"]])
+def test_times_with_and_without_an_offset_are_not_compared(cells, tmp_path):
+    path = write(tmp_path / "t.csv", "when,kind\n" + "".join(f"{cell},a\n" for cell in cells))
+    assert_refused(lambda: read_mixed(path, "kind"), "column 'when' has times with an offset", "and without", "or to none")

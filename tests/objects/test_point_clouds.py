@@ -67,6 +67,12 @@ def test_order_and_unit_of_mass_and_split_points_make_no_difference(seed):
     np.testing.assert_allclose(again, want, atol=1e-12)
 
 
+def test_masses_whose_sum_overflows_are_shares_too():
+    points = [[0.0, 1.0], [2.0, 3.0]]
+    huge, plain = PointCloudFeatures().fit_transform([(points, [1e308, 1e308]), (points, [1.0, 1.0])])
+    np.testing.assert_array_equal(huge, plain)
+
+
 def test_names_and_files(tmp_path):
     given_clouds = clouds(0)
     model = PointCloudFeatures(n_directions=3, n_quantiles=2, n_centers=4, n_radii=2).fit(given_clouds)
@@ -85,6 +91,7 @@ def test_names_and_files(tmp_path):
         ({}, [(np.ones((2, 2)), [1.0, -1.0])], "numbers >= 0"),
         ({}, [(np.ones((2, 2)), [0.0, 0.0])], "not all 0"),
         ({}, [np.full((2, 2), np.nan)], "not finite"),
+        ({}, [(np.ones((2, 2)), [np.nan, 1.0])], "masses that are not finite"),
         ({}, [["a"]], "X[0]"),
         ({"n_quantiles": 0}, [np.ones((2, 2))], "n_quantiles=0"),
         ({"n_centers": -1}, [np.ones((2, 2))], "n_centers=-1"),

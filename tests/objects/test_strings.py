@@ -89,3 +89,8 @@ def test_it_is_saved(tmp_path):
     again = load(tmp_path / "m")
     np.testing.assert_array_equal(again.transform(["tones"]), model.transform(["tones"]))
     assert again.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize("unordered", [{"a", "b"}, frozenset("ab"), {"a": 1}])
+def test_what_has_no_order_is_refused(unordered):
+    assert_refused(lambda: StringFeatures().fit(["ab", unordered]), f"X[1] is of type {type(unordered).__name__}", "a sequence")
