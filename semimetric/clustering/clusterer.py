@@ -248,12 +248,16 @@ class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMi
         tags.input_tags.allow_nan = isinstance(self.semimetric, str) and self.semimetric == "gower"
         return tags
 
+    def _stored_parameters(self) -> dict[str, Any]:
+        """The parameters, of which a fitted estimator that has learned the distance goes as the distance."""
+        return super()._stored_parameters() | {"semimetric": getattr(self.semimetric, "semimetric_", self.semimetric)}
+
     def _stored(self) -> dict[str, Any]:
         """What is saved; the learner goes without the items that `fit` gave it."""
         stored = super()._stored() | stored_index(self.index_, len(self.medoid_indices_))
         if "learner_" in stored:
             stored["learner_"] = copy(self.learner_).set_params(preprocessor=None)
-        elif not isinstance(self.semimetric, Semimetric):
+        elif isinstance(self.semimetric, str):
             stored["distance"] = self.semimetric_
         return stored
 

@@ -165,10 +165,10 @@ class DistanceWithCoordinates:
         return groups, np.setdiff1d(np.flatnonzero((self.epsilon > 0) & scales.grid.extends), groups)
 
 
-def _no_coordinates(what: str = "") -> NotSupportedError:
+def _no_coordinates(what: str = "", advice: str = 'fit with tables="warped"') -> NotSupportedError:
     return NotSupportedError(
         'only warped models (tables="warped", link="identity", no base distances), and trees with one weight each, map exactly '
-        f'into L1{what}; use pairwise(X) as a precomputed metric, or fit with tables="warped"'
+        f"into L1{what}; use pairwise(X) as a precomputed metric, or {advice}"
     )
 
 
@@ -187,5 +187,9 @@ def _levels_of(tables: PairEmbedding, weights: Floats, names: Sequence[str], n_r
         apart = table.values[:n, :n][~np.eye(n, dtype=bool)]
         values[k] = apart.max()
         if tables.grid.kinds[f] != "categorical" or apart.min() < 0 or np.ptp(apart) > _ROUNDING * values[k]:
-            raise _no_coordinates(f", and {names[f]!r}, which is {tables.grid.kinds[f]}, has a table of many values")
+            told = f"{tables.grid.kinds[f]}{' and may be missing' if tables.grid.missing[f] else ''}"
+            advice = (
+                {} if tables.grid.extends[f] and not tables.grid.missing[f] else {"advice": "give it as numbers without gaps"}
+            )
+            raise _no_coordinates(f", and {names[f]!r}, which is {told}, has a table of many values", **advice)
     return Levels(features, counts, values)

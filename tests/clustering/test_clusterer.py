@@ -101,3 +101,14 @@ def test_items_with_the_same_gaps_are_the_same():
     X = np.array([[1.0, np.nan], [2.0, 5.0], [np.nan, 7.0]] * 4)
     assert len(set(SemimetricClusterer(n_clusters=3).fit(X).labels_)) == 3
     assert_refused(lambda: SemimetricClusterer(n_clusters=4).fit(X), "12 items, 3 of them different", "a smaller n_clusters=")
+
+
+def test_a_distance_that_is_given_as_its_learner_is_saved(tmp_path):
+    X = np.random.default_rng(0).random((40, 2))
+    pairs = X.reshape(20, 2, 2)
+    learner = DistanceRegressor(n_knots=3, alpha=1e-3).fit(pairs, np.abs(pairs[:, 0] - pairs[:, 1]).sum(axis=1))
+    model = SemimetricClusterer(learner, n_clusters=3).fit(X)
+    model.save(tmp_path / "m")
+    again = sm.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+    np.testing.assert_array_equal(again.fit(X).labels_, model.labels_)
