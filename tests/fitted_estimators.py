@@ -84,6 +84,11 @@ def auto_regressor():
     return DistanceRegressor(n_knots=3, groups=AutoGroups(max_groups=1), preprocessor=items).fit(index, y)
 
 
+def linked_regressor(**changes):
+    items, index, y = sample(n_pairs=400)
+    return DistanceRegressor(**FAST | changes, preprocessor=items).fit(index, np.sqrt(y))
+
+
 def rich():
     items, index, y = sample()
     model = DistanceRegressor(
@@ -153,6 +158,11 @@ FITTED = (
     | {name: recipe(name) for name in RECIPES}
     | {
         "auto regressor": auto_regressor,
+        "regressor with a chosen power": lambda: linked_regressor(link="power"),
+        "regressor with a learned link": lambda: linked_regressor(link="concave", validation_fraction=0.4),
+        "regressor with an exponent of a base distance": lambda: linked_regressor(
+            base_distances=[cityblock], base_exponents="auto"
+        ),
         "regressor with many parameters": rich,
         "approximator": approximator,
         "approximator at vertices": lambda: approximator(method="vertices"),

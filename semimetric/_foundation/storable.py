@@ -19,8 +19,17 @@ _STORABLE: dict[str, Any] = {}
 
 
 def storable(made: T) -> T:
-    """Let objects of a class, or a function itself, stand in saved files: a decorator."""
-    _STORABLE[made.__name__] = made  # type: ignore[attr-defined]  # classes and functions have names
+    """Let objects of a class, or a function itself, stand in saved files: a decorator.
+
+    Raises
+    ------
+    ValueError
+        If another module has one of the same name, of which files could not tell them apart.
+    """
+    name: str = made.__name__  # type: ignore[attr-defined]  # classes and functions have names
+    if name in _STORABLE and _STORABLE[name].__module__ != made.__module__:
+        raise ValueError(f"{made.__module__}.{name} is storable, and so is {_STORABLE[name].__module__}.{name}; rename one")
+    _STORABLE[name] = made
     return made
 
 

@@ -56,3 +56,12 @@ def test_what_is_storable_is_known_by_its_name():
     assert storable(Box) is Box
     assert known("Box") is Box
     assert known("box") is None
+
+
+def test_a_name_is_given_once():
+    def simplest():
+        """Of another module than the rule of this name."""
+
+    with pytest.raises(ValueError, match=r"semimetric\.learning\.candidates\.simplest; rename one"):
+        storable(simplest)
+    assert known("simplest") is not simplest

@@ -63,7 +63,8 @@ def test_nothing_that_was_learned_is_lost(row):
     for name, value in vars(model).items():
         if isinstance(value, np.ndarray) and name.endswith("_") and name not in unsaved:
             np.testing.assert_array_equal(vars(again)[name], value)
-    for name in ("recipe_", "choices_", "group_choices_", "solution_", "semimetric_", "passes_", "error_quantiles_"):
+    told = ("recipe_", "choices_", "group_choices_", "link_choices_", "solution_", "semimetric_", "passes_", "error_quantiles_")
+    for name in told:
         if name in vars(model):
             assert repr(getattr(again, name)) == repr(getattr(model, name))
 

@@ -27,14 +27,14 @@ from ..recipe import Recipe
 from .distance_data import InMemoryDistances
 from .selection import HeldOutDistances, too_wide
 
-__all__ = ["choose_link", "least_loss"]
+__all__ = ["choose_link", "least_loss_of_exponents"]
 
 _EXPONENTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 _KNOTS = (6, 4, 3, 2)  # the first that is not too wide: tables fine enough to be what they are asked to be
 
 
 @storable
-def least_loss(candidates: Sequence[Candidate]) -> Candidate:
+def least_loss_of_exponents(candidates: Sequence[Candidate]) -> Candidate:
     """The exponents of the least loss, of ties those nearest to 1, then the largest alpha within one standard error."""
     best = min(candidates, key=lambda c: (c.loss, _from_one(c)))
     same = [c for c in candidates if (c.link, c.base_exponents) == (best.link, best.base_exponents)]
@@ -92,7 +92,7 @@ def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots:
         raise too_wide(recipe)
     limits = DISTANCES["thorough"]
     judged = Judged("pairs", len(data.pairs), n_all, n_losses(found), n_fits(trials, limits.n_folds))
-    choices = Choices(found, rule=least_loss, judged=judged)
+    choices = Choices(found, rule=least_loss_of_exponents, judged=judged)
     taken = choices.chosen
     chosen: Any = {"base_exponents": taken.base_exponents} if bases else {}
     chosen |= {"link": checked_link(PowerLink(taken.link or 1.0))} if link else {}

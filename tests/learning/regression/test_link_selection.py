@@ -10,7 +10,7 @@ from semimetric.distances.links import PowerLink
 from semimetric.learning.candidates import Candidate
 from semimetric.learning.recipe import Recipe
 from semimetric.learning.regression.distance_data import InMemoryDistances
-from semimetric.learning.regression.link_selection import choose_link, least_loss
+from semimetric.learning.regression.link_selection import choose_link, least_loss_of_exponents
 
 RNG = np.random.default_rng(3)
 ITEMS, INDEX = RNG.random((80, 2)), RNG.integers(0, 80, (500, 2))
@@ -82,10 +82,10 @@ def test_where_nothing_can_be_held_out_a_number_is_asked_for():
 
 def test_the_least_loss_is_taken_and_of_ties_the_exponent_nearest_to_1():
     tied = [Candidate(3, 1e-3, (1.0, 1.2), link=p) for p in (0.6, 0.9, 0.7)]
-    assert least_loss(tied).link == 0.9
-    assert least_loss([*tied, Candidate(3, 1e-3, (0.9, 1.2), link=0.5)]).link == 0.5
+    assert least_loss_of_exponents(tied).link == 0.9
+    assert least_loss_of_exponents([*tied, Candidate(3, 1e-3, (0.9, 1.2), link=0.5)]).link == 0.5
 
 
 def test_of_the_strengths_at_that_exponent_the_largest_within_one_standard_error_is_taken():
     found = [Candidate(3, a, losses, link=0.8) for a, losses in ((1e-4, (1.0, 1.2)), (1e-3, (1.1, 1.15)), (1e-2, (2.0, 2.2)))]
-    assert least_loss([*found, Candidate(3, 1.0, (1.1, 1.15), link=1.0)]).alpha == 1e-3
+    assert least_loss_of_exponents([*found, Candidate(3, 1.0, (1.1, 1.15), link=1.0)]).alpha == 1e-3
