@@ -9,13 +9,14 @@ settings, by up to 40 %, and as much or by 3 % more in the others.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..._foundation.errors import TooFewError
+from ..._foundation.errors import SemimetricWarning, TooFewError
 from ..._foundation.storable import storable
 from ...data.schema import Names
 from ...distances.links import PowerLink, checked_link
@@ -24,8 +25,9 @@ from ..effort import DISTANCES, Judged
 from ..held_out import Trial, compare, n_fits, n_losses, uncompared
 from ..link_choices import is_chosen
 from ..recipe import Recipe
+from ..structure import build_structure
 from .distance_data import InMemoryDistances
-from .selection import HeldOutDistances, too_wide
+from .selection import HeldOutDistances, check_width, too_wide
 
 __all__ = ["choose_link", "least_loss_of_exponents"]
 
@@ -70,7 +72,8 @@ def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots:
     InputError
         If there are too many features for any number of knots. Of too few pairs to hold some out a warning says what is taken.
     """
-    link, bases = is_chosen(recipe.link), isinstance(recipe.base_exponents, str) and len(recipe.base_distances) > 0
+    given, link = recipe, is_chosen(recipe.link)
+    bases = isinstance(recipe.base_exponents, str) and len(recipe.base_distances) > 0
     if isinstance(recipe.base_exponents, str):
         recipe = replace(recipe, base_exponents=(1.0,) * len(recipe.base_distances))
     if not (link or bases):
@@ -79,6 +82,8 @@ def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots:
     n_all, data = len(data.pairs), data.sampled(DISTANCES[recipe.effort].n_rows, recipe.random_state)
     held_out = HeldOutDistances(data, names)
     knots = knots and isinstance(recipe.knots, str)
+    if knots:
+        _check_width(given, replace(first, n_knots=_KNOTS[-1]), data, names)
     alphas = DISTANCES[recipe.effort].alphas[recipe.tables] if alpha and isinstance(recipe.penalty, str) else (recipe.alpha,)
     found: list[Candidate] = []
     try:
@@ -89,7 +94,7 @@ def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots:
     except TooFewError as error:
         return uncompared(recipe, error, {"link": "identity"} if link else {"base_exponents": recipe.base_exponents}), Choices()
     if not found:
-        raise too_wide(recipe)
+        raise too_wide(given)
     limits = DISTANCES["thorough"]
     judged = Judged("pairs", len(data.pairs), n_all, n_losses(found), n_fits(trials, limits.n_folds))
     choices = Choices(found, rule=least_loss_of_exponents, judged=judged)
@@ -97,6 +102,14 @@ def choose_link(recipe: Recipe, data: InMemoryDistances, names: Names, *, knots:
     chosen: Any = {"base_exponents": taken.base_exponents} if bases else {}
     chosen |= {"link": checked_link(PowerLink(taken.link or 1.0))} if link else {}
     return replace(recipe, **chosen), choices
+
+
+def _check_width(given: Recipe, fewest: Recipe, data: InMemoryDistances, names: Names) -> None:
+    """Refuse features that have too many weights with the fewest knots, before any second moments of theirs are computed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SemimetricWarning)  # the fit warns of ties and constants
+        structure = build_structure(fewest, data.items, names)
+    check_width(given, structure)
 
 
 def _fewer(n_knots: Any) -> Any:

@@ -20,6 +20,7 @@ from ..candidates import Choices
 from ..effort import EFFORTS, Judged, distance_limits, wide
 from ..held_out import FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, uncompared
 from ..kept_columns import keeps_all_vertices, vertices_of_pairs, with_vertices
+from ..link_choices import is_chosen
 from ..prior import L1Prior, fit_l1_prior, least_squares
 from ..recipe import Recipe
 from ..structure import Structure, build_structure
@@ -183,9 +184,14 @@ def check_width(recipe: Recipe, structure: Structure) -> None:
 def too_wide(recipe: Recipe) -> InputError:
     """The error that says that nothing can be compared, because everything has too many weights."""
     most = distance_limits(recipe.effort).n_columns[recipe.tables]
+    advice = "set n_knots= and alpha="
+    if is_chosen(recipe.link):
+        advice = f"give a number in place of link={recipe.link!r}"
+    elif isinstance(recipe.base_exponents, str):
+        advice = f"give numbers in place of base_exponents={recipe.base_exponents!r}"
     return InputError(
-        f"every number of knots gives more than {most} weights, so that nothing can be compared; set n_knots= and alpha=, or "
-        "give fewer features, directions or groups"
+        f"every number of knots gives more than {most} weights, so that nothing can be compared; {advice}, or give fewer "
+        "features, directions or groups"
     )
 
 

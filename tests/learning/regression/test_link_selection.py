@@ -1,5 +1,7 @@
 """The exponent of the link is found on held-out pairs, and 1 where nothing speaks against it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cases import assert_refused, cityblock
@@ -8,7 +10,9 @@ from semimetric import DistanceApproximator, DistanceRegressor, NotSupportedErro
 from semimetric._foundation.types import Pairs
 from semimetric.distances.links import PowerLink
 from semimetric.learning.candidates import Candidate
+from semimetric.learning.effort import DISTANCES
 from semimetric.learning.recipe import Recipe
+from semimetric.learning.regression import link_selection
 from semimetric.learning.regression.distance_data import InMemoryDistances
 from semimetric.learning.regression.link_selection import choose_link, least_loss_of_exponents
 
@@ -20,7 +24,7 @@ WEIGHT = np.full(len(SUMS), 1 / len(SUMS))
 
 
 def chosen(y, *, knots=False, alpha=False, **parameters):
-    recipe = Recipe(**{"n_knots": 3, "alpha": 1e-4} | parameters).checked()
+    recipe = Recipe(**{"n_knots": 3, "alpha": 1e-4, "random_state": 0} | parameters).checked()
     return choose_link(recipe, InMemoryDistances(Pairs(ITEMS, INDEX), y, WEIGHT), ("u", "v"), knots=knots, alpha=alpha)
 
 
@@ -78,6 +82,17 @@ def test_where_nothing_can_be_held_out_a_number_is_asked_for():
     assert_refused(lambda: vertices.fit(ITEMS), "learns nothing", "give a number", error=NotSupportedError)
     given = vertices.set_params(link=0.5, distance=lambda x, y: float(np.abs(x - y).sum() ** 0.5)).fit(ITEMS)
     assert given.error_quantiles_[0.9] < 1e-6
+
+
+@pytest.mark.parametrize("given", [{"link": "power"}, {"base_distances": [cityblock], "base_exponents": "auto"}])
+def test_of_too_many_features_a_number_is_asked_for_before_anything_is_compared(monkeypatch, given):
+    monkeypatch.setitem(DISTANCES, "default", replace(DISTANCES["default"], n_columns={"full": 20}))
+    monkeypatch.setattr(link_selection, "compare", None)
+    X = RNG.random((40, 30))
+    rows = INDEX[(INDEX < 40).all(axis=1)]
+    call = DistanceRegressor(preprocessor=X, **given).fit
+    name = list(given)[-1]
+    assert_refused(lambda: call(rows, cityblock(X[rows[:, 0]], X[rows[:, 1]])), "more than 20 weights", f"in place of {name}=")
 
 
 def test_the_least_loss_is_taken_and_of_ties_the_exponent_nearest_to_1():
