@@ -77,7 +77,8 @@ class DistanceApproximator(ObjectDistances, CalledPairs, DistanceRegressor):
         than its standard error in two rounds running, or ``max_calls`` is spent. Draws are random: choosing the pairs whose
         intervals are widest made the error larger (``benchmarks/active_pairs.py``).
     max_calls : int, default 20000
-        With ``n_pairs="auto"``: the most distances that are evaluated, those to judge by among them. 20 at least.
+        With ``n_pairs="auto"``: the most distances that are evaluated, those to judge by among them; those to landmarks come
+        beside. 20 at least.
     near : float, default 0.25
         Share of them drawn among near neighbours, so that small distances are learned too.
     method : {"regress", "vertices"}, default "regress"
@@ -235,7 +236,7 @@ class DistanceApproximator(ObjectDistances, CalledPairs, DistanceRegressor):
         """
         recipe = self._recipe()
         self._check_parameters()
-        for name in ("vertices_", "features_", "n_calls_"):  # of an earlier fit
+        for name in ("pairs_", "distances_", "vertices_", "features_", "n_calls_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self._forget_errors()
         if self.features is not None:
@@ -294,6 +295,7 @@ class DistanceApproximator(ObjectDistances, CalledPairs, DistanceRegressor):
     def _regress(self, recipe: Recipe, items: Floats, learn: Integers, schema: Schema, function: DistanceFunction) -> None:
         features = self._features(recipe, items[learn], schema)
         self._check_before_calls(recipe, items[learn], schema)
+        self.pairs_, self.distances_ = np.empty((0, 2), np.int64), np.empty(0)
         try:
             distances = self._drawn(recipe, items, learn, features, schema, function)
             pairs = Pairs(items, self.pairs_)
@@ -316,7 +318,8 @@ class DistanceApproximator(ObjectDistances, CalledPairs, DistanceRegressor):
         delta = recipe.delta * float(weights.mean()) if recipe.axioms is not None else 0.0
         weights = np.maximum(weights, delta) if recipe.axioms is not None else weights
         check_triangles(recipe, structure.embedding, weights)
-        self.n_features_in_, self.recipe_, self.choices_ = items.shape[1], recipe, Choices()
+        self.n_features_in_, self.recipe_ = items.shape[1], recipe
+        self.choices_, self.group_choices_, self.link_choices_ = Choices(), Choices(), Choices()
         solution = Solution(weights, 0.0, 0.0, 0, Status.SOLVED, "set at the vertices, nothing learned")
         examples = Pairs(items, np.array([[0, 1]]))
         self._record(assemble(recipe, structure, weights, delta, examples=examples), solution)

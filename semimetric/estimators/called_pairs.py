@@ -50,7 +50,6 @@ class CalledPairs(LearnedDistance):
         if not isinstance(self.n_pairs, str):
             index = sample_pairs(features, self.n_pairs, near=self.near, random_state=self.random_state)
             return self._evaluated(function, Pairs(items, learn[index]), "items")
-        self.pairs_, self.distances_ = np.empty((0, 2), np.int64), np.empty(0)
 
         def evaluate(rows: Integers) -> Floats:
             return self._evaluated(function, Pairs(items, learn[rows]), "items", more=True)

@@ -86,7 +86,8 @@ class MeasuredErrors(LearnedDistance):
             raise InputError(f"interval={interval!r} must lie between 0 and 1, such as 0.9")
         check_is_fitted(self, "semimetric_")
         if not hasattr(self, "intervals_"):
-            reason = getattr(getattr(self, "error_", None), "note", "") or NOTHING_ASIDE
+            error: DistanceErrors = getattr(self, "error_", DistanceErrors(note=NOTHING_ASIDE))
+            reason = f"{error.n_pairs} pairs of {error.n_items} items" if error.n_pairs else error.note
             raise NotSupportedError(
                 f"interval={level:g} needs pairs of items that were not learned from, and too few were held out ({reason}); "
                 "fit with validation_fraction=0.3, or give more pairs and items"
@@ -127,7 +128,7 @@ class MeasuredErrors(LearnedDistance):
 
     def _judge_by_folds(self, recipe: Recipe, data: InMemoryDistances, names: Names) -> None:
         """Learn again without each fold of the items, where settings were compared: it then costs little."""
-        if (n := n_losses((*self.choices_, *self.group_choices_))) < _ENOUGH_FITS:
+        if (n := n_losses((*self.choices_, *self.group_choices_, *self.link_choices_))) < _ENOUGH_FITS:
             note = f"{n} fits compared settings, to which folds of items add five; validation_fraction=0.3 sets items aside"
             self.error_ = DistanceErrors(note=note)
             return

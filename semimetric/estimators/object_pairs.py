@@ -112,10 +112,11 @@ class ObjectDistances(LearnedDistance):
         X : sequence of objects
         """
         check_is_fitted(self, "semimetric_")
-        for part in landmark_parts(self.features_):
-            if part.distance is None:  # it was loaded from a file, which holds no code
+        features = getattr(self, "features_", self.features)  # of a file, which holds no code, what was given again
+        for part in landmark_parts(features):
+            if part.distance is None:
                 part.set_params(distance=self.distance)
-        return feature_rows(self.features_, as_objects(X), self.n_features_in_)
+        return feature_rows(features, as_objects(X), self.n_features_in_)
 
     def pairwise(self, X: Objects | ArrayLike, Y: Objects | ArrayLike | None = None) -> Floats:
         """Learned distances of all items of X to all items of Y, or of X, shape (n_X, n_Y).

@@ -87,7 +87,7 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
         Where ``error_`` is from. A number sets that share of the items aside (or of the components of pairs that share no item)
         before anything is chosen, and never learns from them; pairs of items of both sides are left out. "auto" learns from all
         pairs, and once more without each of five folds of the items, in which errors are counted: knots, directions and weights
-        are then made without them, and only which of the numbers that "auto" compares is taken saw all. It does so where
+        are then made without them, and only what is chosen by comparing, and a concave link, saw all. It does so where
         numbers were compared, of which it costs a small part. 0 does neither.
     {n_jobs}
     {random_state}

@@ -43,6 +43,13 @@ def test_vectors_and_batches_and_threads_learn_the_same():
         np.testing.assert_allclose(again.semimetric_.weights, want, rtol=1e-6, atol=1e-9)
 
 
+def test_vertices_leave_nothing_that_an_earlier_fit_compared():
+    model = fit(link="power", n_knots=3)
+    assert len(model.link_choices_) > 0
+    model.set_params(method="vertices", link="identity").fit(ITEMS)
+    assert (len(model.choices_), len(model.link_choices_), len(model.group_choices_)) == (0, 0, 0)
+
+
 def test_items_set_aside_are_in_no_pair():
     model = fit(validation_fraction=0.3)
     assert len(np.unique(model.pairs_)) <= 42

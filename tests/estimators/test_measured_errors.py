@@ -107,6 +107,10 @@ BAD = {
         lambda: approximator(validation_fraction=0).predict(ITEMS[ROWS], interval=0.9), "no items were set aside",
         "not learned from", "validation_fraction=0.3", NotSupportedError,
     ),
+    "few": (
+        lambda: approximator(items=ITEMS[:30], validation_fraction=0.2).predict(ITEMS[ROWS], interval=0.9),
+        "15 pairs of 6 items", "too few were held out", "validation_fraction=0.3", NotSupportedError,
+    ),
 }  # fmt: skip
 
 
@@ -123,6 +127,13 @@ def test_nothing_of_an_earlier_fit_is_left():
     model.set_params(validation_fraction=0).fit(ROWS, euclidean(ITEMS[ROWS[:, 0]], ITEMS[ROWS[:, 1]]))
     assert not hasattr(model, "intervals_")
     assert np.isnan(model.error_.median)
+
+
+@pytest.mark.parametrize("link", ["power", "concave"])
+def test_fits_that_chose_a_link_are_counted(link):
+    model = regressor(validation_fraction="auto", link=link)
+    assert len(model.link_choices_) == 6
+    assert model.error_.note.startswith(f"{6 * len(model.link_choices_.chosen.losses)} fits compared settings")
 
 
 def test_signed_distances_have_intervals_below_0():
