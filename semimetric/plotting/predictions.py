@@ -77,7 +77,8 @@ def plot_predicted(
         )
     axes = axes_of(ax)
     every = np.concatenate([t, *parts])
-    low, top = min(0.0, float(every.min())), 1.04 * float(every.max())
+    low, high = min(0.0, float(every.min())), max(0.0, float(every.max()))
+    top = high + 0.04 * (high - low or 1.0)
     if ends:
         _draw_intervals(axes, t, p, *ends)
     if len(t) > _MOST_DOTS:
@@ -104,9 +105,9 @@ def _draw_intervals(axes: Any, true: Floats, predicted: Floats, lower: Floats, u
 
 def _agreement_text(true: Floats, predicted: Floats, ends: list[Floats]) -> str:
     """The number of pairs, the median relative error, the correlation, and the share in intervals if there are any."""
-    used = true > 0
-    error = np.median(np.abs(predicted - true)[used] / true[used]) if used.any() else np.nan
-    lines = [f"{len(true):,} pairs", f"median error {100 * error:.2g} %"]
+    used, lines = true != 0, [f"{len(true):,} pairs"]
+    if used.any():
+        lines.append(f"median error {100 * np.median(np.abs(predicted - true)[used] / np.abs(true[used])):.2g} %")
     if len(true) > 1 and np.ptp(true) > 0 and np.ptp(predicted) > 0:
         lines.append(f"correlation {np.corrcoef(true, predicted)[0, 1]:.4f}")
     if ends:

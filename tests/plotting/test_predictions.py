@@ -41,6 +41,16 @@ def test_intervals_are_bars_or_a_band_and_their_share_is_told(n, ax):
     assert ax.get_xlim()[1] >= 2.3
 
 
+@pytest.mark.parametrize(("true", "lines"), [(-np.arange(1.0, 5.0), 3), (np.zeros(3), 1)])
+def test_distances_of_any_sign_are_within_the_picture(true, lines, ax):
+    plot_predicted(true, 1.1 * true, ax)
+    low, top = ax.get_xlim()
+    assert low <= 1.1 * true.min()
+    assert top > max(true.max(), 0)
+    assert len(ax.texts[0].get_text().splitlines()) == lines
+    assert "nan" not in ax.texts[0].get_text()
+
+
 def test_wrong_input_is_refused():
     good = np.array([1.0, 2.0])
     for predicted, message in (
