@@ -76,10 +76,11 @@ def draw_in_rounds(
     quick = replace(without_joint(recipe), effort="fast", verbose=False)
     off, calm = None, 0
     while len(y) < len(order) and calm < _PATIENCE:
-        data = InMemoryDistances(Pairs(items, order[: len(y)]), y, np.full(len(y), 1 / len(y)))
-        now = np.abs(_quickly(quick, data, schema, auto).paired_by_index(items, told) - truth)
-        calm = calm + 1 if off is not None and not _fell(off - now, told) else 0
-        off = now
+        if y.any():  # of nothing but zeros no distance can be learned
+            data = InMemoryDistances(Pairs(items, order[: len(y)]), y, np.full(len(y), 1 / len(y)))
+            now = np.abs(_quickly(quick, data, schema, auto).paired_by_index(items, told) - truth)
+            calm = calm + 1 if off is not None and not _fell(off - now, told) else 0
+            off = now
         if calm < _PATIENCE:
             y = np.concatenate([y, evaluate(order[len(y) : int(_GROWTH * len(y))])])
 

@@ -6,7 +6,7 @@ import cases
 import numpy as np
 import pytest
 
-from semimetric import DistanceApproximator, DistanceCallError, SemimetricWarning, load
+from semimetric import DistanceApproximator, DistanceCallError, InputError, SemimetricWarning, load
 from semimetric.estimators.pair_rounds import _fell
 
 ITEMS = np.random.default_rng(0).random((150, 2))
@@ -55,6 +55,16 @@ def test_no_more_is_evaluated_than_was_allowed(most, share):
     assert model.n_calls_ <= most
     assert model.n_calls_ <= distance.n < model.n_calls_ + 60  # which form it has, and whether it is symmetric, is asked too
     assert model.n_calls_ >= 0.5 * min(most, 900)
+
+
+def test_a_first_round_of_nothing_but_zeros_is_followed_by_more():
+    distance = Counted(lambda x, y: np.where(distance.n > 1_000, np.abs(x - y).sum(axis=-1), 0.0))
+    model = fit(distance, max_calls=2_000, validation_fraction=0.0)
+    assert not model.distances_[:899].any()
+    assert model.distances_.any()
+    nothing = Counted(lambda x, y: np.zeros(len(x)))
+    with pytest.raises(InputError, match="all distances in y are 0; there is nothing to learn"):
+        fit(nothing, max_calls=2_000, validation_fraction=0.0)
 
 
 def test_every_pair_that_was_evaluated_is_learned_from_and_none_twice():

@@ -100,6 +100,8 @@ def _multiplies(recipe: Recipe) -> bool:
 def _check_unit(recipe: Recipe, y: Floats, unit: float) -> None:
     if not _UNITS[0] < unit < _UNITS[1]:
         squares = 'their squares, which link="sqrt" learns, ' if recipe.link == "sqrt" else ""
+        if _multiplies(recipe):
+            squares = f"their sums under the link {recipe.link} "
         raise InputError(
             f"the distances reach {np.abs(y).max():g}, and {squares}have the mean {unit:g}; between {_UNITS[0]:g} and "
             f"{_UNITS[1]:g} is required: rescale the distances"

@@ -96,5 +96,6 @@ def test_a_distance_of_the_family_is_found_whatever_its_unit(link, loss):
 
 def test_sums_that_overflow_are_refused():
     model = DistanceRegressor(**cases.FAST, link=0.1, preprocessor=ITEMS)
-    assert_refused(lambda: model.fit(INDEX, Y * 1e40), "the distances reach", "is required", "rescale the distances")
+    much = lambda: model.fit(INDEX, Y * 1e40)  # noqa: E731
+    assert_refused(much, "their sums under the link power 0.1", "is required", "rescale the distances")
     assert_refused(lambda: model.fit(INDEX, np.where(Y == Y.max(), 1e300 * Y, Y * 1e268)), "the distances reach", "required")
