@@ -12,7 +12,7 @@ from scipy import sparse
 from .._foundation.errors import InputError, TooFewError
 from .._foundation.types import Integers
 
-__all__ = ["Objects", "as_objects", "hold_out_objects", "object_key", "object_pairs"]
+__all__ = ["Objects", "as_objects", "hold_out_objects", "object_numbers", "object_key", "object_pairs"]
 
 Objects: TypeAlias = Sequence[Any]  # or whatever has a length and entries by number: the rows of an array, a Series of text
 
@@ -67,6 +67,16 @@ def hold_out_objects(objects: Objects, share: float, random_state: int | None) -
 
     Equal objects stay on one side. None are held out where that would leave fewer than two on a side.
     """
+    number = object_numbers(objects)
+    n = int(number.max()) + 1
+    n_held = int(share * n)
+    held = np.zeros(n, dtype=bool)
+    held[np.random.default_rng(random_state).permutation(n)[: n_held if n_held >= 2 and n - n_held >= 2 else 0]] = True
+    return np.flatnonzero(~held[number]), np.flatnonzero(held[number])
+
+
+def object_numbers(objects: Objects) -> Integers:
+    """The number of each object among the distinct ones, from 0 on in the order of their first positions."""
     numbers: dict[Hashable, int] = {}
     number = np.empty(len(objects), np.int64)
     for i in range(len(objects)):
@@ -76,11 +86,7 @@ def hold_out_objects(objects: Objects, share: float, random_state: int | None) -
         except InputError:
             key = ("position", i)  # nothing says whether it is equal to another
         number[i] = numbers.setdefault(key, len(numbers))
-    n = len(numbers)
-    n_held = int(share * n)
-    held = np.zeros(n, dtype=bool)
-    held[np.random.default_rng(random_state).permutation(n)[: n_held if n_held >= 2 and n - n_held >= 2 else 0]] = True
-    return np.flatnonzero(~held[number]), np.flatnonzero(held[number])
+    return number
 
 
 def object_pairs(pairs: Any) -> tuple[list[Any], Integers]:

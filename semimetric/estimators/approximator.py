@@ -13,6 +13,7 @@ from .._foundation.storable import storable
 from .._foundation.types import ArrayLike, Exponents, FeatureChoice, Floats, Integers, KnotCounts, Knots, Pairs, Periods
 from .._foundation.validation import check_alpha, check_choice, check_count, check_distances, check_weights
 from ..data.feature_groups import Groups
+from ..data.identical_items import identities
 from ..data.schema import Schema
 from ..data.splits import hold_out
 from ..distances.callables import Distance, DistanceFunction
@@ -254,7 +255,7 @@ class DistanceApproximator(ObjectDistances, CalledPairs, DistanceRegressor):
             self._set_vertices(recipe, items, structure, function)
         else:
             self._regress(recipe, items, learn, schema, function)
-        judge_by_calls(self, items, learn, held, function)
+        judge_by_calls(self, items, learn, held, function, identities(items).number)
         return self
 
     def _restore(self, fitted: dict[str, Any]) -> None:

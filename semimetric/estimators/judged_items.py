@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._foundation.types import Floats, Integers, Pairs
-from ..data.identical_items import identities
 from ..data.pair_sampling import sample_pairs
 from ..distances.callables import DistanceFunction
 from ..distances.object_calls import ObjectDistance
@@ -31,7 +30,7 @@ _LEVELS = (0.5, 0.9, 0.99)  # of the quantiles of errors
 
 
 def judge_by_calls(
-    model: Any, items: Floats, learn: Integers, held: Integers, function: DistanceFunction | ObjectDistance
+    model: Any, items: Floats, learn: Integers, held: Integers, function: DistanceFunction | ObjectDistance, number: Integers
 ) -> None:
     """Judge an approximator by calls on pairs of the items that were set aside, and record its errors and its calls.
 
@@ -43,11 +42,15 @@ def judge_by_calls(
     learn, held : ndarray of int64
         The rows of the items that were learned from, and of those set aside.
     function : DistanceFunction or ObjectDistance
+    number : ndarray of shape (n_items,), int64
+        That of each item among the distinct ones. Of objects these are not told by features, which different ones may share.
     """
     n_learned = len(model.distances_) if isinstance(model.n_pairs, str) else model.n_pairs
     n_pairs = max(2, round(model.validation_fraction * n_learned))
     options = {"n_jobs": model.n_jobs, "verbose": model.verbose, "nonnegative": model.axioms is not None}
-    unseen, n_calls = judged_items(model.semimetric_, items, learn, held, function, n_pairs, model.random_state, options)
+    unseen, n_calls = judged_items(
+        model.semimetric_, items, learn, held, number, function, n_pairs, model.random_state, options
+    )
     model.n_calls_ = len(model.distances_) + n_calls
     relative = np.empty(0) if unseen is None else relative_errors(unseen.true, unseen.predicted)
     model.n_error_pairs_, model.error_quantiles_ = len(relative), quantiles_of(relative, _LEVELS)
@@ -58,8 +61,8 @@ def judge_by_calls(
 
 
 def judged_items(
-    d: Semimetric, items: Floats, learn: Integers, held: Integers, function: DistanceFunction | ObjectDistance, n_pairs: int,
-    random_state: int | None, options: dict[str, Any],
+    d: Semimetric, items: Floats, learn: Integers, held: Integers, number: Integers,
+    function: DistanceFunction | ObjectDistance, n_pairs: int, random_state: int | None, options: dict[str, Any],
 ) -> tuple[UnseenPairs | None, int]:  # fmt: skip
     """Random pairs of the items set aside, judged, and how many calls that took; None and 0 of no items.
 
@@ -73,6 +76,8 @@ def judged_items(
     items : ndarray of shape (n_items, n_features)
     learn, held : ndarray of int64
         The rows of the items that were learned from, and of those set aside.
+    number : ndarray of shape (n_items,), int64
+        That of each item among the distinct ones.
     function : DistanceFunction or ObjectDistance
     n_pairs : int
         The most pairs to judge by.
@@ -82,7 +87,6 @@ def judged_items(
     """
     if not len(held):
         return None, 0
-    number = identities(items).number
     held = held[np.unique(number[held], return_index=True)[1]]  # each item once
     index = held[sample_pairs(items[held], n_pairs, near=0.0, random_state=random_state)]
     true = function.evaluate(Pairs(items, index), **options)

@@ -13,7 +13,7 @@ from .._foundation.errors import DistanceCallError, InputError, NotSupportedErro
 from .._foundation.saved_estimators import SavedEstimator
 from .._foundation.types import Floats, Integers, distinct
 from .._foundation.validation import check_items
-from ..data.object_lists import Objects, as_objects, hold_out_objects
+from ..data.object_lists import Objects, as_objects, hold_out_objects, object_numbers
 from ..data.schema import Schema
 from ..distances.callables import Distance
 from ..distances.object_calls import ObjectDistance
@@ -83,6 +83,8 @@ class EncodedObjects:
     schema : Schema
     learn, held : ndarray of int64
         Positions of the objects to learn from, and of those held out.
+    number : ndarray of shape (n_objects,), int64
+        That of each object among the distinct ones, of which some may have the same features.
     function : ObjectDistance
         It calls no pair again that landmarks have called.
     """
@@ -92,6 +94,7 @@ class EncodedObjects:
             raise InputError(f"distance={distance!r} must be callable: a function of two objects that returns their distance")
         self._objects = as_objects(X, min_objects=2)
         self.learn, self.held = hold_out_objects(self._objects, share, random_state)
+        self.number = object_numbers(self._objects)
         self.features = clone(features) if hasattr(features, "transform") else features
         for part in landmark_parts(self.features):
             if part.distance is None:

@@ -82,7 +82,7 @@ class ObjectDistances(LearnedDistance):
                 objects.read()
                 self._check_symmetry(recipe, objects.function, objects.items)
                 self._regress(recipe, objects.items, objects.learn, objects.schema, objects.function)
-                judge_by_calls(self, objects.items, objects.learn, objects.held, objects.function)
+                judge_by_calls(self, objects.items, objects.learn, objects.held, objects.function, objects.number)
             finally:
                 self.n_calls_ = count.n
         return self

@@ -246,6 +246,15 @@ def test_of_an_earlier_fit_nothing_is_left_by_one_that_fails():
     assert model.features_.distances_.shape[0] == 81  # what was called stays: of the landmarks
 
 
+def test_objects_that_share_their_features_are_judged_too():
+    """Different words of one length are told to be equal: errors that leave them out would be too small."""
+    model = fit(lambda words: letters(words)[:, -1:], validation_fraction=0.4)
+    words = sorted(set(WORDS))
+    assert model.error_.n_items == int(0.4 * len(words))
+    assert model.error_.n_pairs == round(0.4 * FAST["n_pairs"])
+    assert model.error_.quantile_90 == pytest.approx(1.0)
+
+
 def test_an_asymmetric_distance_is_told():
     with pytest.warns(SemimetricWarning, match="distance= is not symmetric"):
         fit(letters, lambda x, y: float(max(len(x) - len(y), 0)))
