@@ -207,7 +207,10 @@ def _add_model_options(group: Any) -> None:
     add("--alpha", type=_number(float, auto=True), default="auto", metavar="A", help="strength of the penalty, or auto (auto)")
     outside = "beyond the range of the items, go on at the mean slope, or clip"
     add("--outside", choices=("extend", "clip"), default="extend", help=outside)
-    link = "sqrt: learn the squared distance; power: a power of the sum, chosen on held-out pairs, or its exponent P (identity)"
+    link = (
+        "sqrt: learn the squared distance; power: a power of the sum, chosen on held-out pairs, or its exponent P; concave: "
+        "pieces that are learned from there on (identity)"
+    )
     add("--link", type=_link, default="identity", metavar="KIND", help=link)
     relative = "divide errors by the distance, or by FLOOR mean distances where that is larger (0.1)"
     add("--relative", nargs="?", type=_number(float, least=0), const=True, default=False, metavar="FLOOR", help=relative)

@@ -92,8 +92,13 @@ def test_the_share_that_is_held_out_leaves_some_items(share, capsys):
 
 
 def test_a_link_is_a_name_or_an_exponent(capsys):
-    given = [make_parser().parse_args(["fit", "i.csv", "p.csv", "--link", link]).link for link in ("sqrt", "power", "0.7")]
-    assert given == ["sqrt", "power", 0.7]
+    kinds = ("sqrt", "power", "concave", "0.7")
+    given = [make_parser().parse_args(["fit", "i.csv", "p.csv", "--link", link]).link for link in kinds]
+    assert given == ["sqrt", "power", "concave", 0.7]
+    with pytest.raises(SystemExit):
+        make_parser().parse_args(["fit", "--help"])
+    told = capsys.readouterr().out
+    assert all(f"{kind}:" in told for kind in kinds[:3])
     assert make_parser().parse_args(["fit", "i.csv", "p.csv"]).link == "identity"
     for wrong in ("log", "0", "nan"):
         with pytest.raises(SystemExit):
