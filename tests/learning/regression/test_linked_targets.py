@@ -94,6 +94,13 @@ def test_a_distance_of_the_family_is_found_whatever_its_unit(link, loss):
         np.testing.assert_allclose(model.predict(pairs), y, rtol=1e-3, atol=1e-4 * unit)
 
 
+@pytest.mark.parametrize("link", ["identity", "sqrt", PowerLink(0.7)])
+def test_of_distances_that_are_all_0_where_the_others_were_set_aside_it_is_told(link):
+    zeros = np.zeros(7)
+    call = lambda: LinkedTargets.of(Recipe(link=link).checked(), zeros, np.full(7, 1 / 7), None)  # noqa: E731
+    assert_refused(call, "all 7 distances to learn from are 0", "teaches nothing", "give pairs that differ")
+
+
 def test_sums_that_overflow_are_refused():
     model = DistanceRegressor(**cases.FAST, link=0.1, preprocessor=ITEMS)
     much = lambda: model.fit(INDEX, Y * 1e40)  # noqa: E731
