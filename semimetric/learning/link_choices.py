@@ -104,6 +104,8 @@ def _check_exponents(given: Any, n: int) -> None:
 
 def base_powers(link: Any, exponents: str | float | Sequence[float], n: int) -> tuple[float, ...]:
     """The powers at which n base distances enter the sum, which under the link "sqrt" are squares."""
+    if not n:
+        return ()
     each = exponents_of(exponents) or (1.0 if isinstance(exponents, str) else float(exponents),) * n  # type: ignore[arg-type]
     return tuple((2.0 if link == "sqrt" else 1.0) * e for e in each)
 

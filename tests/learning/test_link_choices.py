@@ -56,3 +56,8 @@ def test_what_does_not_go_together_is_refused(case):
 def test_what_goes_together_is_taken():
     Recipe(link=0.7, axioms="metric", constraints=(Monotone(), Concave(), Bounded(3.0)), outside="clip").checked()
     Recipe(link="power", axioms="metric").checked()
+
+
+@pytest.mark.parametrize("given", ["auto", 0.5, ()])
+def test_without_base_distances_there_are_no_exponents(given):
+    assert base_powers("sqrt", given, 0) == ()

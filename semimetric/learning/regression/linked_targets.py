@@ -98,9 +98,9 @@ def _multiplies(recipe: Recipe) -> bool:
 
 
 def _check_unit(recipe: Recipe, y: Floats, unit: float) -> None:
-    if not y.any():
-        raise InputError(f"all {len(y)} distances to learn from are 0, which teaches nothing; give pairs that differ")
     if not _UNITS[0] < unit < _UNITS[1]:
+        if not y.any():
+            raise InputError(f"all {len(y)} distances to learn from are 0, which teaches nothing; give pairs that differ")
         squares = 'their squares, which link="sqrt" learns, ' if recipe.link == "sqrt" else ""
         if _multiplies(recipe):
             squares = f"their sums under the link {recipe.link} "

@@ -99,6 +99,7 @@ def test_of_distances_that_are_all_0_where_the_others_were_set_aside_it_is_told(
     zeros = np.zeros(7)
     call = lambda: LinkedTargets.of(Recipe(link=link).checked(), zeros, np.full(7, 1 / 7), None)  # noqa: E731
     assert_refused(call, "all 7 distances to learn from are 0", "teaches nothing", "give pairs that differ")
+    assert not LinkedTargets.of(Recipe(link=link).checked(), zeros, np.full(7, 1 / 7), 2.0).target.any()  # a fold of others
 
 
 def test_sums_that_overflow_are_refused():
