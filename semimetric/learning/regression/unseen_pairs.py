@@ -86,8 +86,11 @@ def divided(items: Integers, unit: Integers, random_state: int | None) -> tuple[
 
 
 def landmarks_among(items: Floats, random_state: int | None) -> Floats:
-    """A few of the items that were learned from, at random: shape (n_landmarks, n_features)."""
-    rows = np.random.default_rng(random_state).permutation(len(items))[:_MOST_LANDMARKS]
+    """A few of the items that were learned from, at random: shape (n_landmarks, n_features).
+
+    Without a seed they are the same each time too, since intervals are calibrated with the landmarks that they are made with.
+    """
+    rows = np.random.default_rng(0 if random_state is None else random_state).permutation(len(items))[:_MOST_LANDMARKS]
     return items[np.sort(rows)]
 
 

@@ -4,7 +4,7 @@ import cases
 import numpy as np
 import pytest
 
-from semimetric.learning.regression.unseen_pairs import divided, neighbour_recall, novelty_of, whole_rows
+from semimetric.learning.regression.unseen_pairs import divided, landmarks_among, neighbour_recall, novelty_of, whole_rows
 
 RNG = np.random.default_rng(0)
 
@@ -53,3 +53,9 @@ def test_rows_are_whole_where_an_item_met_all_others():
     assert whole_rows(twice, values, values) == (1.0,) * 23
     few = (items < 20).all(axis=1)
     assert whole_rows(items[few], true[few], true[few]) == ()
+
+
+def test_landmarks_are_the_same_each_time_without_a_seed_too():
+    items = np.random.default_rng(0).random((500, 3))
+    np.testing.assert_array_equal(landmarks_among(items, None), landmarks_among(items, None))
+    assert (landmarks_among(items, 1) != landmarks_among(items, 2)).any()
