@@ -13,6 +13,7 @@ import numpy as np
 
 import semimetric as sm
 from semimetric import out_of_core
+from semimetric.objects.base import ObjectFeatures
 from soak import containers, mutations, saved_objects
 from soak.attack import Attack
 
@@ -104,7 +105,7 @@ def assert_near(found, expected, rounding=0.0):
 def rounding_of(d):
     """What sums of the weights, and of the slopes outside the range, may lose where large ones cancel."""
     lost = 1e-13 * (np.abs(d.weights).sum() + (d.epsilon * d.embedding.grid.widths).sum()) + 1e-300
-    return np.sqrt(lost) if d.link == "sqrt" else lost
+    return float(d.link_function.apply(np.minimum(lost, 1e30)))
 
 
 def check_distance(d, bases, folder):
@@ -116,7 +117,7 @@ def check_distance(d, bases, folder):
     i, j = np.divmod(np.arange(144), 12)
     assert_near(d.paired(X[i], X[j]).reshape(12, 12), every, rounding_of(d))
     total = d.contributions(X[i], X[j]).sum(axis=1).reshape(12, 12)
-    assert_near(np.sqrt(total) if d.link == "sqrt" else total, every, rounding_of(d))
+    assert_near(d.link_function.apply(np.maximum(total, 0.0)) if d.link != "identity" else total, every, rounding_of(d))
     axioms = d.axioms
     assert not axioms.nonnegative or (every >= 0).all()
     assert not axioms.symmetric or (every == every.T).all()
@@ -148,6 +149,8 @@ def check_estimator(model, bases, folder):
 
 def table_for(model):
     """Items that an estimator takes."""
+    if isinstance(model, ObjectFeatures):
+        return np.random.default_rng(3).uniform(-0.2, 1.2, (12, 3, 1) if isinstance(model, sm.PointCloudFeatures) else (12, 3))
     if not hasattr(model, "index_") and not hasattr(model, "semimetric_"):
         return np.random.default_rng(3).uniform(-0.2, 1.2, (12, model.n_features_in_ if model.n_features_in_ < 1000 else 1))
     d = model.index_.semimetric if hasattr(model, "index_") else model.semimetric_
