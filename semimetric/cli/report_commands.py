@@ -8,16 +8,14 @@ import numpy as np
 
 from .._foundation.errors import InputError
 from ..distances.out_of_range import warn_outside
-from ..distances.semimetric import Semimetric
 from ..neighbors.sharded.sharded_index import ShardedIndex
 from ..reports.build import report
+from ..reports.subjects import MOST_CLASSES, distance_of
 from .mixed_tables import read_features_of
-from .model_files import check_output, load_unsigned, load_whole
+from .model_files import check_output, load_whole
 from .output import CommandResult, tell_unused
 
 __all__ = ["run_report"]
-
-_MOST_CLASSES = 50  # numbers of more different values are measured values, not classes
 
 
 def run_report(arguments: Namespace) -> CommandResult:
@@ -29,7 +27,7 @@ def run_report(arguments: Namespace) -> CommandResult:
     if arguments.items is None and (arguments.label or arguments.id):
         raise InputError("--label and --id name columns of a table of items; give the table after the model")
     found = report(
-        model, **_items(arguments), title=arguments.title or Path(arguments.model).stem, max_items=arguments.max_items,
+        model, **_items(arguments, model), title=arguments.title or Path(arguments.model).stem, max_items=arguments.max_items,
         random_state=arguments.random_state,
     )  # fmt: skip
     found.write_html(arguments.output)
@@ -39,12 +37,11 @@ def run_report(arguments: Namespace) -> CommandResult:
     return CommandResult(values, f"{found.facts['data']['how_many']}{why_not}\nsaved as {arguments.output}, {size:,} bytes")
 
 
-def _items(arguments: Namespace) -> dict[str, Any]:
+def _items(arguments: Namespace, model: Any) -> dict[str, Any]:
     """The table of items as arguments of `report`."""
     if arguments.items is None:
         return {}
-    saved = load_unsigned(arguments.model)
-    d = saved if isinstance(saved, Semimetric) else saved.semimetric
+    d = distance_of(model)
     table = read_features_of(d, arguments.items, arguments.id, arguments.label)
     tell_unused(arguments, table)
     warn_outside(d, d.schema.encode(table.features), source=table.path)
@@ -58,4 +55,4 @@ def _targets(labels: Any) -> Any:
         numbers = labels.astype(np.float64)
     except ValueError:
         return labels
-    return numbers if len(np.unique(numbers)) > _MOST_CLASSES else labels
+    return numbers if len(np.unique(numbers)) > MOST_CLASSES else labels

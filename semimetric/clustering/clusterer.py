@@ -18,6 +18,7 @@ from .._foundation.storable import storable
 from .._foundation.tables import numbered_rows, take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_count
+from ..data.identical_items import identities
 from ..distances.explanations import Explanation
 from ..distances.semimetric import Semimetric
 from ..estimators.pair_learner import PairLearner
@@ -143,8 +144,7 @@ class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMi
         self._check()
         d = searched_distance(self.semimetric, X)
         items = d.schema.encode(X)
-        present = np.hstack([np.nan_to_num(items), np.isnan(items)])  # a missing value is like another
-        different = len(np.unique(present, axis=0))
+        different = len(identities(items).first)
         if different < self.n_clusters:
             raise InputError(
                 f"{len(items)} items, {different} of them different, cannot be {self.n_clusters} clusters; give more items, or "

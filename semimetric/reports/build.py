@@ -12,7 +12,7 @@ from .._foundation.validation import check_count
 from ..distances.semimetric import Semimetric
 from .column_facts import column_rows, columns_of_page, counts_of_page, embedded, middles_of
 from .evidence import axiom_facts, evidence_facts, pair_facts, versions
-from .model_tables import distance_tables, why_not_tables
+from .model_tables import distance_tables
 from .packed_numbers import packed
 from .report import Report
 from .shares import Shares, shares_of
@@ -164,8 +164,7 @@ def _page(
     rng: np.random.Generator,
 ) -> dict[str, Any]:
     """What the scripts of the page read."""
-    tables = distance_tables(d)
-    why_not = why_not_tables(d)
+    tables, why_not = distance_tables(d)
     if d.base_distances and not why_not:
         names = ", ".join(base.name for base in d.base_distances)
         why_not = f"It has base distances ({names}), which are Python functions, so this page cannot compute distances."

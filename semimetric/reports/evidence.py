@@ -13,6 +13,7 @@ import sklearn
 from .._foundation.input_arrays import is_missing
 from .._foundation.package_version import package_version
 from ..distances.semimetric import Semimetric
+from ..estimators.distance_errors import DistanceErrors, relative_errors
 from ..learning.candidates import Candidate, Choices
 from ..solvers.base import Solution
 from .subjects import MeasuredPairs
@@ -56,18 +57,16 @@ def _evidence(model: Any) -> Iterator[dict[str, Any]]:
         shown = {"model": model, "learner": learner, "votes": getattr(model, "vote_rule_", None)}
         yield _table("Model", [], [[name, " ".join(str(of).split())] for name, of in shown.items() if of is not None])
     source = getattr(model, "learner_", model)
-    for name, title in (("choices_", "What was compared"), ("group_choices_", "What was compared for groups")):
+    for name, of in (("link_choices_", " for the link"), ("choices_", ""), ("group_choices_", " for groups")):
+        title = f"What was compared{of}"
         if choices := getattr(source, name, None):
             yield _choices(choices, title)
     solution = getattr(source, "solution_", None)
     if isinstance(solution, Solution):
         yield _solution(solution)
-    quantiles = getattr(source, "error_quantiles_", None)
-    if quantiles and all(np.isfinite(list(quantiles.values()))):
-        errors: list[list[Any]] = [[f"{100 * q:g} % of the pairs", float(error)] for q, error in quantiles.items()]
-        n = getattr(source, "n_error_pairs_", None)
-        yield _table("Error of the approximation", ["", "relative error of at most"], errors,
-                     [f"On {n:,} pairs of items that were set aside."] if n else [])  # fmt: skip
+    error = getattr(source, "error_", None)
+    if isinstance(error, DistanceErrors):
+        yield _errors(error)
 
 
 def _table(title: str, head: list[str], rows: list[list[Any]], notes: list[str] | None = None) -> dict[str, Any]:
@@ -93,6 +92,7 @@ def _setting(candidate: Candidate, choices: Choices) -> str:
         joint = [" * ".join(choices.names[f] for f in group) for group in candidate.pairs]
         return ", ".join(joint) or "single features"
     settings = {"tables": candidate.tables, "directions": candidate.directions, "knots": candidate.n_knots}
+    settings |= {"exponent": candidate.link, "of base distances": candidate.base_exponents or None}
     return ", ".join(f"{name} {value}" for name, value in settings.items() if value is not None)
 
 
@@ -107,6 +107,19 @@ def _solution(solution: Solution) -> dict[str, Any]:
     )
 
 
+def _errors(error: DistanceErrors) -> dict[str, Any]:
+    if not error.n_pairs:
+        return _table("Error on items that were not learned from", [], [], [f"It is not known: {error.note}."])
+    figures = {
+        "median relative error": error.median, "mean relative error": error.mean,
+        "90 % of the pairs are below": error.quantile_90,
+        "R²": error.r2, "rank correlation": error.rank_correlation, "recall of the 10 nearest": error.recall,
+    }  # fmt: skip
+    rows: list[list[Any]] = [[name, float(value)] for name, value in figures.items() if np.isfinite(value)]
+    note = f"On {error.n_pairs:,} pairs of {error.n_items:,} items: {error.note}."
+    return _table("Error on items that were not learned from", [], rows, [note])
+
+
 def _finite(value: float) -> float | str:
     return float(value) if np.isfinite(value) else "unknown"
 
@@ -114,9 +127,8 @@ def _finite(value: float) -> float | str:
 def pair_facts(pairs: MeasuredPairs, n_shown: int) -> dict[str, Any]:
     """Errors on pairs with measured distances; None for what is not defined of them."""
     measured, learned = pairs.measured, pairs.learned
-    apart = measured > 0
     with np.errstate(over="ignore"):
-        relative = np.abs(learned - measured)[apart] / measured[apart]
+        relative = relative_errors(measured, learned)
     median = float(np.median(relative)) if len(relative) else np.nan
     largest = [np.abs(side).max(initial=0.0) or 1.0 for side in (measured, learned)]
     unit = max(largest)  # sums and squares in such units neither overflow nor vanish

@@ -18,7 +18,7 @@ from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding
 from .packed_numbers import packed
 
-__all__ = ["MOST_NUMBERS", "distance_tables", "why_not_tables"]
+__all__ = ["MOST_NUMBERS", "distance_tables"]
 
 MOST_NUMBERS = 250_000
 """The numbers of a distance that a page holds, 2.7 MB of base64; of a larger one only results of Python are shown."""
@@ -26,7 +26,7 @@ MOST_NUMBERS = 250_000
 _KINDS = (PairEmbedding, WarpedEmbedding, MixedEmbedding)
 
 
-def why_not_tables(d: Semimetric) -> str:
+def _why_not(d: Semimetric) -> str:
     """Why the tables of a distance are not in the page, as a sentence; "" if they are."""
     if not isinstance(d.embedding, _KINDS):
         return f"Its embedding is a {type(d.embedding).__name__}, which this page cannot compute."
@@ -42,10 +42,10 @@ def why_not_tables(d: Semimetric) -> str:
     return ""
 
 
-def distance_tables(d: Semimetric) -> dict[str, Any] | None:
-    """The distance as values of JSON, without its base distances; None if `why_not_tables` gives a reason."""
-    if why_not_tables(d):
-        return None
+def distance_tables(d: Semimetric) -> tuple[dict[str, Any] | None, str]:
+    """The distance as values of JSON, without its base distances, and ""; or None, and why it is not in the page."""
+    if why_not := _why_not(d):
+        return None, why_not
     grid = d.embedding.grid
     embedding, weights = d.embedding.expanded(d.weights)
     parts, numbers = [], [np.empty(0)]
@@ -54,11 +54,12 @@ def distance_tables(d: Semimetric) -> dict[str, Any] | None:
         parts.append(part | {"start": start, "count": len(values)})
         numbers.append(values)
         start += len(values)
-    return {
+    tables = {
         "raw": d.n_features, "link": _link(d), "kinds": list(grid.kinds), "missing": list(grid.missing),
         "counts": grid.counts.tolist(), "knots": packed(grid.flat), "epsilon": packed(d.epsilon),
         "parts": parts, "numbers": packed(np.concatenate(numbers)), "directions": _directions(d.directions),
     }  # fmt: skip
+    return tables, ""
 
 
 def _link(d: Semimetric) -> dict[str, Any]:

@@ -18,9 +18,10 @@ from .._foundation.target_arrays import as_classes
 from .._foundation.types import Floats, Integers, distinct
 from ..distances.semimetric import Semimetric
 
-__all__ = ["ReportItems", "MeasuredPairs", "distance_of", "read_items", "read_pairs"]
+__all__ = ["MOST_CLASSES", "MeasuredPairs", "ReportItems", "distance_of", "read_items", "read_pairs"]
 
-_MOST_CLASSES = 50  # whole numbers of more different values are values, not classes
+MOST_CLASSES = 50
+"""Numbers of more different values are values, not classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,7 @@ def _targets(model: Any, y: Any, n: int) -> tuple[Any, str]:
 
 def _are_classes(given: Any) -> bool:
     """Whether targets are classes: text, truth values, or few different whole numbers."""
-    return given.dtype.kind in "OUSb" or (given.dtype.kind in "iu" and len(np.unique(given)) <= _MOST_CLASSES)
+    return given.dtype.kind in "OUSb" or (given.dtype.kind in "iu" and len(np.unique(given)) <= MOST_CLASSES)
 
 
 def read_pairs(d: Semimetric, items: ReportItems | None, pairs: Any, distances: Any) -> MeasuredPairs | None:

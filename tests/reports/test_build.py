@@ -106,6 +106,24 @@ def test_models_with_items_need_none_again():
     assert [found["title"] for found in sm.report(classifier).facts["evidence"]][0] == "Model"
 
 
+def test_errors_on_unseen_items_and_the_chosen_link_are_told():
+    X = np.random.default_rng(0).random((80, 2))
+    index = np.random.default_rng(1).integers(0, 80, (900, 2))
+    y = (np.abs(X[index[:, 0]] - X[index[:, 1]]) @ [1.0, 3.0]) ** 0.7
+    model = sm.DistanceRegressor(n_knots=3, alpha=1e-3, link="power", validation_fraction=0.4, preprocessor=X).fit(index, y)
+    evidence = {found["title"]: found for found in sm.report(model, X).facts["evidence"]}
+    errors = evidence["Error on items that were not learned from"]
+    assert ["R²", model.error_.r2] in errors["rows"]
+    assert f"On {model.error_.n_pairs:,} pairs of {model.error_.n_items:,} items" in errors["notes"][0]
+    taken = [row for row in evidence["What was compared for the link"]["rows"] if row[-1] == "taken"]
+    assert len(taken) == 1
+    assert f"exponent {model.link_choices_.chosen.link:g}" in taken[0][0]
+    given = sm.DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=X).fit(index, y)
+    (unknown,) = (e for e in sm.report(given, X).facts["evidence"] if e["title"].startswith("Error"))
+    assert unknown["rows"] == []
+    assert given.error_.note in unknown["notes"][0]
+
+
 def test_base_distances_are_told_to_be_functions_and_python_finds_the_neighbours():
     X = np.random.default_rng(0).random((40, 2))
     index = np.random.default_rng(1).integers(0, 40, (300, 2))

@@ -13,7 +13,7 @@ from reports_cases import DISTANCES, vectors
 import semimetric as sm
 from semimetric import NotSupportedError
 from semimetric.reports import model_tables
-from semimetric.reports.model_tables import distance_tables, why_not_tables
+from semimetric.reports.model_tables import distance_tables
 from semimetric.reports.packed_numbers import packed, script_json
 
 PAGE = Path(model_tables.__file__).parent / "page"
@@ -24,7 +24,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="node, which runs the page'
 
 def evaluated(d, x, y):
     """Distances and their parts as the page computes them."""
-    given = script_json({"model": distance_tables(d), "raw": d.n_features, "x": packed(x), "y": packed(y)})
+    given = script_json({"model": distance_tables(d)[0], "raw": d.n_features, "x": packed(x), "y": packed(y)})
     command = [NODE, str(Path(__file__).parent / "evaluate.js"), str(PAGE / "distance.js")]
     done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -99,24 +99,26 @@ def test_links(link):
 
 def test_a_distance_that_is_too_large_is_not_in_the_page(monkeypatch):
     d = DISTANCES["all pairs"]()
-    assert why_not_tables(d) == ""
+    assert distance_tables(d)[1] == ""
     monkeypatch.setattr(model_tables, "MOST_NUMBERS", 100)
-    assert "a page holds 100" in why_not_tables(d)
-    assert distance_tables(d) is None
+    tables, why_not = distance_tables(d)
+    assert "a page holds 100" in why_not
+    assert tables is None
 
 
 def test_an_embedding_that_scripts_do_not_know_is_not_in_the_page():
     d = DISTANCES["tables"]()
-    assert why_not_tables(d) == ""
+    assert distance_tables(d)[1] == ""
     other = sm.Semimetric.__new__(sm.Semimetric)
     for name, value in vars(d).items():
         object.__setattr__(other, name, value)
     object.__setattr__(other, "embedding", object())
-    assert "Its embedding is a object" in why_not_tables(other)
-    assert distance_tables(other) is None
+    tables, why_not = distance_tables(other)
+    assert "Its embedding is a object" in why_not
+    assert tables is None
 
 
 def test_not_supported_is_an_error_of_python_only():
     with pytest.raises(NotSupportedError):
         DISTANCES["touched"]().tables()  # which the page has all the same
-    assert distance_tables(DISTANCES["touched"]()) is not None
+    assert distance_tables(DISTANCES["touched"]())[0] is not None
