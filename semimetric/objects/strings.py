@@ -144,6 +144,10 @@ class StringFeatures(ObjectFeatures):
         )
         if len(self.grams_) != len(self.q) or not all(isinstance(known, list) for known in self.grams_) or not tuples:
             raise InputError(f"there are grams of {len(self.grams_)} lengths; {len(self.q)} are required, each of tuples")
+        try:
+            hash((tuple(self.symbols_), *(tuple(known) for known in self.grams_)))
+        except TypeError:
+            raise InputError("a symbol cannot be hashed, so that it cannot be looked up; restore the file") from None
 
     def _check_parameters(self) -> None:
         if isinstance(self.q, str) or not hasattr(self.q, "__len__"):

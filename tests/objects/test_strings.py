@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import edit_distance
 
-from semimetric import StringFeatures, load
+from semimetric import StorageError, StringFeatures, load
 
 TEXT = st.text("abc \0é", max_size=9)
 
@@ -94,3 +94,12 @@ def test_it_is_saved(tmp_path):
 @pytest.mark.parametrize("unordered", [{"a", "b"}, frozenset("ab"), {"a": 1}])
 def test_what_has_no_order_is_refused(unordered):
     assert_refused(lambda: StringFeatures().fit(["ab", unordered]), f"X[1] is of type {type(unordered).__name__}", "a sequence")
+
+
+@pytest.mark.parametrize("part", ["symbols_", "grams_"])
+def test_symbols_of_a_file_that_cannot_be_looked_up_are_refused(part, tmp_path):
+    model = StringFeatures(q=(1,)).fit(["stone", "bone"])
+    setattr(model, part, [["s"]] if part == "symbols_" else [[(["s"],)]])
+    model.save(tmp_path / "m")
+    with pytest.raises(StorageError, match="a symbol cannot be hashed"):
+        load(tmp_path / "m")

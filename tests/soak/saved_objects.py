@@ -41,6 +41,8 @@ def encoded(d, n, seed):
     out = np.empty((n, d.n_features))
     for f in range(d.n_features):
         low, high = grid.low[f], grid.high[f]
+        if not np.isfinite(high - low):
+            low, high = low / 2, high / 2
         out[:, f] = rng.uniform(low, high, n)
         if grid.kinds[f] == "numeric":
             out[:, f] += rng.choice([0.0, 0.3, -0.3], n, p=[0.8, 0.1, 0.1]) * (high - low or 1.0)

@@ -19,6 +19,8 @@ from .support_pairs import common_unit
 
 __all__ = ["Pieces", "with_support_vector_machines"]
 
+_FARTHEST = 1e140
+
 
 @storable
 @dataclass(frozen=True, eq=False)
@@ -84,10 +86,16 @@ class Pieces:
         return len(self.centres)
 
     def of_items(self, X: Floats) -> Integers:
-        """The number of the piece of the nearest boundary point, for each of the items X (n, d); equation 24, shape (n,)."""
+        """The number of the piece of the nearest boundary point, for each of the items X (n, d); equation 24, shape (n,).
+
+        Values beyond 1e140 times the largest difference of the boundary points count as if they lay there, because the squares
+        of larger ones are not finite.
+        """
         unit = common_unit(self.boundary_points)
         nearest = NearestNeighbors(n_neighbors=1).fit(self.boundary_points / unit)
-        return self.components[nearest.kneighbors(X / unit, return_distance=False)[:, 0]]
+        with np.errstate(over="ignore"):
+            scaled = np.clip(X / unit, -_FARTHEST, _FARTHEST)
+        return self.components[nearest.kneighbors(scaled, return_distance=False)[:, 0]]
 
     def decision(self, X: Floats) -> Floats:
         """The signed distance of each of the items X (n, d) to the plane of its piece, shape (n,)."""

@@ -1,5 +1,7 @@
 """Pieces of a boundary against slow twins, and the machines that replace their planes."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -78,3 +80,13 @@ def test_no_unit_is_too_small_or_too_large(factor):
                     pieces.normals, pieces.steepness / factor)  # fmt: skip
     assert np.array_equal(scaled.of_items(X * factor), pieces.of_items(X))
     np.testing.assert_allclose(scaled.decision(X * factor) / factor, pieces.decision(X))
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-300])
+@pytest.mark.parametrize("far", [1e150, 1.7e308])
+def test_items_so_far_out_that_their_squares_overflow_have_the_piece_of_items_far_out(unit, far):
+    pieces = made(3)[0]
+    X = np.array([[far, 0.0], [-far, far], [0.0, -far]])
+    near = pieces.of_items(X / far * 1e100)
+    small = dataclasses.replace(pieces, boundary_points=pieces.boundary_points * unit)
+    assert np.array_equal(small.of_items(X), near)
