@@ -1,5 +1,6 @@
 """Groups of features that are modelled jointly: how users give them, and the numbers of their features."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,7 +12,9 @@ from .._foundation.errors import InputError
 from .._foundation.storable import storable
 from .._foundation.validation import check_alpha, check_choice, check_count
 
-__all__ = ["AutoGroups", "Groups", "JointGroups", "automatic", "resolve_groups"]
+__all__ = ["AutoGroups", "Groups", "JointGroups", "automatic", "common_size", "only_singles", "resolve_groups"]
+
+_MOST_GROUPS = 100_000  # more joint tables than this are never learned, and listing them would fill the memory
 
 
 @storable
@@ -92,7 +95,7 @@ class JointGroups:
         return {_group(group, names, "groups"): self.share for group in self.groups}
 
 
-Groups: TypeAlias = str | AutoGroups | JointGroups | Sequence[Sequence[int | str]]
+Groups: TypeAlias = str | int | AutoGroups | JointGroups | Sequence[Sequence[int | str]]
 
 
 def automatic(groups: object) -> AutoGroups | None:
@@ -102,10 +105,39 @@ def automatic(groups: object) -> AutoGroups | None:
     return groups if isinstance(groups, AutoGroups) else None
 
 
+def common_size(groups: object, n_features: int) -> int | None:
+    """The size that all groups share if ``groups`` asks for every group of it: "singles", "pairs" or an integer; else None.
+
+    Where there are fewer features than the size, all of them make one group.
+
+    Raises
+    ------
+    InputError
+        If the size is an integer below 1, or there are more than 100,000 groups of that size.
+    """
+    if isinstance(groups, str) and groups in ("singles", "pairs"):
+        groups = 1 if groups == "singles" else 2
+    if isinstance(groups, bool) or not isinstance(groups, (int, np.integer)):
+        return None
+    check_count("groups", groups)
+    size = min(int(groups), n_features)
+    if math.comb(n_features, size) > _MOST_GROUPS:
+        raise InputError(
+            f"groups={groups!r} makes {math.comb(n_features, size):,} groups of {n_features} features; at most "
+            f"{_MOST_GROUPS:,} are supported: name those that matter as tuples"
+        )
+    return size
+
+
+def only_singles(groups: object) -> bool:
+    """Whether ``groups`` asks for a group of every single feature and for nothing else: "singles" or 1."""
+    return isinstance(groups, (str, int)) and groups in ("singles", 1)
+
+
 def resolve_groups(
     groups: Groups | Iterable[Sequence[int | str]], n_features: int, names: Sequence[str] = (), *, parameter: str = "groups"
 ) -> tuple[tuple[int, ...], ...]:
-    """The valid groups of features, by number: all ``"singles"``, all ``"pairs"``, or the given tuples.
+    """The valid groups of features, by number: all ``"singles"``, all ``"pairs"``, all of a size, or the given tuples.
 
     ``names`` are the names by which features may be given; ``parameter`` is the name of the caller's parameter, for messages.
 
@@ -122,12 +154,16 @@ def resolve_groups(
         )
     if isinstance(groups, str):
         check_choice("groups", groups, ("singles", "pairs"))
-        size = 1 if groups == "singles" or n_features == 1 else 2
+    size = common_size(groups, n_features)
+    if size is not None:
         return tuple(combinations(range(n_features), size))
     if isinstance(groups, JointGroups):
         groups = (*((f,) for f in range(n_features)), *(group for group in groups.groups if len(group) > 1))
     if isinstance(groups, AutoGroups) or not isinstance(groups, Iterable):
-        raise InputError(f"groups={groups!r} is no list of groups; tuples of features are required, or 'singles' or 'pairs'")
+        raise InputError(
+            f"groups={groups!r} is no list of groups; tuples of features are required, or 'singles' or 'pairs', or "
+            "the number of features of each"
+        )
     resolved = tuple(_group(group, names, parameter) for group in groups)
     if not resolved:
         raise InputError(f"{parameter} is empty; name at least one group of features")

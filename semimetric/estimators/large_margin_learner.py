@@ -16,7 +16,7 @@ from .._foundation.threads import one_blas_thread
 from .._foundation.time_budget import TimeBudget, check_time_budget
 from .._foundation.types import ArrayLike, FeatureChoice, Floats, KnotCounts, Knots, Periods
 from .._foundation.validation import check_alpha, check_choice, check_count
-from ..data.feature_groups import Groups
+from ..data.feature_groups import Groups, only_singles
 from ..data.item_lookup import items_named
 from ..data.schema import Schema
 from ..distances.importances import importances
@@ -333,7 +333,7 @@ class LargeMarginLearner(LearnedCoordinates):
     @property
     def _singles(self) -> bool:
         """Whether every feature is a group of its own by name."""
-        return isinstance(self.groups, str) and self.groups == "singles"
+        return only_singles(self.groups)
 
     @property
     def _has_scales(self) -> bool:

@@ -9,8 +9,9 @@ knots : {"quantile", "uniform", "kmeans"} or sequence of arrays, default "quanti
     How knots are placed, or the knots themselves (of the raw features, then of the directions). Of pairs, triplets and
     quadruplets they are placed among the distinct items, of which each counts once: whether items are given as points or by row
     numbers, how often, in which order and in which parts makes no difference. Labelled items count a row each.
-groups : "singles" (default), "pairs", "auto", AutoGroups, JointGroups or sequence of tuples of int or str
-    Features modelled jointly, by number or by column name of a frame; several in a group need ``tables="full"``. "auto" finds
+groups : "singles" (default), "pairs", int, "auto", AutoGroups, JointGroups or sequence of tuples of int or str
+    Features modelled jointly, by number or by column name of a frame; several in a group need ``tables="full"``. An integer k
+    makes a joint table of every k features, as "pairs" does for 2 (Pele & Ben-Aliz 2016, section 4). "auto" finds
     pairs worth a joint table beside the single features, within the budget that `AutoGroups` states: from the model of single
     features on, the pair that could lower the loss most is added as long as the error on held-out items falls by more than one
     standard error. Features that no group names count outside their range only (``outside=``), and positivity is then not

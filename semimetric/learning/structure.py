@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.types import Floats, Integers
-from ..data.feature_groups import resolve_groups
+from ..data.feature_groups import common_size, resolve_groups
 from ..data.grid import Grid
 from ..data.knots import knot_counts
 from ..data.schema import Names, Schema
@@ -108,11 +108,11 @@ def build_structure(recipe: Recipe, items: Floats, names: Names) -> Structure:
 
 
 def _groups(recipe: Recipe, embedded: Schema, n_trees: int) -> tuple[tuple[int, ...], ...]:
-    """The groups of features and directions; "pairs" pairs no trees, which combine features already."""
+    """The groups of features and directions; groups of a size leave out trees, which combine features already."""
     n = len(embedded.names)
-    if not n_trees or recipe.groups != "pairs":
+    if not n_trees or common_size(recipe.groups, n - n_trees) is None:
         return resolve_groups(recipe.groups, n, embedded.names)
-    return (*resolve_groups("pairs", n - n_trees), *((f,) for f in range(n - n_trees, n)))
+    return (*resolve_groups(recipe.groups, n - n_trees), *((f,) for f in range(n - n_trees, n)))
 
 
 def _with_trees(embedding: PairMap, n_raw: int, directions: Directions | None) -> PairMap:

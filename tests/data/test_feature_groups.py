@@ -13,7 +13,16 @@ from semimetric.data.feature_groups import automatic, resolve_groups
 
 @pytest.mark.parametrize(
     ("groups", "n", "want"),
-    [("singles", 2, ((0,), (1,))), ("pairs", 3, ((0, 1), (0, 2), (1, 2))), ("pairs", 1, ((0,),)), ([[2, 0]], 3, ((2, 0),))],
+    [
+        ("singles", 2, ((0,), (1,))),
+        ("pairs", 3, ((0, 1), (0, 2), (1, 2))),
+        ("pairs", 1, ((0,),)),
+        (1, 2, ((0,), (1,))),
+        (2, 3, ((0, 1), (0, 2), (1, 2))),
+        (3, 4, ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3))),
+        (9, 3, ((0, 1, 2),)),
+        ([[2, 0]], 3, ((2, 0),)),
+    ],
 )
 def test_groups_by_name_and_as_given(groups, n, want):
     assert resolve_groups(groups, n) == want
@@ -72,8 +81,9 @@ def test_groups_that_are_to_be_found_have_a_budget():
         assert_refused(lambda b=budget: resolve_groups(b, 3), "finds pairs of features", "of which there are none", "pairs")
 
 
-def test_a_budget_is_no_list_of_groups_and_a_number_is_none():
-    assert_refused(lambda: resolve_groups(3, 4), "groups=3 is no list of groups", "tuples of features")
+def test_too_many_groups_of_a_size_are_refused_before_they_are_listed():
+    assert_refused(lambda: resolve_groups(25, 50), "groups=25 makes 126,410,606,437,752 groups", "name those that matter")
+    assert_refused(lambda: resolve_groups(0, 4), "groups=0", "an integer >= 1")
 
 
 @pytest.mark.parametrize(
@@ -90,6 +100,6 @@ def test_joint_groups_need_two_knots_and_a_positive_share(options, given, requir
     assert JointGroups(((0, 1),), n_knots=2).n_knots == 2
 
 
-@pytest.mark.parametrize("wrong", [5, 0.5, None])
+@pytest.mark.parametrize("wrong", [True, 0.5, None])
 def test_what_cannot_be_walked_through_is_no_list_of_groups(wrong):
     assert_refused(lambda: resolve_groups(wrong, 8), f"groups={wrong!r} is no list of groups", "'singles' or 'pairs'")

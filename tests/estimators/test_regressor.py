@@ -227,3 +227,10 @@ def test_few_pairs_are_fitted_with_fixed_settings_and_a_warning():
     assert (model.recipe_.n_knots, model.recipe_.alpha, model.choices_) == (3, 1e-2, ())
     with pytest.warns(SemimetricWarning, match="too few .* and alpha=0.01 is taken"):
         assert DistanceRegressor(preprocessor=ITEMS, n_knots=4).fit(INDEX[:5], Y[:5]).recipe_.n_knots == 4
+
+
+@pytest.mark.parametrize(("number", "name"), [(1, "singles"), (2, "pairs"), (9, [(0, 1, 2)])])
+def test_a_number_of_features_makes_every_group_of_that_size(number, name):
+    one, other = (fit(groups=g, n_knots=2, alpha=1e-3) for g in (number, name))
+    assert one.groups_ == other.groups_
+    assert (one.semimetric_.weights == other.semimetric_.weights).all()

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from ..._foundation.time_budget import TimeBudget
 from ..._foundation.types import Floats
+from ...data.feature_groups import only_singles
 from ...data.schema import Schema
 from ..recipe import Recipe
 from .labeled_items import LabeledDataset, LargeMargin
@@ -41,7 +42,7 @@ class LabelProblem(NamedTuple):
     def is_sum(self) -> bool:
         """Whether a sum is learned: the parameters leave directions and tables open, and ask nothing of the raw features."""
         recipe = self.recipe
-        placed = isinstance(recipe.knots, str) and recipe.tables == "warped" and recipe.groups == "singles"
+        placed = isinstance(recipe.knots, str) and recipe.tables == "warped" and only_singles(recipe.groups)
         asked = recipe.constraints or recipe.prior is not None or self.rule.even != "values"
         return {"directions", "tables"} <= self.auto and placed and not asked
 

@@ -16,6 +16,7 @@ import numpy as np
 from ..._foundation.errors import SemimetricWarning, warn
 from ..._foundation.threads import blocks
 from ..._foundation.types import Floats, Integers, Pairs
+from ...data.feature_groups import only_singles
 from ...data.grid import Grid
 from ...data.schema import Names, Schema
 from ...distances.semimetric import Semimetric
@@ -109,12 +110,7 @@ def _allows_screening(recipe: Recipe) -> bool:
     metric = recipe.axioms == "semimetric" or (recipe.axioms == "metric" and recipe.tables == "warped")
     beside = len(recipe.constraints) > 0 or len(recipe.base_distances) > 0 or recipe.prior is not None
     return (
-        metric
-        and not beside
-        and not is_chosen(recipe.link)
-        and isinstance(recipe.groups, str)
-        and recipe.groups == "singles"
-        and isinstance(recipe.knots, str)
+        metric and not beside and not is_chosen(recipe.link) and only_singles(recipe.groups) and isinstance(recipe.knots, str)
     )
 
 
