@@ -12,11 +12,13 @@ from .._foundation.validation import check_count
 from ..distances.semimetric import Semimetric
 from .column_facts import column_rows, columns_of_page, counts_of_page, embedded, middles_of
 from .evidence import axiom_facts, evidence_facts, pair_facts, versions
+from .item_map import map_of_items
 from .model_tables import distance_tables
 from .packed_numbers import packed
 from .report import Report
 from .shares import Shares, shares_of
 from .subjects import MeasuredPairs, ReportItems, distance_of, read_items, read_pairs
+from .votes import vote_rule_of_page
 
 __all__ = ["report"]
 
@@ -109,7 +111,9 @@ def report(
         "pairs": None if measured is None or drawn is None else pair_facts(measured, len(drawn.measured)),
         "evidence": evidence_facts(model), "data": _data(d, items, shown), "versions": versions(),
     }  # fmt: skip
-    page = _page(d, shown, items, found, shares, drawn, rng)
+    page = _page(d, shown, items, found, shares, drawn, rng) | {
+        "map": map_of_items(d, shown), "votes": vote_rule_of_page(model, shown, items),
+    }  # fmt: skip
     return Report(called, facts, page)
 
 

@@ -17,6 +17,7 @@ from ..estimators.distance_errors import DistanceErrors, relative_errors
 from ..learning.candidates import Candidate, Choices
 from ..solvers.base import Solution
 from .subjects import MeasuredPairs
+from .votes import vote_facts
 
 __all__ = ["axiom_facts", "evidence_facts", "pair_facts", "versions"]
 
@@ -61,6 +62,8 @@ def _evidence(model: Any) -> Iterator[dict[str, Any]]:
         title = f"What was compared{of}"
         if choices := getattr(source, name, None):
             yield _choices(choices, title)
+    if (votes := vote_facts(model)) is not None:
+        yield votes
     solution = getattr(source, "solution_", None)
     if isinstance(solution, Solution):
         yield _solution(solution)

@@ -25,7 +25,8 @@ __all__ = ["Report"]
 
 _FILES = Path(__file__).parent / "page"
 _SCRIPTS = (
-    "distance", "elements", "axes", "controls", "distance_tab", "items_tab", "neighbors_tab", "measured_pairs", "page",
+    "distance", "elements", "axes", "controls", "distance_tab", "items_tab", "votes", "item_map", "neighbors_tab",
+    "measured_pairs", "page",
 )  # fmt: skip
 _TABS = (("distance", "Distance"), ("items", "Items"), ("neighbors", "Neighbours"), ("evidence", "Evidence"), ("data", "Data"))
 _HEIGHT = 820  # of a frame in a notebook, in pixels

@@ -37,12 +37,15 @@ class ReportItems:
     targets : ndarray of shape (n_items,) or None
         Classes as text, or values as numbers.
     target_name : {"class", "value"}
+    are_own : bool
+        Whether they are the items of the model itself.
     """
 
     values: Floats
     names: tuple[str, ...]
     targets: Any
     target_name: str
+    are_own: bool = False
 
     def __len__(self) -> int:
         return len(self.values)
@@ -50,7 +53,7 @@ class ReportItems:
     def take(self, rows: Integers) -> ReportItems:
         """Some of the items."""
         targets = None if self.targets is None else self.targets[rows]
-        return ReportItems(self.values[rows], tuple(self.names[row] for row in rows), targets, self.target_name)
+        return ReportItems(self.values[rows], tuple(self.names[row] for row in rows), targets, self.target_name, self.are_own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +111,7 @@ def _own_items(model: Any, d: Semimetric) -> ReportItems | None:
         return None
     values = d.schema.encode(index.get_items(index.ids_))
     targets, target_name = _targets(model, getattr(model, "_targets", None), len(values))
-    return ReportItems(values, _named(getattr(model, "_labels", index.ids_)), targets, target_name)
+    return ReportItems(values, _named(getattr(model, "_labels", index.ids_)), targets, target_name, are_own=True)
 
 
 def _named(labels: Any) -> tuple[str, ...]:

@@ -241,6 +241,26 @@ def test_neighbours_are_those_of_python(browser, tmp_path):
     opened.close()
 
 
+def test_an_item_of_the_map_is_chosen_by_a_click_and_the_others_vote_for_it(browser, tmp_path):
+    report, d = warped()
+    opened = Opened(browser, report, tmp_path)
+    opened.show("neighbors")
+    opened.page.locator('[data-map="7"]').click(force=True)
+    assert opened.page.input_value("#item-near") == "row 7"
+    table, y = people()
+    distances = d.pairwise(table[["age", "hour"]])[7]
+    others = np.flatnonzero(np.arange(len(y)) != 7)
+    nearest = others[np.argsort(distances[others], kind="stable")]
+    voters = nearest[distances[nearest] <= distances[nearest[2]] * (1 + 1e-12)]
+    names, counts = np.unique(y[voters], return_counts=True)
+    assert opened.page.get_attribute("#verdict", "data-first") == names[counts.argmax()]
+    assert float(opened.page.get_attribute("#verdict", "data-share")) == pytest.approx(counts.max() / counts.sum())
+    shown = [float(each.get_attribute("data-vote")) for each in opened.page.locator("td[data-vote]").all()]
+    assert shown[: len(voters)] == pytest.approx([1 / len(voters)] * len(voters))
+    assert not any(shown[len(voters) :])
+    opened.close()
+
+
 def test_tabs_by_keyboard(browser, tmp_path):
     opened = Opened(browser, warped()[0], tmp_path)
     page = opened.page

@@ -12,12 +12,11 @@ function drawNeighborsTab(page, panel, compare) {
   const found = element("div", { "aria-live": "polite" });
   const classes = items.targets && items.targetName === "class" ? [...new Set(items.targets)].sort() : [];
 
-  /** The nearest items, by the tables where the page computes distances, else as Python found them. */
-  function nearest() {
+  /** All items by their distances, by the tables where the page computes them, else the nearest as Python found them. */
+  function ordered() {
     const near = page.computes ? items.numbersOf.filter((other) => other !== chosen).map((other) => ({ other, distance: page.between(chosen, other) }))
       : page.known(chosen); // none, where neither can
-    const kept = only === "" ? near : near.filter(({ other }) => items.targets[other] === only);
-    return kept.sort((a, b) => a.distance - b.distance || a.other - b.other).slice(0, k);
+    return near.sort((a, b) => a.distance - b.distance || a.other - b.other);
   }
 
   function told(other) {
@@ -30,24 +29,45 @@ function drawNeighborsTab(page, panel, compare) {
   }
 
   function draw() {
-    const near = nearest();
+    const every = ordered();
+    const near = (only === "" ? every : every.filter(({ other }) => items.targets[other] === only)).slice(0, k);
     if (!page.computes && !page.nKnown) {
       found.replaceChildren(element("p", {}, page.whyNot));
       return;
     }
     const most = Math.max(...near.map((each) => each.distance), 1e-300);
-    const head = ["rank", "item", ...(items.targets ? [items.targetName] : []), "distance", page.computes || !distance ? "what separates them" : "what separates them in the tables", ""];
+    const rule = page.computes && every.length ? page.votes : null;
+    const vote = rule && voteOf(rule, every, items.targets, items.targetName === "class" ? classes : null);
+    const head = ["rank", "item", ...(items.targets ? [items.targetName] : []), "distance", ...(rule ? ["share of the votes"] : []), page.computes || !distance ? "what separates them" : "what separates them in the tables", ""];
     const body = near.map((each, place) => element("tr", { "data-item": each.other },
       element("td", { class: "number" }, say(place + 1)),
       element("th", { scope: "row" }, items.names[each.other]),
       items.targets ? element("td", {}, mark(items.targets[each.other])) : null,
       element("td", { class: "number" }, say(each.distance), element("meter", { min: 0, max: most, value: each.distance, "aria-hidden": "true" })),
+      rule ? element("td", { class: "number", "data-vote": vote.share.get(each.other) || 0 }, vote.share.has(each.other) ? sayShare(vote.share.get(each.other)) : "–") : null,
       element("td", {}, told(each.other)),
       element("td", {}, element("button", { type: "button", on: { click: () => compare(chosen, each.other) } }, "compare"))));
     const own = items.targets ? element("p", {}, `${items.targetName} of ${items.names[chosen]}: `, mark(items.targets[chosen])) : "";
-    found.replaceChildren(own, votes(near), element("div", { class: "scroll" }, element("table", {},
+    found.replaceChildren(own, rule ? verdict(vote) : votes(near), element("div", { class: "scroll" }, element("table", {},
       element("caption", {}, `The nearest of ${items.names[chosen]}${items.sampled ? ", among the items of this page" : ""}`),
-      element("thead", {}, element("tr", {}, head.map((name) => (name ? element("th", { scope: "col" }, name) : element("td"))))), element("tbody", {}, body))));
+      element("thead", {}, element("tr", {}, head.map((name) => (name ? element("th", { scope: "col" }, name) : element("td"))))), element("tbody", {}, body))), proof());
+    if (map) map.draw(chosen, near.map((each) => each.other));
+  }
+
+  /** Why no item that is left out can be nearer. */
+  function proof() {
+    const among = items.sampled ? "the items of this page, a random sample" : "all items";
+    return element("p", { class: "note" }, page.computes
+      ? `Exact among ${among}: the page computes the distance of every one of them.`
+      : `Exact among ${among}: Python has computed the distance of every one of them.`);
+  }
+
+  /** What the other items say of the chosen one by the votes of the model. */
+  function verdict(vote) {
+    const said = vote.classes ? vote.classes.filter(([, share]) => share > 0).slice(0, 4).flatMap(([name, share], place) =>
+      [place ? ", " : "", mark(name), ` ${sayShare(share)}`]) : [say(vote.value)];
+    return element("p", { id: "verdict", "data-first": vote.classes ? vote.classes[0][0] : vote.value, "data-share": vote.classes ? vote.classes[0][1] : "" },
+      `Without its own ${items.targetName}, by ${page.votes.said}: `, said);
   }
 
   /** A class with a mark of its own shape and colour, or a value as a number. */
@@ -69,7 +89,14 @@ function drawNeighborsTab(page, panel, compare) {
   const count = selectControl("k", "How many", most.map((n) => [n, say(n)]), k, (value) => { k = Number(value); draw(); });
   const filter = classes.length > 1 ? selectControl("only", "Only the class", [["", "all"], ...classes.map((c) => [c, c])], only, (value) => { only = value; draw(); }) : "";
   const direction = page.symmetric ? "" : element("p", { class: "note" }, "The distance is not symmetric: these are distances from the item to the others.");
-  panel.replaceChildren(element("h2", {}, "Neighbours"), element("div", { class: "fields" }, pick, count, filter), direction, found);
+  const choose = (number) => {
+    chosen = number;
+    pick.querySelector("input").value = items.names[number];
+    draw();
+  };
+  const map = page.map ? itemMap(page, classes, choose) : null;
+  panel.replaceChildren(element("h2", {}, "Neighbours"), element("div", { class: "fields" }, pick, count, filter), direction,
+    element("div", { class: "beside" }, found, map ? map.figure : ""));
   draw();
   return { redraw: draw };
 }

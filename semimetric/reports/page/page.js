@@ -10,6 +10,7 @@ function readPage(given) {
     ...given, distance, nRaw, computes: Boolean(distance) && given.whyNot === "", cache: new Map(),
     slopes: unpack(given.slopes), middles: unpack(given.middles),
   };
+  page.map = given.map && { ...given.map, x: unpack(given.map.x), y: unpack(given.map.y) };
   page.pairs = given.pairs && { measured: unpack(given.pairs.measured), learned: unpack(given.pairs.learned) };
   page.featureOrder = Array.from({ length: nRaw }, (_, f) => f);
   if (page.shares.features) page.featureOrder.sort((a, b) => page.shares.features[b] - page.shares.features[a]);
