@@ -5,6 +5,9 @@ Every message has three parts: it says what was given, what is required, and wha
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import FrameType
 
@@ -21,6 +24,7 @@ __all__ = [
     "SignedFileError",
     "StorageError",
     "TooFewError",
+    "silent",
     "warn",
 ]
 
@@ -28,6 +32,7 @@ _PACKAGE = str(Path(__file__).parents[1] / "_")[:-1]  # the folder of the packag
 _LIBRARIES = ("sklearn", "joblib")  # that call the package for someone, to whose line a warning points
 _FOLDS = "sklearn.model_selection"
 _TOLD: set[tuple[str, int, str]] = set()  # file, line and cause of what was told in folds
+_SILENT: ContextVar[frozenset[str]] = ContextVar("causes that are no news", default=frozenset())
 
 
 class SemimetricError(Exception):
@@ -192,6 +197,8 @@ def warn(message: str, category: type[Warning] = SemimetricWarning, *, cause: st
         in each process. Python's own filter cannot do it, because it compares whole messages, and forgets them whenever any
         code enters `warnings.catch_warnings`.
     """
+    if cause in _SILENT.get():
+        return
     frame: FrameType | None = sys._getframe(1)
     outside, level, n_frames, in_folds = None, 2, 1, False
     while frame is not None:
@@ -207,3 +214,13 @@ def warn(message: str, category: type[Warning] = SemimetricWarning, *, cause: st
     warnings.warn(message, category, stacklevel=level)
     if in_folds and outside is not None:
         _TOLD.add(outside)  # after it was told: where a filter makes it an error, every fold raises it
+
+
+@contextmanager
+def silent(*causes: str) -> Iterator[None]:
+    """Inside of it, warnings of these causes are not issued by this thread: they are no news to the caller."""
+    token = _SILENT.set(_SILENT.get() | frozenset(causes))
+    try:
+        yield
+    finally:
+        _SILENT.reset(token)

@@ -12,7 +12,7 @@ from semimetric import DistanceRegressor, LargeMarginLearner, SemimetricClassifi
 from semimetric._foundation import errors
 
 
-@pytest.mark.parametrize("name", [name for name in errors.__all__ if name != "warn"])
+@pytest.mark.parametrize("name", [name for name in errors.__all__ if name not in ("silent", "warn")])
 def test_one_base_catches_everything_that_is_raised_on_purpose(name):
     kind = getattr(errors, name)
     base = errors.SemimetricWarning if issubclass(kind, Warning) else errors.SemimetricError
@@ -97,3 +97,21 @@ def test_other_causes_at_the_same_line_are_told(monkeypatch):
         for items in (X, constant, X):
             cross_val_score(SemimetricClassifier(LEARNER), items, y, cv=3)
     assert [str(w.message).split()[0] for w in caught] == ["ties", "feature"]
+
+
+def test_causes_are_silent_inside_and_told_again_after():
+    def tell_all():
+        for cause in "abc":
+            errors.warn(f"told of {cause}", cause=cause)
+
+    def fail():
+        with errors.silent("a"), errors.silent("b"):
+            tell_all()
+            raise KeyError
+
+    with pytest.warns(SemimetricWarning, match="told") as inside, pytest.raises(KeyError):
+        fail()
+    with pytest.warns(SemimetricWarning, match="told") as after:
+        tell_all()
+    assert [str(w.message) for w in inside] == ["told of c"]
+    assert [str(w.message) for w in after] == ["told of a", "told of b", "told of c"]

@@ -18,6 +18,7 @@ from semimetric import (
     NeighborIndex,
     NotSupportedError,
     SemimetricWarning,
+    StringFeatures,
     load,
 )
 
@@ -284,3 +285,11 @@ def test_features_that_no_file_holds_are_refused(tmp_path):
     ):
         model = fit(features)
         assert_refused(lambda model=model: model.save(tmp_path / "m"), words, "semimetric_.save(path)", error=NotSupportedError)
+
+
+def test_counts_that_no_word_tells_apart_are_no_news_but_a_constant_column_of_a_function_is():
+    strings = StringFeatures(q=(1,), n_places=0)
+    assert np.ptp(strings.fit(WORDS).transform(WORDS)[:, -1]) == 0  # "other 1-grams": warnings are errors here
+    fit(strings)
+    with pytest.warns(SemimetricWarning, match="feature feature1 is constant"):
+        fit(lambda words: np.array([[len(w), 1.0] for w in words]))
