@@ -1,7 +1,9 @@
-"""The README's code runs as it stands, and every command that it shows exists."""
+"""The code of every page runs as it stands, every command that they show exists, and the README stays one screen."""
 
+import ast
 import importlib
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -14,43 +16,96 @@ from semimetric.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
+PAGES = {"README": README} | {path.stem: path.read_text() for path in sorted((ROOT / "docs").glob("*.md"))}
+ALL = "\n".join(PAGES.values())
 
 
-def test_python_of_the_readme_runs(tmp_path):
-    code = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+def code_of(page):
+    """The blocks of Python of a page, one after the other: a later one may use the names of an earlier one."""
+    return "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+
+
+def run(code, folder, *options):
+    return subprocess.run([sys.executable, *options, "-c", code], cwd=folder, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("page", [name for name, text in PAGES.items() if code_of(text)])
+def test_python_of_every_page_runs(page, tmp_path):
+    done = run(code_of(PAGES[page]), tmp_path, "-W", "error")
     assert done.returncode == 0, done.stderr
-    assert "semimetric" in done.stdout
+
+
+def test_the_pages_with_code_are_those_that_the_readme_was_divided_into():
+    assert {"README", "learning", "reasons", "neighbors", "vectors", "reports"} <= {
+        n for n, text in PAGES.items() if code_of(text)
+    }
+
+
+def test_what_the_comments_of_the_readme_promise_is_printed(tmp_path):
+    printed = run(code_of(README), tmp_path).stdout
+    promised = re.findall(r"^print\(.*\)  # (\{.*?\}|\d[\d.]*)(?=:|$)", code_of(README), re.MULTILINE)
+    assert len(promised) == 2
+    numbers = [[float(n) for n in re.findall(r"\d+\.\d+", text)] for text in ("\n".join(promised), printed)]
+    assert numbers[0] == pytest.approx(numbers[1], abs=0.3)
+    assert "semimetric" in printed
     assert (tmp_path / "clock.smm").exists()
 
 
-def test_lines_beside_those_of_metric_learn_run(tmp_path):
-    page = (ROOT / "docs" / "coming_from_metric_learn.md").read_text()
-    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+def test_names_of_metric_learn_are_on_its_page():
     for name, here in NAMES_ELSEWHERE.items():
         assert hasattr(semimetric, here.partition("(")[0])
-        assert f"`{name}`" in page or name.endswith("_Supervised")
+        assert f"`{name}`" in PAGES["coming_from_metric_learn"] or name.endswith("_Supervised")
 
 
 def test_midnight_is_near_as_the_readme_says(tmp_path):
-    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0] + "\nprint('NEAR', d([23.5, 10.0], [0.5, 10.0]))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = run(code_of(README) + "\nprint('NEAR', d([23.5, 10.0], [0.5, 10.0]))", tmp_path)
     assert float(done.stdout.split("NEAR")[1]) < 4.0, done.stdout
 
 
-@pytest.mark.parametrize("command", sorted(set(re.findall(r"^semimetric (\w+)", README, re.MULTILINE))))
-def test_commands_of_the_readme_exist(command, capsys):
+def test_the_readme_is_one_screen_and_leads_to_every_page():
+    assert len(README.splitlines()) <= 120
+    linked = set(re.findall(r"\]\(docs/([\w-]+)\.md", README))
+    assert linked == set(PAGES) - {"README"}
+    assert "make demo" in README
+    assert "make test" in README
+
+
+def test_every_example_is_on_its_page_with_its_question():
+    rows = dict(re.findall(r"^\| (.*\?) \| \[`(?:.*)`\]\(\.\./examples/(.*)\) \|$", PAGES["examples"], re.MULTILINE))
+    texts = {path.name: path.read_text() for path in (ROOT / "examples").glob("plot_*.py")}
+    questions = {name: ast.get_docstring(ast.parse(text)).splitlines()[0] for name, text in texts.items()}
+    assert {name: question for question, name in rows.items()} == questions
+
+
+def test_the_figure_is_drawn_from_the_code_of_the_readme(tmp_path):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    runpy.run_path(str(ROOT / "tools" / "draw_figures.py"))["draw"](tmp_path)
+    kept = [ROOT / figure for figure in re.findall(r"!\[[^\]]*\]\((docs/figures/[\w.]+)\)", README)]
+    assert [path.name for path in kept] == [path.name for path in tmp_path.iterdir()] == ["clock.png"]
+    assert kept[0].stat().st_size < 100_000
+    now, then = (pyplot.imread(path)[..., :3] for path in (tmp_path / "clock.png", kept[0]))
+    assert now.shape == then.shape
+    assert abs(now - then).mean() < 0.05, "draw it anew: python tools/draw_figures.py"
+
+
+@pytest.mark.parametrize("command", sorted(set(re.findall(r"^(?: {4})?semimetric (\w+)", ALL, re.MULTILINE))))
+def test_commands_of_the_pages_exist(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
     assert ended.value.code == 0
     assert command in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"make (\w[\w-]*)", README))))
-def test_make_targets_of_the_readme_exist(target):
-    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+@pytest.mark.parametrize(
+    "target", sorted(set(re.findall(r"(?:`|    |```\n|)(?<!\w )make ([a-z][\w-]*)(?=`| {2}|$)", ALL, re.MULTILINE)))
+)
+def test_make_targets_of_the_pages_exist(target):
+    assert re.search(rf"^[\w -]*\b{target}\b[\w -]*:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("script", sorted(set(re.findall(r"python ((?:benchmarks|examples|tools)/\w+\.py)", ALL))))
+def test_scripts_of_the_pages_exist(script):
+    assert (ROOT / script).exists()
 
 
 def test_what_parameters_take_is_imported_from_the_root_and_cvxpy_is_not():
