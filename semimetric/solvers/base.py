@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._foundation.errors import ConvergenceWarning, NotSupportedError, warn
+from .._foundation.printed_tables import html_table
 from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..programs.program import ConvexProgram
@@ -124,6 +125,22 @@ class Solution:
             f"Solution({self.solver}: {self.status.value}; objective {self.objective:.6g}, "
             f"gap <= {self.gap:.2g}, {self.n_iter} iteration{'s' * (self.n_iter != 1)})"
         )
+
+    def _repr_html_(self) -> str:
+        known = f"{self.gap:.2g}, {self.relative_gap:.2g} of the objective" if np.isfinite(self.gap) else "not known"
+        rows = [
+            ("solver", self.solver),
+            ("it stopped", self.status.value),
+            ("objective", f"{self.objective:.6g}"),
+            ("above the optimum by at most", known),
+            ("iterations", str(self.n_iter)),
+            ("weights", str(len(self.weights))),
+        ]
+        if self.repair is not None:
+            rows.append(
+                ("inequalities were violated by", f"{self.repair.violation:.2g} of the largest weight, and are not now")
+            )
+        return html_table([("what", "value"), *rows], title="Solution")
 
 
 def refuse_free_weights(program: ConvexProgram) -> str | None:

@@ -1,12 +1,14 @@
 """Every own solver tells how it came to its solution; the last entry is that of the solution."""
 
 import pickle
+from dataclasses import replace
 
 import cases
 import numpy as np
 import pytest
 
 from semimetric import CuttingPlane, DistanceRegressor, Newton, Reference, Splitting
+from semimetric.solvers.base import Repair
 from semimetric.solvers.history import History
 
 OWN = {name: solver for name, (solver, _) in cases.SOLVERS.items()} | {"splitting": Splitting()}
@@ -54,3 +56,20 @@ def test_a_history_is_a_frame_and_a_frozen_value():
     with pytest.raises(ValueError, match="read-only"):
         history.gap[0] = 0.0
     assert History.of([]) is None
+
+
+def test_a_solution_is_a_table_in_notebooks():
+    solution = replace(Newton().solve(cases.program(cases.PENALTIES["ridge"])), solver="<Newton & co>")
+    html = solution._repr_html_()
+    for text in (
+        "&lt;Newton &amp; co&gt;",
+        solution.status.value,
+        f"{solution.objective:.6g}",
+        f"<td>{len(solution.weights)}</td>",
+    ):
+        assert text in html
+    assert f"{solution.relative_gap:.2g} of the objective" in html
+    assert "inequalities" not in html
+    unknown = replace(solution, gap=np.inf, repair=Repair(0.01, 0.0, 0.0))._repr_html_()
+    assert "<td>not known</td>" in unknown
+    assert "0.01 of the largest weight" in unknown
