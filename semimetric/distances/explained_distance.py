@@ -23,6 +23,7 @@ from .base_distances import BaseDistance
 from .counterfactuals import Counterfactual, find_counterfactual
 from .explanations import Explanation
 from .feature_parts import feature_parts
+from .long_tables import long_frame
 
 __all__ = ["ExplainedDistance"]
 
@@ -41,6 +42,7 @@ class ExplainedDistance:
     columns: Any
     terms: Any
     paired_by_index: Any
+    tables: Any
     _both: Any
     _points: Any
     _outside: Any
@@ -76,6 +78,32 @@ class ExplainedDistance:
                 t, rules = group[0] - first, self.rules[self.columns[group[0]]]
                 told[term] = (rules[own[0, t]], [rules[leaf] for leaf in theirs[:, t]])
         return told
+
+    def to_frame(self) -> Any:
+        """All tables of the distance as one frame of pandas, a row for each cell: what a term adds between two of its levels.
+
+        What is no table is not in it: base distances, and the slopes outside the range of the fit.
+
+        Returns
+        -------
+        DataFrame with the columns "feature", "a", "b" and "distance"
+            The name of the term, its level in the first vector and in the second (a number, a category, "(other)" or
+            "(missing)"; of a joint table a tuple of these), and what the term adds to the sum before the link.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> from semimetric import Semimetric
+        >>> Semimetric.l1([[0.0, 1.0], [4.0, 9.0]]).to_frame().query("a < b")
+          feature    a    b  distance
+        1      x0  0.0  4.0       4.0
+        5      x1  1.0  9.0       8.0
+        """
+        return long_frame(self.tables())
 
     def contributions(self, x: ArrayLike, y: ArrayLike, *, by: str = "terms") -> Floats:
         """What terms or features add to the sum before the link; their names are `contribution_names(by)`.
