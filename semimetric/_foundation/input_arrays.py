@@ -4,7 +4,7 @@ NumPy drops masks and imaginary parts, and takes times and text for numbers; sci
 of their own, some of many lines. Here each is refused in one sentence, before any work.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -147,6 +147,8 @@ def _check_number(cell: Any, place: tuple[int, ...], name: str) -> None:
     remedy = "numbers are required: correct it, or encode it in numbers"
     if isinstance(cell, (str, bytes)):
         raise InputError(f"{given} but text; {remedy}")
+    if isinstance(cell, Mapping):
+        raise InputError(f"{given} but an item by name; give its values in the order of the columns")
     try:
         float(np.nan if cell is None else cell)
     except TypeError as error:

@@ -35,8 +35,9 @@ def read_table(X: Any, *, name: str = "X") -> Any:
     Raises
     ------
     InputError
-        If it is a lazy frame, which has no rows yet.
+        If it is a lazy frame, which has no rows yet, or rows by name, whose columns nobody has named yet.
     """
+    _refuse_dicts(X, name)
     if isinstance(X, np.ndarray | list | tuple) or hasattr(X, "iloc"):
         return X
     frame = nw.from_native(nw.to_native(X, pass_through=True), pass_through=True)
@@ -48,6 +49,24 @@ def read_table(X: Any, *, name: str = "X") -> Any:
     if not isinstance(frame, nw.DataFrame):
         return X
     return frame.to_native() if frame.implementation.is_pandas() or frame.implementation.is_polars() else frame
+
+
+def _holds_dicts(X: Any) -> bool:
+    """Whether these are rows that are given by name, one or many."""
+    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):  # a sparse array may be a dict of its entries
+        return False
+    return isinstance(X, Mapping) or (isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping))
+
+
+def _refuse_dicts(X: Any, name: str) -> None:
+    """Refuse rows by name where no fit has named the columns, so that nothing says which they are, and in which order."""
+    if _holds_dicts(X):
+        given, table = ("a dict", f"pandas.DataFrame([{name}]) if it is one row, pandas.DataFrame({name}) if it is columns")
+        if not isinstance(X, Mapping):
+            given, table = "a list of dicts", f"pandas.DataFrame({name})"
+        raise InputError(
+            f"{name} is {given}; only what was fitted to named columns takes rows by name, so a table is required: give {table}"
+        )
 
 
 def named_rows(X: Any, names: Sequence[str], *, name: str = "X") -> Any:
@@ -70,7 +89,9 @@ def named_rows(X: Any, names: Sequence[str], *, name: str = "X") -> Any:
     InputError
         If a feature has no value, or a value has a name that is not among the features.
     """
-    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):  # a sparse array may be a dict of its entries
+    if not len(names):
+        _refuse_dicts(X, name)
+    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
         return X
     if isinstance(X, Mapping):
         return _row(X, names, name)
@@ -89,10 +110,18 @@ def _row(given: Mapping[Any, Any], names: Sequence[str], name: str) -> Any:
     if foreign:
         meant = get_close_matches(str(foreign[0]), missing, 1)
         known = ", ".join(map(str, names[:8])) + (", ..." if len(names) > 8 else "")
-        advice = f"write {meant[0]!r}" if meant else "leave it out"
+        nameless = list(names) == [f"x{k}" for k in range(len(names))]
+        other = "which are numbers of columns without names: give a vector, or fit to a frame" if nameless else "leave it out"
+        advice = f"write {meant[0]!r}" if meant else other
         raise InputError(f"{name} names {foreign[0]!r}, but the features are {known}: {advice}")
     if missing:
         raise InputError(f"{name} has no {missing[0]!r}; a value for each feature is required: give it, None if it is missing")
+    for feature in names:
+        if isinstance(given[feature], list | tuple | np.ndarray):
+            raise InputError(
+                f"{name} has a {type(given[feature]).__name__} for {feature!r}; a dict is one row, a value for each feature: "
+                f"for rows of columns give pandas.DataFrame({name})"
+            )
     out = np.empty(len(names), dtype=object)
     out[:] = [given[feature] for feature in names]
     return out

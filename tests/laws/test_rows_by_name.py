@@ -9,11 +9,22 @@ from cases import assert_refused
 from numpy.testing import assert_array_equal
 
 from semimetric import (
+    BoundaryPoints,
+    BSplineEmbedding,
+    ConicEmbedding,
+    DistanceApproximator,
     DistanceRegressor,
+    EmbeddedLinearClassifier,
     LargeMarginLearner,
     NeighborIndex,
+    PairLearner,
+    PL1Embedding,
+    Semimetric,
     SemimetricClassifier,
+    SemimetricClusterer,
     SemimetricNeighborsTransformer,
+    SemimetricRegressor,
+    gower,
 )
 
 RNG = np.random.default_rng(0)
@@ -86,6 +97,7 @@ BAD = {
         "the features are",
         "write 'height'",
     ),
+    "columns": (lambda r: r | {"age": [1.0, 2.0]}, "x has a list for 'age'", "a dict is one row", "give pandas.DataFrame(x)"),
     "text": (lambda r: r | {"age": "old"}, "'old'", "number", ""),
 }
 
@@ -105,3 +117,41 @@ def test_the_wrong_row_of_a_list_is_named(row):
     assert_refused(
         lambda: model.predict(dicts), "row 5 of X has no 'hour'", "a value for each feature", "None if it is missing"
     )
+
+
+PAIRS = RNG.integers(0, 30, (60, 2))
+FITS = {
+    "large margin": lambda X: LargeMarginLearner().fit(X, CLASSES),
+    "classifier": lambda X: SemimetricClassifier().fit(X, CLASSES),
+    "regressor": lambda X: SemimetricRegressor().fit(X, CLASSES),
+    "distances": lambda X: DistanceRegressor(preprocessor=X).fit(PAIRS, np.ones(60)),
+    "pairs": lambda X: PairLearner(preprocessor=X).fit(PAIRS, np.resize([1, -1], 60)),
+    "approximator": lambda X: DistanceApproximator(lambda x, y: 1.0).fit(X),
+    "index": lambda X: NeighborIndex("gower").fit(X),
+    "gower": gower,
+    "l1": Semimetric.l1,
+    "clusterer": lambda X: SemimetricClusterer().fit(X),
+    "pl1": lambda X: PL1Embedding().fit(X),
+    "splines": lambda X: BSplineEmbedding().fit(X),
+    "cones": lambda X: ConicEmbedding().fit(X, CLASSES),
+    "linear": lambda X: EmbeddedLinearClassifier().fit(X, CLASSES),
+    "boundary": lambda X: BoundaryPoints().fit(X, CLASSES),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_fit_refuses_rows_by_name_and_says_what_to_give(name):
+    dicts = records(MIXED)
+    what = "preprocessor" if name in ("distances", "pairs") else "X"
+    assert_refused(
+        lambda: FITS[name](dicts), f"{what} is a list of dicts", "a table is required", f"give pandas.DataFrame({what})"
+    )
+    assert_refused(lambda: FITS[name](dicts[0]), f"{what} is a dict", "a table is required", f"give pandas.DataFrame([{what}])")
+
+
+def test_names_for_columns_without_names_and_tuples_of_dicts_are_refused_in_words():
+    X = NUMBERS.to_numpy()
+    d, dicts = gower(X), records(NUMBERS)
+    assert_refused(lambda: d(dicts[0], dicts[1]), "x names", "features are x0, x1, x2", "fit to a frame")
+    pairs = [[dicts[i], dicts[j]] for i, j in PAIRS]
+    assert_refused(lambda: DistanceRegressor().fit(pairs, np.ones(60)), "an item by name", "in the order of the columns")
