@@ -381,3 +381,66 @@ def time_warping(x, y):
         for j, b in enumerate(y):
             cost[i + 1, j + 1] = abs(a - b) + min(cost[i, j], cost[i, j + 1], cost[i + 1, j])
     return float(cost[-1, -1])
+
+
+def emd_hat(x, y, cost, alpha):
+    """EMD-hat of histograms of any mass (Pele & Werman 2008): the smaller mass is moved, what is left costs alpha max cost."""
+    rest = x.sum() - y.sum()
+    spare = np.zeros((len(x) + 1, len(x) + 1))  # a bin more, which takes the rest for nothing
+    spare[:-1, :-1] = cost
+    moved = emd(np.append(x, max(-rest, 0.0)), np.append(y, max(rest, 0.0)), spare)
+    return moved + alpha * abs(rest) * cost.max()
+
+
+def ground_distance(a, b, metric, periods):
+    """The distance of two places, of which some axes are circles."""
+    gaps = [
+        min(abs(s - t) % p, p - abs(s - t) % p) if p < np.inf else abs(s - t) for s, t, p in zip(a, b, periods, strict=True)
+    ]
+    return {"euclidean": sum(g * g for g in gaps) ** 0.5, "cityblock": sum(gaps), "chebyshev": max(gaps)}[metric]
+
+
+def strips(places, threshold):
+    """All sets {t - threshold <= place < t} of places on a line that are not empty, as rows of 0 and 1."""
+    breaks = sorted({round(p + s, 9) for p in places for s in ({0.0, threshold} - {np.inf})})
+    for low, high in zip(breaks[:-1], breaks[1:], strict=True):
+        t = (low + high) / 2
+        row = [float(t - threshold <= p < t) for p in places]
+        if any(row):
+            yield row
+
+
+def slices_of_bins(places, directions, periods, threshold):
+    """Rows of 0 and 1: the strips of the bins along all directions, with circles laid out from every place on."""
+    circles = [a for a, p in enumerate(periods) if p < np.inf]
+    for cut in product(*[sorted({round(b[a] % periods[a], 9) for b in places}) for a in circles]):
+        laid = [list(b) for b in places]
+        for b in laid:
+            for a, start in zip(circles, cut, strict=True):
+                b[a] = round(b[a] - start, 9) % periods[a]
+        for u in directions:
+            yield from strips([sum(s * t for s, t in zip(u, b, strict=True)) for b in laid], threshold)
+
+
+def balls_of_bins(places, radii, metric, periods):
+    """Rows of 0 and 1: the bins within each radius of each bin."""
+    for c, r in product(places, radii):
+        yield [float(ground_distance(b, c, metric, periods) <= r * (1 + 1e-9)) for b in places]
+
+
+def edges_of_bins(places, directions, width, metric, periods):
+    """Rows of numbers that fall off with the distance from each bin, of the sign of its side in each direction."""
+    for c, u in product(places, directions):
+        row = []
+        for b in places:
+            ahead = sum(v * _short_way(x - y, p) for v, x, y, p in zip(u, b, c, periods, strict=True))
+            sign = 0.0 if abs(ahead) < 1e-9 else float(np.sign(ahead))
+            row.append(sign * np.exp(-ground_distance(b, c, metric, periods) / width))
+        yield row
+
+
+def _short_way(step, period):
+    """A step along an axis, round a circle the short way; 0 to the far side, where both ways are as long."""
+    if period == np.inf:
+        return step
+    return 0.0 if abs(abs(step) % period - period / 2) < 1e-9 else step - period * round(step / period)

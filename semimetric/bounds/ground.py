@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._foundation.errors import InputError
+from .._foundation.cost_matrices import checked_cost_matrix
 from .._foundation.types import ArrayLike, Floats, freeze
-from .._foundation.validation import check_items
 
 __all__ = ["GroundDistance"]
 
@@ -51,21 +50,7 @@ class GroundDistance:
         InputError
             If the matrix is not square, finite, >= 0, symmetric and 0 on its diagonal.
         """
-        cost = check_items(cost_matrix, name="cost_matrix")
-        if cost.shape[0] != cost.shape[1]:
-            raise InputError(f"cost_matrix has shape {cost.shape}; a square matrix is required, with a row for every bin")
-        if (cost < 0).any():
-            i, j = np.argwhere(cost < 0)[0].tolist()
-            raise InputError(f"cost_matrix[{i}, {j}] is {cost[i, j]:g}; costs >= 0 are required: correct it")
-        if np.diagonal(cost).any():
-            i = int(np.flatnonzero(np.diagonal(cost))[0])
-            raise InputError(f"cost_matrix[{i}, {i}] is {cost[i, i]:g}; 0 is required, as mass that stays costs nothing")
-        if (cost != cost.T).any():
-            i, j = np.argwhere(cost != cost.T)[0].tolist()
-            raise InputError(
-                f"cost_matrix[{i}, {j}] is {cost[i, j]!r} and cost_matrix[{j}, {i}] is {cost[j, i]!r}; a symmetric ground "
-                "distance is required: give (C + C.T) / 2 if they differ by rounding"
-            )
+        cost = checked_cost_matrix(cost_matrix)
         paths = _shortest_paths(cost)
         return cls(cost, paths, _triangle_defect(paths))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._foundation.errors import InputError
+from .._foundation.farthest_first import farthest_first
 from .._foundation.progress import progress_bar
 from .._foundation.threads import map_blocks
 from .._foundation.types import Floats, Integers
@@ -120,7 +121,14 @@ class LandmarkBounds(Bounds):
                 parts = map_blocks(block, len(rows), size=_BLOCK, n_jobs=self.n_jobs)
                 return np.array([value for values in parts for value in values])
 
-            landmarks, table = _farthest_first(called, len(objects), count, int(rng.integers(len(objects))))
+            columns: list[Floats] = []
+
+            def distances_to(k: int) -> Floats:
+                columns.append(called(np.column_stack([np.arange(len(objects)), np.full(len(objects), k)])))
+                return columns[-1]
+
+            landmarks = farthest_first(distances_to, int(rng.integers(len(objects))), count)
+            table = np.column_stack(columns)
             checked = called(pairs)
         tolerance = self.tolerance if self.tolerance != "auto" else 0.0 if _whole(table) and _whole(checked) else _ROUNDED
         self._check_landmarks(objects, table, landmarks, float(tolerance))
@@ -203,21 +211,6 @@ class LandmarkBounds(Bounds):
                     a = int(np.argmax(longer))
                     rows = {"i": i, "j": j, "k": int(landmarks[a])}
                     raise _broken(objects, tuple(rows[name] for name in order), tuple(float(side[a]) for side in sides))
-
-
-def _farthest_first(called: Callable[[Integers], Floats], n: int, count: int, first: int) -> tuple[Integers, Floats]:
-    """Rows of landmarks, each as far as possible from those before it, and the distances of all items to them (n, count)."""
-    rows, columns = [first], [called(np.column_stack([np.arange(n), np.full(n, first)]))]
-    nearest = columns[0].copy()
-    while len(rows) < count:
-        nearest[rows] = -1.0
-        k = int(np.argmax(nearest))
-        if not nearest[k] > 0.0:
-            break
-        rows.append(k)
-        columns.append(called(np.column_stack([np.arange(n), np.full(n, k)])))
-        nearest = np.minimum(nearest, columns[-1])
-    return np.array(rows, dtype=np.int64), np.column_stack(columns)
 
 
 def _coordinates(distances: Floats) -> Coordinates:

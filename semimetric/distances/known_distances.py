@@ -183,7 +183,7 @@ class KnownDistances:
                 f"bin_positions are {n} numbers, of which {len(np.unique(positions))} differ; at least two bins, no two "
                 f"bins at one place, and none beyond {_WIDTHS[1]:g} are required: merge bins that share a place, or rescale"
             )
-        features = HistogramFeatures(positions, n_slices=1).fit(np.eye(n))
+        features = HistogramFeatures(positions, n_slices=1, max_features=None).fit(np.eye(n))
         directions = Directions(features.components_, tuple(features.get_feature_names_out()))
         highest = np.concatenate([np.ones(n), directions.matrix.max(axis=1)]) * total
         grid = Grid([[0.0, high] for high in highest])

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
+from .._foundation.farthest_first import farthest_first
 from .._foundation.progress import progress_bar
 from .._foundation.storable import storable
 from .._foundation.types import Floats, Integers, Pairs
@@ -268,18 +269,16 @@ class LandmarkFeatures(ObjectFeatures):
             self.n_calls_ += calls.n_calls
 
     def _choose_farthest(self, objects: Objects, n: int, rng: np.random.Generator) -> None:
-        nearest = np.full(len(objects), np.inf)
-        following = int(rng.integers(len(objects)))
         with progress_bar(n * len(objects), "distances to landmarks", verbose=self.verbose, unit="pair") as bar:
-            for k in range(n):
-                self._take(np.array([following]))
+
+            def distances_to(i: int) -> Floats:
+                self._take(np.array([i]))
+                k = len(self.landmark_indices_) - 1
                 rows = np.flatnonzero(np.isnan(self.distances_[:, k]))
                 self._evaluate(objects, np.column_stack([rows, np.full(len(rows), k)]), "", bar)
-                nearest = np.minimum(nearest, self.distances_[:, k])
-                nearest[self.landmark_indices_] = 0.0
-                following = int(np.argmax(nearest))
-                if nearest[following] == 0:
-                    break
+                return self.distances_[:, k]
+
+            farthest_first(distances_to, int(rng.integers(len(objects))), n)
 
     def _choose_medoids(self, objects: Objects, n: int, rng: np.random.Generator) -> None:
         drawn = rng.permutation(len(objects))[: _DRAWN * n]

@@ -7,22 +7,23 @@ but sums of |a_k · (x - y)| over half-planes, balls and windowed edges come clo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from sklearn.utils.validation import check_is_fitted
 
+from ..._foundation.cost_matrices import checked_cost_matrix
 from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import validated
 from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats
-from ..._foundation.validation import check_alpha, check_count
-from .even_directions import LinearFeatures, half_sphere
+from ..._foundation.validation import check_alpha, check_choice, check_count
+from .bins import METRICS, Bins, checked_periods
+from .even_directions import LinearFeatures
+from .histogram_blocks import Products, applied
+from .histogram_families import Family, NamedBlock, balls, distinct, edges, slices, within_budget
 
 __all__ = ["HistogramFeatures"]
-
-Named = tuple[str, Floats]
 
 
 @storable
@@ -40,10 +41,24 @@ class HistogramFeatures(LinearFeatures):
     masses, up to a constant) are kept once. Bins in one dimension have slices and, if asked for, the bins themselves, because
     nothing more is needed.
 
+    The ground distance is what ``metric``, ``periodic``, ``threshold`` and ``cost_matrix`` say. Along a circle (``periodic``)
+    masses are added up from every place of a bin on, so that slices of one circle are all its arcs, and bins lie on the near
+    side or the far side of others the short way round. Under a threshold T slices are strips as wide as T, and balls have
+    radii below T. Of a cost matrix without coordinates
+    the slices are masses within every distance of bins that are far apart, and edges part bins nearer to c from those nearer
+    to a neighbour of c.
+
+    Histograms of different masses are taken as they are. What a sum with learned weights then approximates is a norm of x - y
+    too, such as EMD-hat (Pele & Werman 2008), ``min_F sum_ij F_ij c_ij + alpha max_ij c_ij |sum x - sum y|`` over flows F of
+    the smaller mass, which is a metric for alpha >= 1/2 and a metric c; the weight of the total mass has the part of alpha.
+
+    Slices and balls are computed by cumulative sums over the bins, in their order along a line or on the grid, without a
+    matrix; `components_` makes the matrix when it is asked for.
+
     Parameters
     ----------
-    bin_coordinates : array-like of shape (n_bins,) or (n_bins, n_dimensions)
-        Where the bins are, in the unit of the ground distance.
+    bin_coordinates : array-like of shape (n_bins,) or (n_bins, n_dimensions), or None
+        Where the bins are, in the unit of the ground distance; None if ``cost_matrix`` alone says how far apart they are.
     n_slices : int, default 16
         The number of directions of the slices; 0 leaves the slices out.
     ball_radii : sequence of float, default (1, 1.5, 2, 3)
@@ -54,6 +69,18 @@ class HistogramFeatures(LinearFeatures):
         The widths t of the edges.
     bins : bool, default False
         Whether to add the raw bins. It is not needed for ``directions=``, which are appended to the raw bins.
+    max_features : int or None, default 10000
+        The most features. Where there would be more, slices have fewer thresholds, and balls and edges fewer centres, by
+        the same share and evenly chosen; slices in one dimension are exact no more. None sets no limit.
+    metric : {"euclidean", "cityblock", "chebyshev"}, default "euclidean"
+        The ground distance between coordinates. Slices and edges have the directions of the axes first, unless it is
+        Euclidean without circles and threshold.
+    periodic : dict of int to float, or None, default None
+        Axes that are circles, by number, and their lengths: ``{2: 8.0}`` for 8 orientations on axis 2.
+    threshold : float or None, default None
+        The largest ground distance T: all larger ones are T, as between the bins of descriptors (Pele & Werman 2009).
+    cost_matrix : array-like of shape (n_bins, n_bins), or None, default None
+        The ground distance in place of one between coordinates: symmetric, >= 0 and 0 on the diagonal.
 
     Attributes
     ----------
@@ -65,17 +92,25 @@ class HistogramFeatures(LinearFeatures):
     >>> u, v = features.transform([[1.0, 0, 0], [0, 0, 1.0]])
     >>> float(np.abs(u - v).sum())
     3.0
+    >>> orientations = HistogramFeatures(range(8), periodic={0: 8.0}, n_edges=0, ball_radii=())
+    >>> orientations.fit_transform(np.eye(8)).shape
+    (8, 28)
     """
 
     def __init__(
         self,
-        bin_coordinates: ArrayLike,
+        bin_coordinates: ArrayLike | None,
         *,
         n_slices: int = 16,
         ball_radii: Sequence[float] = (1.0, 1.5, 2.0, 3.0),
         n_edges: int = 8,
         edge_scales: Sequence[float] = (1.5,),
         bins: bool = False,
+        max_features: int | None = 10_000,
+        metric: str = "euclidean",
+        periodic: Mapping[int, float] | None = None,
+        threshold: float | None = None,
+        cost_matrix: ArrayLike | None = None,
     ) -> None:
         self.bin_coordinates = bin_coordinates
         self.n_slices = n_slices
@@ -83,6 +118,11 @@ class HistogramFeatures(LinearFeatures):
         self.n_edges = n_edges
         self.edge_scales = edge_scales
         self.bins = bins
+        self.max_features = max_features
+        self.metric = metric
+        self.periodic = periodic
+        self.threshold = threshold
+        self.cost_matrix = cost_matrix
 
     def fit(self, X: ArrayLike, y: object = None) -> HistogramFeatures:
         """Build the features; X gives the number of bins and whether masses differ, and y is ignored.
@@ -91,28 +131,52 @@ class HistogramFeatures(LinearFeatures):
         ------
         InputError
             If the numbers of bins differ, coordinates are not finite or repeat, a parameter is no number > 0 (no integer
-            >= 0 for the numbers of directions), or no feature is left.
+            >= 0 for the numbers of directions), the ground distance is none, more is asked for than ``max_features``, or no
+            feature is left.
         """
         self._check_parameters()
         histograms = validated(self, X, dtype=np.float64)
-        bank = _FeatureBank(self._coordinates(histograms.shape[1]))
+        n_bins = histograms.shape[1]
         mass = histograms.sum(axis=1)
         equal = bool(np.ptp(mass) <= 1e-9 * max(float(np.abs(mass).max()), 1e-300))
-        named = list(self._features(bank))
-        if not equal:
-            named.append(("mass", np.ones(histograms.shape[1])))
-        kept = _distinct(np.array([row for _, row in named]), up_to_constant=equal) if named else []
+        found = self._features(self._bins(n_bins), [] if equal else [NamedBlock(["mass"], Products(np.ones((1, n_bins))))])
+        kept = distinct(found, n_bins, up_to_constant=equal) if found else []
         if not kept:
             raise InputError(
-                f"no features are left of {histograms.shape[1]} bins of {'equal' if equal else 'different'} masses; give two "
+                f"no features are left of {n_bins} bins of {'equal' if equal else 'different'} masses; give two "
                 "bins or more, and ask for slices, balls, edges or bins"
             )
-        self.components_ = np.array([named[k][1] for k in kept])
-        self._names = np.array([named[k][0] for k in kept], dtype=object)
+        self._blocks = [named.block for named in kept]
+        self._names = np.array([name for named in kept for name in named.names], dtype=object)
+        self.__dict__.pop("_matrix", None)
         return self
 
+    def transform(self, X: ArrayLike) -> Floats:
+        """The features of histograms: shape (n_items, n_features_out)."""
+        check_is_fitted(self, "_blocks")
+        items: Floats = validated(self, X, reset=False, dtype=np.float64, order="C")
+        return applied(self._blocks, items)
+
+    @property
+    def components_(self) -> Floats:  # type: ignore[override]  # the base declares an attribute; this one is made when asked for
+        """The coefficients of the features, shape (n_features_out, n_bins)."""
+        if "_blocks" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet, and has no components_: call fit")
+        if "_matrix" not in self.__dict__:
+            self._matrix = np.vstack([block.matrix() for block in self._blocks])
+        return self._matrix
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_blocks" in self.__dict__
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self._names)
+
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
-        """The names of the features, such as ``slice3<2.5``, ``ball1.5@12``, ``edge2x1.5@7``, ``mass``."""
+        """The names of the features, such as ``slice3<2.5``, ``slice3@1<2.5`` of a circle cut at its second bin,
+        ``ball1.5@12``, ``edge2x1.5@7``, ``mass``.
+        """
         return self._names
 
     def _check_parameters(self) -> None:
@@ -124,6 +188,33 @@ class HistogramFeatures(LinearFeatures):
                 raise InputError(f"{name}={values!r} must be a sequence of numbers > 0, such as (1.0, 2.0)")
             for value in values:
                 check_alpha(f"each of {name}", value, strict=True)
+        check_choice("metric", self.metric, METRICS)
+        if self.max_features is not None:
+            check_count("max_features", self.max_features)
+        if self.threshold is not None:
+            check_alpha("threshold", self.threshold, strict=True)
+
+    def _bins(self, n_bins: int) -> Bins:
+        """The bins and their ground distance, all checked."""
+        cost = None if self.cost_matrix is None else checked_cost_matrix(self.cost_matrix)
+        if cost is not None and len(cost) != n_bins:
+            raise InputError(f"cost_matrix has shape {cost.shape} for histograms of {n_bins} bins; one row a bin is required")
+        threshold = np.inf if self.threshold is None else float(self.threshold)
+        if cost is not None and self.bin_coordinates is None:
+            if self.periodic or self.metric != "euclidean":
+                raise InputError(
+                    f"metric={self.metric!r} and periodic={self.periodic!r} are of coordinates, and bin_coordinates is None; "
+                    "give coordinates, or cost_matrix alone"
+                )
+            return Bins(None, self.metric, np.empty(0), cost, threshold)
+        C = self._coordinates(n_bins)
+        periods = checked_periods(self.periodic, C.shape[1])
+        circles = np.isfinite(periods)
+        places = C.copy()
+        places[:, circles] = np.round(C[:, circles] / periods[circles] % 1.0, 9) % 1.0
+        if len(np.unique(places, axis=0)) < n_bins:
+            raise InputError(f"two bins share a place with periodic={self.periodic!r}; merge such bins first")
+        return Bins(C, self.metric, periods, cost, threshold)
 
     def _coordinates(self, n_bins: int) -> Floats:
         """The valid coordinates of the bins, shape (n_bins, n_dimensions)."""
@@ -135,80 +226,20 @@ class HistogramFeatures(LinearFeatures):
             raise InputError("bin_coordinates must be finite, and no two bins may share a place; merge such bins first")
         return C
 
-    def _features(self, bank: _FeatureBank) -> Iterator[Named]:
-        """The name of every feature, and its coefficients of shape (n_bins,)."""
-        if self.bins:
-            yield from ((f"bin{b}", row) for b, row in enumerate(np.eye(bank.n)))
-        yield from bank.slices(self.n_slices)
-        if bank.dimension > 1:
-            yield from bank.balls(self.ball_radii)
-            yield from bank.edges(self.n_edges, self.edge_scales)
+    def _features(self, bins: Bins, mass: list[NamedBlock]) -> list[NamedBlock]:
+        """All features within the budget, of which some may be equal."""
+        raw = [NamedBlock([f"bin{b}" for b in range(bins.n)], Products(np.eye(bins.n)))] if self.bins else []
+        most = None if self.max_features is None else self.max_features - sum(len(named.block) for named in raw + mass)
+        if most is not None and most < 0:
+            raise InputError(
+                f"max_features={self.max_features} is fewer than the bins that bins=True asks for ({bins.n}), or their mass; "
+                "give more, or leave bins out"
+            )
+        return [*raw, *within_budget(list(self._families(bins)), most), *mass]
 
-
-class _FeatureBank:
-    """The linear features of histograms over n bins at the coordinates C, shape (n, d)."""
-
-    def __init__(self, C: Floats) -> None:
-        self.n, self.dimension = C.shape
-        self.origin = C.min(axis=0) if self.dimension > 1 else np.zeros(1)  # a shift would round coordinates in one dimension
-        self.C = C - self.origin
-
-    @cached_property
-    def ground(self) -> Floats:
-        """The Euclidean distances between the bins, shape (n, n)."""
-        return cdist(self.C, self.C)
-
-    @cached_property
-    def spacing(self) -> float:
-        """The median distance of a bin to its nearest neighbour, the h of `HistogramFeatures`."""
-        return float(np.median(np.where(np.eye(self.n, dtype=bool), np.inf, self.ground).min(axis=1)))
-
-    @property
-    def rounding(self) -> float:
-        """Projections that differ by at most this much are the same; in one dimension projections are exact, and it is 0."""
-        return 0.0 if self.dimension == 1 else max(1e-9 * float(self.C.max()), 1e-15 * float(np.abs(self.origin).max()))
-
-    def _directions(self, n: int) -> Floats:
-        """``n`` evenly spread unit vectors, shape (n, d); in one dimension there is only one direction."""
-        if self.dimension == 1:
-            return np.ones((min(n, 1), 1))
-        return half_sphere(self.dimension, n, 0) if n else np.empty((0, self.dimension))
-
-    def slices(self, n: int) -> Iterator[Named]:
-        """Cumulative sums along ``n`` directions: the mass before every gap between projected bins, times its width."""
-        for d, u in enumerate(self._directions(n)):
-            projection = self.C @ u if self.dimension > 1 else self.C[:, 0]
-            origin = float(self.origin @ u)
-            values = np.unique(projection)
-            values = values[np.concatenate([[True], np.diff(values) > self.rounding])]
-            digits = 4 + int(np.log10(max(np.abs(values + origin).max() / (np.ptp(values) or 1.0), 1.0)))
-            for low, high in zip(values[:-1], values[1:], strict=True):
-                yield f"slice{d}<{origin + (low + high) / 2:.{digits}g}", (high - low) * (projection < high)
-
-    def balls(self, radii: Sequence[float]) -> Iterator[Named]:
-        """The mass within each radius, in units of the spacing, around every bin."""
-        for r in radii:
-            near = self.ground <= r * self.spacing * (1 + 1e-9)
-            yield from ((f"ball{r:g}@{b}", row.astype(float)) for b, row in enumerate(near))
-
-    def edges(self, n: int, scales: Sequence[float]) -> Iterator[Named]:
-        """The mass on one side of every bin minus that on the other, weighted less with distance, along ``n`` directions."""
-        for d, u in enumerate(self._directions(n)):
-            projection = self.C @ u
-            side = projection[:, None] - projection[None, :]
-            side = np.sign(np.where(np.abs(side) <= 1e-9 * self.spacing, 0.0, side))
-            for t in scales:
-                window = side * np.exp(-self.ground / (2 * t * self.spacing))
-                yield from ((f"edge{d}x{t:g}@{b}", row) for b, row in enumerate(window))
-
-
-def _distinct(rows: Floats, *, up_to_constant: bool) -> list[int]:
-    """Numbers of rows: the first of every set that are equal up to sign and scale (and a constant); none that is all 0."""
-    centered = rows - rows.mean(axis=1, keepdims=True) if up_to_constant else rows
-    size = np.linalg.norm(centered, axis=1)
-    nonzero = np.flatnonzero(size > 1e-9 * np.linalg.norm(rows, axis=1))
-    unit = centered[nonzero] / size[nonzero, None]
-    first = unit[np.arange(len(unit)), np.argmax(np.abs(unit) > 1e-6, axis=1)]
-    keys = np.round(unit * np.sign(first)[:, None], 6) + 0.0
-    _, where = np.unique(keys, axis=0, return_index=True)
-    return [int(k) for k in np.sort(nonzero[where])]
+    def _families(self, bins: Bins) -> Iterator[Family]:
+        """The families of features that are asked for."""
+        yield from slices(bins, self.n_slices)
+        if not bins.is_line:
+            yield from balls(bins, self.ball_radii)
+            yield from edges(bins, self.n_edges, self.edge_scales)
