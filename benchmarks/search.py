@@ -89,7 +89,7 @@ def large(d: Semimetric, X: np.ndarray, n: int, n_queries: int) -> list[dict]:
         build, index = indexes[name]
         for threads in (1, 2):
             index.set_params(n_jobs=threads)
-            row = {"engine": label, "threads": threads, "build_s": build, "bytes_a_point": size(index) / n}
+            row = {"engine": label, "threads": threads, "build_s": build, "bytes_a_point": index.nbytes / n}
             row |= timed(lambda q, i=index, o=options: i.kneighbors(q, K, **o), queries, 100)
             got = index.search(queries, K, **options)
             row |= {"recall": recall(got.ids, exact), "refined": float(got.refined.mean())}
@@ -102,15 +102,6 @@ def large(d: Semimetric, X: np.ndarray, n: int, n_queries: int) -> list[dict]:
         if "single_ms" in row:
             row["single_of_flat"] = row["single_ms"] / peer["single_ms"]
     return rows
-
-
-def size(index: NeighborIndex) -> int:
-    """Bytes of what an index holds for its items: raw vectors, positions, codes (twice: FAISS's too), ids, lists."""
-    total = 0
-    for s in index.segments_:
-        total += s.points.raw.nbytes + s.points.positions.nbytes + 2 * s.codes.nbytes + s.ids.nbytes + s.alive.nbytes
-        total += s.lists.member.nbytes if s.lists else 0
-    return total
 
 
 def peers(d: Semimetric, X: np.ndarray, n: int, n_queries: int) -> list[dict]:
@@ -219,7 +210,7 @@ def growth(d: Semimetric, X: np.ndarray, most: int, figure: str | None) -> list[
         index.set_params(n_jobs=1)
         for algorithm in ("exact", "approximate"):
             row = timed(lambda q, i=index, a=algorithm: i.kneighbors(q, K, algorithm=a), queries, 30)
-            rows.append({"points": n, "algorithm": algorithm, "build_s": build, "bytes_a_point": size(index) / n} | row)
+            rows.append({"points": n, "algorithm": algorithm, "build_s": build, "bytes_a_point": index.nbytes / n} | row)
         del index, points
     if figure:
         draw(rows, figure)

@@ -110,6 +110,15 @@ class Scan:
                 plain.invlists.add_entries(number, len(rows), faiss.swig_ptr(rows), faiss.swig_ptr(in_list))
         plain.ntotal = len(codes)
         self._index = faiss.IndexIVFPQFastScan(plain)
+        self._index.orig_invlists, self._index.referenced_objects = None, []  # They would keep a second copy of the codes.
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the codes, in blocks of items that FAISS reads together, and of the row numbers of the items."""
+        held = _faiss().downcast_InvertedLists(self._index.invlists)
+        in_block = self._index.bbs
+        n_blocks = sum(-(-held.list_size(number) // in_block) for number in range(self.n_lists))
+        return int(n_blocks * held.block_size + 8 * self.n)
 
     def nearest(
         self, rounded: IntegerTables, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None

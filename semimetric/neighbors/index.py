@@ -27,6 +27,7 @@ from .explained_index import ExplainedIndex
 from .ids import check_ids, masks_of
 from .indexed_items import IndexedItems
 from .item_columns import ItemColumns
+from .memory_usage import MeasuredIndex
 from .query_tables import QueryView
 from .results import Collection, Neighbors, Recall, as_graph, as_objects, no_neighbors, without_own
 from .search_arguments import ALGORITHMS, candidate_count, check_neighbors, check_radius
@@ -37,7 +38,7 @@ from .storage import StoredIndex
 __all__ = ["NeighborIndex"]
 
 
-class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, StoredIndex, SearchesUnderLearned):
+class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, MeasuredIndex, StoredIndex, SearchesUnderLearned):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
     No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would

@@ -137,6 +137,13 @@ class Segment:
         rows = np.linspace(0, len(self) - 1, min(_PROBE, len(self))).astype(np.int64)
         return Scan(self.codes[rows], self.cells.layout.n_columns), rows
 
+    @property
+    def scans(self) -> list[Scan]:
+        """The scans that queries have made so far, of all items and of few."""
+        made = vars(self)
+        probe = [made["_probe"][0]] if "_probe" in made else []
+        return [scan for scan in (made.get("scan"), made.get("_coarse"), *probe) if scan is not None]
+
     @cached_property
     def rank(self) -> Integers:
         """The place of every id in their order, shape (n,); empty where ids increase from row to row."""
