@@ -120,6 +120,23 @@ class Scan:
         n_blocks = sum(-(-held.list_size(number) // in_block) for number in range(self.n_lists))
         return int(n_blocks * held.block_size + 8 * self.n)
 
+    def packed(self) -> NDArray[np.uint8]:
+        """The codes (n, ceil(M / 2)) that the scan was made of, unpacked from FAISS's layout."""
+        faiss = _faiss()
+        out = np.empty((self.n, (self.n_columns + 1) // 2), np.uint8)
+        lists = faiss.ArrayInvertedLists(self.n_lists, out.shape[1])
+        self._index.orig_invlists = lists
+        try:
+            self._index.reconstruct_orig_invlists()
+            for number in range(self.n_lists):
+                n = lists.list_size(number)
+                if n:
+                    codes = faiss.rev_swig_ptr(lists.get_codes(number), n * out.shape[1]).reshape(n, -1)
+                    out[faiss.rev_swig_ptr(lists.get_ids(number), n)] = codes
+        finally:
+            self._index.orig_invlists = None
+        return out
+
     def nearest(
         self, rounded: IntegerTables, count: int, *, lists: Integers | None = None, keep: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.float32], Integers]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from .._foundation.mapped import is_mapped
 from .segment import Segment
 
-__all__ = ["MeasuredIndex", "is_mapped"]
+__all__ = ["MeasuredIndex"]
 
 _PLACES = ("items", "positions", "joint", "codes", "faiss", "ids", "alive", "lists", "mapped")
 
@@ -36,10 +35,10 @@ class MeasuredIndex:
         -------
         dict of str to int
             "items" are the encoded items, "positions" their places on the knots, "joint" the places of features in joint
-            groups; "codes" are the cells of the items, "faiss" the same in FAISS's layout with row numbers, which the first
-            query that scans makes; "ids" are the ids and their order, "alive" says which items are not removed, "lists" the
-            list of every item. "mapped" are all arrays that lie in files that are mapped into memory: they are in no other
-            number, and the system may drop their pages at any time.
+            groups; "codes" are the cells of the items, until the first query that scans makes them into "faiss": codes in
+            FAISS's layout, with row numbers; "ids" are the ids and their order, "alive" says which items are not removed,
+            "lists" the list of every item. "mapped" are all arrays that lie in files mapped into memory: they are in no
+            other number, and the system may drop their pages at any time.
 
         Examples
         --------
@@ -65,20 +64,11 @@ def _arrays(segment: Segment) -> Iterator[tuple[str, NDArray[Any]]]:
     yield "items", points.raw
     yield "positions", points.positions
     yield from (("joint", array) for array in joint)
-    yield "codes", segment.codes
+    if segment.codes.held is not None:
+        yield "codes", segment.codes.held
     yield "ids", segment.ids
     if "rank" in vars(segment):
         yield "ids", segment.rank
     yield "alive", segment.alive
     if segment.lists is not None:
         yield "lists", segment.lists.member
-
-
-def is_mapped(array: NDArray[Any]) -> bool:
-    """Whether the values of an array lie in a file that is mapped into memory."""
-    owner: Any = array
-    while isinstance(owner, (np.ndarray, memoryview)):
-        if isinstance(owner, np.memmap):
-            return True
-        owner = owner.obj if isinstance(owner, memoryview) else owner.base
-    return isinstance(owner, mmap.mmap)

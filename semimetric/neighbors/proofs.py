@@ -42,6 +42,7 @@ def check_items(segment: Segment, release: Callable[[], None]) -> None:
     low, high = cells_of_codes(segment.cells)
     prove, ends = _prover(segment.view), np.zeros((2, *low.shape), dtype=bool)
     layout, points = segment.cells.layout, segment.points
+    packed = segment.codes.packed
     byte, shift = layout.column[: len(low)] // 2, layout.column[: len(low)] % 2 * 4
 
     def check(rows: slice) -> None:
@@ -49,7 +50,7 @@ def check_items(segment: Segment, release: Callable[[], None]) -> None:
             points.raw[rows], points.positions[rows], None if points.joint is None else _slice(points.joint, rows)
         )
         prove(block, rows.start)
-        codes = segment.codes[rows]
+        codes = packed[rows]
         astray = np.full(1, -1)
         prove_cells(block.positions, codes, byte, shift, low, high, ends, astray)
         if astray[0] >= 0:

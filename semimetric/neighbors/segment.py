@@ -19,6 +19,7 @@ from .._kernels.search import Candidates, SearchedItems
 from .cells import CellLayout, Cells, Filter
 from .faiss_scan import IntegerTables, Scan, ScanCandidates, rounded_down
 from .inverted_lists import Lists, list_count
+from .item_codes import ItemCodes
 from .query_tables import ItemArrays, QueryBlock, QueryView
 from .refinement import NO_VALUES, Refinement, SegmentResult
 
@@ -54,7 +55,7 @@ class Segment:
     ids : ndarray of shape (n,), int64 or str
     points : ItemArrays
     cells : Cells
-    codes : ndarray of shape (n, n_bytes), uint8
+    codes : ItemCodes
     alive : ndarray of shape (n,), bool
         Items that have not been removed.
     lists : Lists or None
@@ -65,7 +66,7 @@ class Segment:
     ids: NDArray
     points: ItemArrays
     cells: Cells
-    codes: NDArray[np.uint8]
+    codes: ItemCodes
     alive: NDArray[np.bool_]
     lists: Lists | None = None
 
@@ -87,7 +88,8 @@ class Segment:
         n = list_count(len(ids), view) if n_lists == "auto" else int(n_lists)
         divided = n > 1 and view.n_tables > 0
         lists = Lists.fit(view, layout, points, n, n_jobs=n_jobs, seed=seed) if divided else None
-        return cls(view, ids, points, cells, codes, np.ones(len(ids), dtype=bool), lists)
+        held = ItemCodes(codes, layout.n_columns, None if lists is None else lists.member)
+        return cls(view, ids, points, cells, held, np.ones(len(ids), dtype=bool), lists)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -106,7 +108,7 @@ class Segment:
 
     def _shared(self, other: "Segment") -> "Segment":
         """``other`` with what depends on codes and ids alone, as far as it has been computed here."""
-        for name in ("scan", "_coarse", "_probe", "rank"):
+        for name in ("_coarse", "_probe", "rank"):
             if name in vars(self):
                 vars(other)[name] = vars(self)[name]
         return other
@@ -121,10 +123,10 @@ class Segment:
         """The cells under the distance, which bound the sums of items from below."""
         return Filter(self.cells, self.view)
 
-    @cached_property
+    @property
     def scan(self) -> Scan:
         """The codes of all items as FAISS holds them, divided into the inverted lists."""
-        return Scan(self.codes, self.cells.layout.n_columns, None if self.lists is None else self.lists.member)
+        return self.codes.scan
 
     @cached_property
     def _coarse(self) -> Scan | None:
@@ -135,14 +137,14 @@ class Segment:
     def _probe(self) -> tuple[Scan, Integers]:
         """The codes of a sample of the items, and the rows of the sample."""
         rows = np.linspace(0, len(self) - 1, min(_PROBE, len(self))).astype(np.int64)
-        return Scan(self.codes[rows], self.cells.layout.n_columns), rows
+        return Scan(self.codes.packed[rows], self.cells.layout.n_columns), rows
 
     @property
     def scans(self) -> list[Scan]:
         """The scans that queries have made so far, of all items and of few."""
         made = vars(self)
         probe = [made["_probe"][0]] if "_probe" in made else []
-        return [scan for scan in (made.get("scan"), made.get("_coarse"), *probe) if scan is not None]
+        return [scan for scan in (self.codes.made, made.get("_coarse"), *probe) if scan is not None]
 
     @cached_property
     def rank(self) -> Integers:

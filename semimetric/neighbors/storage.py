@@ -182,7 +182,7 @@ def _undo(root: Path, key: bytes | None, *, is_new: bool) -> None:
 def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:
     """The arrays of a segment that grow with the number of items, by the names under which they are saved."""
     points = segment.points
-    arrays = {"raw": points.raw, "positions": points.positions, "codes": segment.codes, "ids": segment.ids}
+    arrays = {"raw": points.raw, "positions": points.positions, "codes": segment.codes.packed, "ids": segment.ids}
     arrays["alive"] = segment.alive
     if segment.lists is not None:
         arrays |= {"member": segment.lists.member, "centroids": segment.lists.codes}

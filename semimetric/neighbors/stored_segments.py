@@ -16,6 +16,7 @@ from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.base import Items
 from .cells import CODES, CellLayout, Cells
 from .inverted_lists import Lists
+from .item_codes import ItemCodes
 from .joint_cells import Boxes
 from .proofs import check_distinct_ids, check_items
 from .query_tables import ItemArrays, QueryView
@@ -128,4 +129,5 @@ def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayF
     if lists is not None:
         lists.check(cells.layout)
     points = ItemArrays(found["raw"], found["positions"], joint)
-    return Segment(view, found["ids"], points, cells, found["codes"], found["alive"], lists)
+    codes = ItemCodes(found["codes"], cells.layout.n_columns, found.get("member"))
+    return Segment(view, found["ids"], points, cells, codes, found["alive"], lists)
