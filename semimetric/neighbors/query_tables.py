@@ -23,6 +23,7 @@ from ..embeddings.directions.linear_directions import with_directions
 from ..embeddings.pairs.base import Items
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.vertices import Vertices
+from .joint_tables import JointQueries, JointTables
 
 __all__ = ["SIDES", "ItemArrays", "QueryBlock", "QueryView"]
 
@@ -56,10 +57,11 @@ def _joined(located_items: Sequence[Items]) -> Items:
 
 
 class QueryBlock(NamedTuple):
-    """Queries that are tabulated together: B items, and the values of every one-feature part for each of them."""
+    """Queries that are tabulated together: B items, what every one-feature part is for each of them, and joint groups."""
 
     items: ItemArrays
     profiles: Profiles
+    joint: JointQueries | None = None
 
     def __len__(self) -> int:  # The number of queries, not of fields.
         return len(self.items)
@@ -127,6 +129,11 @@ class QueryView:
         embedding, w = part_of(self.semimetric.embedding, self.semimetric.weights, self.joint_groups)
         assert isinstance(embedding, PairEmbedding)  # Other maps have one-feature groups only.
         return embedding, w
+
+    @cached_property
+    def joint_tables(self) -> JointTables | None:
+        """The tables of the joint groups, as queries read them."""
+        return JointTables(*self.joint, self.side == "query-first") if self.joint else None
 
     @cached_property
     def held(self) -> list[Vertices]:
@@ -221,9 +228,11 @@ class QueryView:
 
     def block(self, queries: ItemArrays) -> QueryBlock:
         """Located queries with their profiles."""
-        return QueryBlock(queries, self.profiles(queries))
+        with_joint = self.joint_tables is not None and queries.joint is not None
+        joint = JointQueries(self.joint_tables, queries.joint) if with_joint else None  # type: ignore[arg-type]
+        return QueryBlock(queries, self.profiles(queries), joint)
 
-    def rest(self, queries: ItemArrays, b: int, items: ItemArrays, rows: Integers) -> Floats:
+    def rest(self, queries: QueryBlock, b: int, items: ItemArrays, rows: Integers) -> Floats:
         """What joint groups and base distances add between query b and the items ``rows``, shape (len(rows),).
 
         It is empty where the distance has neither.
@@ -231,15 +240,11 @@ class QueryView:
         total = np.zeros(0 if self.simple else len(rows))
         if not len(rows):
             return total
-        if self.joint:
-            embedding, w = self.joint
-            # The precomputed order of an item is merged with that of the query (paper 2, section 3).
-            pair = [(queries.joint, np.full(len(rows), b)), (items.joint, rows)]
-            (x, i), (y, j) = pair if self.side == "query-first" else pair[::-1]
-            total += embedding.paired(x, i, y, j, w)  # type: ignore[arg-type]  # joint items are there with joint groups
+        if queries.joint is not None and items.joint is not None:
+            queries.joint.add(b, items.joint, rows, total)
         for base in self.semimetric.base_distances:
             given = np.asarray(items.raw[rows], dtype=np.float64)
-            query = np.broadcast_to(np.asarray(queries.raw[b], dtype=np.float64), given.shape)
+            query = np.broadcast_to(np.asarray(queries.items.raw[b], dtype=np.float64), given.shape)
             total += base.paired(query, given) if self.side == "query-first" else base.paired(given, query)
         return total
 

@@ -48,7 +48,7 @@ class Refinement(NamedTuple):
         for part in short_blocks(len(rows), self._step(1)):
             values(self.view.scales, queries.profiles, q, self.points.positions, rows[part], -np.inf, sums[part])
             if not self.view.simple:
-                sums[part] += self.view.rest(queries.items, q, self.points, rows[part])
+                sums[part] += self.view.rest(queries, q, self.points, rows[part])
         return np.maximum(sums, self.view.least)
 
     def all(self, queries: QueryBlock, rows: Integers, answer: SegmentResult) -> None:
@@ -85,7 +85,7 @@ class Refinement(NamedTuple):
             end_if_interrupted()
             growing = step if self.view.simple else min(step, max(start, 4 * answer.sums.shape[1], 64))
             stop = min(len(rows), start + growing)
-            extra = self.view.rest(queries.items, q, self.points, rows[start:stop])
+            extra = self.view.rest(queries, q, self.points, rows[start:stop])
             nearer = Candidates(rows[start:stop], extra, bounds[start:stop])
             nearest(self.view.scales, queries.profiles, q, self.items, nearer, slack, best)
             start += int(best.refined[0])

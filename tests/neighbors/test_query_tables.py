@@ -29,7 +29,7 @@ def test_tabulated_parts_and_the_rest_are_the_distance(name, side):
     queries, items, sums = view.block(view.points(QUERIES)), view.points(ITEMS), np.empty(len(rows))
     for q in range(len(queries)):
         values(view.scales, queries.profiles, q, items.positions, rows, -np.inf, sums)
-        rest = view.rest(queries.items, q, items, rows)
+        rest = view.rest(queries, q, items, rows)
         assert len(rest) == (0 if view.simple else len(rows))
         total = sums + (0.0 if view.simple else rest)
         want = d.pairwise(QUERIES, ITEMS)[q] if side == "query-first" else d.pairwise(ITEMS, QUERIES)[:, q]
