@@ -4,7 +4,7 @@
 The edit distance of two words, the fewest letters to insert, delete or exchange, is a function of texts and not of vectors.
 `DistanceApproximator` takes any objects with ``features=``, what makes numbers of them: here `StringFeatures`, how often
 letters occur in a word and where. It calls the function on some pairs of words, and learns a metric of words that it has not
-seen too.
+seen too, with intervals. The exact neighbours need few calls then: `FilterRefineIndex` proves them by landmarks.
 
 The words are those of Python's own manual, so that nothing has to be downloaded.
 """
@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import spearmanr
 
-from semimetric import DistanceApproximator, NeighborIndex, StringFeatures
+from semimetric import DistanceApproximator, FilterRefineIndex, LandmarkBounds, NeighborIndex, StringFeatures
 from semimetric.plotting import plot_predicted
 
 
@@ -35,26 +35,36 @@ words = np.array(sorted({word for word in re.findall(r"[a-z]+", text) if len(wor
 words = np.random.default_rng(0).permutation(words).tolist()
 seen, others = words[:1000], words[1000:]
 
-model = DistanceApproximator(
-    edits, features=StringFeatures(q=(1,)), n_pairs=6000, tables="warped", n_knots=2, alpha=1e-3, validation_fraction=0
-).fit(seen)
+model = DistanceApproximator(edits, features=StringFeatures(q=(1,)), n_pairs=6000, tables="warped", n_knots=2, alpha=1e-3).fit(
+    seen
+)
 print(f"{len(words)} words; learned from {model.n_calls_} calls on {len(seen)} of them")
+print(model.error_)
 
 # Pairs of words that it has never seen.
 rng = np.random.default_rng(1)
 pairs = [(others[i], others[j]) for i, j in rng.integers(0, len(others), (1000, 2)) if i != j]
 true = np.array([edits(*pair) for pair in pairs])
-predicted = model.predict(pairs)
-rank = spearmanr(true, predicted)[0]
-print(f"rank correlation {rank:.3f} on {len(pairs)} pairs of other words")
+intervals = model.predict(pairs, interval=0.9)
+rank = spearmanr(true, intervals.predicted)[0]
+inside = np.mean((intervals.lower <= true) & (true <= intervals.upper))
+print(f"{len(pairs)} pairs of other words: rank correlation {rank:.3f}, {inside:.0%} lie within their intervals of 90 %")
 
 # The nearest of all words to some that it has never seen; `encode` makes of words what the learned metric is of.
 index = NeighborIndex(model.semimetric_).fit(model.encode(words))
 asked = [word for word in others if 6 <= len(word) <= 9][:8]
 _, found = index.kneighbors(model.encode(asked), 6)
 
+# The exact neighbours: candidates in the learned order, until bounds prove that no other word is nearer.
+proof = FilterRefineIndex(model.semimetric_, edits, bounds=LandmarkBounds(edits, n_landmarks=12))
+exact = proof.fit(words, features=model.encode(words)).search(asked, 6, features=model.encode(asked))
+print(
+    f"the 6 nearest, proved ({exact.certified.all()}): {exact.n_calls.mean():.0f} calls instead of {len(words)} for a word, "
+    f"and {proof.bounds_[0].n_calls_} for the landmarks of all words together"
+)
+
 figure, (first, second) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained", width_ratios=(1, 1.7))
-plot_predicted(true, predicted, first)
+plot_predicted(true, intervals, first)
 first.set(title=f"Words that it never saw: rank correlation {rank:.2f}", xlabel="edits", ylabel="learned distance")
 
 away = np.array([[edits(word, words[j]) for j in row] for word, row in zip(asked, found, strict=True)])
