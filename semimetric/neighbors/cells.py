@@ -247,8 +247,9 @@ def _typical(parts: NDArray[np.uint8], items: ItemArrays, low: Floats, high: Flo
     out = np.zeros((*low.shape, len(_TYPICAL)))
     filled = low <= high
     out[filled] = low[filled, None] + (high - low)[filled, None] * _TYPICAL
+    sample = items.positions[rows]
     for e, c in zip(*np.nonzero(filled), strict=True):
-        inside = items.positions[rows[parts[rows, e] == c], e]
+        inside = sample[parts[rows, e] == c, e]
         if len(inside):
             out[e, c] = np.quantile(inside, _TYPICAL)
     return out

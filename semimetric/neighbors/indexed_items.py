@@ -23,6 +23,7 @@ class IndexedItems:
     n_lists: int | str
     n_jobs: int | None
     random_state: int | None
+    storage: str
     semimetric_: Any
     _collection: Any
 
@@ -100,7 +101,7 @@ class IndexedItems:
 
     @property
     def _build_options(self) -> dict[str, Any]:
-        return {"n_lists": self.n_lists, "n_jobs": self.n_jobs, "seed": self.random_state}
+        return {"n_lists": self.n_lists, "n_jobs": self.n_jobs, "seed": self.random_state, "storage": self.storage}
 
     def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
         """The rows of X, encoded."""

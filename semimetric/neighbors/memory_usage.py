@@ -62,7 +62,7 @@ def _arrays(segment: Segment) -> Iterator[tuple[str, NDArray[Any]]]:
     points = segment.points
     joint: Sequence[NDArray] = () if points.joint is None else (*points.joint.located, points.joint.order)
     yield "items", points.raw
-    yield "positions", points.positions
+    yield "positions", points.positions if points.places is None else points.places.of_items.codes
     yield from (("joint", array) for array in joint)
     if segment.codes.held is not None:
         yield "codes", segment.codes.held

@@ -25,18 +25,22 @@ from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.vertices import Vertices
 from .joint_tables import JointQueries, JointTables
 
-__all__ = ["SIDES", "ItemArrays", "QueryBlock", "QueryView"]
+__all__ = ["SIDES", "ItemArrays", "QueryBlock", "QueryView", "joined"]
 
 SIDES = ("query-first", "query-last")
 _ROWS = 1 << 14  # The number of items that are located together.
 
 
 class ItemArrays(NamedTuple):
-    """Items ready for search: raw vectors, positions (n, E) on the features of the scales, and joint features located."""
+    """Items ready for search: raw vectors, positions (n, E) on the features of the scales, and joint features located.
+
+    With ``places``, which are the positions in 16 bits, positions are located when rows of them are read.
+    """
 
     raw: NDArray
     positions: Floats
     joint: Items | None
+    places: Any = None
 
     def __len__(self) -> int:  # The number of items, not of fields.
         return len(self.raw)
@@ -50,7 +54,7 @@ def _take(items: Items, rows: NDArray) -> Items:
     return Items(Located(*(array[rows] for array in items.located)), items.order[rows])
 
 
-def _joined(located_items: Sequence[Items]) -> Items:
+def joined(located_items: Sequence[Items]) -> Items:
     """Items that were located slice by slice, one after the other."""
     located = Located(*(np.concatenate(arrays) for arrays in zip(*(items.located for items in located_items), strict=True)))
     return Items(located, np.concatenate([items.order for items in located_items]))
@@ -204,7 +208,12 @@ class QueryView:
 
         located = map_blocks(locate, len(X), size=_ROWS, n_jobs=n_jobs)
         joint = [items for items in located if items is not None]
-        return ItemArrays(X, positions, None if self.joint is None else _joined(joint))
+        return ItemArrays(X, positions, None if self.joint is None else joined(joint))
+
+    def positions(self, raw: Floats) -> Floats:
+        """The positions (n, E) of raw vectors (n, n_features) on the features of the scales."""
+        features = with_directions(self.semimetric.directions, raw)
+        return self._parts.positions(self.semimetric.embedding.grid.locate(features), self.semimetric.reach.excess(features))
 
     def _located(self, raw: Floats) -> tuple[Floats, Items | None]:
         """Positions (n, E) of raw vectors on the features of the scales, and the located features of the joint groups."""

@@ -10,7 +10,7 @@ from .._foundation.types import Floats, Integers
 from .._kernels.search import BestItems, Candidates, SearchedItems, nearest, nearest_of_all, nearest_of_each, values
 from .query_tables import ItemArrays, QueryBlock, QueryView
 
-__all__ = ["NO_VALUES", "Refinement", "SegmentResult"]
+__all__ = ["NO_VALUES", "Refinement", "SegmentResult", "step_of"]
 
 NO_VALUES = np.empty(0)
 _WORK = 1 << 23  # So many one-feature values are looked up in one compiled call, in about 0.05 s.
@@ -31,6 +31,11 @@ class SegmentResult(NamedTuple):
         return cls(np.full((n, k), np.inf), np.full((n, k), -1), np.zeros(n, np.int64), np.zeros(n, dtype=bool))
 
 
+def step_of(view: QueryView, n_queries: int) -> int:
+    """How many items are looked at between two moments at which Ctrl-C is seen, for so many queries at once."""
+    return max(_WORK // (n_queries * (len(view.features) + _JOINT * len(view.joint_features) + 1)), 64)
+
+
 class Refinement(NamedTuple):
     """Items whose sums are computed under a view: located, and as kernels take them."""
 
@@ -38,18 +43,18 @@ class Refinement(NamedTuple):
     points: ItemArrays
     items: SearchedItems
 
-    def _step(self, n_queries: int) -> int:
-        """How many items are looked at between two moments at which Ctrl-C is seen, for so many queries at once."""
-        return max(_WORK // (n_queries * (len(self.view.features) + _JOINT * len(self.view.joint_features) + 1)), 64)
-
     def sums(self, queries: QueryBlock, q: int, rows: Integers) -> Floats:
         """The sums between query q and the items ``rows``, in their order."""
         sums = np.empty(len(rows))
-        for part in short_blocks(len(rows), self._step(1)):
+        for part in short_blocks(len(rows), step_of(self.view, 1)):
             values(self.view.scales, queries.profiles, q, self.points.positions, rows[part], -np.inf, sums[part])
             if not self.view.simple:
                 sums[part] += self.view.rest(queries, q, self.points, rows[part])
         return np.maximum(sums, self.view.least)
+
+    def within(self, queries: QueryBlock, q: int, rows: Integers, limit: float) -> tuple[Floats, Integers]:
+        """The sums between query q and at least those of the items ``rows`` whose sum is <= ``limit``, and their rows."""
+        return self.sums(queries, q, rows), rows
 
     def all(self, queries: QueryBlock, rows: Integers, answer: SegmentResult) -> None:
         """Refine ``rows`` for every query: what every other search must agree with, and the way for few items."""
@@ -58,7 +63,7 @@ class Refinement(NamedTuple):
                 answer.refined[q] = self.one(queries, q, Candidates(rows, NO_VALUES, NO_VALUES), 0.0, answer)
             return
         best = BestItems(answer.sums, answer.rows, np.empty_like(answer.refined))
-        for part in short_blocks(len(rows), self._step(len(queries))):
+        for part in short_blocks(len(rows), step_of(self.view, len(queries))):
             nearest_of_all(self.view.scales, queries.profiles, self.items, rows[part], best)
         answer.refined[:] = len(rows)
 
@@ -70,7 +75,7 @@ class Refinement(NamedTuple):
                 answer.refined[q] = self.one(queries, q, Candidates(ended, NO_VALUES, bound), slack[q], answer)
             return
         best = BestItems(answer.sums, answer.rows, np.empty_like(answer.refined))
-        for part in short_blocks(rows.shape[1], self._step(len(queries))):
+        for part in short_blocks(rows.shape[1], step_of(self.view, len(queries))):
             named, bound = (np.ascontiguousarray(array[:, part]) for array in (rows, bounds))
             nearest_of_each(self.view.scales, queries.profiles, self.items, named, bound, slack, best)
             answer.refined[:] += best.refined
@@ -79,7 +84,7 @@ class Refinement(NamedTuple):
 
     def one(self, queries: QueryBlock, q: int, candidates: Candidates, slack: float, answer: SegmentResult) -> int:
         """Refine candidates of query q in steps, growing ones where they are costly; return how many were refined."""
-        rows, bounds, step = candidates.rows, candidates.bounds, self._step(1)
+        rows, bounds, step = candidates.rows, candidates.bounds, step_of(self.view, 1)
         best, start = BestItems(answer.sums[q], answer.rows[q], np.empty(1, np.int64)), 0
         while start < len(rows):
             end_if_interrupted()

@@ -20,6 +20,8 @@ from .cells import CellLayout, Cells, Filter
 from .faiss_scan import IntegerTables, Scan, ScanCandidates, rounded_down
 from .inverted_lists import Lists, list_count
 from .item_codes import ItemCodes
+from .placed_refinement import PlacedRefinement
+from .places import located_items
 from .query_tables import ItemArrays, QueryBlock, QueryView
 from .refinement import NO_VALUES, Refinement, SegmentResult
 
@@ -81,9 +83,10 @@ class Segment:
         n_lists: int | str,
         n_jobs: int | None,
         seed: int | None,
+        storage: str = "float64",
     ) -> "Segment":
         """Locate, encode and divide the items X of shape (n, n_features), whose ids are ``ids`` (n,)."""
-        points = view.points(X, n_jobs=n_jobs)
+        points = located_items(view, X, storage, n_jobs=n_jobs)
         cells, codes = Cells.of(layout, view, points)
         n = list_count(len(ids), view) if n_lists == "auto" else int(n_lists)
         divided = n > 1 and view.n_tables > 0
@@ -103,7 +106,8 @@ class Segment:
 
     def under(self, view: QueryView) -> "Segment":
         """The same items and codes under another distance of the same cells."""
-        points = self.points if np.array_equal(view.features, self.view.features) else view.points(self.points.raw)
+        same = np.array_equal(view.features, self.view.features)
+        points = self.points if same else located_items(view, self.points.raw, self.storage)
         return self._shared(replace(self, view=view, points=points))
 
     def _shared(self, other: "Segment") -> "Segment":
@@ -112,6 +116,11 @@ class Segment:
             if name in vars(self):
                 vars(other)[name] = vars(self)[name]
         return other
+
+    @property
+    def storage(self) -> str:
+        """How the places of the items are held."""
+        return "float64" if self.points.places is None else "uint16"
 
     @cached_property
     def n_alive(self) -> int:
@@ -156,7 +165,9 @@ class Segment:
         return rank
 
     @cached_property
-    def _refinement(self) -> Refinement:
+    def _refinement(self) -> Refinement | PlacedRefinement:
+        if self.points.places is not None:
+            return PlacedRefinement(self.view, self.points, self.rank)
         return Refinement(self.view, self.points, SearchedItems(self.points.positions, self.rank, self.view.least))
 
     @cached_property
@@ -201,7 +212,7 @@ class Segment:
     def within(
         self, queries: QueryBlock, q: int, limit: float, bounds: tuple[IntegerTables, Floats] | None, keep: Mask
     ) -> tuple[Floats, Integers]:
-        """Sums and rows of all items whose sum may be <= limit (rounding aside), for query q of the block.
+        """Sums and rows of at least all items whose sum is <= limit (rounding aside), for query q of the block.
 
         ``bounds`` are those of the block, as the method of this name gives them.
         """
@@ -210,7 +221,7 @@ class Segment:
             tables, slack = bounds
             rows = self._surviving(tables, q, limit + slack[q], eligible)
         rows = self._rows(eligible) if rows is None else rows
-        return self._refinement.sums(queries, q, rows), rows
+        return self._refinement.within(queries, q, rows, limit)
 
     def _bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats]:
         """Tables of bounds as integers, and the slack of each query, shape (B,)."""

@@ -30,12 +30,12 @@ from ..distances.semimetric import Semimetric
 from .cells import CellLayout
 from .query_tables import QueryView
 from .segment import Segment
-from .stored_segments import FILE, read_segments
+from .stored_segments import FILE, read_segments, storage_of
 
 __all__ = ["StoredIndex", "write_segments"]
 
 _UNFINISHED_FILE = re.compile(r"\..*\.part")
-_SAVED = ("side", "algorithm", "n_lists", "n_probe", "n_candidates", "n_jobs", "random_state", "verbose")
+_SAVED = ("side", "algorithm", "n_lists", "n_probe", "n_candidates", "storage", "n_jobs", "random_state", "verbose")
 
 
 class StoredIndex:
@@ -78,6 +78,7 @@ class StoredIndex:
         index: Any = cls(
             semimetric, side=side, algorithm=values.text("algorithm"), n_lists=values.typed("n_lists", (int, str)),
             n_probe=values.whole("n_probe"), n_candidates=values.typed("n_candidates", whole),
+            storage=storage_of(values),
             n_jobs=values.typed("n_jobs", whole), random_state=values.seed("random_state"),
             verbose=values.typed("verbose", (bool, int)),
         )  # fmt: skip
@@ -182,10 +183,12 @@ def _undo(root: Path, key: bytes | None, *, is_new: bool) -> None:
 def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:
     """The arrays of a segment that grow with the number of items, by the names under which they are saved."""
     points = segment.points
-    arrays = {"raw": points.raw, "positions": points.positions, "codes": segment.codes.packed, "ids": segment.ids}
-    arrays["alive"] = segment.alive
+    arrays = {"raw": points.raw, "ids": segment.ids, "alive": segment.alive}
     if segment.lists is not None:
         arrays |= {"member": segment.lists.member, "centroids": segment.lists.codes}
+    if points.places is not None:  # A file is to be small: places, joint features and codes are found again from the items.
+        return arrays
+    arrays |= {"positions": points.positions, "codes": segment.codes.packed}
     if points.joint is not None:
         arrays |= dict(zip(Located._fields, points.joint.located, strict=True)) | {"order": points.joint.order}
     return arrays

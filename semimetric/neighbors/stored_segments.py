@@ -11,6 +11,7 @@ from .._foundation.array_files import ArrayFiles, read_arrays
 from .._foundation.errors import StorageError
 from .._foundation.members import Members, check_array, located, refused_as_stored
 from .._foundation.storage import State, read_state
+from .._foundation.validation import check_choice
 from .._kernels.simplex import Located
 from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.base import Items
@@ -18,15 +19,17 @@ from .cells import CODES, CellLayout, Cells
 from .inverted_lists import Lists
 from .item_codes import ItemCodes
 from .joint_cells import Boxes
+from .places import STORAGES, located_items
 from .proofs import check_distinct_ids, check_items
 from .query_tables import ItemArrays, QueryView
 from .segment import Segment
 
-__all__ = ["FILE", "read_segments"]
+__all__ = ["FILE", "read_segments", "storage_of"]
 
 FILE = "index.smm"
 _PREFIX = "model_"
 _TYPICAL = 3
+_MEMBER_TYPES = (np.uint8, np.uint16, np.uint32)
 
 
 def read_segments(
@@ -59,7 +62,8 @@ def read_segments(
     with located(root), refused_as_stored("the index"):
         segments = [_segment(view, c, n, files) for c, n in zip(cells, names, strict=True)]
         for segment in segments:
-            check_items(segment, files.release)
+            if segment.storage == "float64":  # Otherwise all that follows from the items was found anew.
+                check_items(segment, files.release)
         check_distinct_ids(segments)
     files.release()
     return semimetric, segments, members
@@ -90,11 +94,19 @@ def _read_cells(members: Members, k: int, layout: CellLayout, view: QueryView) -
     return cells
 
 
+def storage_of(members: Members) -> str:
+    """How an index that is loaded holds places: in 64 bits if it is of an older version, which does not say so."""
+    given = members.text("storage") if "storage" in members else "float64"
+    check_choice("storage", given, STORAGES)
+    return given
+
+
 def _names(part: Members, view: QueryView) -> dict[str, str]:
     """The digests of the large arrays of a segment by name."""
-    names = ["raw", "positions", "codes", "ids", "alive"]
+    derived = [*Located._fields, "order"] if view.joint is not None else []
+    names = ["raw", "ids", "alive"]
+    names += ["positions", "codes", *derived] if "positions" in part or "codes" in part else []
     names += ["member", "centroids"] if "member" in part or "centroids" in part else []
-    names += [*Located._fields, "order"] if view.joint is not None else []
     digests = {name: part.text(name) for name in names}
     part.done()
     return digests
@@ -105,13 +117,14 @@ def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayF
     found = {name: files.arrays[digest] for name, digest in names.items()}
     n, n_bytes = len(found["ids"]) if found["ids"].ndim else 0, (cells.layout.n_columns + 1) // 2
     raw, ids = found["raw"].dtype, found["ids"].dtype
+    member = found["member"].dtype if "member" in found else None
     types: dict[str, tuple[Any, ...]] = {
         "raw": (np.float32 if raw == np.float32 else np.float64, n, view.semimetric.n_features),
         "positions": (np.float64, n, len(view.features)),
         "codes": (np.uint8, n, n_bytes),
         "ids": (ids if ids.kind == "U" else np.int64, n),
         "alive": (np.bool_, n),
-        "member": (np.int64, n),
+        "member": (member if member in _MEMBER_TYPES else np.int64, n),
         "centroids": (np.uint8, None, n_bytes),
     }
     if view.joint is not None:
@@ -122,12 +135,24 @@ def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayF
         check_array(name, array, *types[name], infinite=True)
     if not n:
         raise StorageError("a segment has no items; restore the index, or build it again")
-    joint = None
-    if view.joint is not None:
-        joint = Items(Located(*(found[f] for f in Located._fields)), found["order"])
     lists = Lists(found["member"], found["centroids"]) if "member" in found else None
     if lists is not None:
         lists.check(cells.layout)
+    if "positions" not in found:
+        return _found_again(view, cells, found, lists)
+    joint = None
+    if view.joint is not None:
+        joint = Items(Located(*(found[f] for f in Located._fields)), found["order"])
     points = ItemArrays(found["raw"], found["positions"], joint)
     codes = ItemCodes(found["codes"], cells.layout.n_columns, found.get("member"))
     return Segment(view, found["ids"], points, cells, codes, found["alive"], lists)
+
+
+def _found_again(view: QueryView, cells: Cells, found: dict[str, Any], lists: Lists | None) -> Segment:
+    """The segment of saved items whose places are held in 16 bits: all that follows from the items is found anew."""
+    points = located_items(view, found["raw"], "uint16", n_jobs=-1)
+    again, packed = Cells.of(cells.layout, view, points)
+    if not (np.array_equal(again.low, cells.low) and np.array_equal(again.high, cells.high)):
+        raise StorageError("the cells that were saved are not those of the items; restore the index, or build it again")
+    codes = ItemCodes(packed, cells.layout.n_columns, None if lists is None else lists.member)
+    return Segment(view, found["ids"], points, again, codes, found["alive"], lists)

@@ -10,7 +10,7 @@ from .segment import Segment
 
 __all__ = ["with_items", "without_items"]
 
-BuildOptions: TypeAlias = dict[str, Any]  # The keyword arguments of `Segment.build`: n_lists, n_jobs and seed.
+BuildOptions: TypeAlias = dict[str, Any]  # The keyword arguments of `Segment.build`: n_lists, n_jobs, seed and storage.
 
 _TAIL = 8_192  # A segment holds at least so many items before another is begun.
 _DEAD = 0.25  # From this share of removed items on, a segment is built anew.

@@ -80,8 +80,8 @@ ARRAYS = {
     "ids are cut": ("singles", "0/ids", lambda a: a[:-1], "shape"),
     "ids are equal": ("singles", "0/ids", put(5), "same id twice"),
     "ids are big-endian": ("singles", "0/ids", lambda a: a.astype(">i8"), "does not begin as an array"),
-    "a list is far": ("singles", "0/member", put(10**8), "in the lists 0 to 100000000"),
-    "a list is negative": ("singles", "0/member", put(-1), "in the lists -1 to"),
+    "a list is far": ("singles", "0/member", lambda a: put(10**8)(a.astype(np.int64)), "in the lists 0 to 100000000"),
+    "a list is negative": ("singles", "0/member", lambda a: put(-1)(a.astype(np.int64)), "in the lists -1 to"),
     "a list is empty": ("singles", "0/member", lambda a: np.minimum(a, 1), "a list has no items"),
     "centroids of others": ("singles", "0/centroids", lambda a: a[:, :1], "'centroids'"),
     "a column is far": ("singles", "arrays/column.npy", put(2**40), "columns of codes"),
@@ -185,3 +185,23 @@ def test_what_is_not_of_the_index_is_not_deleted(folders, tmp_path):
     before = sorted((tmp_path / "elsewhere").iterdir())
     assert_refused(lambda: index.save(tmp_path / "index"), "is a link", "give another folder", error=StorageError)
     assert sorted((tmp_path / "elsewhere").iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: a * 1.5, "cells that were saved are not those of the items"),
+        (lambda a: np.where(a == a[3, 0], np.nan, a), "NaN"),
+        (lambda a: a[:, :1], "'raw' is float64 of shape"),
+        (lambda a: a[:70], "'raw' is float64 of shape"),
+    ],
+)
+def test_what_is_found_again_is_held_against_the_cells(change, message, tmp_path):
+    items = np.random.default_rng(0).normal(size=(80, 3))
+    NeighborIndex(rough_distance(Grid.fit(items, n_knots=4), low=0.05), storage="uint16").fit(items).save(tmp_path / "index")
+    semimetric.load(tmp_path / "index")
+    parts = containers.Folder(tmp_path / "index")
+    parts.members["0/raw"] = containers.bytes_of(change(containers.array_of(parts.members["0/raw"]).copy()))
+    parts.write(tmp_path / "changed")
+    with pytest.raises(StorageError, match=message):
+        semimetric.load(tmp_path / "changed")
