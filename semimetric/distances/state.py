@@ -84,12 +84,12 @@ def read_map(members: Members, values: Members, n_features: int, n_weights: int)
     whole = PairEmbedding(grid, groups, symmetry=values.text("symmetry"), zero_diagonal=values.flag("zero_diagonal"))
     touched = {g: members.array(f"touched_{g}", np.int64, None) for g in range(len(groups)) if f"touched_{g}" in members}
     _check_columns([v for g, v in enumerate(whole.vertices) if g not in touched], n_weights)
-    if not touched:
-        return whole
-    slopes = members.array("unseen_slopes", np.float64, n_features)
-    if (slopes < 0).any():
+    slopes = members.array("unseen_slopes", np.float64, n_features) if "unseen_slopes" in members else None
+    if slopes is not None and (slopes < 0).any():
         raise StorageError(f"the array 'unseen_slopes' has {slopes.min():g}; slopes >= 0 are required: restore the file")
-    return PairEmbedding(
+    if not touched and slopes is None:
+        return whole
+    return PairEmbedding(  # whole tables that were learned with few columns have slopes too, of which they make no use
         grid, groups, symmetry=whole.symmetry, zero_diagonal=whole.zero_diagonal,
         vertices=[v.restricted(touched[g]) if g in touched else v for g, v in enumerate(whole.vertices)],
         unseen_slopes=slopes,

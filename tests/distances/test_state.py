@@ -9,6 +9,7 @@ from semimetric._foundation.storage import State, write_state
 from semimetric.data.grid import Grid
 from semimetric.distances.state import directions_state, map_state, read_directions, read_map
 from semimetric.embeddings.directions.linear_directions import Directions
+from semimetric.embeddings.pairs.full_tables import PairEmbedding
 
 STUMP = Partitions(
     2,
@@ -31,6 +32,36 @@ def test_a_pair_map_is_read_as_it_was(name, rng):
     X, w, r = rng.uniform(-1, 4, (20, 3)), rng.random(embedding.n_columns), np.arange(20)
     a, b = embedding.locate(X), again.locate(X)
     assert (embedding.paired(a, r, a, r[::-1], w) == again.paired(b, r, b, r[::-1], w)).all()
+
+
+@pytest.mark.parametrize("slopes", [None, np.array([1.0, 0.5, 0.0])])
+@pytest.mark.parametrize("touched", [False, True])
+def test_slopes_of_vertices_that_no_pair_saw_are_read_as_they_were(slopes, touched, rng):
+    """Whole tables have slopes too, where they were learned with few columns."""
+    whole = cases.EMBEDDINGS["pairs"](GRID)
+    vertices = [v.restricted(v.keys[::2]) if touched else v for v in whole.vertices]
+    embedding = PairEmbedding(GRID, whole.groups, vertices=vertices, unseen_slopes=slopes)
+    values, arrays = map_state(embedding)
+    again = read_map(members := Members({}, arrays), Members(values), GRID.n_features, embedding.n_columns)
+    members.done()
+    assert (again.unseen_slopes is None) == (slopes is None)
+    assert slopes is None or (again.unseen_slopes == slopes).all()
+    X, w, r = rng.uniform(-1, 4, (20, 3)), rng.random(embedding.n_columns), np.arange(20)
+    a, b = embedding.locate(X), again.locate(X)
+    assert (embedding.paired(a, r, a, r[::-1], w) == again.paired(b, r, b, r[::-1], w)).all()
+
+
+@pytest.mark.parametrize("groups", ["pairs", [(0, 1), (1, 2)], [(0,), (2, 1)], [(0, 1, 2)]])
+@pytest.mark.parametrize("n_knots", [3, 9])
+def test_a_learned_distance_with_joint_groups_is_loaded_as_it_was(groups, n_knots, tmp_path):
+    """With 9 knots only few of the vertices are columns while it is learned."""
+    model, items, *_ = cases.fitted("pairs", groups=groups, n_knots=n_knots)
+    d = model.semimetric_
+    d.save(tmp_path / "d.smm")
+    again = load(tmp_path / "d.smm")
+    given, read = d.embedding.unseen_slopes, again.embedding.unseen_slopes
+    assert (given is None and read is None) or (given == read).all()
+    assert (again.pairwise(items) == d.pairwise(items)).all()
 
 
 LINEAR = np.array([[1.0, -1.0]])
