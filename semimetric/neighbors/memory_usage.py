@@ -36,9 +36,9 @@ class MeasuredIndex:
         dict of str to int
             "items" are the encoded items, "positions" their places on the knots, "joint" the places of features in joint
             groups; "codes" are the cells of the items, until the first query that scans makes them into "faiss": codes in
-            FAISS's layout, with row numbers; "ids" are the ids and their order, "alive" says which items are not removed,
-            "lists" the list of every item. "mapped" are all arrays that lie in files mapped into memory: they are in no
-            other number, and the system may drop their pages at any time.
+            FAISS's layout, with row numbers; and the boxes of joint groups, once a query has made them. "ids" are the ids and
+            their order, "alive" says which items are not removed, "lists" the list of every item. "mapped" are all arrays that
+            lie in files mapped into memory: they are in no other number, and the system may drop their pages at any time.
 
         Examples
         --------
@@ -66,6 +66,8 @@ def _arrays(segment: Segment) -> Iterator[tuple[str, NDArray[Any]]]:
     yield from (("joint", array) for array in joint)
     if segment.codes.held is not None:
         yield "codes", segment.codes.held
+    if "_joint_codes" in vars(segment):
+        yield "codes", segment._joint_codes.codes
     yield "ids", segment.ids
     if "rank" in vars(segment):
         yield "ids", segment.rank

@@ -100,7 +100,7 @@ class PlacedRefinement(NamedTuple):
         return start
 
     def _rest(self, queries: QueryBlock, q: int, rows: Integers) -> Floats:
-        return self.view.rest(queries.items, q, self.points, rows)
+        return self.view.rest(queries, q, self.points, rows)
 
     def _block(self, queries: QueryBlock, candidates: Candidates, slack: Floats, answer: SegmentResult) -> Integers:
         """Refine some candidates of every query; return how many were looked at, shape (B,)."""

@@ -20,6 +20,7 @@ from .cells import CellLayout, Cells, Filter
 from .faiss_scan import IntegerTables, Scan, ScanCandidates, rounded_down
 from .inverted_lists import Lists, list_count
 from .item_codes import ItemCodes
+from .joint_scan import JointCodes, JointScan, has_boxes
 from .placed_refinement import PlacedRefinement
 from .places import located_items
 from .query_tables import ItemArrays, QueryBlock, QueryView
@@ -112,7 +113,7 @@ class Segment:
 
     def _shared(self, other: "Segment") -> "Segment":
         """``other`` with what depends on codes and ids alone, as far as it has been computed here."""
-        for name in ("_coarse", "_probe", "rank"):
+        for name in ("_coarse", "_probe", "_joint_codes", "rank"):
             if name in vars(self):
                 vars(other)[name] = vars(self)[name]
         return other
@@ -156,6 +157,16 @@ class Segment:
         return [scan for scan in (self.codes.made, made.get("_coarse"), *probe) if scan is not None]
 
     @cached_property
+    def _joint_codes(self) -> JointCodes:
+        """The codes that bound joint groups."""
+        return JointCodes.of(self.view, self.points, self.cells, self.codes.packed)
+
+    @cached_property
+    def _joint_scan(self) -> JointScan | None:
+        """The scan that bounds joint groups; None where the distance has none, and `scan` bounds all parts."""
+        return JointScan(self.view, self.cells, self._joint_codes) if has_boxes(self.view) else None
+
+    @cached_property
     def rank(self) -> Integers:
         """The place of every id in their order, shape (n,); empty where ids increase from row to row."""
         if (self.ids[1:] > self.ids[:-1]).all():
@@ -175,7 +186,7 @@ class Segment:
         """How many items typically have a bound within the distance of the 10th neighbour: measured on items as queries."""
         rows = np.linspace(0, len(self) - 1, min(_SAMPLE, len(self))).astype(np.int64)
         queries = self.view.block(self.points.take(rows))
-        answer = self._certified(queries, SearchRequest(min(11, len(self))), None, max(256, len(self) // 64))
+        answer = self._exact(queries, SearchRequest(min(11, len(self))), None, max(256, len(self) // 64))
         return int(np.quantile(answer.refined, 0.9)) + 1
 
     @property
@@ -196,18 +207,25 @@ class Segment:
         """The k nearest of the items that are alive and kept, for a block of queries."""
         eligible = self._eligible(keep)
         n = len(self) if eligible is None else int(eligible.sum())
-        if search.algorithm == "brute" or not self.searchable or n <= max(_FEW, 2 * search.k):
+        joint, few = self._joint_scan is not None, n <= max(_FEW, 2 * search.k)
+        if search.algorithm == "brute" or few or not (self.searchable or joint):
             return self._brute(queries, search.k, self._rows(eligible))
-        if search.algorithm == "approximate":
+        if search.algorithm == "approximate" and self.searchable:
             return self._approximate(queries, search, eligible)
         n_first = max(4 * search.k, int(1.5 * self.survivors * np.sqrt(max(search.k, 10) / 10)), 64)
-        if n_first * _WORTH > n:
+        if n_first * (_WORTH // 2 if joint else _WORTH) > n:
             return self._brute(queries, search.k, self._rows(eligible))
+        return self._exact(queries, search, eligible, n_first)
+
+    def _exact(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n_first: int) -> SegmentResult:
+        """The exact answer by the scan that bounds the distance best; ``n_first`` items are named at first."""
+        if self._joint_scan is not None:
+            return self._joint_scan.nearest(queries, search.k, self._refinement, eligible, n_first)
         return self._certified(queries, search, eligible, n_first)
 
     def bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats] | None:
-        """What range searches of a block share: tables of bounds, and slacks (B,); None where all items are looked at."""
-        return self._bounds(queries) if self.searchable and len(self) > _FEW else None
+        """What range searches of a block share: tables of bounds, and slacks (B,); None where there is nothing to share."""
+        return self._bounds(queries) if self.searchable and len(self) > _FEW and self._joint_scan is None else None
 
     def within(
         self, queries: QueryBlock, q: int, limit: float, bounds: tuple[IntegerTables, Floats] | None, keep: Mask
@@ -217,7 +235,9 @@ class Segment:
         ``bounds`` are those of the block, as the method of this name gives them.
         """
         eligible, rows = self._eligible(keep), None
-        if bounds is not None:
+        if self._joint_scan is not None and len(self) > _FEW:
+            rows = self._joint_scan.within(queries, q, limit, eligible)
+        elif bounds is not None:
             tables, slack = bounds
             rows = self._surviving(tables, q, limit + slack[q], eligible)
         rows = self._rows(eligible) if rows is None else rows
