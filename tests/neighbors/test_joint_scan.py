@@ -115,7 +115,8 @@ def test_exact_search_is_brute_force_on_mixed_tables_with_directions(groups, gap
     items, queries = mixed_distances.items(rng, 150, gaps), mixed_distances.items(rng, 5, gaps)
     items = items[rng.integers(0, 150, 300)]  # duplicates, whose distances tie
     queries[0] = items[0]
-    index = NeighborIndex(d, side=side).fit(items, ids=rng.permutation(300))
+    storage = "uint16" if seed % 3 == 0 else "float64"
+    index = NeighborIndex(d, side=side, storage=storage).fit(items, ids=rng.permutation(300))
     keep = rng.random(300) < 0.4
     for where in (None, keep):
         exact, brute = (index.search(queries, k, algorithm=a, where=where) for a in ("exact", "brute"))
