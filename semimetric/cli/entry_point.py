@@ -12,6 +12,7 @@ from importlib import import_module
 
 from .._foundation.errors import SemimetricError
 from .interrupts import end_soon_on_ctrl_c
+from .named_ids import check_named_ids
 from .output import CommandResult, first_line, flush_output, print_message, print_result, warnings_as_messages
 from .parser import make_parser
 from .table_names import check_arguments
@@ -64,6 +65,7 @@ def _run(arguments: Namespace) -> CommandResult:
     Its module is imported first: only the threads of libraries that are there can be limited.
     """
     check_arguments(arguments)
+    check_named_ids(arguments)
     module, function = arguments.command.split(".")
     command = getattr(import_module(f".{module}", __package__), function)
     from .._foundation.threads import one_blas_thread  # which imports joblib, and help should not

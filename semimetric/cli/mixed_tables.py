@@ -17,7 +17,8 @@ from .._foundation.optional_imports import optional
 from ..data.feature import Feature
 from ..data.schema import Schema
 from ..distances.semimetric import Semimetric
-from .numeric_tables import as_key, column_in, ids_in, looks_like_ids, numbers_in, warn_of_likely_id
+from .named_ids import as_key
+from .numeric_tables import column_in, ids_in, looks_like_ids, numbers_in, warn_of_likely_id
 from .table_files import read_table
 
 __all__ = ["MixedTable", "features_in", "labels_of", "read_categorical", "read_features_of", "read_mixed"]

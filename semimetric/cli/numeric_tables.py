@@ -1,6 +1,5 @@
 """Tables of items and of pairs: ids, columns of numbers, and measured distances."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,13 +10,13 @@ import numpy as np
 from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers
+from .named_ids import as_key, no_such_id
 from .table_files import read_table
 from .table_names import no_such_column
 
 __all__ = [
     "ItemTable",
     "NamedRows",
-    "as_key",
     "column_in",
     "frame_of",
     "ids_in",
@@ -63,9 +62,12 @@ class NamedRows:
         key = as_key(name)
         row = self._row_of_id.get(key if self.named or not key.isdecimal() else str(int(key)))
         if row is None:
-            kind = "id" if self.named else f"row number (0 to {len(self.ids) - 1})"
-            hint = "correct it" if self.named else "correct it, or name the column of ids with --id"
-            raise InputError(f"{name!r} is no {kind} of {self.path}; {hint}")
+            if self.named:
+                raise no_such_id(key, self.path, self.ids)
+            raise InputError(
+                f"{name!r} is no row number (0 to {len(self.ids) - 1}) of {self.path}; correct it, or name the column of ids "
+                "with --id"
+            )
         return row
 
 
@@ -254,8 +256,3 @@ def _check_finite(values: Floats, names: list[str], path: str, ids: Sequence[Any
             f"row {row} of {path}{item} has {names[column]}={values[row, column]} ({len(bad)} such values in all); finite "
             "numbers are required: fill them in or drop the rows"
         )
-
-
-def as_key(name: object) -> str:
-    """An id as text, the same however a number is written: 3, 3.0 and "3.0" become "3", but "03" stays as it is."""
-    return re.sub(r"^([+-]?\d+)\.0*$", r"\1", str(name).strip())

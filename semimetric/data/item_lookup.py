@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import InputError, warn
 from .._foundation.input_arrays import input_errors, n_axes
+from .._foundation.near_names import did_you_mean
 from .._foundation.tables import take_rows
 from .._foundation.types import ArrayLike, Integers
 
@@ -101,8 +102,9 @@ def _rows_of(names: NDArray[Any], labels: Any, name: str) -> Integers:
         unknown = list(dict.fromkeys(names[rows < 0].tolist()))
         shown = ", ".join(map(repr, unknown[:_MOST_SHOWN])) + (", ..." if len(unknown) > _MOST_SHOWN else "")
         raise InputError(
-            f"{name}s name {shown}, of which {len(unknown)} are not in the index of the preprocessor; give labels of its "
-            "index, such as " + ", ".join(map(repr, labels[:_MOST_SHOWN].tolist())) + ", or row numbers"
+            f"{name}s name {shown}, which {'is' if len(unknown) == 1 else 'are'} not in the index of the preprocessor "
+            f"({len(unknown)} in all); give labels of its index, such as "
+            f"{', '.join(map(repr, labels[:_MOST_SHOWN].tolist()))}, or row numbers{did_you_mean(unknown[0], labels)}"
         )
     return rows.astype(np.int64)
 

@@ -49,6 +49,8 @@ class ExplainedIndex:
         check_is_fitted(self)
         if ids is not None and where is not None:
             raise InputError("ids= names the items to explain, and where= chooses among the nearest; give one of the two")
+        if isinstance(x, str):
+            raise InputError(f"x={x!r} is no item; for that of an id of the index give index.get_items([{x!r}])")
         d = self._view.semimetric
         query, label = single_row(x, d.schema)
         if ids is None:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
+from .._foundation.near_names import did_you_mean
 from .._foundation.types import ArrayLike
 from .item_columns import ItemColumns, items_that_fulfil
 
@@ -37,7 +38,8 @@ def ids_to_remove(ids: ArrayLike, old_ids: NDArray) -> NDArray:
 def check_known(wanted: NDArray, ids: NDArray, then: str = "") -> None:
     """Refuse ids that are not among those of an index; ``then`` says what follows from it."""
     if missing := np.setdiff1d(wanted, ids).tolist():
-        raise InputError(f"id {missing[0]!r} is not in the index{then}: drop it from ids")
+        near = did_you_mean(missing[0], ids.tolist())
+        raise InputError(f"id {missing[0]!r} is not in the index{then}: drop it from ids{near}")
 
 
 def known_ids(ids: ArrayLike, old_ids: NDArray) -> NDArray:

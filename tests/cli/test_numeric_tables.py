@@ -34,7 +34,7 @@ def test_ids_are_text_that_keeps_its_zeros(tmp_path):
     items = read_items(str(path), "key")
     assert items.ids == ("000", "01", "1", "NA", "2")
     assert [items.row(name) for name in ("000", "01", 1, 1.0, "1.0", "NA", 2)] == [0, 1, 2, 2, 2, 3, 4]
-    with pytest.raises(InputError, match="0 is no id"):
+    with pytest.raises(InputError, match="'0' is no id"):
         items.row(0)
     unnamed = read_items(table(path, width=[5, 6]))
     assert [unnamed.row(name) for name in (1, "1", "01", 1.0)] == [1, 1, 1, 1]

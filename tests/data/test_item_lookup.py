@@ -72,7 +72,14 @@ def test_integers_are_row_numbers_and_learning_warns_where_they_could_be_labels(
 
 
 REFUSED = {
-    "unknown": (["u", "q"], FRAME, "'q'", "1 are not in the index", "such as 'u'"),
+    "unknown": (["u", "q"], FRAME, "'q', which is not in the index", "(1 in all)", "such as 'u'"),
+    "misspelt": (
+        ["bottle1", "Botle2"],
+        pd.DataFrame(POINTS[:2], ["bottle1", "bottle2"]),
+        "'Botle2'",
+        "did you mean 'bottle2'",
+        "",
+    ),
     "twice": (["u", "v"], pd.concat([FRAME, FRAME]), "'u' twice", "unique labels are required", ""),
     "a function that fails": (["u", "v"], lambda names: 1 / 0, "failed on the 2 names", "ZeroDivisionError", "correct it"),
     "too few rows": ([0, 1], lambda names: POINTS[:1], "returned shape (1, 2) for 2 names", "one row for each", ""),

@@ -95,6 +95,7 @@ def test_what_is_not_there_is_refused(rng):
     assert_refused(lambda: index.explain(X[0], [2, 4]), "id 4 is not in the index", "drop it from ids")
     assert_refused(lambda: index.explain(X[0], ["a"]), "ids are <U1", "integers", "give the same")
     assert_refused(lambda: index.explain(X[:2]), "x holds 2 rows", "one is explained")
+    assert_refused(lambda: index.explain("a7"), "x='a7' is no item", "of an id of the index", "give index.get_items(['a7'])")
     for nothing in ({"ids": []}, {"where": "a > 99"}, {"where": np.zeros(9, dtype=bool)}):
         assert_refused(lambda nothing=nothing: index.explain(X[0], **nothing), "no item to explain", "some items fulfil")
 

@@ -93,6 +93,9 @@ def test_a_category_that_is_not_known_is_found_again():
 def test_ids_that_are_not_there_are_named(d):
     index = NeighborIndex(d).fit(np.eye(3), ids=["a", "b", "c"])
     assert_refused(lambda: index.get_items(["a", "z"]), "id 'z'", "is not in the index", "drop it")
+    bottles = NeighborIndex(d).fit(np.eye(3), ids=["bottle1", "bottle2", "jar"])
+    assert_refused(lambda: bottles.get_items(["Botle2"]), "is not in the index", "drop it from ids", "did you mean 'bottle2'")
+    assert_refused(lambda: bottles.remove(["jars"]), "is not in the index", "nothing was removed", "did you mean 'jar'?")
     assert_refused(lambda: index.get_items([0]), "ids are int64", "those of the index strings", "give the same")
 
 

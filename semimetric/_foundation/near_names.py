@@ -1,0 +1,36 @@
+"""Names that somebody may have meant, for messages about a name that is not known."""
+
+from collections.abc import Iterable
+from difflib import SequenceMatcher, get_close_matches
+from os.path import commonprefix
+
+__all__ = ["did_you_mean"]
+
+_MOST = 5000  # names that are compared letter by letter
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """``"; did you mean 'a1' or 'a2'?"``, of up to three known names that are spelt much like one that is not; else nothing.
+
+    Upper and lower case count as the same, and of names that are as much alike those come first that begin in the same way. Of
+    many known names those are compared that begin with the same letters and have nearly the same length.
+    """
+    if not isinstance(name, str):
+        return ""
+    wanted = name.casefold()
+    spelt = {text.casefold(): text for text in known if isinstance(text, str)}
+    if len(spelt) > _MOST:
+        of_its_kind = (text for text in spelt if text[:1] == wanted[:1] and abs(len(text) - len(wanted)) <= 1)
+        spelt = {text: spelt[text] for text in sorted(of_its_kind, key=lambda text: -_begin(text, wanted))[:_MOST]}
+    alike = get_close_matches(wanted, spelt, n=30)
+    if not alike:
+        return ""
+    best = SequenceMatcher(None, wanted, alike[0]).ratio()
+    near = [text for text in alike if SequenceMatcher(None, wanted, text).ratio() > best - 0.05]
+    *first, last = [repr(str(spelt[text])) for text in sorted(near, key=lambda text: (-_begin(text, wanted), text))[:3]]
+    return f"; did you mean {', '.join(first)}{' or ' if first else ''}{last}?"
+
+
+def _begin(text: str, wanted: str) -> int:
+    """How many letters two texts have in common at their begin."""
+    return len(commonprefix([text, wanted]))
