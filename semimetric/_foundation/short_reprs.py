@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from .types import FrozenValue
 
-__all__ = ["ShortRepr", "abbreviated"]
+__all__ = ["ShortFields", "ShortRepr", "abbreviated"]
 
 _FEW = 8  # an array of one axis, or a list, of up to so many entries is shown
 _LARGEST = 40  # numbers that a list of lists may hold to be shown
@@ -53,6 +53,13 @@ class ShortRepr:
         shown = super()._get_params_html(*args, **options)  # type: ignore[misc]  # an estimator of scikit-learn 1.7 or later
         shown.data = {name: abbreviated(value) for name, value in shown.data.items()}
         return shown
+
+
+class ShortFields:
+    """The part of a dataclass, made with ``repr=False``, that prints its arrays by their shapes."""
+
+    def __repr__(self) -> str:
+        return repr(abbreviated(self))
 
 
 def _copy(model: Any) -> Any:

@@ -11,14 +11,15 @@ from sklearn.datasets import load_digits
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_array
 from .._foundation.optional_imports import optional
+from .._foundation.short_reprs import ShortFields
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_items
 
 __all__ = ["DigitHistograms", "exact_emd", "load_digit_histograms"]
 
 
-@dataclass(frozen=True, eq=False)
-class DigitHistograms:
+@dataclass(frozen=True, eq=False, repr=False)
+class DigitHistograms(ShortFields):
     """Images of handwritten digits as histograms of mass 1.
 
     Parameters

@@ -15,6 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from .._foundation.errors import InputError
+from .._foundation.short_reprs import ShortFields
 from .._foundation.types import Floats, Integers
 from .._foundation.validation import check_choice
 
@@ -28,8 +29,8 @@ _EARTH_RADIUS = 6371.0  # km
 _N_BINS = 16  # of the histograms
 
 
-@dataclass(frozen=True, eq=False)
-class DistancePairs:
+@dataclass(frozen=True, eq=False, repr=False)
+class DistancePairs(ShortFields):
     """Items, pairs of their rows, and the true distances of the pairs.
 
     Parameters

@@ -8,13 +8,14 @@ import numpy as np
 
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import as_floats
+from .._foundation.short_reprs import ShortFields
 from .._foundation.types import ArrayLike, Floats, Integers
 
 __all__ = ["TripletAnswers", "make_triplet_answers", "perceived"]
 
 
-@dataclass(frozen=True, eq=False)
-class TripletAnswers:
+@dataclass(frozen=True, eq=False, repr=False)
+class TripletAnswers(ShortFields):
     """Stimuli, and an observer's answers about triplets of them.
 
     Parameters

@@ -29,6 +29,13 @@ from .training.problems import classification_problem
 __all__ = ["EmbeddedLinearClassifier"]
 
 
+def _is_calibrated(machine: EmbeddedLinearClassifier) -> bool:
+    """Whether it has probabilities; an AttributeError says where they come from."""
+    if machine.calibration is None:
+        raise NotSupportedError('scores alone give no probabilities; give calibration="logistic" or "isotonic" before the fit')
+    return True
+
+
 @storable
 @with_shared_parameters(LINEAR_PARAMETERS)
 class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
@@ -266,7 +273,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         f = self.decision_function(X)
         return self.classes_[(f > 0).astype(int) if f.ndim == 1 else f.argmax(axis=1)]
 
-    @available_if(lambda self: self.calibration is not None)
+    @available_if(_is_calibrated)
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Calibrated probabilities, shape (n_items, n_classes), if the parameter ``calibration`` is not None."""
         check_is_fitted(self, "_state")

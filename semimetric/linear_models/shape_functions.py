@@ -130,7 +130,7 @@ def _checked_weights(embedding: FeatureMap, coef: ArrayLike) -> Floats:
     return w
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Shapes:
     """The functions of a linear model on PL1 or PL2, by their values at the knots.
 
@@ -163,6 +163,11 @@ class Shapes:
     curves: Mapping[int, Floats]
     tables: Mapping[tuple[int, int], Floats]
     names: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        tables = f" and {len(self.tables)} of two" if self.tables else ""
+        shown = ", ".join(self.feature_names[:5]) + (", ..." if len(self.feature_names) > 5 else "")
+        return f"Shapes: {len(self.curves)} functions of one feature{tables}, intercept {self.intercept:.4g}; features {shown}"
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -21,14 +21,15 @@ __all__ = ["plot_curve", "plot_surface"]
 _COLOUR_MAP = "PuOr_r"
 
 
-def plot_curve(shapes: Shapes, feature: str | int, ax: Axes | None = None, *, name: str = "", label: str | None = None) -> Axes:
+def plot_curve(shapes: Any, feature: str | int, ax: Axes | None = None, *, name: str = "", label: str | None = None) -> Axes:
     """Draw f_n over the range of its feature, with a dot at every knot.
 
     To compare several classes, draw them into the same axes with a ``label`` for each.
 
     Parameters
     ----------
-    shapes : Shapes
+    shapes : Shapes, or a fitted machine or pipeline
+        Of a machine they are ``Shapes.of(machine)``, which of three classes or more has to be told ``of_class=``.
     feature : str or int
         Name or number of the feature.
     ax : matplotlib Axes or None
@@ -55,6 +56,7 @@ def plot_curve(shapes: Shapes, feature: str | int, ax: Axes | None = None, *, na
     >>> ax.get_xlabel()
     'height'
     """
+    shapes = _shapes_of(shapes)
     f = shapes.feature_number(feature)
     axes = axes_of(ax)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
@@ -67,13 +69,14 @@ def plot_curve(shapes: Shapes, feature: str | int, ax: Axes | None = None, *, na
 
 
 def plot_surface(
-    shapes: Shapes, pair: Sequence[str | int], ax: Axes | None = None, *, total: bool = False, names: Sequence[str] = ()
+    shapes: Any, pair: Sequence[str | int], ax: Axes | None = None, *, total: bool = False, names: Sequence[str] = ()
 ) -> Axes:
     """Draw f_{n,l} on the triangles on which it is linear, so that the picture shows the function itself.
 
     Parameters
     ----------
-    shapes : Shapes
+    shapes : Shapes, or a fitted machine or pipeline
+        Of a machine they are ``Shapes.of(machine)``, which of three classes or more has to be told ``of_class=``.
     pair : two str or int
         Names or numbers of the features.
     ax : matplotlib Axes or None
@@ -100,6 +103,7 @@ def plot_surface(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('height', 'width')
     """
+    shapes = _shapes_of(shapes)
     first, second = (shapes.feature_number(f) for f in pair)
     if (first, second) not in shapes.tables:
         known = ", ".join(map(str, list(shapes.tables)[:8]))
@@ -124,3 +128,8 @@ def _draw_shades(axes: Any, mesh: Any, values: Floats) -> Any:
     return axes.tripcolor(
         mesh, values.ravel(), shading="gouraud", cmap=_COLOUR_MAP, vmin=-most, vmax=most, rasterized=True
     )  # fmt: skip
+
+
+def _shapes_of(given: Any) -> Shapes:
+    """The functions themselves, or those of a fitted machine."""
+    return given if isinstance(given, Shapes) else Shapes.of(given)

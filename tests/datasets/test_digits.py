@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from cases import assert_refused
 
+from semimetric.datasets import make_distance_pairs, make_triplet_answers
 from semimetric.datasets.digits import exact_emd, load_digit_histograms
 
 
@@ -26,3 +27,12 @@ def test_histograms_over_different_bins_are_refused():
     assert_refused(
         lambda: exact_emd([[1.0, 0]], [[1.0, 0, 0]], [[0.0], [1.0]]), "(1, 2)", "(1, 3)", "over the same bins are required"
     )
+
+
+def test_data_sets_are_printed_by_their_shapes():
+    assert repr(load_digit_histograms()) == (
+        "DigitHistograms(histograms=<array of shape (1797, 64)>, bin_coordinates=<array of shape (64, 2)>, "
+        "labels=<array of shape (1797,)>)"
+    )
+    assert "items=<array of shape (30, 1)>" in repr(make_triplet_answers(5, n_items=30))
+    assert "distances=<array of shape (20,)>" in repr(make_distance_pairs("chi2", 20, n_items=10))

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from cases import assert_refused
+from cases import assert_absent, assert_refused
 from linear_machines import LOSSES, PL1, TWO, WEIGHT, Ladders, X, Y
 from numpy.testing import assert_allclose
 from reference import linear_objective
@@ -158,7 +158,7 @@ def test_calibrated_probabilities(calibration, y):
     np.testing.assert_allclose(p.sum(axis=1), 1)
     assert (model.classes_[p.argmax(axis=1)] == y).mean() > 0.95
     assert -np.log(np.maximum(p[np.arange(len(y)), y], 1e-3)).mean() < 0.3
-    assert not hasattr(EmbeddedLinearClassifier(), "predict_proba")
+    assert_absent(EmbeddedLinearClassifier(), "predict_proba", 'give calibration="logistic" or "isotonic" before the fit')
 
 
 @pytest.mark.parametrize("fits", [0, 3], ids=["the fit itself", "a fold"])

@@ -199,3 +199,14 @@ def test_names_of_a_frame_are_kept():
     assert shapes.feature_number("width") == shapes.feature_number(1) == 1
     assert hasattr(embedding, "feature_names_in_")  # what reads it without names is another
     assert_refused(lambda: shapes.feature_number("depth"), "feature='depth' is not known", "0 to 2, or a name: mean radius")
+
+
+def test_shapes_are_printed_without_their_numbers():
+    X = pd.DataFrame(np.random.default_rng(0).random((60, 6)), columns=list("abcdef"))
+    embedding = PL2Embedding(n_knots=3).fit(X)
+    shapes = Shapes.of(embedding, np.ones(embedding.n_columns_), 0.25)
+    expected = "Shapes: 6 functions of one feature and 15 of two, intercept 0.25; features a, b, c, d, e, ..."
+    assert repr(shapes) == str(shapes) == expected
+    single = PL1Embedding(3).fit(X[["a"]])
+    text = repr(Shapes.of(single, np.ones(single.n_columns_)))
+    assert text == "Shapes: 1 functions of one feature, intercept 0; features a"

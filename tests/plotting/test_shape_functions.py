@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_refused
+from sklearn.pipeline import make_pipeline
 
-from semimetric import PL2Embedding
+from semimetric import EmbeddedLinearClassifier, NotSupportedError, PL2Embedding
 from semimetric.linear_models.shape_functions import Shapes
 from semimetric.plotting.shape_functions import plot_curve, plot_surface
 
@@ -53,3 +54,17 @@ def test_axes_bear_the_names_of_the_frame():
     assert plot_curve(shapes, "mean radius").get_xlabel() == "mean radius"
     ax = plot_surface(shapes, ("mean radius", "kind"))
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("mean radius", "kind")
+
+
+def test_a_machine_is_drawn_as_its_shapes_are():
+    X = np.random.default_rng(0).random((80, 2))
+    machine = EmbeddedLinearClassifier(PL2Embedding(n_knots=3)).fit(X, X[:, 0] > X[:, 1])
+    for of_machine, of_shapes in (
+        (plot_curve(machine, 0), plot_curve(Shapes.of(machine), 0)),
+        (plot_curve(make_pipeline(machine).fit(X, X[:, 0] > X[:, 1]), 0), plot_curve(Shapes.of(machine), 0)),
+    ):
+        for one, other in zip(of_machine.lines, of_shapes.lines, strict=True):
+            np.testing.assert_array_equal(one.get_xydata(), other.get_xydata())
+    assert plot_surface(machine, (0, 1)).get_xlabel() == "x0"
+    with pytest.raises(NotSupportedError, match="str"):
+        plot_curve("machine", 0)
