@@ -242,6 +242,7 @@ class DistanceApproximator(ObjectDistances, CalledPairs, DistanceRegressor):
         self._forget_errors()
         if self.features is not None:
             return self._fit_objects(recipe, X)
+        self._check_no_texts(X)
         items, schema = self._encoded(X, min_items=2)
         if self.method == "vertices" and len(recipe.constraints):
             raise NotSupportedError('method="vertices" learns nothing, so constraints= cannot hold; use method="regress"')

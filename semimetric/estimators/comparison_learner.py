@@ -180,4 +180,4 @@ class ComparisonLearner(TupleLearner):
         return np.where(self.decision_function(tuples) > 0, 1, -1)
 
     def _accuracy(self, right: NDArray[np.bool_], sample_weight: ArrayLike | None) -> float:
-        return float(check_weights(sample_weight, len(right)) @ right)
+        return float(np.average(right, weights=check_weights(sample_weight, len(right))))

@@ -51,6 +51,11 @@ class MeasuredErrors(LearnedDistance):
         "intervals_": NotRequired[CalibratedIntervals],
     }
 
+    def __str__(self) -> str:
+        """What ``print`` shows: the parameters, and of a fitted model its errors on items that it has not seen."""
+        held = getattr(self, "error_", None)
+        return repr(self) if held is None else f"{self!r}\n{held}"
+
     def predict(self, pairs: ArrayLike, interval: float | None = None) -> Floats | DistanceIntervals:
         """Learned distances, and intervals that hold the true ones.
 
@@ -129,7 +134,8 @@ class MeasuredErrors(LearnedDistance):
     def _judge_by_folds(self, recipe: Recipe, data: InMemoryDistances, names: Names) -> None:
         """Learn again without each fold of the items, where settings were compared: it then costs little."""
         if (n := n_losses((*self.choices_, *self.group_choices_, *self.link_choices_))) < _ENOUGH_FITS:
-            note = f"{n} fits compared settings, to which folds of items add five; validation_fraction=0.3 sets items aside"
+            compared = f"only {n} fits compared settings" if n else "settings were given, so that nothing was compared"
+            note = f"{compared}, and folds of items would cost five more fits; validation_fraction=0.3 sets items aside"
             self.error_ = DistanceErrors(note=note)
             return
         try:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._foundation.errors import NotSupportedError, silent
+from .._foundation.errors import InputError, NotSupportedError, silent
 from .._foundation.types import ArrayLike, Floats
 from ..data.object_lists import Objects, as_objects, object_pairs
 from ..distances.object_calls import counted_calls
@@ -70,6 +71,14 @@ class ObjectDistances(LearnedDistance):
             raise NotSupportedError(
                 'features= are numbers, all of them there, and objects have no grid; use method="regress", and leave '
                 "categorical_features=, periodic= and missing= out"
+            )
+
+    def _check_no_texts(self, X: Any) -> None:
+        """Refuse texts where nothing says what numbers to make of them."""
+        if isinstance(X, list | tuple | np.ndarray) and len(X) and isinstance(X[0], str):
+            raise InputError(
+                f"X holds texts, such as {X[0]!r:.40}, and features= is None; give features=StringFeatures() or "
+                "LandmarkFeatures(), which learn a distance of texts, or a table of numbers"
             )
 
     def _fit_objects(self, recipe: Any, X: Any) -> Self:

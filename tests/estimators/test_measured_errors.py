@@ -100,7 +100,7 @@ BAD = {
     "text": (lambda: regressor().predict(ROWS, interval="wide"), "interval='wide'", "a finite number", "interval"),
     "much": (lambda: regressor().predict(ROWS, interval=0.9999), "interval=0.9999", "pairs of", "validation_fraction="),
     "folds": (
-        lambda: regressor(validation_fraction="auto").predict(ROWS, interval=0.9), "0 fits compared", "were held out",
+        lambda: regressor(validation_fraction="auto").predict(ROWS, interval=0.9), "settings were given", "were held out",
         "validation_fraction=0.3", NotSupportedError,
     ),
     "nothing": (
@@ -133,7 +133,7 @@ def test_nothing_of_an_earlier_fit_is_left():
 def test_fits_that_chose_a_link_are_counted(link):
     model = regressor(validation_fraction="auto", link=link)
     assert len(model.link_choices_) == 6
-    assert model.error_.note.startswith(f"{6 * len(model.link_choices_.chosen.losses)} fits compared settings")
+    assert model.error_.note.startswith(f"only {6 * len(model.link_choices_.chosen.losses)} fits compared settings")
 
 
 def test_signed_distances_have_intervals_below_0():
@@ -159,3 +159,14 @@ def test_tables_with_categories_have_intervals(tmp_path):
     model.set_params(preprocessor=None).save(tmp_path / "m")
     again = load(tmp_path / "m").set_params(preprocessor=frame)
     np.testing.assert_array_equal(again.predict(rows, interval=0.9).lower, lower)
+
+
+def test_print_shows_the_errors_of_a_fitted_model_and_repr_the_parameters():
+    model = approximator()
+    assert str(model) == f"{model!r}\n{model.error_}"
+    assert "relative error" in str(model)
+    assert "relative error" not in repr(model)
+    assert str(clone(model)) == repr(model)
+    given = regressor(validation_fraction="auto")
+    assert given.error_.note.startswith("settings were given, so that nothing was compared")
+    assert str(given).endswith("validation_fraction=0.3 sets items aside")

@@ -293,3 +293,8 @@ def test_counts_that_no_word_tells_apart_are_no_news_but_a_constant_column_of_a_
     fit(strings)
     with pytest.warns(SemimetricWarning, match="feature feature1 is constant"):
         fit(lambda words: np.array([[len(w), 1.0] for w in words]))
+
+
+def test_texts_without_features_are_told_of_them():
+    for X in (WORDS, tuple(WORDS), np.array(WORDS)):
+        assert_refused(lambda X=X: fit(None, X=X), "X holds texts, such as", "features= is None", "features=StringFeatures()")

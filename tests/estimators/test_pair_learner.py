@@ -139,6 +139,7 @@ NAN = np.where(np.arange(3) == 1, np.nan, 0.5)[None, None].repeat(2, axis=1)
 BAD = {
     "one class": (lambda: PairLearner().fit(ITEMS[PAIRS], np.ones(600)), "one class only, +1", "are required", "at random"),
     "labels": (lambda: PairLearner().fit(ITEMS[PAIRS], np.arange(600)), "y has the values 0, 1", "only +1", "recode"),
+    "texts": (lambda: PairLearner().fit(ITEMS[PAIRS], ["yes", "no"] * 300), "y holds text, such as 'yes'", "+1 (sim", "recode"),
     "no labels": (lambda: PairLearner().fit(ITEMS[PAIRS], None), "requires y", "+1 or -1"),
     "length": (lambda: PairLearner().fit(ITEMS[PAIRS], [1, -1]), "y has shape (2,)", "600 pairs", "one label a pair"),
     "strategy": (lambda: learned("pairs")[0].calibrate_threshold(PAIRS, Y, "best"), "Strategy can", '"max_tnr". Got "best"'),

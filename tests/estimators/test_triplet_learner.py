@@ -50,3 +50,5 @@ def test_scores_weigh_triplets_and_y_is_ignored(rng):
     assert model.score(mixed, sample_weight=weight) == pytest.approx(want)
     assert model.score(mixed, -np.ones(600), weight) == pytest.approx(want)
     assert 0.5 < want < 0.9
+    right = triplets[model.decision_function(triplets) > 0]
+    assert all(model.score(right[:n]) == 1.0 for n in range(1, 200))  # to the last bit
