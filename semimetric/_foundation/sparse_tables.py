@@ -64,7 +64,7 @@ def _check_size(values: Any, dtype: np.dtype[Any], call: str, name: str) -> None
     size = _gigabytes(values, dtype)
     if size > MOST_GIGABYTES:
         raise InputTypeError(
-            f"{name} is sparse, of shape {values.shape}: as the dense table that distances need it takes {size:.2g} GB, and at "
+            f"{name} is sparse, of shape {values.shape}: as the dense table that distances need it takes {_size(size)}, and at "
             f"most {MOST_GIGABYTES:g} GB are made of a sparse one; give fewer columns, such as those of TruncatedSVD, or fewer "
             f"rows at a time, or {call} where memory holds it several times"
         )
@@ -78,8 +78,14 @@ def refuse_sparse(values: Any, name: str) -> None:
         raise InputTypeError(f"Complex data not supported: {name} is sparse with dtype {values.dtype}; give its real parts")
     raise InputTypeError(
         f"Sparse data was passed for {name} (shape {values.shape}, dtype {values.dtype}), but dense data is required; give "
-        f"{name}.toarray(), which takes {_gigabytes(values, np.dtype(np.float64)):.2g} GB"
+        f"{name}.toarray(), which takes {_size(_gigabytes(values, np.dtype(np.float64)))}"
     )
+
+
+def _size(gigabytes: float) -> str:
+    """A size with a unit in which it is no small fraction."""
+    unit, name = next((pair for pair in ((1.0, "GB"), (1e-3, "MB")) if gigabytes >= pair[0] / 10), (1e-6, "kB"))
+    return f"{gigabytes / unit:.2g} {name}"
 
 
 def _gigabytes(values: Any, dtype: np.dtype[Any]) -> float:

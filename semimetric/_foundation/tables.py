@@ -182,8 +182,9 @@ def offer(cells: Sequence[Any]) -> str:
             f"it holds {n} different texts in {len(texts)} rows, as names and free text do: drop it, or encode it in numbers, "
             "such as lengths or the vectors of a text embedding; if they are categories, name it in categorical_features="
         )
+    held = f"{n} different texts" if n != 1 else "one text on all rows"
     return (
-        f"it holds {n} different texts; if it holds categories, name it in categorical_features= where there is such a "
+        f"it holds {held}; if it holds categories, name it in categorical_features= where there is such a "
         "parameter, or make its dtype category; else drop it, or encode it in numbers"
     )
 

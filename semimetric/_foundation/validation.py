@@ -10,7 +10,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .errors import InputError
 from .input_arrays import as_array, as_cells, as_floats, check_finite, input_errors, is_ready
-from .tables import check_numbers
+from .tables import check_numbers, texts_of
 from .types import ArrayLike, Floats, Integers, Tuples
 
 __all__ = [
@@ -200,6 +200,9 @@ def check_some(n: int, called: str) -> None:
 
 def check_judgements(y: ArrayLike, n_pairs: int, *, both: bool = True) -> Floats:
     """y as float64, +1 (similar) or -1 (dissimilar) for each pair; with ``both``, each of the two must occur."""
+    cells: Any = y if isinstance(y, list | tuple | np.ndarray) or hasattr(y, "iloc") else ()
+    if texts := texts_of(list(cells)):
+        raise InputError(f"y holds text, such as {texts[0]!r:.40}; +1 (similar) and -1 (dissimilar) are required: recode it")
     labels = as_floats(y, "y")
     if labels.shape != (n_pairs,):
         raise InputError(f"y has shape {labels.shape} for {n_pairs} pairs; one label a pair is required: +1 or -1")

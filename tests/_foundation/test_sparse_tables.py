@@ -50,7 +50,8 @@ def test_what_is_too_large_is_refused_with_its_size_before_any_of_it_is_made():
 
 def test_targets_and_complex_values_are_not_made_dense():
     y = sparse.csr_array(np.eye(4)[:, :1])
-    assert_refused(lambda: as_floats(y, "y"), "Sparse data was passed for y (shape (4, 1)", "y.toarray()")
+    assert_refused(lambda: as_floats(y, "y"), "Sparse data was passed for y (shape (4, 1)", "y.toarray(), which takes 0.032 kB")
+    assert_refused(lambda: as_floats(sparse.csr_array((500, 500)), "y"), "dense data is required", "which takes 2 MB")
     assert_refused(lambda: LEARNER.fit(np.eye(4), y), "y", "dense")
     with pytest.raises(InputTypeError, match="Complex data not supported"):
         dense_table(sparse.csr_array(1j * np.eye(2)), "X")
