@@ -28,6 +28,7 @@ __all__ = ["NOTHING_ASIDE", "SET_ASIDE", "MeasuredErrors"]
 _CROSS_FITTED = "of five models, each learned without a fold of the items that it is judged on"
 SET_ASIDE = "they were set aside before anything was chosen or learned"
 _ENOUGH_FITS = 100  # that have compared settings: five more cost little then
+_SCREENED = "features were screened on all pairs, so that no fold is unseen; validation_fraction=0.1 sets items aside before"
 NOTHING_ASIDE = "no items were set aside"
 
 
@@ -131,8 +132,14 @@ class MeasuredErrors(LearnedDistance):
             announce(str(self.error_), verbose=True)
         self.error_.warn_if_useless()
 
-    def _judge_by_folds(self, recipe: Recipe, data: InMemoryDistances, names: Names) -> None:
-        """Learn again without each fold of the items, where settings were compared: it then costs little."""
+    def _judge_by_folds(self, recipe: Recipe, data: InMemoryDistances, names: Names, *, screened: bool) -> None:
+        """Learn again without each fold of the items, where settings were compared: it then costs little.
+
+        Features that were ``screened`` on all pairs have seen every fold, and screening them anew in each costs five fits.
+        """
+        if screened:
+            self.error_ = DistanceErrors(note=_SCREENED)
+            return
         if (n := n_losses((*self.choices_, *self.group_choices_, *self.link_choices_))) < _ENOUGH_FITS:
             compared = f"only {n} fits compared settings" if n else "settings were given, so that nothing was compared"
             note = f"{compared}, and folds of items would cost five more fits; validation_fraction=0.3 sets items aside"

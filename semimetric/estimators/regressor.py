@@ -215,15 +215,15 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
         checked, target, weight = self._checked(rows, items, y, sample_weight, schema=schema)
         names = self._names(rows if items is None else items, checked.items.shape[1])
         data, held = self._split(recipe, InMemoryDistances(checked, target, weight))
-        self._choose_and_learn(recipe, data, schema or names)
+        screened = self._choose_and_learn(recipe, data, schema or names)
         if held is not None:
             self._judge_aside(self.recipe_, data, held)
         elif self.validation_fraction == "auto":
-            self._judge_by_folds(self.recipe_, data, schema or names)
+            self._judge_by_folds(self.recipe_, data, schema or names, screened=screened)
         return self
 
-    def _choose_and_learn(self, recipe: Recipe, data: InMemoryDistances, names: Names) -> None:
-        """Choose what is "auto", and learn from pairs in memory."""
+    def _choose_and_learn(self, recipe: Recipe, data: InMemoryDistances, names: Names) -> bool:
+        """Choose what is "auto", and learn from pairs in memory; whether the features were screened on all of them."""
         check_varied(data.items)
         with one_blas_thread():
             knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
@@ -232,7 +232,7 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
                 self.recipe_, self.choices_ = wide.recipe, wide.choices
                 self.group_choices_, self.link_choices_ = Choices(), Choices()
                 self._keep(data, wide.semimetric, wide.solution)
-                return
+                return True
             singles, self.link_choices_ = choose_link(without_joint(recipe), data, names, knots=knots, alpha=alpha)
             singles, self.choices_ = choose_numbers(singles, data, names, knots=knots, alpha=alpha)
             held_out = HeldOutDistances(data, names)
@@ -242,6 +242,7 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
             else:
                 learned = learn(self.recipe_, data, names)
         self._keep(data, *learned)
+        return False
 
     def _keep(self, data: DistanceData, semimetric: Semimetric, solution: Solution) -> None:
         """Record what was learned."""
@@ -260,8 +261,7 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
     def learn_from_parts(self, task: TupleTask, data: DistanceData, names: Names) -> Self:
         """Learn from pairs in parts; nothing is left to choose."""
         learned = learn(task.recipe, data, names)
-        self.recipe_, self.choices_, self.group_choices_ = task.recipe, Choices(), Choices()
-        self.link_choices_ = Choices()
+        self.recipe_, self.choices_, self.group_choices_, self.link_choices_ = task.recipe, Choices(), Choices(), Choices()
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         self._note_parts()
         self._keep(data, *learned)

@@ -128,7 +128,7 @@ def _upper(moments: Moments, lower: Floats, objective: float) -> Floats:
     """
     reach = (np.sqrt(moments.square) + np.sqrt(2.0 * objective)) * _BEYOND
     norm = moments.norms()
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # of columns of 0, whose quotient is not taken
         return np.maximum(np.where(norm > 0, reach / norm, np.inf), lower)
 
 

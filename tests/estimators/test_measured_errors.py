@@ -7,6 +7,7 @@ from cases import assert_refused
 from sklearn.base import clone
 
 from semimetric import DistanceApproximator, DistanceRegressor, NotSupportedError, load
+from semimetric.estimators import measured_errors
 
 RNG = np.random.default_rng(0)
 ITEMS, NEW = RNG.random((200, 3)), RNG.random((800, 2, 3))
@@ -170,3 +171,22 @@ def test_print_shows_the_errors_of_a_fitted_model_and_repr_the_parameters():
     given = regressor(validation_fraction="auto")
     assert given.error_.note.startswith("settings were given, so that nothing was compared")
     assert str(given).endswith("validation_fraction=0.3 sets items aside")
+
+
+@pytest.mark.filterwarnings("ignore:on .* pairs of items that were")
+@pytest.mark.filterwarnings("ignore:.*hardly better")
+def test_pairs_that_features_were_screened_on_judge_nothing(monkeypatch):
+    monkeypatch.setattr(measured_errors, "_ENOUGH_FITS", 0)
+    rng = np.random.default_rng(0)
+    items, index, noise = rng.normal(size=(60, 8)), rng.integers(0, 60, (800, 2)), rng.random(800)
+    many = {"directions": rng.normal(size=(700, 8)), "preprocessor": items}
+    narrow = DistanceRegressor(preprocessor=items).fit(index, noise)
+    assert narrow.error_.n_pairs > 0  # of folds that it has not seen
+    model = DistanceRegressor(**many).fit(index, noise)
+    assert model.error_.n_pairs == 0
+    assert "screened on all pairs" in model.error_.note
+    with pytest.raises(NotSupportedError, match="screened on all pairs.*validation_fraction="):
+        model.predict(index, interval=0.9)
+    aside = DistanceRegressor(**many, validation_fraction=0.4).fit(index, noise)
+    assert aside.error_.n_pairs > 20
+    assert aside.error_.r2 < 0.2  # nothing was to be learned

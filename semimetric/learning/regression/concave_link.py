@@ -67,12 +67,18 @@ def fit_concave_link(recipe: Recipe, data: InMemoryDistances, names: Names) -> t
 
 
 def _chosen_rounds(recipe: Recipe, structure: Structure, data: InMemoryDistances) -> int:
-    """The fewest rounds within one standard error of the best on held-out pairs; none where nothing can be held out."""
+    """The fewest rounds within one standard error of the best on held-out pairs; none where nothing can be held out.
+
+    A fold with distances of 0 alone on one of its sides teaches nothing, or tells nothing, and is left out.
+    """
     limits, quiet = DISTANCES[recipe.effort], replace(recipe, verbose=False)
     sample = data.sampled(limits.n_rows, recipe.random_state)
     try:
         splits = list(item_disjoint_splits(sample.pairs, n_splits=limits.n_folds, random_state=recipe.random_state))
     except TooFewError:
+        return 0
+    splits = [sides for sides in splits if all(sample.y[rows].any() for rows in sides)]
+    if not splits:
         return 0
     losses = np.empty((len(splits), _ROUNDS + 1))
     with warnings.catch_warnings(), progress_bar(losses.size, "link", verbose=recipe.verbose, share=True) as bar:

@@ -84,3 +84,15 @@ def test_the_link_of_sums_does_not_depend_on_units():
     one, other = least_squares_link(SUMS, SATURATING, WEIGHT), least_squares_link(1e6 * SUMS, 1e-3 * SATURATING, WEIGHT)
     np.testing.assert_allclose(1e6 * np.array(one.bends), other.bends)
     np.testing.assert_allclose(1e-9 * np.array(one.slopes), other.slopes, rtol=1e-6)
+
+
+@pytest.mark.parametrize("far", [[0], [0, 1, 2, 3, 4, 5]])
+def test_folds_in_which_all_distances_are_zero_are_left_out(far):
+    place = np.zeros((40, 1))
+    place[far, 0] = 1 + np.arange(len(far))
+    items = np.hstack([place, np.linspace(0, 1, 40)[:, None]])
+    index = np.column_stack(np.triu_indices(40, 1))
+    y = np.sqrt(np.abs(place[index[:, 0], 0] - place[index[:, 1], 0]))
+    model = DistanceRegressor(**PARAMETERS | {"preprocessor": items}, link="concave", validation_fraction=0).fit(index, y)
+    assert np.isfinite(model.predict(index)).all()
+    assert model.score(index, y) > 0.5
