@@ -1,4 +1,4 @@
 """Lower and upper bounds of an expensive distance, which cost little and hold for every pair.
 
-It stands on `_foundation` and `_kernels`.
+It stands on `_foundation`, `_kernels` and `data`.
 """

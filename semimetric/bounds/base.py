@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._foundation.errors import InputError
 from .._foundation.short_reprs import ShortRepr
 from .._foundation.types import Floats, Integers
-from .objects import listed_objects
+from ..data.object_lists import listed_objects
 
 __all__ = ["Bounds", "Coordinates", "QueryBounds", "chebyshev"]
 

@@ -13,14 +13,15 @@ from .._foundation.progress import progress_bar
 from .._foundation.threads import map_blocks
 from .._foundation.types import Floats, Integers
 from .._foundation.validation import check_alpha, check_count, check_n_jobs
+from ..data.object_lists import listed_objects
 from .base import Bounds, Coordinates, QueryBounds, chebyshev
 from .expensive_calls import ExpensiveCalls
-from .objects import listed_objects, shown
 
 __all__ = ["LandmarkBounds"]
 
 _BLOCK = 16  # calls in a task of a thread
 _ROUNDED = 1e-9  # share of their sizes by which values that are no integers may be off
+_LONGEST = 60  # characters of an object in a message
 _EXACT = 2.0**52  # integers up to here add up without rounding
 
 
@@ -184,12 +185,12 @@ class LandmarkBounds(Bounds):
             i, j = int(landmarks[a]), int(landmarks[b])
             raise InputError(
                 f"distance= is not symmetric: it is {among[a, b]:g} of items {i} and {j}, and {among[b, a]:g} of {j} and {i} "
-                f"({shown(objects[i])}; {shown(objects[j])}); a metric is required for bounds by landmarks: use other bounds"
+                f"({_shown(objects[i])}; {_shown(objects[j])}); a metric is required for bounds by landmarks: use other bounds"
             )
         if np.diagonal(among).any():
             i = int(landmarks[np.flatnonzero(np.diagonal(among))[0]])
             raise InputError(
-                f"distance= of item {i} to itself is not 0 ({shown(objects[i])}); a metric is required for bounds by landmarks"
+                f"distance= of item {i} to itself is not 0 ({_shown(objects[i])}); a metric is required for bounds by landmarks"
             )
         for b, j in enumerate(landmarks.tolist()):
             way = table[:, b, None] + among[b]  # from every item over landmark b to every landmark
@@ -228,6 +229,12 @@ def _broken(objects: list[Any], rows: tuple[int, ...], values: tuple[float, ...]
     i, k, j = rows
     return InputError(
         f"distance= breaks the triangle inequality: items {i}, {k} and {j} have d({i}, {k}) = {values[0]:g}, d({k}, {j}) = "
-        f"{values[1]:g} and d({i}, {j}) = {values[2]:g}, which is more than their sum ({shown(objects[i])}; "
-        f"{shown(objects[k])}; {shown(objects[j])}); a metric is required for bounds by landmarks: use other bounds"
+        f"{values[1]:g} and d({i}, {j}) = {values[2]:g}, which is more than their sum ({_shown(objects[i])}; "
+        f"{_shown(objects[k])}; {_shown(objects[j])}); a metric is required for bounds by landmarks: use other bounds"
     )
+
+
+def _shown(item: Any) -> str:
+    """An object in a few words, for a message."""
+    text = " ".join(repr(item).split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -12,9 +12,9 @@ from .._foundation.rounding import rounding_of
 from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_alpha, check_count, check_items
 from .._kernels.transport_plans import cheapest_plans
+from ..data.object_lists import listed_objects
 from .base import Bounds, Coordinates, chebyshev
 from .ground import GroundDistance
-from .objects import listed_objects
 from .potentials import best_orders, given_potentials, learned_potentials
 
 __all__ = ["TransportBounds"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from typing import Any, TypeAlias
 
 import joblib
@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from .._foundation.errors import InputError, TooFewError
+from .._foundation.sparse_tables import refuse_sparse
 from .._foundation.types import Integers
 
-__all__ = ["Objects", "as_objects", "hold_out_objects", "object_numbers", "object_key", "object_pairs"]
+__all__ = ["Objects", "as_objects", "hold_out_objects", "listed_objects", "object_key", "object_numbers", "object_pairs"]
 
 Objects: TypeAlias = Sequence[Any]  # or whatever has a length and entries by number: the rows of an array, a Series of text
 
@@ -41,6 +42,20 @@ def as_objects(X: Any, *, name: str = "X", min_objects: int = 1) -> Objects:
         called = "object" if min_objects == 1 else "objects"
         raise TooFewError(f"{name} has {len(X)} objects; at least {min_objects} {called} are required")
     return X  # type: ignore[no-any-return]  # which was checked to be one
+
+
+def listed_objects(X: Any, name: str = "X", *, minimum: int = 1) -> list[Any]:
+    """The objects of a sequence as a list: rows of an array or a frame, entries of anything else, of which none is copied.
+
+    Raises
+    ------
+    InputError
+        As `as_objects`, which takes no frame, since its rows may be of several types.
+    """
+    refuse_sparse(X, name)
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    return list(as_objects(list(X) if isinstance(X, Iterator) else X, name=name, min_objects=minimum))
 
 
 def object_key(value: Any) -> Hashable:

@@ -88,7 +88,7 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
         before anything is chosen, and never learns from them; pairs of items of both sides are left out. "auto" learns from all
         pairs, and once more without each of five folds of the items, in which errors are counted: knots, directions and weights
         are then made without them, and only what is chosen by comparing, and a concave link, saw all. It does so where
-        numbers were compared, of which it costs a small part. 0 does neither.
+        numbers were compared, of which it costs a small part, and no features were screened. 0 does neither.
     {n_jobs}
     {random_state}
     {effort}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._kernels.search import SearchedItems
-from ..bounds.objects import listed_objects
+from ..data.object_lists import listed_objects
 from ..data.schema import Schema
 from ..distances.semimetric import Semimetric
 from .ids import masks_of

@@ -123,7 +123,7 @@ REFUSED = {
     "negative": (lambda X: X - 0.5, "in bin 0", "entries >= 0"),
     "empty": (lambda X: np.vstack([X, np.zeros(5)]), "histogram 6 of X has no mass", "mass > 0"),
     "NaN": (lambda X: X * np.nan, "NaN", "finite"),
-    "text": (lambda X: "histograms", "X is a str", "list of objects"),
+    "text": (lambda X: "histograms", "X is one text", "list of objects"),
     "none": (lambda X: X[:0], "X has 0 objects", "at least 1"),
     "ragged": (lambda X: [X[0], X[1][:3]], "shapes (3,), (5,)", "histograms of 5 bins"),
 }

@@ -6,9 +6,10 @@ import pytest
 from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from semimetric._foundation.errors import InputError, TooFewError
-from semimetric.data.object_lists import as_objects, hold_out_objects, object_key, object_pairs
+from semimetric.data.object_lists import as_objects, hold_out_objects, listed_objects, object_key, object_pairs
 
 
 class Own:
@@ -74,3 +75,21 @@ def test_pairs_of_arrays_and_arrays_of_pairs():
 @pytest.mark.parametrize("pairs", [["ab"], [{"a": 1, "b": 2}], [{"a", "b"}], [5], [("a",)]])
 def test_what_is_no_pair_is_refused(pairs):
     assert_refused(lambda: object_pairs(pairs), "pairs[0] is of type", "no pair", "give a list of (one, other) objects")
+
+
+@pytest.mark.parametrize(
+    "sequence",
+    [["a", "b"], ("a", "b"), np.array(["a", "b"]), pd.Series(["a", "b"]), iter(["a", "b"])],
+    ids=lambda g: type(g).__name__,
+)
+def test_listed_objects_are_the_entries(sequence):
+    assert [str(entry) for entry in listed_objects(sequence)] == ["a", "b"]
+
+
+def test_listed_objects_are_rows_of_a_frame_and_never_copies_of_entries():
+    rows = listed_objects(pd.DataFrame({"u": [1.0, 2.0], "v": [3.0, 4.0]}))
+    assert [row.tolist() for row in rows] == [[1.0, 3.0], [2.0, 4.0]]
+    objects = [object(), object()]
+    assert all(x is y for x, y in zip(listed_objects(objects), objects, strict=True))
+    assert_refused(lambda: listed_objects(sparse.eye_array(2)), "Sparse data", "toarray", error=TypeError)
+    assert_refused(lambda: listed_objects([], minimum=1), "X has 0 objects", "at least 1")

@@ -14,9 +14,9 @@ ROOT = Path(semimetric.__file__).parent
 # A room imports only rooms that stand before it here. Modules in the root are rooms of their own.
 ROOMS = """
 _foundation _kernels
-data data.parts datasets
+data data.parts
 embeddings.pairs embeddings.directions embeddings.vectors embeddings
-bounds distances programs
+bounds datasets distances programs
 objects
 neighbors neighbors.sharded solvers
 learning learning.regression learning.comparisons learning.large_margin learning.groups
