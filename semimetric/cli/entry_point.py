@@ -66,6 +66,10 @@ def _run(arguments: Namespace) -> CommandResult:
     """
     check_arguments(arguments)
     check_named_ids(arguments)
+    if getattr(arguments, "where", None) is not None:
+        from ..data.conditions import read_condition  # which imports NumPy, and help should not
+
+        read_condition(arguments.where)
     module, function = arguments.command.split(".")
     command = getattr(import_module(f".{module}", __package__), function)
     from .._foundation.threads import one_blas_thread  # which imports joblib, and help should not

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from .._foundation.errors import InputError, warn
+from .._foundation.errors import InputError, silent, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers
 from ..data.schema import Schema
@@ -27,7 +27,7 @@ from ..neighbors.sharded.sharded_index import ShardedIndex
 from .index_columns import read_columns
 from .mixed_tables import MixedTable, features_in, read_features_of, read_mixed
 from .model_files import check_output, load_unsigned
-from .output import CommandResult, shows_progress, tell_unused
+from .output import TOLD_OF_COLUMNS, CommandResult, shows_progress, tell_unused
 from .parser import LABEL_SETTINGS
 from .table_files import check_memory, read_table
 
@@ -47,7 +47,8 @@ def run_fit_labels(arguments: Namespace) -> CommandResult:
     table = read_mixed(arguments.items, arguments.label, arguments.id, missing=arguments.missing == "level")
     model = _make_learner(arguments, table)
     check = _check(model, table, arguments) if arguments.held_out else None
-    model.fit(table.features, table.labels)
+    with silent(*(TOLD_OF_COLUMNS if check else ())):  # which the fit before the check has told already
+        model.fit(table.features, table.labels)
     d = model.semimetric_
     recipe = model.recipe_
     d.save(output)

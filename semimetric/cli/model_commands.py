@@ -21,6 +21,7 @@ from .output import CommandResult
 
 __all__ = ["run_info", "run_plot"]
 
+_FEWEST_OF_A_RUN = 3  # numbered terms, above which `info` says the first and the last of them
 _MOST_LINES = 30  # terms and features that `info` prints by name
 
 
@@ -123,8 +124,26 @@ def _info_text(
     lines = [repr(d), "how that is known", *repr(proofs).split("\n")[1:], "features and the range they were fitted on"]
     lines += _first_lines([f"  {name:<20} {low:10.4g} to {high:.4g}" for name, (low, high) in ranges.items()])
     lines += _first_lines([f"  {name:<20} {_categories_text(values)}" for name, values in categories.items()])
-    lines += ["terms", *_first_lines([f"  {term}" for term in d.terms])]
+    lines += ["terms", *_first_lines([f"  {line}" for line in _runs(d.terms)])]
     return "\n".join(lines)
+
+
+def _runs(names: Sequence[str]) -> list[str]:
+    """The names in their order, of which those that are numbered on, such as tree0, tree1 and tree2, share a line."""
+    runs: list[list[str]] = []
+    for name in names:
+        if runs and name == _next(runs[-1][-1]):
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    short = [[f"{run[0]} to {run[-1]} ({len(run)})"] if len(run) > _FEWEST_OF_A_RUN else run for run in runs]
+    return [line for run in short for line in run]
+
+
+def _next(name: str) -> str | None:
+    """The name with the next number at its end; None if it ends in none."""
+    stem = name.rstrip("0123456789")
+    return f"{stem}{int(name[len(stem) :]) + 1}" if stem not in ("", name) else None
 
 
 def _categories_text(categories: Sequence[object]) -> str:

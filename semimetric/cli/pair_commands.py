@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import distributed
-from .._foundation.errors import InputError, TooFewError, warn
+from .._foundation.errors import InputError, TooFewError, silent, warn
 from .._foundation.optional_imports import optional
 from .._foundation.types import Floats, Integers, Pairs
 from ..data.splits import item_disjoint_splits
@@ -19,7 +19,7 @@ from .dask_client import dask_client
 from .model_files import check_output, load_model
 from .model_items import ModelItems, read_model_items, read_new_items
 from .numeric_tables import frame_of, read_items, read_pairs, read_target
-from .output import CommandResult, shows_progress, tell_unused
+from .output import TOLD_OF_COLUMNS, CommandResult, shows_progress, tell_unused
 from .table_files import check_memory, check_table_name, write_table
 
 __all__ = ["run_distance", "run_fit"]
@@ -113,7 +113,8 @@ def _fit_and_check(
         fit(model, pairs[train], y[train])
         check = _check(y[test], model.semimetric_.paired_by_index(items.encoded, pairs[test], n_jobs=arguments.n_jobs))
         model.set_params(n_knots=model.recipe_.n_knots, alpha=model.recipe_.alpha)
-        return fit(model, pairs, y), check
+        with silent(*TOLD_OF_COLUMNS):  # by the fit before
+            return fit(model, pairs, y), check
 
 
 def _check_signs(arguments: Namespace, target: Floats) -> None:

@@ -111,12 +111,10 @@ def run_query(arguments: Namespace) -> CommandResult:
 
 
 def _check_query(arguments: Namespace) -> None:
-    """Refuse, before the work, a file that cannot be written, and a condition that cannot be read."""
+    """Refuse, before the work, a file that cannot be written."""
     if arguments.output is not None:
         check_output(arguments.output, arguments.queries)
         check_table_name(arguments.output)
-    if arguments.where is not None:
-        read_condition(arguments.where)
 
 
 def _search_here(index: Any, arguments: Namespace, X: Any, where: NDArray | str | None) -> tuple[NDArray, NDArray]:

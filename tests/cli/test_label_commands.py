@@ -241,3 +241,15 @@ def test_a_model_with_defaults_is_the_sum_that_was_checked(capsys, tmp_path):
     np.testing.assert_allclose(
         semimetric.load(tmp_path / "m.smm").pairwise(items), learned.semimetric_.pairwise(items), rtol=1e-9, atol=1e-12
     )
+
+
+def test_what_is_wrong_with_columns_is_told_once_though_two_fits_find_it(capsys, home, tmp_path):
+    table = pd.read_csv("numbers.csv", dtype={"name": str})
+    table["width"] = table["width"].round(0)
+    table["same"] = 1.0
+    table.to_csv(tmp_path / "tied.csv", index=False)
+    words = ["fit", tmp_path / "tied.csv", "--label", "species", "--id", "name", *QUICK, "--output", tmp_path / "m.smm"]
+    for held_out in ([], ["--held-out", 0]):
+        code, _, err = call(capsys, *words, *held_out)
+        assert code == 0
+        assert err.count("constant") == 1

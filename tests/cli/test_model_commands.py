@@ -10,7 +10,7 @@ from command_line import answer, call, paths
 import semimetric
 from semimetric import DistanceRegressor, StorageError
 from semimetric.cli import model_commands
-from semimetric.cli.model_commands import run_info
+from semimetric.cli.model_commands import _runs, run_info
 from semimetric.cli.output import CommandResult
 
 pd = pytest.importorskip("pandas")
@@ -103,3 +103,12 @@ def test_categories_are_told_and_drawn(tmp_path, capsys):
     assert code == 1
     assert "categorical feature 'x0', and a picture of items takes features of numbers; use it in Python" in err
     assert call(capsys, "plot", tmp_path / "model.smm", "--term", "x0", "--output", tmp_path / "p.png")[0] == 0
+
+
+def test_terms_that_are_numbered_on_share_a_line():
+    terms = ["age", "q1", "q3", "q4", "2020", "2021", "2022", "2023", *(f"tree{k}" for k in range(12)), "outside range"]
+    shown = ["age", "q1", "q3", "q4", "2020", "2021", "2022", "2023", "tree0 to tree11 (12)", "outside range"]
+    assert _runs(terms) == shown
+    assert _runs(["a08", "a09", "a10", "a11"]) == ["a08", "a09", "a10", "a11"]  # "a9" would come next
+    assert _runs(["x0", "x1", "x2"]) == ["x0", "x1", "x2"]
+    assert _runs([]) == []

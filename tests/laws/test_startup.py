@@ -84,3 +84,10 @@ def test_a_class_of_metric_learn_is_answered_by_ours(name):
     with pytest.raises(AttributeError, match=re.escape(f"semimetric has no {name}; {ours} learns from the same data")):
         getattr(semimetric, name)
     assert ours.partition("(")[0] in semimetric.__all__
+
+
+def test_a_condition_that_cannot_be_read_is_told_before_learners_and_searches_are_imported(tmp_path):
+    (tmp_path / "q.csv").write_text("price,size\n1,2\n")
+    (tmp_path / "items.index").mkdir()
+    words = ["query", str(tmp_path / "items.index"), str(tmp_path / "q.csv"), "--where", "price <"]
+    assert {"faiss", "numba", "cvxpy"}.isdisjoint(imported_by(HELP, *words))
