@@ -12,7 +12,7 @@ import numpy as np
 from .jit import kernel
 from .search import BestItems, Candidates, _insert, _sum, _value
 
-__all__ = ["FAR", "Estimates", "PlaceCodes", "estimate", "estimate_each", "keep_nearest", "place_codes"]
+__all__ = ["FAR", "Estimates", "PlaceCodes", "choose_named", "estimate", "estimate_each", "keep_nearest", "place_codes"]
 
 FAR = 65_535
 _AHEAD = 16  # The number of rows whose memory is asked for together.
@@ -109,17 +109,42 @@ def estimate_each(scales, profiles, places, candidates, room, estimates):
 
 
 @kernel
-def keep_nearest(scales, profiles, first, items, candidates, starts, best):
+def choose_named(scales, profiles, places, named, room, best, chosen):
+    """Say of the items that are named for some queries which may be among the nearest: chosen (R,).
+
+    The items ``named.rows[starts[j]:starts[j + 1]]`` belong to query ``queries[j]``. Those whose bound or estimate exceeds the
+    k-th sum of ``best`` by more than the room (B,), and those that are in ``best``, are left out. ``best.refined`` (B,) counts
+    on those that were estimated.
+    """
+    k, seen = best.sums.shape[1], np.zeros(1, np.int64)
+    for j in range(named.queries.shape[0]):
+        b = named.queries[j]
+        limit = best.sums[b, k - 1] + room[b]
+        for r in range(named.starts[j], named.starts[j + 1]):
+            if r % _AHEAD == 0:
+                for ahead in range(r, min(r + _AHEAD, named.starts[j + 1])):
+                    for e in range(0, places.codes.shape[1], _LINE):
+                        seen[0] += places.codes[named.rows[ahead], e]
+            chosen[r] = False
+            if named.bounds[r] > limit:
+                continue
+            best.refined[b] += 1
+            if _estimate(places.codes[named.rows[r]], places, scales, profiles, b) <= limit:
+                chosen[r] = not (best.rows[b] == named.rows[r]).any()
+
+
+@kernel
+def keep_nearest(scales, profiles, queries, items, candidates, starts, best):
     """Keep in ``best`` the nearest of candidates by their exact sums, as `nearest` of search does.
 
-    The candidates ``starts[q]:starts[q + 1]`` belong to query b = first + q; ``items.positions`` has a row for each candidate,
+    The candidates ``starts[j]:starts[j + 1]`` belong to query ``queries[j]``; ``items.positions`` has a row for each candidate,
     whose row among all items is ``candidates.rows``. The sums and rows of ``best`` are (B, k).
     """
     k = best.sums.shape[1]
-    for q in range(starts.shape[0] - 1):
-        b = first + q
+    for j in range(queries.shape[0]):
+        b = queries[j]
         of_query = BestItems(best.sums[b], best.rows[b], best.refined)
-        for r in range(starts[q], starts[q + 1]):
+        for r in range(starts[j], starts[j + 1]):
             value = _sum(items.positions[r], scales, profiles, b, -np.inf)
             if candidates.extra.shape[0]:
                 value += candidates.extra[r]

@@ -25,6 +25,7 @@ __all__ = [
     "nearest",
     "nearest_of_all",
     "nearest_of_each",
+    "nearest_of_named",
     "tabulate",
     "values",
 ]
@@ -277,6 +278,29 @@ def nearest_of_each(scales, profiles, items, rows, bounds, slack, best):
         candidates = Candidates(rows[b], nothing, bounds[b])
         of_query = BestItems(best.sums[b], best.rows[b], best.refined[b : b + 1])
         nearest(scales, profiles, b, items, candidates, slack[b], of_query)
+
+
+@kernel
+def nearest_of_named(scales, profiles, items, named, slack, best):
+    """Keep in ``best`` the k nearest of each query and of the items that are named for some queries.
+
+    The items ``named.rows[starts[j]:starts[j + 1]]`` belong to query ``queries[j]``, and may be among the best already; those
+    whose bound exceeds the k-th sum by more than the slack (B,) are left out. ``best.refined`` (B,) grows by the others.
+    """
+    k, seen = best.sums.shape[1], np.zeros(1)
+    for j in range(named.queries.shape[0]):
+        b = named.queries[j]
+        rows, bounds = named.rows[named.starts[j] : named.starts[j + 1]], named.bounds[named.starts[j] : named.starts[j + 1]]
+        of_query = BestItems(best.sums[b], best.rows[b], best.refined[b : b + 1])
+        for r in range(rows.shape[0]):
+            if r % _AHEAD == 0:
+                _touch(items.positions, rows, r, seen)
+            if bounds[r] > of_query.sums[k - 1] + slack[b]:
+                continue
+            of_query.refined[0] += 1
+            value = _sum(items.positions[rows[r]], scales, profiles, b, items.least)
+            if not value > of_query.sums[k - 1] and not (of_query.rows == rows[r]).any():
+                _insert(value, rows[r], items.rank, of_query)
 
 
 @kernel

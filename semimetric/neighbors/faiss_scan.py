@@ -23,9 +23,9 @@ from .._foundation.threads import short_blocks
 from .._foundation.types import Floats, Integers
 from .cells import CODES
 
-__all__ = ["ScanCandidates", "Scan", "IntegerTables", "kmeans", "rounded_down"]
+__all__ = ["TOP", "ScanCandidates", "Scan", "IntegerTables", "kmeans", "rounded_down", "whole_numbers"]
 
-_TOP = 255.0
+TOP = 255.0
 _ASSIGNED = 1 << 24  # FAISS compares so many pairs of a row and a centre in one call, so that Ctrl-C is seen.
 _SCANNED = 1 << 31  # FAISS adds up so many entries of tables in one call, in some 0.2 s.
 _ROUNDING = 1e-6  # What float64 may have lost in the table, in units of a step.
@@ -73,11 +73,19 @@ def rounded_down(tables: Floats) -> IntegerTables:
     least = tables.min(axis=2, keepdims=True)
     rise = tables - least
     span = np.where(np.isinf(rise), 0.0, rise).max(axis=(1, 2))
+    return whole_numbers(rise, span, least.sum(axis=(1, 2)), np.zeros(len(tables)))
+
+
+def whole_numbers(rise: Floats, span: Floats, base: Floats, step: Floats) -> IntegerTables:
+    """Tables (B, M, 16) above their least entries as integers of at least ``step`` (B,) a unit, cut off at 255.
+
+    The step is larger where no entry would come to 255 otherwise: ``span`` (B,) is the largest finite entry of each query.
+    """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        step = (_TOP + 2 * _ROUNDING) / span
+        step = np.maximum(step, (TOP + 2 * _ROUNDING) / span)
         rounded = np.floor(rise * step[:, None, None] - _ROUNDING)
-    np.clip(np.nan_to_num(rounded, nan=0.0, posinf=_TOP), 0.0, _TOP, out=rounded)
-    return IntegerTables(rounded.astype(np.float32), step, least.sum(axis=(1, 2)))
+    np.clip(np.nan_to_num(rounded, nan=0.0, posinf=TOP), 0.0, TOP, out=rounded)
+    return IntegerTables(rounded.astype(np.float32), step, base)
 
 
 class Scan:
@@ -176,6 +184,19 @@ class Scan:
                 self._queries(one), -float(limit) - 1.0, params=self._parameters(self.n_lists, keep)
             )
         return -found, rows
+
+    def ranges(
+        self, rounded: IntegerTables, limit: float, keep: NDArray[np.bool_] | None = None
+    ) -> tuple[Integers, NDArray[np.float32], Integers]:
+        """The items of each query whose sum is <= ``limit``, in any order: starts (B + 1,), and their sums and rows.
+
+        The limit must be less than the largest sum of each query, of which FAISS does not return items.
+        """
+        with _threads(1):
+            starts, found, rows = self._index.range_search(
+                self._queries(rounded), -float(np.floor(limit)) - 1.0, params=self._parameters(self.n_lists, keep)
+            )
+        return starts.astype(np.int64), -found, rows
 
     def _queries(self, rounded: IntegerTables) -> NDArray[np.float32]:
         return np.ascontiguousarray(-rounded.tables.reshape(len(rounded.tables), -1))

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from .._foundation.threads import end_if_interrupted, short_blocks
 from .._foundation.types import Floats, Integers
-from .._kernels.places import Estimates, estimate, estimate_each, keep_nearest
+from .._kernels.places import Estimates, choose_named, estimate, estimate_each, keep_nearest
 from .._kernels.search import BestItems, Candidates, SearchedItems, values
+from .limited_scan import NamedItems
 from .places import Places
 from .query_tables import ItemArrays, QueryBlock, QueryView
 from .refinement import NO_VALUES, SegmentResult, step_of
@@ -76,6 +77,14 @@ class PlacedRefinement(NamedTuple):
             if not looked_at.any():
                 break
 
+    def named(self, queries: QueryBlock, items: NamedItems, slack: Floats, answer: SegmentResult) -> None:
+        """Refine what a scan named within limits, for sums over single features; what is found already stays."""
+        room, chosen = self.places.slack(self.view, queries.profiles), np.empty(len(items.rows), dtype=bool)
+        best = BestItems(answer.sums, answer.rows, answer.refined)
+        choose_named(self.view.scales, queries.profiles, self.places.of_items, items, room + slack, best, chosen)
+        before = np.append(0, np.cumsum(chosen))
+        self._keep(queries, items.queries, items.rows[chosen], NO_VALUES, before[items.starts], answer)
+
     def one(self, queries: QueryBlock, q: int, candidates: Candidates, slack: float, answer: SegmentResult) -> int:
         """Refine candidates of query q in steps, growing ones where they are costly; return how many were looked at."""
         rows, bounds, start, k = candidates.rows, candidates.bounds, 0, answer.sums.shape[1]
@@ -92,7 +101,12 @@ class PlacedRefinement(NamedTuple):
             looked_at = int(estimates.looked_at[0])
             chosen = np.flatnonzero(self._chosen(estimates, np.array([room]))[0])
             self._keep(
-                queries, q, rows[part][chosen], extra[chosen] if len(extra) else extra, np.array([0, len(chosen)]), answer
+                queries,
+                np.array([q]),
+                rows[part][chosen],
+                extra[chosen] if len(extra) else extra,
+                np.array([0, len(chosen)]),
+                answer,
             )
             start += looked_at
             if looked_at < len(rows[part]):
@@ -112,7 +126,7 @@ class PlacedRefinement(NamedTuple):
         chosen = self._chosen(estimates, room)
         rows = np.broadcast_to(given.rows, chosen.shape)[chosen]
         starts = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])
-        self._keep(queries, 0, rows, NO_VALUES, starts, answer)
+        self._keep(queries, np.arange(len(queries)), rows, NO_VALUES, starts, answer)
         return estimates.looked_at
 
     def _chosen(self, estimates: Estimates, room: Floats) -> NDArray[np.bool_]:
@@ -122,18 +136,18 @@ class PlacedRefinement(NamedTuple):
         return looked_at & (estimates.sums <= limit[:, None])
 
     def _keep(
-        self, queries: QueryBlock, first: int, rows: Integers, extra: Floats, starts: Integers, answer: SegmentResult
+        self, queries: QueryBlock, which: Integers, rows: Integers, extra: Floats, starts: Integers, answer: SegmentResult
     ) -> None:
         """Compute the exact sums of ``rows``, and keep the nearest.
 
-        The rows ``starts[b]:starts[b + 1]`` belong to query ``first + b`` of the block.
+        The rows ``starts[j]:starts[j + 1]`` belong to query ``which[j]`` of the block.
         """
         best = BestItems(answer.sums, answer.rows, np.empty(1, np.int64))
         for part in short_blocks(len(rows), _READ):
             items = SearchedItems(self.points.positions[rows[part]], self.rank, self.view.least)
             inside = np.clip(starts, part.start, part.stop) - part.start
             given = Candidates(rows[part], extra[part], NO_VALUES)
-            keep_nearest(self.view.scales, queries.profiles, first, items, given, inside, best)
+            keep_nearest(self.view.scales, queries.profiles, which, items, given, inside, best)
 
 
 def _no_estimates(n_queries: int, n_rows: int, k: int) -> Estimates:

@@ -7,7 +7,17 @@ from numpy.typing import NDArray
 
 from .._foundation.threads import end_if_interrupted, short_blocks
 from .._foundation.types import Floats, Integers
-from .._kernels.search import BestItems, Candidates, SearchedItems, nearest, nearest_of_all, nearest_of_each, values
+from .._kernels.search import (
+    BestItems,
+    Candidates,
+    SearchedItems,
+    nearest,
+    nearest_of_all,
+    nearest_of_each,
+    nearest_of_named,
+    values,
+)
+from .limited_scan import NamedItems
 from .query_tables import ItemArrays, QueryBlock, QueryView
 
 __all__ = ["NO_VALUES", "Refinement", "SegmentResult", "step_of"]
@@ -81,6 +91,11 @@ class Refinement(NamedTuple):
             answer.refined[:] += best.refined
             if not best.refined.any():
                 break
+
+    def named(self, queries: QueryBlock, items: NamedItems, slack: Floats, answer: SegmentResult) -> None:
+        """Refine what a scan named within limits, for sums over single features; what is found already stays."""
+        best = BestItems(answer.sums, answer.rows, answer.refined)
+        nearest_of_named(self.view.scales, queries.profiles, self.items, items, slack, best)
 
     def one(self, queries: QueryBlock, q: int, candidates: Candidates, slack: float, answer: SegmentResult) -> int:
         """Refine candidates of query q in steps, growing ones where they are costly; return how many were refined."""

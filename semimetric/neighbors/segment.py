@@ -21,9 +21,11 @@ from .faiss_scan import IntegerTables, Scan, ScanCandidates, rounded_down
 from .inverted_lists import Lists, list_count
 from .item_codes import ItemCodes
 from .joint_scan import JointCodes, JointScan, has_boxes
+from .limited_scan import named_within
 from .placed_refinement import PlacedRefinement
 from .places import located_items
 from .query_tables import ItemArrays, QueryBlock, QueryView
+from .ranged_scan import smallest_by_range
 from .refinement import NO_VALUES, Refinement, SegmentResult
 
 __all__ = ["SearchRequest", "Segment"]
@@ -33,6 +35,7 @@ _SLACK = 1e-10  # Relative to the largest bounds and table entries: what roundin
 _WORTH = 8  # A scan does not pay where it would name more than this part of the items.
 _LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
 _PROBE = 8_192  # The size of the sample of items that suggests the range.
+_FIRST, _FIRST_LEAST = 6, 64  # The items that give the limit of an exact search: so many for each neighbour, and at least.
 _SAMPLE = 32  # The number of items that are taken as queries to measure how many survive the filter.
 Mask: TypeAlias = NDArray[np.bool_] | None  # Items that may be answered; None stands for all.
 
@@ -258,10 +261,16 @@ class Segment:
 
     def _certified(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n_first: int) -> SegmentResult:
         """The exact answer: the first scan names ``n_first`` items, and a second one those that it may have missed."""
+        if self.view.simple:
+            return self._limited(queries, search, eligible)
         tables, slack = self._bounds(queries)
         answer = SegmentResult.empty(len(queries), search.k)
         by_range = len(queries) <= _FEW_QUERIES and len(self) >= _LARGE
-        named = (self._smallest_by_range if by_range else self._smallest)(tables, min(n_first, len(self)), eligible)
+        count = min(n_first, len(self))
+        if by_range:
+            named = smallest_by_range(self.scan, *self._probe, tables, count, eligible)
+        else:
+            named = self._smallest(tables, count, eligible)
         self._refinement.each(queries, named.rows, tables.bounds(named.sums) + self.filter.floor, slack, answer)
         # No item that was not named has a smaller bound than this one.
         unnamed_bound = tables.bounds(named.next_sum[:, None])[:, 0] + self.filter.floor
@@ -270,6 +279,18 @@ class Segment:
         answer.at_once[:] = ended_early | (answer.refined == len(self)) | (answer.sums[:, -1] + slack < unnamed_bound)
         for q in np.flatnonzero(~answer.at_once):
             self._complete(queries, int(q), tables, slack[q], eligible, answer)
+        return answer
+
+    def _limited(self, queries: QueryBlock, search: SearchRequest, eligible: Mask) -> SegmentResult:
+        """The exact answer: items that are typically near give a limit, and one scan names all whose bound is within it."""
+        few = search._replace(n_candidates=max(_FIRST * search.k, _FIRST_LEAST))
+        answer = self._approximate(queries, few, eligible)
+        found, minima = answer.rows.copy(), self.filter.minima(queries)
+        size = np.where(np.isinf(minima), 0.0, np.abs(minima)).max(axis=2).sum(axis=1)
+        slack = _SLACK * (size + self.view.size)
+        for named in named_within(self.scan, minima, answer.sums[:, -1] + slack, self.filter.floor, eligible):
+            self._refinement.named(queries, named, slack, answer)
+        answer.at_once[:] = (answer.rows == found).all(axis=1)
         return answer
 
     def _complete(
@@ -314,29 +335,6 @@ class Segment:
         """The ``count`` items of the smallest sums; nothing is said of the others beyond the last of these."""
         sums, rows = self._scanned(tables, count, eligible)
         return ScanCandidates(sums, rows, np.full(len(rows), np.nan))
-
-    def _smallest_by_range(self, tables: IntegerTables, count: int, eligible: Mask) -> ScanCandidates:
-        """About ``count`` items of the smallest sums, by a range search up to a sum that a sample of the items suggests.
-
-        For single queries FAISS collects a range faster than many best.
-        """
-        probe, sampled = self._probe
-        place = min(max(count * len(sampled) // len(self), 1), len(sampled))
-        guesses, _ = probe.nearest(tables, place, keep=None if eligible is None else eligible[sampled])
-        found = [self._up_to(tables, q, float(guess), eligible) for q, guess in enumerate(guesses[:, -1])]
-        shape = (len(found), max(1, *(len(sums) for sums, _, _ in found)))
-        named = ScanCandidates(np.zeros(shape, np.float32), np.full(shape, -1), np.array([each[2] for each in found]))
-        for q, (sums, rows, _) in enumerate(found):
-            named.sums[q, : len(sums)], named.rows[q, : len(rows)] = sums, rows
-        return named
-
-    def _up_to(self, tables: IntegerTables, q: int, limit: float, eligible: Mask) -> tuple[NDArray, Integers, float]:
-        """Sums and rows of all items up to a sum, increasing, and the least sum of the others (NaN: unknown)."""
-        found = None if tables.flat[q] or not np.isfinite(limit) else self.scan.within(tables, q, limit, eligible)
-        if found is None:
-            return np.empty(0, np.float32), np.empty(0, np.int64), np.nan
-        order = np.argsort(found[0].astype(np.uint16), kind="stable")  # Sums are integers below 65,536.
-        return found[0][order], found[1][order], np.floor(limit) + 1.0
 
     def _brute(self, queries: QueryBlock, k: int, rows: Integers) -> SegmentResult:
         """Refine all ``rows``."""
