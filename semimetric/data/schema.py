@@ -34,7 +34,10 @@ from .times import PERIODS, SCALE, holds_times, times_of, zone_of
 
 __all__ = ["MISSING_ADVICE", "Names", "Schema", "feature_names"]
 
-MISSING_ADVICE = 'fill them in, drop these rows, or give missing="level" to what makes the distance'
+MISSING_ADVICE = (
+    'fill them in, drop these rows, or give missing="level" to what makes the distance (to the learner of a classifier by '
+    'set_params(learner__missing="level"))'
+)
 _MOST_COORDINATES = 30  # a feature with more categories than this has no coordinates
 
 

@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 from sklearn.metrics import r2_score
 
 from .._foundation.errors import InputError, warn
+from .._foundation.printed_tables import html_table
 from .._foundation.storable import storable
 from .._foundation.types import Floats
 from ..learning.regression.unseen_pairs import N_NEIGHBORS, UnseenPairs
@@ -117,6 +118,21 @@ class DistanceErrors:
             f"{_percent(self.quantile_90)} (90 % of the pairs are below)\n"
             f"  R² {self.r2:.3f}, rank correlation {self.rank_correlation:.3f}{recall}"
         )
+
+    def _repr_html_(self) -> str:
+        if not self.n_pairs:
+            return html_table([("figure", "value")], title=str(self))
+        rows = [
+            ("relative error, median", _percent(self.median)),
+            ("relative error, mean", _percent(self.mean)),
+            ("relative error, 90 % quantile", _percent(self.quantile_90)),
+            ("R²", f"{self.r2:.3f}"),
+            ("rank correlation", f"{self.rank_correlation:.3f}"),
+        ]
+        if self.n_queries:
+            rows.append((f"recall of the {N_NEIGHBORS} nearest, {self.n_queries} items", f"{self.recall:.2f}"))
+        title, *_ = str(self).split("\n")
+        return html_table([("figure", "value"), *rows], title=title)
 
     def __eq__(self, other: object) -> bool:
         """Whether all figures are the same; NaN is the same as NaN."""

@@ -140,7 +140,7 @@ def test_all_pairs_are_learned_from_where_folds_judge():
 def test_what_cannot_be_held_out_says_so():
     rows, y = INDEX[:300], cases.warped_sum(ITEMS[INDEX[:300, 0]], ITEMS[INDEX[:300, 1]])
     given = {"preprocessor": ITEMS, "n_knots": 3, "alpha": 1e-5}
-    assert "0 fits compared settings" in DistanceRegressor(**given).fit(rows, y).error_.note
+    assert "settings were given, so that nothing was compared" in DistanceRegressor(**given).fit(rows, y).error_.note
     with pytest.warns(SemimetricWarning, match=r"validation_fraction=0.1 of 120 items leaves .* 20 set aside are required"):
         model = DistanceRegressor(**given, validation_fraction=0.1).fit(rows, y)
     assert np.isnan(model.error_.r2)
@@ -157,3 +157,11 @@ def test_errors_are_printed_after_a_fit_that_is_verbose(capsys):
     assert str(model.error_).splitlines()[1] in capsys.readouterr().err
     DistanceRegressor(**options).fit(rows, y)
     assert "relative error" not in capsys.readouterr().err
+
+
+def test_errors_are_a_table_in_notebooks():
+    html = errors(TRUE, 1.1 * TRUE, recalls=(0.5, 0.75))._repr_html_()
+    for cell in ("10 %", "1.000", "0.62", "recall of the 10 nearest, 2 items", "Errors on 100 pairs of 200 items: of a test"):
+        assert cell in html
+    assert "recall" not in errors(TRUE, TRUE)._repr_html_()
+    assert "Errors are not known: &lt;why&gt;" in DistanceErrors(note="<why>")._repr_html_()
