@@ -147,12 +147,11 @@ def _check_number(cell: Any, place: tuple[int, ...], name: str) -> None:
     remedy = "numbers are required: correct it, or encode it in numbers"
     if isinstance(cell, (str, bytes)):
         raise InputError(f"{given} but text; {remedy}")
-    if isinstance(cell, Mapping):
-        raise InputError(f"{given} but an item by name; give its values in the order of the columns")
     try:
         float(np.nan if cell is None else cell)
     except TypeError as error:
-        raise InputTypeError(f"{given} ({error}); {remedy}") from error
+        by_name = "; of an item by name give the values in the order of the columns" if isinstance(cell, Mapping) else ""
+        raise InputTypeError(f"{given} ({error}); {remedy}{by_name}") from error
     except (ValueError, OverflowError) as error:
         raise InputError(f"{given} that float64 can hold ({error}); {remedy}") from error
 

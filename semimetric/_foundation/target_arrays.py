@@ -50,7 +50,7 @@ def as_classes(y: Any, X: Any) -> NDArray[Any]:
         raise InputError(f"y[{row}] is masked; a class is required for every item: fill it in, or drop the item")
     with input_errors():
         labels = column_or_1d(y, warn=True)
-        _check_length(labels, X, "classes")
+        _check_length(labels, X, "class labels")
         missing = [k for k, label in enumerate(labels.tolist()) if is_missing(label)]
         if missing:
             raise InputError(

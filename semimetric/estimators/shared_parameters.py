@@ -127,7 +127,7 @@ solver : {"auto", "newton", "interior_point", "first_order", "cutting_plane", "r
 
 VOTE_PARAMETERS = """
 n_neighbors : int or "auto", default "auto"
-    Neighbours that vote, and all that are tied with the last of them.
+    Neighbours that vote, and all that are tied with the last of them; of fewer items all vote.
 weights : {"auto", "uniform", "distance", "kernel"}, default "auto"
     Votes count alike, by 1 / distance (neighbours at distance 0 then vote alone), or by a kernel exp(-(d - d_1) / h) of the
     distance and that of the nearest, whose width h is chosen: a distance, or a multiple of that to the 5th or 45th neighbour.

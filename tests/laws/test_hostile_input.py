@@ -81,7 +81,7 @@ CLASSES = {
     "NaN": ([0.0, np.nan], "y[1] is missing (nan", "a class is required"),
     "a masked one": (np.ma.masked_equal([0, 1], 1), "y[1] is masked", "a class is required"),
     "several types": (np.array(["a", 1], dtype=object), "classes of several types", "give all of one type"),
-    "too few": (["a"], "y has 1 classes for 2 items", "one for each item is required"),
+    "too few": (["a"], "y has 1 class labels for 2 items", "one for each item is required"),
     "measured": ([0.5, 1.25], "Unknown label type: continuous", ""),
     "infinite": ([np.inf, 1.0], "row 0 of y has an infinite value", "finite values are required"),
 }

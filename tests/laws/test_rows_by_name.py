@@ -154,4 +154,4 @@ def test_names_for_columns_without_names_and_tuples_of_dicts_are_refused_in_word
     d, dicts = gower(X), records(NUMBERS)
     assert_refused(lambda: d(dicts[0], dicts[1]), "x names", "features are x0, x1, x2", "fit to a frame")
     pairs = [[dicts[i], dicts[j]] for i, j in PAIRS]
-    assert_refused(lambda: DistanceRegressor().fit(pairs, np.ones(60)), "an item by name", "in the order of the columns")
+    assert_refused(lambda: DistanceRegressor().fit(pairs, np.ones(60)), "of an item by name", "in the order of the columns")

@@ -157,7 +157,7 @@ def test_bad_items_are_named_by_part():
     spoilt = X.copy()
     spoilt[100, 2] = np.nan
     refused(spoilt, Y, "rows 89 to 132 of X: feature 'x2' of item 11 is nan", "finite numbers", "drop those items")
-    refused(X, Y[:-1], "177 classes for 178 items", "one for each")
+    refused(X, Y[:-1], "177 class labels for 178 items", "one for each")
     refused(X, None, "y is None", "a class for every item")
     refused(X, "kind", "'kind' names a column, and X is read as an array", "give the values")
     refused(X, np.zeros(len(X), int), "one class only", "at least two")
