@@ -4,7 +4,7 @@
 The edit distance of two words, the fewest letters to insert, delete or exchange, is a function of texts and not of vectors.
 `DistanceApproximator` takes any objects with ``features=``, what makes numbers of them: here `StringFeatures`, how often
 letters occur in a word and where. It calls the function on some pairs of words, and learns a metric of words that it has not
-seen too, with intervals. The exact neighbours need few calls then: `FilterRefineIndex` proves them by landmarks.
+seen too, with intervals. The exact neighbours need few calls then: `FilterRefineIndex` proves them by counts of letters.
 
 The words are those of Python's own manual, so that nothing has to be downloaded.
 """
@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import spearmanr
 
-from semimetric import DistanceApproximator, FilterRefineIndex, LandmarkBounds, NeighborIndex, StringFeatures
+from semimetric import DistanceApproximator, EditBounds, FilterRefineIndex, NeighborIndex, StringFeatures
 from semimetric.plotting import plot_predicted
 
 
@@ -55,13 +55,10 @@ index = NeighborIndex(model.semimetric_).fit(model.encode(words))
 asked = [word for word in others if 6 <= len(word) <= 9][:8]
 _, found = index.kneighbors(model.encode(asked), 6)
 
-# The exact neighbours: candidates in the learned order, until bounds prove that no other word is nearer.
-proof = FilterRefineIndex(model.semimetric_, edits, bounds=LandmarkBounds(edits, n_landmarks=12))
-exact = proof.fit(words, features=model.encode(words)).search(asked, 6, features=model.encode(asked))
-print(
-    f"the 6 nearest, proved ({exact.certified.all()}): {exact.n_calls.mean():.0f} calls instead of {len(words)} for a word, "
-    f"and {proof.bounds_[0].n_calls_} for the landmarks of all words together"
-)
+# The exact neighbours: candidates in the learned order, until counts of letters prove that no other word is nearer.
+proof = FilterRefineIndex(model.semimetric_, edits, bounds=EditBounds()).fit(words, features=model.encode(words))
+exact = proof.search(asked, 6, features=model.encode(asked))
+print(f"the 6 nearest, proved ({exact.certified.all()}): {exact.n_calls.mean():.0f} calls instead of {len(words)} for a word")
 
 figure, (first, second) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained", width_ratios=(1, 1.7))
 plot_predicted(true, intervals, first)

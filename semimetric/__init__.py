@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from .bounds.bounded_distance import BoundedDistance
     from .bounds.earth_movers_distance import EarthMoversDistance
+    from .bounds.edits import EditBounds
     from .bounds.landmarks import LandmarkBounds
     from .bounds.transport import TransportBounds
     from .clustering.clusterer import SemimetricClusterer
@@ -111,6 +112,7 @@ __all__ = [
     "DistanceCallError",
     "DistanceRegressor",
     "EarthMoversDistance",
+    "EditBounds",
     "EmbeddedLinearClassifier",
     "EmbeddedLinearRegressor",
     "EvenDirections",
@@ -185,6 +187,7 @@ _HOMES = {
     "clustering.clusterer": "SemimetricClusterer",
     "bounds.bounded_distance": "BoundedDistance",
     "bounds.earth_movers_distance": "EarthMoversDistance",
+    "bounds.edits": "EditBounds",
     "bounds.landmarks": "LandmarkBounds",
     "bounds.transport": "TransportBounds",
     "data.feature_groups": "AutoGroups JointGroups",

@@ -47,8 +47,8 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         item)`` that returns the number and a dual variable for every bin of the query, as `EarthMoversDistance` has,
         `TransportBounds` tighten the bounds of all other items by it.
     bounds : Bounds, sequence of Bounds, or None, default None
-        `LandmarkBounds`, `TransportBounds`, or several, whose best is taken; fitted to the items by `fit`. Without any,
-        every item is called. What `LandmarkBounds` have called is not called again, if theirs is the same callable.
+        `LandmarkBounds`, `TransportBounds`, `EditBounds`, or several, whose best is taken; fitted to the items by `fit`.
+        Without any, every item is called. What `LandmarkBounds` have called is not called again, if it is the same callable.
     max_calls : int or None, default None
         Calls for a query after which the search stops, with what is proved by then.
     n_jobs : int or None, default None
@@ -269,7 +269,7 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         given: list[Any] = [] if self.bounds is None else list(self.bounds) if several else [self.bounds]  # type: ignore[arg-type]
         for bounds in given:
             if not isinstance(bounds, Bounds):
-                raise InputError(f"bounds={bounds!r} must be LandmarkBounds, TransportBounds or a list of such")
+                raise InputError(f"bounds={bounds!r} must be LandmarkBounds, TransportBounds, EditBounds or a list of such")
         return given
 
     def _check_parameters(self) -> None:

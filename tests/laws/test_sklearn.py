@@ -287,7 +287,7 @@ def test_every_public_estimator_is_checked_with_four_settings():
         "SeriesFeatures",
         "StringFeatures",
     }  # of objects, of which scikit-learn's checks have none
-    elsewhere |= {"FilterRefineIndex", "LandmarkBounds", "TransportBounds"}  # of any objects, or given bins
+    elsewhere |= {"EditBounds", "FilterRefineIndex", "LandmarkBounds", "TransportBounds"}  # of any objects, or given bins
     settings = Counter()
     for estimator in (*CHECKED, *cases.MAPS.values()):
         learner = getattr(estimator, "learner", None) if isinstance(estimator, PairsOf) else None
