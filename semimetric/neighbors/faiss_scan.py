@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from .._foundation.threads import short_blocks
 from .._foundation.types import Floats, Integers
+from .._kernels.whole_tables import rises, round_down
 from .cells import CODES
 
-__all__ = ["TOP", "ScanCandidates", "Scan", "IntegerTables", "kmeans", "rounded_down", "whole_numbers"]
+__all__ = ["TOP", "Rises", "ScanCandidates", "Scan", "IntegerTables", "kmeans", "rounded_down", "whole_numbers"]
 
 TOP = 255.0
 _ASSIGNED = 1 << 24  # FAISS compares so many pairs of a row and a centre in one call, so that Ctrl-C is seen.
@@ -68,24 +69,37 @@ class ScanCandidates(NamedTuple):
     next_sum: Floats
 
 
+class Rises(NamedTuple):
+    """What tables are above the least entries of their columns: sum of the least, the largest, and sum of these."""
+
+    base: Floats
+    span: Floats
+    top: Floats
+
+    @classmethod
+    def of(cls, tables: Floats) -> "Rises":
+        """The rises of tables (B, M, 16)."""
+        found = cls(*(np.empty(len(tables)) for _ in cls._fields))
+        rises(tables, *found)
+        return found
+
+
 def rounded_down(tables: Floats) -> IntegerTables:
     """Round tables (B, M, 16) down to 0..255, the largest of each query exactly 255; empty cells (inf) become 255."""
-    least = tables.min(axis=2, keepdims=True)
-    rise = tables - least
-    span = np.where(np.isinf(rise), 0.0, rise).max(axis=(1, 2))
-    return whole_numbers(rise, span, least.sum(axis=(1, 2)), np.zeros(len(tables)))
+    of_tables = Rises.of(tables)
+    return whole_numbers(tables, of_tables.base, of_tables.span, np.zeros(len(tables)))
 
 
-def whole_numbers(rise: Floats, span: Floats, base: Floats, step: Floats) -> IntegerTables:
-    """Tables (B, M, 16) above their least entries as integers of at least ``step`` (B,) a unit, cut off at 255.
+def whole_numbers(tables: Floats, base: Floats, span: Floats, step: Floats) -> IntegerTables:
+    """Tables (B, M, 16), above their least entries, as integers of at least ``step`` (B,) a unit, cut off at 255.
 
-    The step is larger where no entry would come to 255 otherwise: ``span`` (B,) is the largest finite entry of each query.
+    The step is larger where no entry would come to 255 otherwise; ``span`` (B,) is the largest rise of each query.
     """
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         step = np.maximum(step, (TOP + 2 * _ROUNDING) / span)
-        rounded = np.floor(rise * step[:, None, None] - _ROUNDING)
-    np.clip(np.nan_to_num(rounded, nan=0.0, posinf=TOP), 0.0, TOP, out=rounded)
-    return IntegerTables(rounded.astype(np.float32), step, base)
+    out = np.empty(tables.shape, np.float32)
+    round_down(tables, step, _ROUNDING, out)
+    return IntegerTables(out, step, base)
 
 
 class Scan:

@@ -33,13 +33,16 @@ from .query_tables import QueryView
 from .results import Collection, Neighbors, Recall, as_graph, as_objects, no_neighbors, without_own
 from .search_arguments import ALGORITHMS, candidate_count, check_neighbors, check_radius
 from .searched_distance import SearchesUnderLearned, searched_distance
+from .searcher import SearchedRepeatedly
 from .segment import SearchRequest, Segment
 from .storage import StoredIndex
 
 __all__ = ["NeighborIndex"]
 
 
-class NeighborIndex(ShortRepr, ExplainedIndex, IndexedItems, MeasuredIndex, StoredIndex, SearchesUnderLearned):
+class NeighborIndex(
+    ShortRepr, ExplainedIndex, IndexedItems, MeasuredIndex, SearchedRepeatedly, StoredIndex, SearchesUnderLearned
+):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
     No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would

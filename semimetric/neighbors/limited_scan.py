@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._foundation.threads import end_if_interrupted
 from .._foundation.types import Floats, Integers
-from .faiss_scan import TOP, Scan, whole_numbers
+from .faiss_scan import TOP, Rises, Scan, whole_numbers
 
 __all__ = ["NamedItems", "named_within"]
 
@@ -39,13 +39,11 @@ def named_within(
     scan: Scan, tables: Floats, limits: Floats, floor: float, keep: NDArray[np.bool_] | None
 ) -> Iterator[NamedItems]:
     """The items whose sum over the tables (B, M, 16) and ``floor`` may be within ``limits`` (B,), some queries at a time."""
-    rise = tables - tables.min(axis=2, keepdims=True)
-    finite = np.where(np.isinf(rise), 0.0, rise).max(axis=2)
-    span, base = finite.max(axis=1), tables.min(axis=2).sum(axis=1)
+    base, span, top = Rises.of(tables)
     room = np.maximum(limits - floor - base, _LEAST * span)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         steep = TOP * room / span  # the integer that stands for the limit where the largest entry is 255
-    scanned = np.isfinite(steep) & (room < finite.sum(axis=1))  # FAISS answers neither constant tables nor the largest sums.
+    scanned = np.isfinite(steep) & (room < top)  # FAISS answers neither constant tables nor the largest sums.
     order = np.argsort(np.where(scanned, steep, np.inf), kind="stable")
     count, start = max(min(_FIRST, (1 << 24) // max(scan.n, 1)), 1), 0
     while start < len(order):
@@ -55,7 +53,7 @@ def named_within(
         named = None
         if scanned[queries[0]]:
             limit = max(_LIMIT, steep[queries].max() * (1.0 + _LEAST))
-            whole = whole_numbers(rise[queries], span[queries], base[queries] + floor, limit / room[queries])
+            whole = whole_numbers(tables[queries], base[queries] + floor, span[queries], limit / room[queries])
             if (np.floor(limit) < whole.tables.max(axis=2).sum(axis=1)).all():
                 starts, sums, rows = scan.ranges(whole, limit, keep)
                 step, least = (np.repeat(array, np.diff(starts)) for array in (whole.step, whole.base))

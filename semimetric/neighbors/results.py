@@ -82,7 +82,7 @@ class Collection(NamedTuple):
 
     def sums(self, X: NDArray, search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
         """`nearest` with the sums before the link for distances: what nearest of several collections are merged by."""
-        blocks = self._answered(lambda queries: self._nearest(queries, search), X, n_jobs, verbose)
+        blocks = self._answered(lambda queries: self.of_block(queries, search), X, n_jobs, verbose)
         return Neighbors(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
 
     def _answered(self, answer: Callable[[QueryBlock], Any], X: NDArray, n_jobs: int | None, verbose: bool) -> list[Any]:
@@ -98,7 +98,8 @@ class Collection(NamedTuple):
             size = min(_block_size(len(X), n_jobs), max(_PIECES // max(self.view.n_pieces, 1), 1))
             return map_blocks(answered, len(X), size=size, n_jobs=n_jobs)
 
-    def _nearest(self, queries: QueryBlock, search: SearchRequest) -> Neighbors:
+    def of_block(self, queries: QueryBlock, search: SearchRequest) -> Neighbors:
+        """The k nearest of every query of a block, with sums for distances."""
         answers = [s.nearest(queries, search, mask) for s, mask in zip(self.segments, self.masks, strict=True)]
         sums = np.hstack([a.sums for a in answers])
         ids = np.hstack([s.ids[a.rows] for s, a in zip(self.segments, answers, strict=True)])

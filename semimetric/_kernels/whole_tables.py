@@ -1,0 +1,46 @@
+"""Tables of bounds as whole numbers from 0 to 255 that round down, as FAISS adds them up."""
+
+import numpy as np
+
+from .jit import kernel
+
+__all__ = ["rises", "round_down"]
+
+
+@kernel
+def rises(tables, base, span, top):
+    """What the columns of tables (B, M, 16) are above their least entries; infinite entries do not count.
+
+    ``base`` (B,) becomes the sum of the least entries, ``span`` (B,) the largest rise of a column, ``top`` (B,) the sum of the
+    largest rises.
+    """
+    for b in range(tables.shape[0]):
+        base[b], span[b], top[b] = 0.0, 0.0, 0.0
+        for m in range(tables.shape[1]):
+            least, most = np.inf, -np.inf
+            for c in range(tables.shape[2]):
+                value = tables[b, m, c]
+                least = min(least, value)
+                if value < np.inf:
+                    most = max(most, value)
+            base[b] += least
+            if most > least:
+                span[b] = max(span[b], most - least)
+                top[b] += most - least
+
+
+@kernel
+def round_down(tables, step, rounding, out):
+    """out = floor((entry - least of its column) step - rounding), at least 0 and at most 255.
+
+    ``step`` (B,) may be infinite, then entries above the least come to 255. ``out`` is float32 of the shape of the tables.
+    """
+    for b in range(tables.shape[0]):
+        for m in range(tables.shape[1]):
+            least = np.inf
+            for c in range(tables.shape[2]):
+                least = min(least, tables[b, m, c])
+            for c in range(tables.shape[2]):
+                rise = tables[b, m, c] - least
+                scaled = rise * step[b] - rounding
+                out[b, m, c] = np.floor(min(scaled, 255.0)) if scaled > 0.0 else 0.0
