@@ -4,7 +4,7 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["rises", "round_down"]
+__all__ = ["magnitudes", "rises", "round_down"]
 
 
 @kernel
@@ -27,6 +27,19 @@ def rises(tables, base, span, top):
             if most > least:
                 span[b] = max(span[b], most - least)
                 top[b] += most - least
+
+
+@kernel
+def magnitudes(tables, out):
+    """out[b] = sum over the columns of tables (B, M, 16) of their largest finite entry in absolute value."""
+    for b in range(tables.shape[0]):
+        out[b] = 0.0
+        for m in range(tables.shape[1]):
+            most = 0.0
+            for c in range(tables.shape[2]):
+                size = abs(tables[b, m, c])
+                most = max(most, size if size < np.inf else 0.0)
+            out[b] += most
 
 
 @kernel

@@ -53,15 +53,20 @@ class CellLayout:
     step: Integers
     count: Integers
 
-    @property
+    @cached_property
     def n_columns(self) -> int:
         """Number of 4-bit codes that an item has."""
         return int(self.column.max(initial=-1)) + 1
 
-    @property
+    @cached_property
     def entries(self) -> Integers:
         """Numbers of the scales that are parts: all of them, in order."""
         return np.arange(len(self.edges))
+
+    @cached_property
+    def in_order(self) -> bool:
+        """Whether the first parts lie in the columns of their numbers."""
+        return bool((self.column[: len(self.edges)] == self.entries).all())
 
     @cached_property
     def n_codes(self) -> Integers:
@@ -323,7 +328,7 @@ class Filter:
         """
         layout = self.cells.layout
         if not layout.boxes and len(scales[0]) == layout.n_columns:
-            return scales if (layout.column == layout.entries).all() else scales[:, np.argsort(layout.column)]
+            return scales if layout.in_order else scales[:, np.argsort(layout.column)]
         out = np.zeros((len(queries), layout.n_columns, CODES))
         for p, column in enumerate(layout.column[: len(layout.edges)]):
             out[:, column] += scales[:, p, layout.digits[p]]

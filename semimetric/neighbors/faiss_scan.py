@@ -12,6 +12,7 @@ no scale and is not scanned; items that are worst in every column are not return
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -216,8 +217,9 @@ class Scan:
         return np.ascontiguousarray(-rounded.tables.reshape(len(rounded.tables), -1))
 
     def _visited(self, n_queries: int, lists: Integers | None) -> Integers:
-        every = np.arange(self.n_lists) if lists is None else lists
-        return np.ascontiguousarray(np.broadcast_to(every, (n_queries, every.shape[-1])), dtype=np.int64)
+        if lists is None:
+            return np.tile(np.arange(self.n_lists, dtype=np.int64), (n_queries, 1))
+        return np.ascontiguousarray(lists, dtype=np.int64)
 
     def _parameters(self, n_probe: int, keep: NDArray[np.bool_] | None) -> object:
         faiss = _faiss()
@@ -245,6 +247,7 @@ def kmeans(
     return model.centroids[used], member.astype(np.int64)
 
 
+@cache
 def _faiss() -> Any:
     """FAISS, imported when it is first needed; its annotations do not fit what it accepts."""
     return import_module("faiss")

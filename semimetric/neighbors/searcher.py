@@ -28,6 +28,7 @@ class Searcher:
 
     def __init__(self, index: Any, collection: Collection, request: SearchRequest, n_jobs: int | None) -> None:
         self._index, self._collection, self._request, self.n_jobs = index, collection, request, n_jobs
+        self._takes_rows = collection.view.semimetric.schema.plain
 
     @property
     def k(self) -> int:
@@ -62,7 +63,7 @@ class Searcher:
     def _items(self, X: ArrayLike) -> tuple[NDArray, bool]:
         """The queries, encoded, and whether X is a single one."""
         d = self._collection.view.semimetric
-        if isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64) and d.schema.plain:
+        if isinstance(X, np.ndarray) and self._takes_rows and X.dtype in (np.float32, np.float64):
             items = X[None] if X.ndim == 1 else X
             if items.shape == (len(items), d.n_features) and np.isfinite(items).all():
                 return items, X.ndim == 1

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .._foundation.types import Floats, Integers
 from .._kernels.search import Candidates, SearchedItems
+from .._kernels.whole_tables import magnitudes
 from .cells import CellLayout, Cells, Filter
 from .faiss_scan import IntegerTables, Scan, ScanCandidates, rounded_down
 from .inverted_lists import Lists, list_count
@@ -249,8 +250,13 @@ class Segment:
     def _bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats]:
         """Tables of bounds as integers, and the slack of each query, shape (B,)."""
         tables = self.filter.minima(queries)
-        size = np.where(np.isinf(tables), 0.0, np.abs(tables)).max(axis=2).sum(axis=1)
-        return rounded_down(tables), _SLACK * (size + self.view.size)
+        return rounded_down(tables), self._slack(tables)
+
+    def _slack(self, tables: Floats) -> Floats:
+        """What rounding, and another order of adding, may change in the sums of each query with these tables, shape (B,)."""
+        size = np.empty(len(tables))
+        magnitudes(tables, size)
+        return _SLACK * (size + self.view.size)
 
     def _surviving(self, tables: IntegerTables, q: int, limit: float, eligible: Mask) -> Integers | None:
         """Rows whose bound is <= limit for query q; None if that may be all."""
@@ -286,8 +292,7 @@ class Segment:
         few = search._replace(n_candidates=max(_FIRST * search.k, _FIRST_LEAST))
         answer = self._approximate(queries, few, eligible)
         found, minima = answer.rows.copy(), self.filter.minima(queries)
-        size = np.where(np.isinf(minima), 0.0, np.abs(minima)).max(axis=2).sum(axis=1)
-        slack = _SLACK * (size + self.view.size)
+        slack = self._slack(minima)
         for named in named_within(self.scan, minima, answer.sums[:, -1] + slack, self.filter.floor, eligible):
             self._refinement.named(queries, named, slack, answer)
         answer.at_once[:] = (answer.rows == found).all(axis=1)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from semimetric._kernels.whole_tables import rises, round_down
+from semimetric._kernels.whole_tables import magnitudes, rises, round_down
 
 
 @given(seed=st.integers(0, 1000), scale=st.sampled_from([0.0, 1e-300, 1.0, 1e300]), step=st.sampled_from([0.0, 100.0, np.inf]))
@@ -21,6 +21,9 @@ def test_rises_and_whole_numbers(seed, scale, step):
     assert_allclose(base, tables.min(axis=2).sum(axis=1), rtol=1e-12)
     assert_array_equal(span, finite.max(axis=1))
     assert_allclose(top, finite.sum(axis=1), rtol=1e-12)
+    size = np.empty(3)
+    magnitudes(tables, size)
+    assert_allclose(size, np.where(np.isinf(tables), 0.0, np.abs(tables)).max(axis=2).sum(axis=1), rtol=1e-12)
     out = np.empty(tables.shape, np.float32)
     round_down(tables, np.full(3, step), 1e-6, out)
     with np.errstate(invalid="ignore", over="ignore"):
