@@ -52,10 +52,18 @@ def _touched(grid):
     )
 
 
+def _singles_and_pairs(grid):
+    """A table for every feature alone, and for every feature and the next; some of these pairs in the other order."""
+    n = grid.n_features
+    pairs = [(f, f + 1) if f % 2 else (f + 1, f) for f in range(n - 1)]
+    return PairEmbedding(grid, [*((f,) for f in range(n)), *pairs])
+
+
 EMBEDDINGS = {
     "singles": PairEmbedding,
     "pairs": lambda grid: PairEmbedding(grid, "pairs"),
     "joint": lambda grid: PairEmbedding(grid, [tuple(range(grid.n_features))]),
+    "singles and pairs": _singles_and_pairs,
     "overlapping": lambda grid: PairEmbedding(grid, [(0,), tuple(reversed(range(grid.n_features)))][: grid.n_features]),
     "swapped": lambda grid: PairEmbedding(grid, "pairs", symmetry="swap"),
     "asymmetric": lambda grid: PairEmbedding(grid, "pairs", symmetry="none"),

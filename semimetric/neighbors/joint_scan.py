@@ -89,7 +89,9 @@ class ScannedSums(NamedTuple):
 
     def limit(self, bound: float) -> float:
         """The sum up to which items have bounds <= ``bound``, with room for rounding; infinite where it overflows."""
-        return (float(bound) + self.slack - self.base) * self.step + 1.0 if np.isfinite(self.step) else np.inf
+        if np.isinf(self.step):
+            return np.inf
+        return (float(bound) + float(self.slack) - float(self.base)) * float(self.step) + 1.0  # Floats overflow quietly.
 
     def named(self, above: float, limit: float, eligible: Mask) -> Candidates:
         """The eligible items with above < sum <= limit, by increasing sum, ties by row."""

@@ -16,12 +16,13 @@ from semimetric.distances.base_distances import BaseDistance
 from semimetric.distances.callables import DistanceFunction
 from semimetric.embeddings.directions.linear_directions import Directions, with_directions
 from semimetric.embeddings.pairs.gower import GapEmbedding
-from semimetric.neighbors import cells, faiss_scan, refinement, results, segment, updates
+from semimetric.neighbors import cells, faiss_scan, joint_boxes, joint_scan, joint_tables, refinement, results, segment, updates
 from semimetric.neighbors.query_tables import QueryView
 from soak.attack import Attack
 
 _WORK = 3_000_000  # One-feature values that a comparison with brute force looks up.
-_LARGE_JOINT = 3  # A table of more features than these is too large.
+_LARGE_JOINT = 3  # A table of more features than these is too large, but with few knots each.
+_FEW_KNOTS = 3
 
 
 def draw(rng):
@@ -37,12 +38,12 @@ def magnitude(rng, wild, size=None):
     return 10.0 ** rng.uniform(-300, 300, size) if wild else 10.0 ** rng.uniform(-1, 1, size)
 
 
-def grid_of(rng, wild, n_features, plain):
-    """Features of any kind, each in a unit of its own."""
+def grid_of(rng, wild, n_features, plain, most=6):
+    """Features of any kind, each in a unit of its own, with at most so many knots."""
     knots, kinds, missing = [], [], []
     for _ in range(n_features):
         kind = "numeric" if plain else str(rng.choice(["numeric", "numeric", "periodic", "categorical"]))
-        n = int(rng.integers(1 + (kind != "numeric"), 7))
+        n = int(rng.integers(1 + (kind != "numeric"), most + 1))
         if kind == "categorical":
             k = np.arange(n, dtype=float)
         else:
@@ -59,8 +60,10 @@ def distance_of(rng, wild):
     many = rng.random() < 0.1
     kind = "singles" if many else str(rng.choice([*cases.MIXED_EMBEDDINGS, "warped", "singles", "singles"]))
     joint = kind in ("joint", "overlapping", "touched")
-    n = int(rng.choice([20, 300])) if many else int(rng.integers(1, (_LARGE_JOINT if joint else 6) + 1))
-    grid = grid_of(rng, wild, n, plain=kind in ("warped", "touched") or rng.random() < 0.6)
+    large = joint and rng.random() < 0.2
+    n = int(rng.choice([20, 300])) if many else int(rng.integers(1, (_LARGE_JOINT if joint and not large else 6) + 1))
+    n = min(n, 5) if large else n
+    grid = grid_of(rng, wild, n, kind in ("warped", "touched") or rng.random() < 0.6, _FEW_KNOTS if large else 6)
     n_directions = int(rng.integers(1, 3)) if not (joint or many or wild) and grid.plain and rng.random() < 0.2 else 0
     directions = None
     if n_directions:
@@ -117,6 +120,9 @@ def thresholds(rng):
         refinement: {"_WORK": int(rng.choice([1, 5_000, 1 << 23]))},
         faiss_scan: {"_SCANNED": int(rng.choice([1, 1 << 31])), "_ASSIGNED": int(rng.choice([1_000, 1 << 24]))},
         results: {"_BLOCK": int(rng.choice([3, 128]))},
+        joint_boxes: {"_SAMPLE": int(rng.choice([50, 20_000])), "_ENCODED": int(rng.choice([1_000, 1 << 22]))},
+        joint_scan: {"_PROBE": int(rng.choice([8, 8_192])), "_ADDED": int(rng.choice([1, 1 << 27]))},
+        joint_tables: {"_MOST_EXPANDED": int(rng.choice([-1, 1 << 22])), "_MOST_GATHERED": int(rng.choice([60, 1 << 16]))},
     }  # fmt: skip
     with ExitStack() as stack:
         for module, values in changed.items():
@@ -204,7 +210,7 @@ def attempt(case, folder):
         warnings.simplefilter("error", RuntimeWarning)
         d = distance_of(rng, case["wild"])
         index, known = built(rng, d, case["wild"], folder)
-        costly = 50 if d.base_distances or len(QueryView(d).joint_groups) else 1
+        costly = 50 if d.base_distances else 5 if len(QueryView(d).joint_groups) else 1
         n = int(np.clip(_WORK / (len(known) * (len(d.columns) + 3) * costly), 20, 20_000))
         queries = vectors(rng, d, n, case["wild"])
         at = rng.integers(0, n, max(n // 8, 1))
