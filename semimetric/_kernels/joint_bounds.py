@@ -189,18 +189,22 @@ def box_minima(groups, query, intervals, out):
 
 @kernel
 def step_and_base(tables, top):
-    """The scale on which the largest rise within a row of ``tables`` (M, C) is ``top``, and the sum of the least of each row.
+    """The scale on which the largest rise within a row of ``tables`` (M, C) is ``top``, and two sums over the rows.
 
-    The step is infinite where the rows are constant; entries that are infinite do not count.
+    These are of the least of each row, and of the largest absolute value; entries that are infinite do not count. The step is
+    infinite where the rows are constant.
     """
-    span, base = 0.0, 0.0
+    span, base, size = 0.0, 0.0, 0.0
     for m in range(tables.shape[0]):
-        least = tables[m].min()
-        base += least
+        least, most = np.inf, -np.inf
         for c in range(tables.shape[1]):
+            least = min(least, tables[m, c])
             if tables[m, c] < np.inf:
-                span = max(span, tables[m, c] - least)
-    return top / span, base
+                most = max(most, tables[m, c])
+        base += least
+        size += max(abs(least), abs(most))
+        span = max(span, most - least)
+    return top / span, base, size
 
 
 @kernel

@@ -29,7 +29,8 @@ __all__ = ["JointCodes", "JointScan", "ScannedSums", "has_boxes"]
 
 _TOP = 1 << 20  # The largest entry of a table; so many parts as fit into 31 bits have smaller ones.
 _SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
-_PROBE = 8_192  # The size of the sample of sums that suggests the first threshold.
+_PROBE = 4_096  # The size of the sample of sums that suggests the first threshold.
+_MOST = (1 << 31) - 1  # No sum is above this number.
 _ADDED = 1 << 27  # So many entries of tables are added up in one compiled call, in some 0.1 s.
 
 Mask = NDArray[np.bool_] | None  # Items that may be answered; None stands for all.
@@ -87,13 +88,12 @@ class ScannedSums(NamedTuple):
         """The bounds that sums stand for."""
         return sums / self.step + self.base
 
-    def limit(self, bound: float) -> float:
-        """The sum up to which items have bounds <= ``bound``, with room for rounding; infinite where it overflows."""
-        if np.isinf(self.step):
-            return np.inf
-        return (float(bound) + float(self.slack) - float(self.base)) * float(self.step) + 1.0  # Floats overflow quietly.
+    def limit(self, bound: float) -> int:
+        """The sum up to which items have bounds <= ``bound``, with room for rounding."""
+        limit = (float(bound) + float(self.slack) - float(self.base)) * float(self.step)  # Floats overflow quietly.
+        return int(limit) + 1 if -1.0 < limit < _MOST else -1 if limit <= -1.0 else _MOST
 
-    def named(self, above: float, limit: float, eligible: Mask) -> Candidates:
+    def named(self, above: int, limit: int, eligible: Mask) -> Candidates:
         """The eligible items with above < sum <= limit, by increasing sum, ties by row."""
         within = self.sums <= limit
         if above >= 0:
@@ -160,11 +160,10 @@ class JointScan:
         bounds = self.bounds(queries, q)
         top = min(_TOP, (1 << 30) // len(bounds))
         numbers, sums = np.empty(bounds.shape, np.int32), np.empty(len(self), np.int32)
-        step, base = step_and_base(bounds, float(top))
+        step, base, size = step_and_base(bounds, float(top))
         round_down(bounds, step, top, numbers)
         for part in short_blocks(len(sums), max(_ADDED // len(bounds), 1)):
             add_up(self.codes.codes[:, part], numbers, sums[part])
-        size = np.where(np.isinf(bounds), 0.0, np.abs(bounds)).max(axis=1).sum()
         return ScannedSums(sums, step, base + self._floor, _SLACK * (size + self.view.size))
 
     def nearest(
@@ -189,11 +188,11 @@ class JointScan:
         return np.sort(scanned.named(-1, scanned.limit(limit), eligible).rows)
 
 
-def _guess(sums: NDArray[np.int32], n_first: int, eligible: Mask) -> float:
+def _guess(sums: NDArray[np.int32], n_first: int, eligible: Mask) -> int:
     """A sum that about ``n_first`` of the eligible items are not above, by a sample of the items."""
     every = slice(None, None, max(len(sums) // _PROBE, 1))
     sample = sums[every] if eligible is None else sums[every][eligible[every]]
     if not len(sample):
-        return np.inf
+        return _MOST
     place = min(n_first * len(sums[every]) // len(sums), len(sample) - 1)
-    return float(np.partition(sample, place)[place])
+    return int(np.partition(sample, place)[place])

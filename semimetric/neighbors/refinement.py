@@ -53,6 +53,11 @@ class Refinement(NamedTuple):
     points: ItemArrays
     items: SearchedItems
 
+    @property
+    def _first_step(self) -> int:
+        """How many items are looked at first where some values are computed before bounds are compared."""
+        return 64 if self.view.semimetric.base_distances else 256
+
     def sums(self, queries: QueryBlock, q: int, rows: Integers) -> Floats:
         """The sums between query q and the items ``rows``, in their order."""
         sums = np.empty(len(rows))
@@ -103,7 +108,7 @@ class Refinement(NamedTuple):
         best, start = BestItems(answer.sums[q], answer.rows[q], np.empty(1, np.int64)), 0
         while start < len(rows):
             end_if_interrupted()
-            growing = step if self.view.simple else min(step, max(start, 4 * answer.sums.shape[1], 64))
+            growing = step if self.view.simple else min(step, max(start, 4 * answer.sums.shape[1], self._first_step))
             stop = min(len(rows), start + growing)
             extra = self.view.rest(queries, q, self.points, rows[start:stop])
             nearer = Candidates(rows[start:stop], extra, bounds[start:stop])
