@@ -32,9 +32,8 @@ class Intervals(NamedTuple):
     """Intervals of the features of joint groups, each within a cell of the grid, in increasing order.
 
     The feature at place j has the intervals ``first[j]:first[j + 1]``, from ``low`` to ``high`` in fractions of the cell above
-    vertex ``cell``; ``code`` is the part of the number of a box that an interval stands for, and increases. Where ``low`` >
-    ``high``, an interval is empty. ``step`` (A,) is by how much the number of a grid point grows from the lower to the upper
-    vertex: 0 for a feature of one vertex.
+    vertex ``cell``; ``code`` is the part of the number of a box that an interval stands for, and increases. ``step`` (A,) is by
+    how much the number of a grid point grows from the lower to the upper vertex: 0 for a feature of one vertex.
     """
 
     first: np.ndarray
@@ -89,17 +88,25 @@ def _whole(weights, cut):
 
 
 @kernel
+def _may_precede(intervals, p, q):
+    """Whether a fraction in interval p may be at most one in interval q; a tie at their ends counts for one order alone.
+
+    One order of fractions that tie is never left out: those at the upper ends of their intervals first, at the lower ends last.
+    """
+    if intervals.low[p] == intervals.high[q]:
+        return intervals.low[q] == intervals.high[p]
+    return intervals.low[p] < intervals.high[q]
+
+
+@kernel
 def _boxes_of_two(whole, least, starts, ends, intervals, out):
     """Lower `out` to the bounds of the boxes of a cell of two features, whose intervals are ``starts`` to ``ends``."""
     for p in range(starts[0], ends[0]):
-        low, high, i = intervals.low[p], intervals.high[p], p - starts[0]
         for q in range(starts[1], ends[1]):
-            if low > high or intervals.low[q] > intervals.high[q]:
-                continue
-            j, value = q - starts[1], np.inf
-            if low <= intervals.high[q]:
+            i, j, value = p - starts[0], q - starts[1], np.inf
+            if _may_precede(intervals, p, q):
                 value = least[0, 0, i] + least[1, 1, j]
-            if intervals.low[q] <= high:
+            if _may_precede(intervals, q, p):
                 value = min(value, least[0, 1, j] + least[2, 0, i])
             code = intervals.code[p] + intervals.code[q]
             out[code] = min(out[code], whole + value)
@@ -111,15 +118,14 @@ def _boxes_of_many(whole, least, starts, ends, intervals, out):
     n, at = starts.shape[0], starts.copy()
     orders = _ORDERS[n]
     while at[0] < ends[0]:
-        code, empty = np.int64(0), False
+        code = np.int64(0)
         for j in range(n):
             code += intervals.code[at[j]]
-            empty |= intervals.low[at[j]] > intervals.high[at[j]]
-        for o in range(0 if empty else orders.shape[0]):
+        for o in range(orders.shape[0]):
             value, s, occurs = whole, 0, True
             for j in range(n):
                 a = orders[o, j]
-                occurs &= j == 0 or intervals.low[at[orders[o, j - 1]]] <= intervals.high[at[a]]
+                occurs &= j == 0 or _may_precede(intervals, at[orders[o, j - 1]], at[a])
                 value += least[s, a, at[a] - starts[a]]
                 s |= 1 << a
             if occurs:
