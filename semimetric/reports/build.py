@@ -11,6 +11,7 @@ from .._foundation.types import ArrayLike, Floats
 from .._foundation.validation import check_count
 from ..distances.semimetric import Semimetric
 from .column_facts import column_rows, columns_of_page, counts_of_page, embedded, middles_of
+from .comparison import comparison_facts, named_models
 from .evidence import axiom_facts, evidence_facts, pair_facts, versions
 from .item_map import map_of_items
 from .model_tables import distance_tables
@@ -50,8 +51,10 @@ def report(
 
     Parameters
     ----------
-    model : Semimetric, fitted learner, classifier, regressor or index
-        What has learned the distance says more of it.
+    model : Semimetric, fitted learner, classifier, regressor or index, or a list or a dict of several
+        What has learned the distance says more of it. Of several models the report is that of the first, and one more tab
+        compares them all: how far their distances agree on pairs of the items, which columns each goes by, and the pairs that
+        they see most differently. A dict says what they are called.
     X : array-like of shape (n_items, n_features), frame or None
         Items, whose names are those of the rows of a frame of pandas. None takes the items of a model that holds some.
     y : array-like of shape (n_items,) or None
@@ -77,7 +80,8 @@ def report(
     Raises
     ------
     InputError
-        If there is no distance, or items, names, classes or pairs do not fit it or one another.
+        If there is no distance, or items, names, classes or pairs do not fit it or one another; or if several models are given
+        and fewer than three items.
 
     Examples
     --------
@@ -96,6 +100,8 @@ def report(
     True
     """
     check_count("max_items", max_items)
+    models = named_models(model)
+    model = next(iter(models.values()))
     d = distance_of(model)
     items = read_items(model, d, X, y, names)
     measured = read_pairs(d, items, pairs, distances)
@@ -105,8 +111,9 @@ def report(
     shares = shares_of(model, d, None if items is None else items.values, rng)
     drawn = None if measured is None else _drawn_pairs(measured, rng)
     called = title if title is not None else f"{type(model).__name__} of {d.n_features} column{'s' * (d.n_features != 1)}"
+    compared = [] if len(models) < 2 else comparison_facts(models, X, y, pairs, distances, names, rng)
     facts = {
-        "title": called, "summary": repr(d).splitlines(), "terms": list(d.terms), "link": str(d.link),
+        "title": called, "comparison": compared, "summary": repr(d).splitlines(), "terms": list(d.terms), "link": str(d.link),
         "importances": _importances(d, shares), "axioms": axiom_facts(d, random_state),
         "pairs": None if measured is None or drawn is None else pair_facts(measured, len(drawn.measured)),
         "evidence": evidence_facts(model), "data": _data(d, items, shown), "versions": versions(),

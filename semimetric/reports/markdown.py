@@ -35,6 +35,8 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     for found in facts["evidence"]:
         width = max((len(row) for row in found["rows"]), default=0)
         yield from _table(found["title"], found["head"] or [""] * width, found["rows"], found["notes"])
+    for found in facts["comparison"]:
+        yield from _table(found["title"], found["head"], found["rows"], found["notes"])
     data = facts["data"]
     head = ["name", "kind", "range", "knots"]
     head += ["least", "median", "largest", "n_missing", "n_outside"] if data["has_items"] else []

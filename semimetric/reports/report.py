@@ -29,6 +29,7 @@ _SCRIPTS = (
     "measured_pairs", "page",
 )  # fmt: skip
 _TABS = (("distance", "Distance"), ("items", "Items"), ("neighbors", "Neighbours"), ("evidence", "Evidence"), ("data", "Data"))
+_MODELS = ("models", "Models")  # a tab of reports of several models
 _HEIGHT = 820  # of a frame in a notebook, in pixels
 
 
@@ -40,7 +41,7 @@ class Report:
     ----------
     title : str
     facts : dict
-        What Markdown and JSON tell: importances, axioms, evidence, data and versions.
+        What Markdown and JSON tell: importances, axioms, evidence, the comparison of several models, data and versions.
     page : dict
         What the scripts of the page read.
 
@@ -94,6 +95,11 @@ class Report:
             f'style="width:100%;height:{_HEIGHT}px;border:1px solid #ccc"></iframe>'
         )
 
+    @property
+    def _tabs(self) -> tuple[tuple[str, str], ...]:
+        """The names of the tabs and what they are called; that of several models stands before the data."""
+        return (*_TABS[:-1], _MODELS, _TABS[-1]) if self.facts["comparison"] else _TABS
+
     @cached_property
     def _html(self) -> str:
         environment = Environment(loader=FileSystemLoader(_FILES), autoescape=True, undefined=StrictUndefined)
@@ -101,7 +107,7 @@ class Report:
         # one function, so that nothing of the page is reached by name from outside
         script = '(() => {\n"use strict";\n' + "\n".join(_script(name) for name in _SCRIPTS) + "})();\n"
         text = environment.get_template("report.html").render(
-            facts=_finite(self.facts), tabs=_TABS, style=style, style_hash=_digest(style), script=script,
+            facts=_finite(self.facts), tabs=self._tabs, style=style, style_hash=_digest(style), script=script,
             script_hash=_digest(script), data=script_json(_finite(self.page)),
         )  # fmt: skip
         return str(text.encode("utf-8", "xmlcharrefreplace").decode())  # halves of surrogate pairs are no characters
