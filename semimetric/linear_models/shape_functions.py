@@ -24,6 +24,7 @@ from .._foundation.validation import check_items
 from ..embeddings.vectors.base import FeatureMap
 from ..embeddings.vectors.piecewise import PL2Embedding
 from .base import EmbeddedLinear
+from .shape_frames import ShapesInFrames
 
 __all__ = ["Shapes", "curve", "surface"]
 
@@ -131,7 +132,7 @@ def _checked_weights(embedding: FeatureMap, coef: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True, repr=False)
-class Shapes:
+class Shapes(ShapesInFrames):
     """The functions of a linear model on PL1 or PL2, by their values at the knots.
 
     Parameters

@@ -29,7 +29,7 @@ def plot_curve(shapes: Any, feature: str | int, ax: Axes | None = None, *, name:
     Parameters
     ----------
     shapes : Shapes, or a fitted machine or pipeline
-        Of a machine they are ``Shapes.of(machine)``, which of three classes or more has to be told ``of_class=``.
+        Of a machine they are ``Shapes.of(machine)``; of three classes or more give ``Shapes.of(machine, of_class=...)``.
     feature : str or int
         Name or number of the feature.
     ax : matplotlib Axes or None
@@ -76,7 +76,7 @@ def plot_surface(
     Parameters
     ----------
     shapes : Shapes, or a fitted machine or pipeline
-        Of a machine they are ``Shapes.of(machine)``, which of three classes or more has to be told ``of_class=``.
+        Of a machine they are ``Shapes.of(machine)``; of three classes or more give ``Shapes.of(machine, of_class=...)``.
     pair : two str or int
         Names or numbers of the features.
     ax : matplotlib Axes or None

@@ -210,3 +210,20 @@ def test_shapes_are_printed_without_their_numbers():
     single = PL1Embedding(3).fit(X[["a"]])
     text = repr(Shapes.of(single, np.ones(single.n_columns_)))
     assert text == "Shapes: 1 functions of one feature, intercept 0; features a"
+
+
+def test_a_frame_has_a_row_for_every_knot():
+    X = pd.DataFrame(np.random.default_rng(0).random((60, 3)), columns=["age", "pay", "size"])
+    embedding = PL2Embedding(n_knots=[2, 3, 4]).fit(X)
+    shapes = Shapes.of(embedding, np.random.default_rng(1).normal(size=embedding.n_columns_))
+    frame = shapes.to_frame()
+    assert list(frame.columns) == ["feature", "value", "score"]
+    assert frame["feature"].value_counts().to_dict() == {
+        "age": 2, "pay": 3, "size": 4, "age * pay": 6, "age * size": 8, "pay * size": 12,
+    }  # fmt: skip
+    scores = frame.set_index(["feature", "value"])["score"]
+    for (f, g), table in shapes.tables.items():
+        for i, a in enumerate(shapes.knots[f]):
+            assert scores[X.columns[f], a] == shapes.curves[f][i]
+            for j, b in enumerate(shapes.knots[g]):
+                assert scores[f"{X.columns[f]} * {X.columns[g]}", (a, b)] == table[i, j]
