@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kernel
-from .search import BestItems, Candidates, _insert, _sum, _value
+from .search import BestItems, Candidates, _insert, _sum, _value, by_bound
 
 __all__ = ["FAR", "Estimates", "PlaceCodes", "choose_named", "estimate", "estimate_each", "keep_nearest", "place_codes"]
 
@@ -64,6 +64,18 @@ def _estimate(codes, places, scales, profiles, b):
 
 
 @kernel
+def _keep_smallest(value, smallest):
+    """Put a value where it belongs among the k smallest, increasing, whose last leaves."""
+    at = smallest.shape[0] - 1
+    if not -np.inf < value < smallest[at]:
+        return
+    while at > 0 and value < smallest[at - 1]:
+        smallest[at] = smallest[at - 1]
+        at -= 1
+    smallest[at] = value
+
+
+@kernel
 def estimate(scales, profiles, b, places, candidates, room, estimates):
     """Estimate the sums of the candidates of query b in their order; ``estimates`` has one row, (1, R), (1, k) and (1,).
 
@@ -86,12 +98,7 @@ def estimate(scales, profiles, b, places, candidates, room, estimates):
         if extra.shape[0]:
             value += extra[r]
         estimates.sums[0, r] = value
-        if value < smallest[k - 1] and value > -np.inf:
-            at = k - 1
-            while at > 0 and value < smallest[at - 1]:
-                smallest[at] = smallest[at - 1]
-                at -= 1
-            smallest[at] = value
+        _keep_smallest(value, smallest)
 
 
 @kernel
@@ -109,28 +116,32 @@ def estimate_each(scales, profiles, places, candidates, room, estimates):
 
 
 @kernel
-def choose_named(scales, profiles, places, named, room, best, chosen):
+def choose_named(scales, profiles, places, named, room, slack, best, chosen):
     """Say of the items that are named for some queries which may be among the nearest: chosen (R,).
 
-    The items ``named.rows[starts[j]:starts[j + 1]]`` belong to query ``queries[j]``. Those whose bound or estimate exceeds the
-    k-th sum of ``best`` by more than the room (B,), and those that are in ``best``, are left out. ``best.refined`` (B,) counts
-    on those that were estimated.
+    The items ``named.rows[starts[j]:starts[j + 1]]`` belong to query ``queries[j]``; those that are in ``best`` are among them.
+    An estimate errs by at most the room (B,), a bound by the slack (B,). Those whose bound or estimate says that k others are
+    nearer, and those in ``best``, are left out. ``best.refined`` (B,) counts on those that were estimated.
     """
     k, seen = best.sums.shape[1], np.zeros(1, np.int64)
     for j in range(named.queries.shape[0]):
-        b = named.queries[j]
-        limit = best.sums[b, k - 1] + room[b]
-        for r in range(named.starts[j], named.starts[j + 1]):
-            if r % _AHEAD == 0:
-                for ahead in range(r, min(r + _AHEAD, named.starts[j + 1])):
-                    for e in range(0, places.codes.shape[1], _LINE):
-                        seen[0] += places.codes[named.rows[ahead], e]
-            chosen[r] = False
-            if named.bounds[r] > limit:
+        b, first, n = named.queries[j], named.starts[j], named.starts[j + 1] - named.starts[j]
+        order, sums, smallest = np.empty(n, np.int64), np.full(n, np.inf), np.full(k, np.inf)
+        by_bound(named.bounds[first : first + n], order)
+        for r in range(n):
+            row, bound = named.rows[first + order[r]], named.bounds[first + order[r]]
+            if bound > min(best.sums[b, k - 1], smallest[k - 1] + room[b]) + slack[b]:
                 continue
+            if r % _AHEAD == 0:
+                for ahead in range(r, min(r + _AHEAD, n)):
+                    for e in range(0, places.codes.shape[1], _LINE):
+                        seen[0] += places.codes[named.rows[first + order[ahead]], e]
             best.refined[b] += 1
-            if _estimate(places.codes[named.rows[r]], places, scales, profiles, b) <= limit:
-                chosen[r] = not (best.rows[b] == named.rows[r]).any()
+            sums[order[r]] = _estimate(places.codes[row], places, scales, profiles, b)
+            _keep_smallest(max(sums[order[r]], -room[b]) if sums[order[r]] > -np.inf else -np.inf, smallest)
+        limit = min(best.sums[b, k - 1], smallest[k - 1] + room[b])
+        for r in range(n):
+            chosen[first + r] = sums[r] - room[b] <= limit and not (best.rows[b] == named.rows[first + r]).any()
 
 
 @kernel

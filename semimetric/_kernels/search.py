@@ -18,6 +18,7 @@ __all__ = [
     "Profiles",
     "Scales",
     "SearchedItems",
+    "by_bound",
     "cell_means",
     "cell_minima",
     "cell_of",
@@ -281,6 +282,25 @@ def nearest_of_each(scales, profiles, items, rows, bounds, slack, best):
 
 
 @kernel
+def by_bound(bounds, order):
+    """Fill ``order`` with the numbers of the bounds, small ones first, to a 256th of their range."""
+    if not bounds.shape[0]:
+        return
+    low, high = bounds.min(), bounds.max()
+    scale = 255.0 / (high - low) if -np.inf < low < high < np.inf else 0.0
+    scale = scale if scale < np.inf else 0.0
+    ends = np.zeros(257, np.int64)
+    for r in range(bounds.shape[0]):
+        ends[np.int64(clipped((bounds[r] - low) * scale, 255.0)) + 1] += 1
+    for c in range(1, 257):
+        ends[c] += ends[c - 1]
+    for r in range(bounds.shape[0]):
+        place = np.int64(clipped((bounds[r] - low) * scale, 255.0))
+        order[ends[place]] = r
+        ends[place] += 1
+
+
+@kernel
 def nearest_of_named(scales, profiles, items, named, slack, best):
     """Keep in ``best`` the k nearest of each query and of the items that are named for some queries.
 
@@ -291,12 +311,14 @@ def nearest_of_named(scales, profiles, items, named, slack, best):
     for j in range(named.queries.shape[0]):
         b = named.queries[j]
         rows, bounds = named.rows[named.starts[j] : named.starts[j + 1]], named.bounds[named.starts[j] : named.starts[j + 1]]
-        of_query = BestItems(best.sums[b], best.rows[b], best.refined[b : b + 1])
+        of_query, order = BestItems(best.sums[b], best.rows[b], best.refined[b : b + 1]), np.empty(rows.shape[0], np.int64)
+        by_bound(bounds, order)
+        rows, bounds = rows[order], bounds[order]
         for r in range(rows.shape[0]):
-            if r % _AHEAD == 0:
-                _touch(items.positions, rows, r, seen)
             if bounds[r] > of_query.sums[k - 1] + slack[b]:
                 continue
+            if r % _AHEAD == 0:
+                _touch(items.positions, rows, r, seen)
             of_query.refined[0] += 1
             value = _sum(items.positions[rows[r]], scales, profiles, b, items.least)
             if not value > of_query.sums[k - 1] and not (of_query.rows == rows[r]).any():

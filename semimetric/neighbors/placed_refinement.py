@@ -81,7 +81,7 @@ class PlacedRefinement(NamedTuple):
         """Refine what a scan named within limits, for sums over single features; what is found already stays."""
         room, chosen = self.places.slack(self.view, queries.profiles), np.empty(len(items.rows), dtype=bool)
         best = BestItems(answer.sums, answer.rows, answer.refined)
-        choose_named(self.view.scales, queries.profiles, self.places.of_items, items, room + slack, best, chosen)
+        choose_named(self.view.scales, queries.profiles, self.places.of_items, items, room, slack, best, chosen)
         before = np.append(0, np.cumsum(chosen))
         self._keep(queries, items.queries, items.rows[chosen], NO_VALUES, before[items.starts], answer)
 

@@ -1,13 +1,24 @@
 """The arguments of a search, checked: the algorithm, how many neighbours, within which radius, among how many candidates."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._foundation.errors import InputError
 from .._foundation.validation import check_choice, check_count
 
-__all__ = ["ALGORITHMS", "candidate_count", "check_neighbors", "check_radius"]
+__all__ = ["ALGORITHMS", "SearchRequest", "candidate_count", "check_neighbors", "check_radius"]
 
 ALGORITHMS = ("exact", "approximate", "brute")
+
+
+class SearchRequest(NamedTuple):
+    """The number k of neighbours, the algorithm, and what the approximate one refines (items) and visits (lists)."""
+
+    k: int
+    algorithm: str = "exact"
+    n_candidates: int = 100
+    n_probe: int = 16
 
 
 def check_neighbors(algorithm: str, n_neighbors: int, n_items: int) -> int:

@@ -9,7 +9,7 @@ Exact search, for one query:
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from .places import located_items
 from .query_tables import ItemArrays, QueryBlock, QueryView
 from .ranged_scan import smallest_by_range
 from .refinement import NO_VALUES, Refinement, SegmentResult
+from .search_arguments import SearchRequest
 
 __all__ = ["SearchRequest", "Segment"]
 
@@ -35,21 +36,12 @@ _FEW = 2_048  # Up to this number of items, all of them are looked at one by one
 _SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.
 _WORTH = 8  # A scan does not pay where it would name more than this part of the items.
 _LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
-_PROBE = 8_192  # The size of the sample of items that suggests the range.
+_PROBE = 8_192  # The least size of the sample of items that suggests the range.
 _FIRST, _FIRST_LEAST = 6, 64  # The items that give the limit of an exact search: so many for each neighbour, and at least.
 _SAMPLE = 32  # The number of items that are taken as queries to measure how many survive the filter.
 Mask: TypeAlias = NDArray[np.bool_] | None  # Items that may be answered; None stands for all.
 
 _NO_RANK = np.empty(0, np.int64)
-
-
-class SearchRequest(NamedTuple):
-    """The number k of neighbours, the algorithm, and what the approximate one refines (items) and visits (lists)."""
-
-    k: int
-    algorithm: str = "exact"
-    n_candidates: int = 100
-    n_probe: int = 16
 
 
 @dataclass(eq=False)
@@ -150,7 +142,7 @@ class Segment:
     @cached_property
     def _probe(self) -> tuple[Scan, Integers]:
         """The codes of a sample of the items, and the rows of the sample."""
-        rows = np.linspace(0, len(self) - 1, min(_PROBE, len(self))).astype(np.int64)
+        rows = np.linspace(0, len(self) - 1, min(np.clip(len(self) // 16, _PROBE, 8 * _PROBE), len(self))).astype(np.int64)
         return Scan(self.codes.packed[rows], self.cells.layout.n_columns), rows
 
     @property
@@ -289,13 +281,24 @@ class Segment:
 
     def _limited(self, queries: QueryBlock, search: SearchRequest, eligible: Mask) -> SegmentResult:
         """The exact answer: items that are typically near give a limit, and one scan names all whose bound is within it."""
-        few = search._replace(n_candidates=max(_FIRST * search.k, _FIRST_LEAST))
-        answer = self._approximate(queries, few, eligible)
+        answer = self._first(queries, search._replace(n_candidates=max(_FIRST * search.k, _FIRST_LEAST)), eligible)
         found, minima = answer.rows.copy(), self.filter.minima(queries)
         slack = self._slack(minima)
         for named in named_within(self.scan, minima, answer.sums[:, -1] + slack, self.filter.floor, eligible):
             self._refinement.named(queries, named, slack, answer)
         answer.at_once[:] = (answer.rows == found).all(axis=1)
+        return answer
+
+    def _first(self, queries: QueryBlock, search: SearchRequest, eligible: Mask) -> SegmentResult:
+        """Near items: by lists, or of a sample, which may have too few, where without lists to scan all would take long."""
+        if self.lists is not None or len(self) < _LARGE:
+            return self._approximate(queries, search, eligible)
+        (scan, sampled), tables = self._probe, rounded_down(self.filter.means(queries))
+        answer, at = SegmentResult.empty(len(queries), search.k), np.full((len(queries), search.n_candidates), -1)
+        if (varied := ~tables.flat).any():
+            _, at[varied] = scan.nearest(tables.of(varied), at.shape[1], keep=None if eligible is None else eligible[sampled])
+        rows = np.where(at >= 0, sampled[at], -1)
+        self._refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
         return answer
 
     def _complete(

@@ -6,7 +6,7 @@ import cases
 import numpy as np
 import pytest
 import strategies as our
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from searches import rough_distance, search_problem
@@ -59,15 +59,18 @@ def test_missing_periodic_and_categorical_features(data, seed, k):
 
 
 @pytest.mark.compiled
-@given(seed=st.integers(0, 2**31), n_features=st.integers(1, 40), single=st.booleans())
-@settings(max_examples=10)
-def test_many_features_and_rough_tables(seed, n_features, single):
+@given(seed=st.integers(0, 2**31), n_features=st.integers(1, 40), single=st.booleans(), sampled=st.booleans())
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_many_features_and_rough_tables(seed, n_features, single, sampled, monkeypatch):
+    monkeypatch.setattr(segment, "_LARGE", 0 if sampled else 65_536)
+    monkeypatch.setattr(segment, "_PROBE", 50)
     rng = np.random.default_rng(seed)
     items, queries = rng.normal(size=(3000, n_features)), 1.5 * rng.normal(size=(5, n_features))
     items = items.astype(np.float32) if single else items
     d = rough_distance(Grid.fit(items[:200], n_knots=6), seed=seed)
     one, two = (NeighborIndex(d, storage=storage).fit(items) for storage in ("uint16", "float64"))
     assert_same(one, two, queries, 6)
+    assert_array_equal(one.search(queries, 6).distances, one.search(queries, 6, algorithm="brute").distances)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e140])
