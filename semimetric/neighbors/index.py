@@ -31,10 +31,10 @@ from .memory_usage import MeasuredIndex
 from .places import STORAGES, stays_in_place
 from .query_tables import QueryView
 from .results import Collection, Neighbors, Recall, as_graph, as_objects, no_neighbors, without_own
-from .search_arguments import ALGORITHMS, candidate_count, check_neighbors, check_radius
+from .search_arguments import ALGORITHMS, SearchRequest, candidate_count, check_neighbors, check_radius
 from .searched_distance import SearchesUnderLearned, searched_distance
 from .searcher import SearchedRepeatedly
-from .segment import SearchRequest, Segment
+from .segment import Segment
 from .storage import StoredIndex
 
 __all__ = ["NeighborIndex"]

@@ -13,7 +13,8 @@ from .._foundation.threads import map_blocks
 from .._foundation.types import Floats, Integers, Pairs
 from ..distances.callables import DistanceFunction
 from .query_tables import QueryBlock, QueryView
-from .segment import SearchRequest, Segment
+from .search_arguments import SearchRequest
+from .segment import Segment
 
 __all__ = [
     "Collection",

@@ -13,8 +13,7 @@ from .._foundation.types import ArrayLike
 from .._foundation.validation import check_n_jobs
 from ..data.single_rows import single_row
 from .results import Collection
-from .search_arguments import candidate_count, check_neighbors
-from .segment import SearchRequest
+from .search_arguments import SearchRequest, candidate_count, check_neighbors
 
 __all__ = ["Searcher", "SearchedRepeatedly"]
 

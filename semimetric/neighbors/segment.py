@@ -30,7 +30,7 @@ from .ranged_scan import smallest_by_range
 from .refinement import NO_VALUES, Refinement, SegmentResult
 from .search_arguments import SearchRequest
 
-__all__ = ["SearchRequest", "Segment"]
+__all__ = ["Segment"]
 
 _FEW = 2_048  # Up to this number of items, all of them are looked at one by one.
 _SLACK = 1e-10  # Relative to the largest bounds and table entries: what rounding, and another order of adding, may change.

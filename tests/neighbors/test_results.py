@@ -10,7 +10,8 @@ from searches import search_problem
 from semimetric.neighbors.cells import CellLayout
 from semimetric.neighbors.query_tables import QueryView
 from semimetric.neighbors.results import Collection, Neighbors, Recall, as_graph, merged, no_neighbors, without_own
-from semimetric.neighbors.segment import SearchRequest, Segment
+from semimetric.neighbors.search_arguments import SearchRequest
+from semimetric.neighbors.segment import Segment
 
 
 def neighbors_of(distances, ids):

@@ -11,7 +11,8 @@ from semimetric import Grid
 from semimetric.neighbors import segment as module
 from semimetric.neighbors.cells import CellLayout
 from semimetric.neighbors.query_tables import QueryView
-from semimetric.neighbors.segment import SearchRequest, Segment
+from semimetric.neighbors.search_arguments import SearchRequest
+from semimetric.neighbors.segment import Segment
 
 
 def segment_of(d, items, ids=None, n_lists=1):

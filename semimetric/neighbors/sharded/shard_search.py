@@ -12,8 +12,7 @@ from ..._foundation.validation import check_choice
 from ...data.parts.engine import Engine
 from ...data.parts.row_parts import slices
 from ..results import Neighbors, as_graph, merged, merged_within
-from ..search_arguments import candidate_count, check_neighbors, check_radius
-from ..segment import SearchRequest
+from ..search_arguments import SearchRequest, candidate_count, check_neighbors, check_radius
 from .shard_files import Place
 
 __all__ = ["graph", "nearest", "within"]

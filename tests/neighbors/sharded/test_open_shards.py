@@ -12,7 +12,7 @@ from soak import containers
 
 from semimetric import NeighborIndex, ShardedIndex, StorageError, load, out_of_core
 from semimetric._foundation.storage import file_digest
-from semimetric.neighbors.segment import SearchRequest
+from semimetric.neighbors.search_arguments import SearchRequest
 from semimetric.neighbors.sharded import shard_files, shard_search
 from semimetric.neighbors.sharded.shard_files import FILE, places_of, save_shard
 
