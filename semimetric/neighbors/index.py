@@ -228,7 +228,7 @@ class NeighborIndex(
         return (found.distances, found.ids) if return_distance else found.ids
 
     def search(self, X: ArrayLike | None = None, n_neighbors: int = 5, **options: Any) -> Neighbors:
-        """`kneighbors`, its options too, with a report: items refined, and queries for which the first scan was enough."""
+        """`kneighbors`, its options too, with a report: items refined, and queries whose first items were the nearest."""
         return self._answer(self._queries(X), self.ids_ if X is None else None, n_neighbors, **options)
 
     def radius_neighbors(

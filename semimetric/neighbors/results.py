@@ -35,8 +35,8 @@ _PIECES = 1 << 23  # and at most so many linear pieces, of 16 bytes.
 class Neighbors(NamedTuple):
     """Distances and ids of the nearest items, both (n_queries, k), and how much was computed to find them.
 
-    ``refined`` counts the items whose exact distance was computed for each query; ``at_once`` says whether the first scan
-    was enough.
+    ``refined`` counts the items whose exact distance was computed for each query; ``at_once`` says whether the items
+    that were found first are the nearest.
     """
 
     distances: Floats

@@ -1,10 +1,7 @@
 """A set of items that is searched as one: filter by bounds, refine by exact distances, certify the answer.
 
-Exact search, for one query:
-
-    1. the R items of the smallest bounds, in their order, are refined until a bound exceeds the k-th distance: certified;
-    2. if none of the R does, a second scan names every item whose bound is within the k-th distance so far;
-    3. where that may be all of them, all are refined.
+Exact search over single features: items that are typically near give a limit, and a scan names all whose bound is within it.
+Otherwise the items of the smallest bounds are refined until a bound exceeds the k-th distance; if none does, a scan names all.
 """
 
 from dataclasses import dataclass, replace
