@@ -40,6 +40,11 @@ class SegmentResult(NamedTuple):
         """The answer to n queries before any item was refined."""
         return cls(np.full((n, k), np.inf), np.full((n, k), -1), np.zeros(n, np.int64), np.zeros(n, dtype=bool))
 
+    @property
+    def typical(self) -> int:
+        """A number of items that nine of ten queries did not refine."""
+        return int(np.quantile(self.refined, 0.9)) + 1
+
 
 def step_of(view: QueryView, n_queries: int) -> int:
     """How many items are looked at between two moments at which Ctrl-C is seen, for so many queries at once."""

@@ -4,7 +4,7 @@ Exact search over single features: items that are typically near give a limit, a
 Otherwise the items of the smallest bounds are refined until a bound exceeds the k-th distance; if none does, a scan names all.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -12,20 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.types import Floats, Integers
-from .._kernels.search import Candidates, SearchedItems
+from .._kernels.search import Candidates
 from .._kernels.whole_tables import magnitudes
-from .cells import CellLayout, Cells, Filter
 from .faiss_scan import IntegerTables, Scan, ScanCandidates, rounded_down
-from .inverted_lists import Lists, list_count
-from .item_codes import ItemCodes
-from .joint_scan import JointCodes, JointScan, has_boxes
+from .joint_scan import JointScan
 from .limited_scan import named_within
-from .placed_refinement import PlacedRefinement
-from .places import located_items
-from .query_tables import ItemArrays, QueryBlock, QueryView
+from .query_tables import QueryBlock
 from .ranged_scan import smallest_by_range
-from .refinement import NO_VALUES, Refinement, SegmentResult
+from .refinement import NO_VALUES, SegmentResult
+from .scan_choice import columns_pay, share_within
 from .search_arguments import SearchRequest
+from .segment_items import SegmentItems
 
 __all__ = ["Segment"]
 
@@ -38,103 +35,10 @@ _FIRST, _FIRST_LEAST = 6, 64  # The items that give the limit of an exact search
 _SAMPLE = 32  # The number of items that are taken as queries to measure how many survive the filter.
 Mask: TypeAlias = NDArray[np.bool_] | None  # Items that may be answered; None stands for all.
 
-_NO_RANK = np.empty(0, np.int64)
-
 
 @dataclass(eq=False)
-class Segment:
-    """Items under a distance, with their codes.
-
-    Parameters
-    ----------
-    view : QueryView
-    ids : ndarray of shape (n,), int64 or str
-    points : ItemArrays
-    cells : Cells
-    codes : ItemCodes
-    alive : ndarray of shape (n,), bool
-        Items that have not been removed.
-    lists : Lists or None
-        How the items are divided for the approximate search.
-    """
-
-    view: QueryView
-    ids: NDArray
-    points: ItemArrays
-    cells: Cells
-    codes: ItemCodes
-    alive: NDArray[np.bool_]
-    lists: Lists | None = None
-
-    @classmethod
-    def build(
-        cls,
-        view: QueryView,
-        layout: CellLayout,
-        ids: NDArray,
-        X: NDArray,
-        *,
-        n_lists: int | str,
-        n_jobs: int | None,
-        seed: int | None,
-        storage: str = "float64",
-    ) -> "Segment":
-        """Locate, encode and divide the items X of shape (n, n_features), whose ids are ``ids`` (n,)."""
-        points = located_items(view, X, storage, n_jobs=n_jobs)
-        cells, codes = Cells.of(layout, view, points)
-        n = list_count(len(ids), view) if n_lists == "auto" else int(n_lists)
-        divided = n > 1 and view.n_tables > 0
-        lists = Lists.fit(view, layout, points, n, n_jobs=n_jobs, seed=seed) if divided else None
-        held = ItemCodes(codes, layout.n_columns, None if lists is None else lists.member)
-        return cls(view, ids, points, cells, held, np.ones(len(ids), dtype=bool), lists)
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __repr__(self) -> str:
-        return f"Segment of {len(self)} items, of which {self.n_alive} are there"
-
-    def with_alive(self, alive: NDArray[np.bool_]) -> "Segment":
-        """The same items, of which ``alive`` (n,) are not removed; the scan is shared."""
-        return self._shared(replace(self, alive=alive))
-
-    def under(self, view: QueryView) -> "Segment":
-        """The same items and codes under another distance of the same cells."""
-        same = np.array_equal(view.features, self.view.features)
-        points = self.points if same else located_items(view, self.points.raw, self.storage)
-        return self._shared(replace(self, view=view, points=points))
-
-    def _shared(self, other: "Segment") -> "Segment":
-        """``other`` with what depends on codes and ids alone, as far as it has been computed here."""
-        for name in ("_coarse", "_probe", "_joint_codes", "rank"):
-            if name in vars(self):
-                vars(other)[name] = vars(self)[name]
-        return other
-
-    @property
-    def storage(self) -> str:
-        """How the places of the items are held."""
-        return "float64" if self.points.places is None else "uint16"
-
-    @cached_property
-    def n_alive(self) -> int:
-        """Number of items that have not been removed."""
-        return int(self.alive.sum())
-
-    @cached_property
-    def filter(self) -> Filter:
-        """The cells under the distance, which bound the sums of items from below."""
-        return Filter(self.cells, self.view)
-
-    @property
-    def scan(self) -> Scan:
-        """The codes of all items as FAISS holds them, divided into the inverted lists."""
-        return self.codes.scan
-
-    @cached_property
-    def _coarse(self) -> Scan | None:
-        """The codes of the centroids of the lists; None where there is one list."""
-        return None if self.lists is None else Scan(self.lists.codes, self.cells.layout.n_columns)
+class Segment(SegmentItems):
+    """Items under a distance, with their codes, and the searches among them; its parameters are those of `SegmentItems`."""
 
     @cached_property
     def _probe(self) -> tuple[Scan, Integers]:
@@ -143,44 +47,30 @@ class Segment:
         return Scan(self.codes.packed[rows], self.cells.layout.n_columns), rows
 
     @property
-    def scans(self) -> list[Scan]:
-        """The scans that queries have made so far, of all items and of few."""
-        made = vars(self)
-        probe = [made["_probe"][0]] if "_probe" in made else []
-        return [scan for scan in (self.codes.made, made.get("_coarse"), *probe) if scan is not None]
-
-    @cached_property
-    def _joint_codes(self) -> JointCodes:
-        """The codes that bound joint groups."""
-        return JointCodes.of(self.view, self.points, self.cells, self.codes.packed)
-
-    @cached_property
-    def _joint_scan(self) -> JointScan | None:
-        """The scan that bounds joint groups; None where the distance has none, and `scan` bounds all parts."""
-        return JointScan(self.view, self.cells, self._joint_codes) if has_boxes(self.view) else None
-
-    @cached_property
-    def rank(self) -> Integers:
-        """The place of every id in their order, shape (n,); empty where ids increase from row to row."""
-        if (self.ids[1:] > self.ids[:-1]).all():
-            return _NO_RANK
-        rank = np.empty(len(self), np.int64)
-        rank[np.argsort(self.ids, kind="stable")] = np.arange(len(self))
-        return rank
-
-    @cached_property
-    def _refinement(self) -> Refinement | PlacedRefinement:
-        if self.points.places is not None:
-            return PlacedRefinement(self.view, self.points, self.rank)
-        return Refinement(self.view, self.points, SearchedItems(self.points.positions, self.rank, self.view.least))
-
-    @cached_property
     def survivors(self) -> int:
-        """How many items typically have a bound within the distance of the 10th neighbour: measured on items as queries."""
+        """How many items typically have a bound within the distance of the 10th neighbour, by the scan that is used."""
+        return self._measured[1]
+
+    @cached_property
+    def _measured(self) -> tuple[JointScan | None, int]:
+        """The scan over boxes where it is the better one, and `survivors`: measured on items as queries."""
         rows = np.linspace(0, len(self) - 1, min(_SAMPLE, len(self))).astype(np.int64)
         queries = self.view.block(self.points.take(rows))
-        answer = self._exact(queries, SearchRequest(min(11, len(self))), None, max(256, len(self) // 64))
-        return int(np.quantile(answer.refined, 0.9)) + 1
+        search, n_first = SearchRequest(min(11, len(self))), max(256, len(self) // 64)
+        if self._joint_scan is not None:
+            answer = self._joint_scan.nearest(queries, search.k, self._refinement, None, n_first)
+            if not self._columns_pay(queries, answer):
+                return self._joint_scan, answer.typical
+        return None, self._certified(queries, search, None, n_first).typical
+
+    def _columns_pay(self, queries: QueryBlock, answer: SegmentResult) -> bool:
+        """Whether the scan of columns costs less than that over boxes, whose exact answer is given."""
+        if not self.searchable:
+            return False
+        (tables, slack), codes = self._bounds(queries), self.codes.packed[:: max(len(self) // _PROBE, 1)]
+        named = len(self) * share_within(tables, self.filter.floor, codes, answer.sums[:, -1] + slack).mean()
+        parts = self.cells.layout.n_columns, len(self._joint_codes.codes)
+        return columns_pay(len(self), *parts, named, answer.refined.mean())
 
     @property
     def searchable(self) -> bool:
@@ -200,25 +90,27 @@ class Segment:
         """The k nearest of the items that are alive and kept, for a block of queries."""
         eligible = self._eligible(keep)
         n = len(self) if eligible is None else int(eligible.sum())
-        joint, few = self._joint_scan is not None, n <= max(_FEW, 2 * search.k)
-        if search.algorithm == "brute" or few or not (self.searchable or joint):
+        few, bounded = n <= max(_FEW, 2 * search.k), self.searchable or self._joint_scan is not None
+        if search.algorithm == "brute" or few or not bounded:
             return self._brute(queries, search.k, self._rows(eligible))
         if search.algorithm == "approximate" and self.searchable:
             return self._approximate(queries, search, eligible)
-        n_first = max(4 * search.k, int(1.5 * self.survivors * np.sqrt(max(search.k, 10) / 10)), 64)
-        if n_first * (_WORTH // 2 if joint else _WORTH) > n:
+        boxes, survivors = self._measured
+        n_first = max(4 * search.k, int(1.5 * survivors * np.sqrt(max(search.k, 10) / 10)), 64)
+        if n_first * (_WORTH if boxes is None else _WORTH // 2) > n:
             return self._brute(queries, search.k, self._rows(eligible))
-        return self._exact(queries, search, eligible, n_first)
-
-    def _exact(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n_first: int) -> SegmentResult:
-        """The exact answer by the scan that bounds the distance best; ``n_first`` items are named at first."""
-        if self._joint_scan is not None:
-            return self._joint_scan.nearest(queries, search.k, self._refinement, eligible, n_first)
+        if boxes is not None:
+            return boxes.nearest(queries, search.k, self._refinement, eligible, n_first)
         return self._certified(queries, search, eligible, n_first)
+
+    @property
+    def _boxes(self) -> JointScan | None:
+        """The scan over boxes, where there is one that is better, and where items are scanned."""
+        return None if self._joint_scan is None or len(self) <= _FEW else self._measured[0]
 
     def bounds(self, queries: QueryBlock) -> tuple[IntegerTables, Floats] | None:
         """What range searches of a block share: tables of bounds, and slacks (B,); None where there is nothing to share."""
-        return self._bounds(queries) if self.searchable and len(self) > _FEW and self._joint_scan is None else None
+        return self._bounds(queries) if self.searchable and len(self) > _FEW and self._boxes is None else None
 
     def within(
         self, queries: QueryBlock, q: int, limit: float, bounds: tuple[IntegerTables, Floats] | None, keep: Mask
@@ -228,8 +120,8 @@ class Segment:
         ``bounds`` are those of the block, as the method of this name gives them.
         """
         eligible, rows = self._eligible(keep), None
-        if self._joint_scan is not None and len(self) > _FEW:
-            rows = self._joint_scan.within(queries, q, limit, eligible)
+        if self._boxes is not None:
+            rows = self._boxes.within(queries, q, limit, eligible)
         elif bounds is not None:
             tables, slack = bounds
             rows = self._surviving(tables, q, limit + slack[q], eligible)

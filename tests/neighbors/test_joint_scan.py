@@ -12,7 +12,7 @@ from searches import rough_distance
 
 from semimetric import Grid, NeighborIndex, Semimetric
 from semimetric.embeddings.pairs.full_tables import PairEmbedding
-from semimetric.neighbors import joint_scan, joint_tables, segment
+from semimetric.neighbors import joint_scan, joint_tables, scan_choice, segment
 from semimetric.neighbors.cells import CellLayout
 from semimetric.neighbors.joint_scan import has_boxes
 from semimetric.neighbors.query_tables import QueryView
@@ -24,9 +24,10 @@ JOINT = ["pairs", "joint", "overlapping", "swapped", "asymmetric", "touched"]
 
 @pytest.fixture(autouse=True)
 def scans_for_few(monkeypatch):
-    """Small sets are scanned too."""
+    """Small sets are scanned too, over boxes wherever there are any."""
     monkeypatch.setattr(segment, "_FEW", 0)
     monkeypatch.setattr(segment, "_WORTH", 0)
+    monkeypatch.setattr(scan_choice, "_COLUMN", 1e9)
 
 
 def built(d, items, side="query-first"):

@@ -16,7 +16,18 @@ from semimetric.distances.base_distances import BaseDistance
 from semimetric.distances.callables import DistanceFunction
 from semimetric.embeddings.directions.linear_directions import Directions, with_directions
 from semimetric.embeddings.pairs.gower import GapEmbedding
-from semimetric.neighbors import cells, faiss_scan, joint_boxes, joint_scan, joint_tables, refinement, results, segment, updates
+from semimetric.neighbors import (
+    cells,
+    faiss_scan,
+    joint_boxes,
+    joint_scan,
+    joint_tables,
+    refinement,
+    results,
+    scan_choice,
+    segment,
+    updates,
+)
 from semimetric.neighbors.query_tables import QueryView
 from soak.attack import Attack
 
@@ -122,6 +133,7 @@ def thresholds(rng):
         results: {"_BLOCK": int(rng.choice([3, 128]))},
         joint_boxes: {"_SAMPLE": int(rng.choice([50, 20_000])), "_ENCODED": int(rng.choice([1_000, 1 << 22]))},
         joint_scan: {"_PROBE": int(rng.choice([8, 8_192])), "_ADDED": int(rng.choice([1, 1 << 27]))},
+        scan_choice: {"_COLUMN": float(rng.choice([-1e9, 0.08, 1e9]))},
         joint_tables: {"_MOST_EXPANDED": int(rng.choice([-1, 1 << 22])), "_MOST_GATHERED": int(rng.choice([60, 1 << 16]))},
     }  # fmt: skip
     with ExitStack() as stack:
