@@ -21,8 +21,8 @@ __all__ = ["moved"]
 
 _MOST_STEPS = 40
 _PATIENCE = 6  # steps without a gain on held-out pairs, after which no further one is taken
-_FEWER = 3  # of so many steps that gained, one is taken on all pairs, from where the others led
-_MEMORY = 8  # steps that L-BFGS remembers
+_MEMORY = 8  # steps that L-BFGS remembers; its own tolerances, which are absolute, would end where the loss is small
+_LEAST = 1e-10  # of the held-out loss, in units of the mean target: below, nothing but rounding is left to gain
 _GAIN = 0.98  # of the held-out loss: moving must lower it to less, or nothing is moved
 _MOST_NUMBERS = 1 << 26  # of differences of pairs, each of four bytes
 _BLOCK = 4096
@@ -47,10 +47,12 @@ def moved(rows: Floats, data: PairTargets, screened: Screened) -> Floats | None:
     of_all = _ItemDifferences(data)
     of_train, of_held = _ItemDifferences(data.take(train)), _ItemDifferences(data.take(held))
     path = _Path(of_held)
+    if of_held.loss((rows * screened.trained[:, None]).astype(np.float32)) < _LEAST:
+        return None
     of_train.stepped((rows * screened.trained[:, None]).astype(np.float32), _MOST_STEPS, path)
     if path.least > _GAIN * path.first:
         return None
-    return of_all.stepped(path.best, max(path.n_best // _FEWER, 1)).astype(np.float64)
+    return of_all.stepped(path.best, path.n_best).astype(np.float64)  # which has more pairs, and so fits some more
 
 
 class _Path:
@@ -101,7 +103,7 @@ class _ItemDifferences:
 
         found = minimize(
             self._loss_and_slopes, rows.ravel().astype(np.float64), args=(rows.shape,), jac=True, method="L-BFGS-B",
-            callback=tell, options={"maxiter": n_steps, "maxcor": _MEMORY},
+            callback=tell, options={"maxiter": n_steps, "maxcor": _MEMORY, "gtol": 0.0, "ftol": 0.0},
         )  # fmt: skip
         out: _Singles = found.x.reshape(rows.shape).astype(np.float32)
         return out

@@ -14,10 +14,10 @@ from semimetric.learning.structure import build_structure
 TRUE = np.array([[1.0, 0.5, 0.0, 0.0, -0.3], [0.0, 1.0, -1.0, 0.4, 0.0]])
 
 
-def problem(rng, relative=True):
+def problem(rng, relative=True, noise=0.03):
     """Pairs whose distances are a sum over two directions, and screened directions that are near them."""
     X, index = rng.normal(size=(100, 5)), rng.integers(0, 100, (2000, 2))
-    y = np.abs((X[index[:, 0]] - X[index[:, 1]]) @ TRUE.T).sum(axis=1) * rng.uniform(0.97, 1.03, 2000)
+    y = np.abs((X[index[:, 0]] - X[index[:, 1]]) @ TRUE.T).sum(axis=1) * rng.uniform(1 - noise, 1 + noise, 2000)
     recipe = Recipe(tables="warped", n_knots=2, relative=relative)
     structure = build_structure(recipe, X, list("abcde"))
     data = PairTargets.of(recipe, structure, Pairs(X, index), y, np.full(2000, 1 / 2000))
@@ -33,6 +33,15 @@ def test_directions_move_to_the_true_ones(rng, relative):
     near, data, screened, unit = problem(rng, relative)
     found = moved(near, data, screened)
     assert_allclose(found * unit, TRUE, atol=0.02)
+
+
+def test_steps_go_on_while_they_gain_however_small_the_loss_is(rng):
+    _, data, _, unit = problem(rng, relative=False, noise=0.0)
+    differences = _ItemDifferences(data)
+    near = (TRUE / unit + 1e-4 * rng.normal(size=TRUE.shape)).astype(np.float32)
+    before = differences.loss(near)
+    assert before < 1e-6
+    assert differences.loss(differences.stepped(near, 40)) < 0.1 * before
 
 
 def test_slopes_are_those_of_the_loss(rng):
