@@ -12,7 +12,17 @@ import numpy as np
 from .jit import kernel
 from .search import BestItems, Candidates, _insert, _sum, _value, by_bound
 
-__all__ = ["FAR", "Estimates", "PlaceCodes", "choose_named", "estimate", "estimate_each", "keep_nearest", "place_codes"]
+__all__ = [
+    "FAR",
+    "Estimates",
+    "PlaceCodes",
+    "choose_named",
+    "error_bounds",
+    "estimate",
+    "estimate_each",
+    "keep_nearest",
+    "place_codes",
+]
 
 FAR = 65_535
 _AHEAD = 16  # The number of rows whose memory is asked for together.
@@ -50,6 +60,24 @@ def place_codes(positions, places):
                 continue
             places.codes[i, e] = np.uint16(code)
             places.error[e] = max(places.error[e], abs(code * scale - 1.0 - positions[i, e]))
+
+
+@kernel
+def error_bounds(scales, profiles, error, rounding, out):
+    """out[b]: how much larger or smaller than it is the sum of an item may be estimated for query b.
+
+    It is the sum over the features of the steepest slope times ``error`` (E,), and ``rounding`` relative to what it may be
+    outside of the range.
+    """
+    for b in range(profiles.position.shape[0]):
+        total, outside = 0.0, 0.0
+        for e in range(scales.size.shape[0]):
+            slope = scales.epsilon[e]
+            for k in range(scales.first[e], scales.first[e] + 2 * max(scales.size[e] - 1, 1)):
+                slope = max(slope, abs(profiles.pieces[b, k, 1]))
+            total += slope * error[e]
+            outside += scales.epsilon[e] * (1.0 + abs(profiles.beyond[b, e]))
+        out[b] = total * (1.0 + rounding) + rounding * outside
 
 
 @kernel

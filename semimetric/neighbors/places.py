@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._foundation.threads import map_blocks
 from .._foundation.types import Floats
 from .._foundation.validation import check_choice
-from .._kernels.places import FAR, PlaceCodes, place_codes
+from .._kernels.places import FAR, PlaceCodes, error_bounds, place_codes
 from .._kernels.search import Profiles
 from ..embeddings.pairs.base import Items
 from .query_tables import ItemArrays, QueryView, joined
@@ -59,12 +59,9 @@ class Places(NamedTuple):
 
     def slack(self, view: QueryView, profiles: Profiles) -> Floats:
         """By how much the estimates of a block of queries may err, rounding included, shape (B,)."""
-        if not len(view.features):
-            return np.zeros(len(profiles.position))
-        steepest = np.maximum.reduceat(np.abs(profiles.pieces[:, :, 1]), view.scales.first, axis=1)
-        slope = np.maximum(steepest, view.scales.epsilon)
-        outside = (view.scales.epsilon * (1.0 + np.abs(profiles.beyond))).sum(axis=1)
-        return slope @ self.of_items.error * (1.0 + _ROUNDING) + _ROUNDING * (view.size + outside)
+        bounds = np.empty(len(profiles.position))
+        error_bounds(view.scales, profiles, self.of_items.error, _ROUNDING, bounds)
+        return bounds + _ROUNDING * view.size
 
 
 def located_items(view: QueryView, X: NDArray, storage: str, *, n_jobs: int | None = None) -> ItemArrays:
