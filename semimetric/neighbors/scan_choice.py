@@ -29,7 +29,7 @@ def share_within(tables: IntegerTables, floor: float, codes: NDArray[np.uint8], 
     column = np.stack([codes & 15, codes >> 4], axis=-1).reshape(len(codes), -1)[:, :n_columns]
     shares = np.ones(len(limits))
     for q in np.flatnonzero(~tables.flat):
-        sums = tables.tables[q][np.arange(n_columns), column].sum(axis=1)
+        sums = tables.tables[q][np.arange(n_columns), column].sum(axis=1, dtype=np.float64)  # No float32 holds every limit.
         shares[q] = (sums <= tables.limit(int(q), limits[q] - floor)).mean()
     return shares
 

@@ -55,6 +55,14 @@ def test_the_share_within_a_limit_is_that_of_the_bounds():
         assert shares[q] == (1.0 if rows is None else len(rows) / len(part))
 
 
+@pytest.mark.parametrize("limit", [1e300, np.inf, -1e300])
+def test_limits_of_any_size_are_compared(limit):
+    index, queries = index_of(0.5)
+    part = index.segments_[0]
+    tables, _ = part._bounds(part.view.block(part.view.points(queries[:1])))
+    assert share_within(tables, 0.0, part.codes, np.array([limit])) == (limit > 0)
+
+
 def test_costs_are_compared():
     assert columns_pay(1_000_000, 33, 17, 2_000, 1_000)
     assert not columns_pay(1_000_000, 15, 15, 1_000_000, 1_000)
