@@ -15,12 +15,12 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["JointGroups", "JointQuery", "add_joint_values", "place_queries"]
+__all__ = ["GroupArrays", "JointQuery", "add_joint_values", "place_queries"]
 
 _ROWS = 256  # So many items are laid out together, feature by feature, in the first-level cache.
 
 
-class JointGroups(NamedTuple):
+class GroupArrays(NamedTuple):
     """Groups of features with a joint table: group k has the places ``first[k]:first[k + 1]`` of what is said of its features.
 
     ``column`` (A,) is the column of a feature among located items, ``stride`` (A,) by how much the number of a grid point grows

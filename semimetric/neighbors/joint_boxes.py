@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._foundation.threads import short_blocks
 from .._foundation.types import Floats, Integers
 from .._kernels.joint_bounds import Intervals
-from .._kernels.joint_search import JointGroups
+from .._kernels.joint_search import GroupArrays
 from .._kernels.search import encode
 from ..embeddings.pairs.base import Items
 from .joint_tables import JointTables
@@ -39,7 +39,7 @@ class JointBoxes(NamedTuple):
     codes: NDArray[np.uint8]
 
     @classmethod
-    def of(cls, tables: JointTables, numbers: Integers, groups: JointGroups, items: Items) -> JointBoxes:
+    def of(cls, tables: JointTables, numbers: Integers, groups: GroupArrays, items: Items) -> JointBoxes:
         """Boxes of these items, located on the features of the groups, for the groups with these numbers among `tables`."""
         sizes = np.array([size for g in numbers for size in tables.embedding.vertices[g].sizes], dtype=np.int64)
         steepness = _steepness(tables, numbers)

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from .._foundation.types import Floats, Integers
-from .._kernels.joint_search import JointGroups, JointQuery, add_joint_values, place_queries
+from .._kernels.joint_search import GroupArrays, JointQuery, add_joint_values, place_queries
 from ..embeddings.pairs.base import Items
 from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.vertices import Vertices
@@ -65,12 +65,12 @@ class JointTables:
         return np.setdiff1d(np.arange(len(self.embedding.groups)), np.concatenate([self.held, self.gathered]))
 
     @cached_property
-    def held_groups(self) -> JointGroups:
+    def held_groups(self) -> GroupArrays:
         """The groups `held`, as kernels take them."""
         return _joint_groups([self.embedding.vertices[g] for g in self.held])
 
     @cached_property
-    def gathered_groups(self) -> JointGroups:
+    def gathered_groups(self) -> GroupArrays:
         """The groups `gathered`, as kernels take them; their tables have one number a row, that of the grid point itself."""
         groups = _joint_groups([self.embedding.vertices[g] for g in self.gathered])
         return groups._replace(points=np.ones_like(groups.points), start=np.zeros_like(groups.start))
@@ -176,7 +176,7 @@ class JointQueries:
 class _Placed:
     """Queries among the grid points of some groups: rows (B, A + G) and cuts (B, A) as in `JointQuery`."""
 
-    def __init__(self, groups: JointGroups, items: Items) -> None:
+    def __init__(self, groups: GroupArrays, items: Items) -> None:
         n, n_places = len(items), len(groups.column)
         self.row, self.cut = np.empty((n, n_places + len(groups.points)), np.int64), np.empty((n, n_places))
         place_queries(groups, *items.located, self.row, self.cut)
@@ -188,10 +188,10 @@ class _Placed:
         return JointQuery(tables, swapped, self.row[b], self.cut[b], lower, self._located.fraction[b, self._column], turn)
 
 
-def _joint_groups(vertices: list[Vertices]) -> JointGroups:
+def _joint_groups(vertices: list[Vertices]) -> GroupArrays:
     """Groups as kernels take them, whose tables of C x C numbers stand one after another."""
     first = np.concatenate([[0], np.cumsum([len(v.group) for v in vertices])]).astype(np.int64)
     column = np.array([f for v in vertices for f in v.group], dtype=np.int64)
     stride = np.array([s for v in vertices for s in v.strides], dtype=np.int64)
     points = np.array([v.n_points for v in vertices], dtype=np.int64)
-    return JointGroups(first, column, stride, points, (np.cumsum(points**2) - points**2).astype(np.int64))
+    return GroupArrays(first, column, stride, points, (np.cumsum(points**2) - points**2).astype(np.int64))

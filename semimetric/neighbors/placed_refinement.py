@@ -13,7 +13,7 @@ from .._foundation.types import Floats, Integers
 from .._kernels.places import Estimates, choose_named, estimate, estimate_each, keep_nearest
 from .._kernels.search import BestItems, Candidates, SearchedItems, values
 from .limited_scan import NamedItems
-from .places import Places
+from .places import CodedPlaces
 from .query_tables import ItemArrays, QueryBlock, QueryView
 from .refinement import NO_VALUES, SegmentResult, step_of
 
@@ -30,7 +30,7 @@ class PlacedRefinement(NamedTuple):
     rank: Integers
 
     @property
-    def places(self) -> Places:
+    def places(self) -> CodedPlaces:
         """The positions in 16 bits."""
         return self.points.places  # type: ignore[no-any-return]
 

@@ -23,7 +23,7 @@ from .._kernels.search import Profiles
 from ..embeddings.pairs.base import Items
 from .query_tables import ItemArrays, QueryView, joined
 
-__all__ = ["STORAGES", "LocatedRows", "Places", "located_items", "stays_in_place"]
+__all__ = ["STORAGES", "LocatedRows", "CodedPlaces", "located_items", "stays_in_place"]
 
 STORAGES = ("float64", "uint16")
 _ROWS = 1 << 14  # The number of items that are located together.
@@ -52,7 +52,7 @@ class LocatedRows:
         return self.view.positions(np.asarray(self.raw[rows], dtype=np.float64))
 
 
-class Places(NamedTuple):
+class CodedPlaces(NamedTuple):
     """The positions of items in 16 bits, as kernels take them."""
 
     of_items: PlaceCodes
@@ -85,7 +85,7 @@ def located_items(view: QueryView, X: NDArray, storage: str, *, n_jobs: int | No
     error = np.max([np.zeros(len(scale)), *(of_block for of_block, _ in located)], axis=0)
     joint = [items for _, items in located if items is not None]
     positions = cast(Floats, LocatedRows(view, X))
-    return ItemArrays(X, positions, joined(joint) if joint else None, Places(PlaceCodes(codes, scale, error)))
+    return ItemArrays(X, positions, joined(joint) if joint else None, CodedPlaces(PlaceCodes(codes, scale, error)))
 
 
 def _scales(view: QueryView) -> Floats:

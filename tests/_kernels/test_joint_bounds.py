@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from semimetric._kernels.joint_bounds import Intervals, add_up, box_minima, round_down, step_and_base
-from semimetric._kernels.joint_search import JointGroups, JointQuery, add_joint_values, place_queries
+from semimetric._kernels.joint_search import GroupArrays, JointQuery, add_joint_values, place_queries
 
 
 def group_of(rng, n):
@@ -14,7 +14,7 @@ def group_of(rng, n):
     sizes = rng.integers(2, 5, n)
     strides = np.array([np.prod(sizes[k + 1 :], dtype=np.int64) for k in range(n)])
     points = int(np.prod(sizes))
-    groups = JointGroups(np.array([0, n]), np.arange(n), strides, np.array([points]), np.array([0]))
+    groups = GroupArrays(np.array([0, n]), np.arange(n), strides, np.array([points]), np.array([0]))
     lower = np.array([[rng.integers(0, size - 1) for size in sizes]], dtype=np.uint16)
     fraction = rng.choice([0.0, 0.3, 1.0, rng.random()], (1, n))
     row, cut = np.empty((1, n + 1), np.int64), np.empty((1, n))

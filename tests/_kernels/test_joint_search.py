@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from semimetric._kernels.joint_search import JointGroups, JointQuery, add_joint_values, place_queries
+from semimetric._kernels.joint_search import GroupArrays, JointQuery, add_joint_values, place_queries
 
 
 def walk(table, sizes, query, item):
@@ -34,7 +34,7 @@ def test_values_are_those_of_a_walk(seed, n_items):
     tables = [rng.normal(size=(c, c)) for c in points]
     strides = np.concatenate([[np.prod(s[k + 1 :], dtype=np.int64) for k in range(len(s))] for s in shapes])
     first = np.concatenate([[0], np.cumsum([len(m) for m in members])])
-    groups = JointGroups(first, np.concatenate(members), strides, points, np.cumsum(points**2) - points**2)
+    groups = GroupArrays(first, np.concatenate(members), strides, points, np.cumsum(points**2) - points**2)
     queries, items = located(rng, 3, sizes), located(rng, n_items, sizes)
     row, cut = np.empty((3, len(strides) + 3), np.int64), np.empty((3, len(strides)))
     place_queries(groups, *queries, row, cut)
