@@ -4,8 +4,8 @@ Words: 20,000 drawn among the 114,029 lower-case words of GCIDE that the package
 first 3,000, with features of strings, of landmarks, and of both. Judged on 20,000 pairs of 2,000 other words, and by the ten
 nearest of all 20,000 to 200 of these: the share of a query's ten first under the learned distance, and under the edit distance
 among the first 100 and 500 under the learned one, that are no farther than its true tenth. Proved: how many calls it takes to
-prove the ten, by bounds of letters and their sequences, and by landmarks, in the order of a learned distance. Peers:
-rapidfuzz's own edit distance and search, and distances that nothing has learned. Needs: pip install rapidfuzz english-words.
+prove the ten, by bounds of letters and their sequences, in the order of a learned distance. Peers: rapidfuzz's
+own edit distance and search, and distances that nothing has learned. Needs: pip install rapidfuzz english-words.
 """
 
 import argparse
@@ -22,7 +22,6 @@ from semimetric import (
     DistanceApproximator,
     EditBounds,
     FilterRefineIndex,
-    LandmarkBounds,
     LandmarkFeatures,
     NeighborIndex,
     SemimetricWarning,
@@ -136,7 +135,6 @@ def main() -> None:
         learned("strings without 2-grams, weights", s, StringFeatures(q=(1,)), n_knots=2, alpha=1e-3),
         learned("strings without 2-grams, defaults", s, StringFeatures(q=(1,))),
         proved("ten nearest proved, letters and 2-grams", s, EditBounds()),
-        proved("ten nearest proved, 16 landmarks", s, LandmarkBounds(Levenshtein.distance, n_landmarks=16)),
     ]
     report("edit_distance", rows)
     for row in rows:
