@@ -9,7 +9,7 @@ SEED ?=
 MINUTES ?= 1
 ATTACKS ?=
 
-.PHONY: demo test test-all test-browser test-oldest test-newest test-random soak coverage bench lint clean
+.PHONY: demo dist test test-all test-browser test-oldest test-newest test-random soak coverage bench lint clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("semimetric needs Python 3.11 or newer; call make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -56,8 +56,14 @@ lint: $(STAMP)-dev
 	$(BIN)/python tools/include_sources.py --check
 	$(BIN)/python tools/check_docstrings.py
 
+dist: $(STAMP)-dev
+	rm -rf dist build
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python tools/check_distributions.py dist
+
 bench: $(STAMP)-bench
 	for file in $(filter-out benchmarks/report.py,$(wildcard benchmarks/[a-z]*.py)); do $(BIN)/python $$file || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(VENV)-* .soak.json build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) $(VENV)-* .soak.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*
