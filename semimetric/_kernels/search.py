@@ -15,6 +15,7 @@ from .locate import clipped
 __all__ = [
     "BestItems",
     "Candidates",
+    "NamedItems",
     "Profiles",
     "Scales",
     "SearchedItems",
@@ -55,6 +56,18 @@ class Profiles(NamedTuple):
     position: np.ndarray
     fraction: np.ndarray
     beyond: np.ndarray
+
+
+class NamedItems(NamedTuple):
+    """Items that a scan named for some queries of a block.
+
+    The items ``rows[starts[j]:starts[j + 1]]`` belong to query ``queries[j]``; ``bounds`` are lower bounds of their sums.
+    """
+
+    queries: np.ndarray
+    starts: np.ndarray
+    rows: np.ndarray
+    bounds: np.ndarray
 
 
 class SearchedItems(NamedTuple):

@@ -6,33 +6,21 @@ entry are spent below the limit, where they tell items apart.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._foundation.threads import end_if_interrupted
-from .._foundation.types import Floats, Integers
+from .._foundation.types import Floats
+from .._kernels.search import NamedItems
 from .faiss_scan import TOP, Rises, Scan, whole_numbers
 
-__all__ = ["NamedItems", "named_within"]
+__all__ = ["named_within"]
 
 _LIMIT = 500  # The integer for the limit: of less bounds are coarse, of more too many entries are cut off at 255.
 _FIRST, _MOST = 8, 64  # The first and the largest number of queries of a call, and
 _FOUND = 1 << 22  # the number of items that a call may be expected to name.
 _LEAST = 1e-9  # A limit is at least so far above the base of its table, relative to the span.
-
-
-class NamedItems(NamedTuple):
-    """Items that a scan named for some queries of a block.
-
-    The items ``rows[starts[j]:starts[j + 1]]`` belong to query ``queries[j]``; ``bounds`` are lower bounds of their sums.
-    """
-
-    queries: Integers
-    starts: Integers
-    rows: Integers
-    bounds: Floats
 
 
 def named_within(

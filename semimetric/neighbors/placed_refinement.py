@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from .._foundation.threads import end_if_interrupted, short_blocks
 from .._foundation.types import Floats, Integers
 from .._kernels.places import Estimates, choose_named, estimate, estimate_each, keep_nearest
-from .._kernels.search import BestItems, Candidates, SearchedItems, values
-from .limited_scan import NamedItems
+from .._kernels.search import BestItems, Candidates, NamedItems, SearchedItems, values
 from .places import CodedPlaces
 from .query_tables import ItemArrays, QueryBlock, QueryView
 from .refinement import NO_VALUES, SegmentResult, step_of

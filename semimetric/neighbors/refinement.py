@@ -10,6 +10,7 @@ from .._foundation.types import Floats, Integers
 from .._kernels.search import (
     BestItems,
     Candidates,
+    NamedItems,
     SearchedItems,
     nearest,
     nearest_of_all,
@@ -17,7 +18,6 @@ from .._kernels.search import (
     nearest_of_named,
     values,
 )
-from .limited_scan import NamedItems
 from .query_tables import ItemArrays, QueryBlock, QueryView
 
 __all__ = ["NO_VALUES", "Refinement", "SegmentResult", "step_of"]

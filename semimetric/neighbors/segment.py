@@ -36,7 +36,7 @@ _SAMPLE = 32  # The number of items that are taken as queries to measure how man
 Mask: TypeAlias = NDArray[np.bool_] | None  # Items that may be answered; None stands for all.
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Segment(SegmentItems):
     """Items under a distance, with their codes, and the searches among them; its parameters are those of `SegmentItems`."""
 

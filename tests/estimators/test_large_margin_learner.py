@@ -166,7 +166,7 @@ def test_identical_points_few_members_and_binary_features_are_learned_from():
     [
         ({}, (X, np.zeros(len(X), int)), "one class only"),
         ({}, (X[:9], np.arange(9)), "every class has one item"),
-        ({}, (X, Y[:-1]), "177 classes for 178"),
+        ({}, (X, Y[:-1]), "177 class labels for 178"),
         ({}, (X, None), "requires y"),
         ({"mu": 0.0}, (X, Y), "mu"),
         ({"mu": 1.5}, (X, Y), "mu"),

@@ -49,7 +49,7 @@ def test_the_share_within_a_limit_is_that_of_the_bounds():
     block = part.view.block(part.view.points(queries))
     tables, _ = part._bounds(block)
     limits = np.linspace(-1.0, 2.0, len(queries))
-    shares = share_within(tables, part.filter.floor, part.codes, limits)
+    shares = share_within(tables, part.filter.floor, part.codes.packed, limits)
     for q in range(len(queries)):
         rows = part._surviving(tables, q, float(limits[q]), None)
         assert shares[q] == (1.0 if rows is None else len(rows) / len(part))
@@ -60,7 +60,7 @@ def test_limits_of_any_size_are_compared(limit):
     index, queries = index_of(0.5)
     part = index.segments_[0]
     tables, _ = part._bounds(part.view.block(part.view.points(queries[:1])))
-    assert share_within(tables, 0.0, part.codes, np.array([limit])) == (limit > 0)
+    assert share_within(tables, 0.0, part.codes.packed, np.array([limit])) == (limit > 0)
 
 
 def test_costs_are_compared():

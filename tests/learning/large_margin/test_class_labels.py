@@ -59,7 +59,7 @@ def test_labels_may_be_numbers_or_truth_values_and_weigh_the_same_without_weight
 
 BAD = {
     "none": ((None, 4, None), "y is None", "requires y", "give a class for every item"),
-    "length": ((["a", "b", "a"], 4, None), "3 classes for 4 items", "one for each item is required"),
+    "length": ((["a", "b", "a"], 4, None), "3 class labels for 4 items", "one for each item is required"),
     "one class": ((["a"] * 4, 4, None), "one class only, a", "at least two classes are required"),
     "one class of weight": ((["a", "a", "b", "b"], 4, [1, 1, 0, 0]), "one class only, a", "at least two classes"),
     "one item each": ((["a", "b", "c", "d"], 4, None), "every class has one item", "one class of two items is required"),
