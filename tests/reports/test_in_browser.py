@@ -264,6 +264,19 @@ def test_an_item_of_the_map_is_chosen_by_a_click_and_the_others_vote_for_it(brow
     opened.close()
 
 
+def test_several_models_have_a_tab_more(browser, tmp_path):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    d = DISTANCES["tables"]()
+    report = sm.report({HOSTILE[0]: d, HOSTILE[1]: DISTANCES["missing"]()}, told(d))
+    opened = Opened(browser, report, tmp_path, bypass_csp=True)  # which would stop axe
+    for tab in (*TABS, "models"):
+        opened.show(tab)
+        assert axe.run(opened.page).response["violations"] == []
+    assert HOSTILE[0] in opened.page.inner_text("#panel-models")
+    assert opened.page.evaluate("window.hit") is None
+    opened.close()
+
+
 def test_tabs_by_keyboard(browser, tmp_path):
     opened = Opened(browser, warped()[0], tmp_path)
     page = opened.page
