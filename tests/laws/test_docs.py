@@ -6,6 +6,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -25,13 +26,22 @@ def code_of(page):
     return "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
 
 
-def run(code, folder, *options):
-    return subprocess.run([sys.executable, *options, "-c", code], cwd=folder, capture_output=True, text=True)
+def run(code, folder):
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+
+
+def warnings_as_errors():
+    """Code that makes warnings errors, but for those of dependencies about one another that `pyproject.toml` names."""
+    lines = ["import warnings", "warnings.simplefilter('error')"]
+    for entry in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["filterwarnings"][1:]:
+        action, message, category, module = (entry.split(":") + ["", ""])[:4]
+        lines.append(f"warnings.filterwarnings({action!r}, {message!r}, {category}, {module!r})")
+    return "\n".join(lines) + "\n"
 
 
 @pytest.mark.parametrize("page", [name for name, text in PAGES.items() if code_of(text)])
 def test_python_of_every_page_runs(page, tmp_path):
-    done = run(code_of(PAGES[page]), tmp_path, "-W", "error")
+    done = run(warnings_as_errors() + code_of(PAGES[page]), tmp_path)
     assert done.returncode == 0, done.stderr
 
 
