@@ -14,7 +14,7 @@ from .._kernels.places import Estimates, choose_named, estimate, estimate_each, 
 from .._kernels.search import BestItems, Candidates, NamedItems, SearchedItems, values
 from .places import CodedPlaces
 from .query_tables import ItemArrays, QueryBlock, QueryView
-from .refinement import NO_VALUES, SegmentResult, step_of
+from .refinement import NO_VALUES, SegmentResult, all_by_one, each_by_one, growing_step, step_of
 
 __all__ = ["PlacedRefinement"]
 
@@ -55,8 +55,7 @@ class PlacedRefinement(NamedTuple):
     def all(self, queries: QueryBlock, rows: Integers, answer: SegmentResult) -> None:
         """Refine ``rows`` for every query."""
         if not self.view.simple:
-            for q in range(len(queries)):
-                answer.refined[q] = self.one(queries, q, Candidates(rows, NO_VALUES, NO_VALUES), 0.0, answer)
+            all_by_one(self.one, queries, rows, answer)
             return
         nothing = np.empty((len(queries), 0))
         for part in short_blocks(len(rows), step_of(self.view, len(queries))):
@@ -66,9 +65,7 @@ class PlacedRefinement(NamedTuple):
     def each(self, queries: QueryBlock, rows: Integers, bounds: Floats, slack: Floats, answer: SegmentResult) -> None:
         """Refine the rows (B, R), in their order, until their bounds (B, R) prove that no later one is among the nearest."""
         if not self.view.simple:
-            for q, (named, bound) in enumerate(zip(rows, bounds, strict=True)):
-                ended = named[: np.argmax(named < 0)] if (named < 0).any() else named
-                answer.refined[q] = self.one(queries, q, Candidates(ended, NO_VALUES, bound), slack[q], answer)
+            each_by_one(self.one, queries, rows, bounds, slack, answer)
             return
         for part in short_blocks(rows.shape[1], step_of(self.view, len(queries))):
             looked_at = self._block(queries, Candidates(rows[:, part], NO_VALUES, bounds[:, part]), slack, answer)
@@ -90,8 +87,7 @@ class PlacedRefinement(NamedTuple):
         room = self.places.slack(self.view, queries.profiles)[q]
         while start < len(rows):
             end_if_interrupted()
-            step = step_of(self.view, 1)
-            part = slice(start, start + (step if self.view.simple else min(step, max(start, 4 * k, 64))))
+            part = slice(start, start + growing_step(self.view, start, k))
             extra = self._rest(queries, q, rows[part])
             estimates = _no_estimates(1, len(rows[part]), k)
             estimates.smallest[0] = answer.sums[q] - room

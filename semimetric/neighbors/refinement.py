@@ -1,6 +1,7 @@
 """Exact sums of the items that a scan names, or of all, in steps between which Ctrl-C is seen."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from .._kernels.search import (
 )
 from .query_tables import ItemArrays, QueryBlock, QueryView
 
-__all__ = ["NO_VALUES", "Refinement", "SegmentResult", "step_of"]
+__all__ = ["NO_VALUES", "Refinement", "SegmentResult", "all_by_one", "each_by_one", "growing_step", "step_of"]
 
 NO_VALUES = np.empty(0)
 _WORK = 1 << 23  # So many one-feature values are looked up in one compiled call, in about 0.05 s.
@@ -46,9 +47,35 @@ class SegmentResult(NamedTuple):
         return int(np.quantile(self.refined, 0.9)) + 1
 
 
+RefineOne: TypeAlias = Callable[[QueryBlock, int, Candidates, float, SegmentResult], int]
+"""Refines candidates of one query of a block, and returns how many were looked at."""
+
+
 def step_of(view: QueryView, n_queries: int) -> int:
     """How many items are looked at between two moments at which Ctrl-C is seen, for so many queries at once."""
     return max(_WORK // (n_queries * (len(view.features) + _JOINT * len(view.joint_features) + 1)), 64)
+
+
+def growing_step(view: QueryView, start: int, k: int) -> int:
+    """How many items are looked at next for a query, after ``start`` of them: few at first where each is costly."""
+    if view.simple:
+        return step_of(view, 1)
+    return min(step_of(view, 1), max(start, 4 * k, 64 if view.semimetric.base_distances else 256))
+
+
+def all_by_one(one: RefineOne, queries: QueryBlock, rows: Integers, answer: SegmentResult) -> None:
+    """Refine ``rows`` for one query of a block after another."""
+    for q in range(len(queries)):
+        answer.refined[q] = one(queries, q, Candidates(rows, NO_VALUES, NO_VALUES), 0.0, answer)
+
+
+def each_by_one(
+    one: RefineOne, queries: QueryBlock, rows: Integers, bounds: Floats, slack: Floats, answer: SegmentResult
+) -> None:
+    """Refine the rows (B, R), of which -1 ends those of a query, for one query of a block after another."""
+    for q, (named, bound) in enumerate(zip(rows, bounds, strict=True)):
+        ended = named[: np.argmax(named < 0)] if (named < 0).any() else named
+        answer.refined[q] = one(queries, q, Candidates(ended, NO_VALUES, bound), slack[q], answer)
 
 
 class Refinement(NamedTuple):
@@ -57,11 +84,6 @@ class Refinement(NamedTuple):
     view: QueryView
     points: ItemArrays
     items: SearchedItems
-
-    @property
-    def _first_step(self) -> int:
-        """How many items are looked at first where some values are computed before bounds are compared."""
-        return 64 if self.view.semimetric.base_distances else 256
 
     def sums(self, queries: QueryBlock, q: int, rows: Integers) -> Floats:
         """The sums between query q and the items ``rows``, in their order."""
@@ -79,8 +101,7 @@ class Refinement(NamedTuple):
     def all(self, queries: QueryBlock, rows: Integers, answer: SegmentResult) -> None:
         """Refine ``rows`` for every query: what every other search must agree with, and the way for few items."""
         if not self.view.simple:
-            for q in range(len(queries)):
-                answer.refined[q] = self.one(queries, q, Candidates(rows, NO_VALUES, NO_VALUES), 0.0, answer)
+            all_by_one(self.one, queries, rows, answer)
             return
         best = BestItems(answer.sums, answer.rows, np.empty_like(answer.refined))
         for part in short_blocks(len(rows), step_of(self.view, len(queries))):
@@ -90,9 +111,7 @@ class Refinement(NamedTuple):
     def each(self, queries: QueryBlock, rows: Integers, bounds: Floats, slack: Floats, answer: SegmentResult) -> None:
         """Refine the rows (B, R), in their order, until their bounds (B, R) exceed the k-th sum by more than the slack (B,)."""
         if not self.view.simple:
-            for q, (named, bound) in enumerate(zip(rows, bounds, strict=True)):
-                ended = named[: np.argmax(named < 0)] if (named < 0).any() else named
-                answer.refined[q] = self.one(queries, q, Candidates(ended, NO_VALUES, bound), slack[q], answer)
+            each_by_one(self.one, queries, rows, bounds, slack, answer)
             return
         best = BestItems(answer.sums, answer.rows, np.empty_like(answer.refined))
         for part in short_blocks(rows.shape[1], step_of(self.view, len(queries))):
@@ -109,12 +128,11 @@ class Refinement(NamedTuple):
 
     def one(self, queries: QueryBlock, q: int, candidates: Candidates, slack: float, answer: SegmentResult) -> int:
         """Refine candidates of query q in steps, growing ones where they are costly; return how many were refined."""
-        rows, bounds, step = candidates.rows, candidates.bounds, step_of(self.view, 1)
+        rows, bounds = candidates.rows, candidates.bounds
         best, start = BestItems(answer.sums[q], answer.rows[q], np.empty(1, np.int64)), 0
         while start < len(rows):
             end_if_interrupted()
-            growing = step if self.view.simple else min(step, max(start, 4 * answer.sums.shape[1], self._first_step))
-            stop = min(len(rows), start + growing)
+            stop = min(len(rows), start + growing_step(self.view, start, answer.sums.shape[1]))
             extra = self.view.rest(queries, q, self.points, rows[start:stop])
             nearer = Candidates(rows[start:stop], extra, bounds[start:stop])
             nearest(self.view.scales, queries.profiles, q, self.items, nearer, slack, best)

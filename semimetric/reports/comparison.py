@@ -14,7 +14,7 @@ from .._foundation.types import Floats, Integers, distinct
 from ..distances.semimetric import Semimetric
 from .evidence import pair_facts
 from .shares import shares_of
-from .subjects import distance_of, read_items, read_pairs
+from .subjects import ReportItems, distance_of, read_items, read_pairs
 
 __all__ = ["comparison_facts", "named_models"]
 
@@ -25,11 +25,12 @@ _NEAREST = 10
 
 
 class Compared(NamedTuple):
-    """A model, what it is called, its distance, and the distances (n, n) of the items that are compared."""
+    """A model, what it is called, its distance, all items, and values and distances (n, n) of those that are compared."""
 
     name: str
     model: Any
     distance: Semimetric
+    items: ReportItems
     values: Floats
     between: Floats
 
@@ -66,32 +67,31 @@ def comparison_facts(
     InputError
         If there are fewer than three items, or a model does not take them.
     """
-    first = next(iter(models.values()))
-    items = read_items(first, distance_of(first), X, y, names)
-    if items is None or len(items) < 3:
+    every = [read_items(model, distance_of(model), X, y, names) for model in models.values()]
+    known = [items for items in every if items is not None and len(items) >= 3]
+    if len(known) < len(every):
         raise InputError("models are compared on items, of which there are fewer than 3; give X")
-    rows = np.sort(rng.choice(len(items), min(len(items), _MOST_ITEMS), replace=False))
-    compared = [_compared(name, model, X, y, names, rows) for name, model in models.items()]
-    called = [items.names[row] for row in rows]
+    if len({items.names for items in known}) > 1:
+        raise InputError("the models hold different items, and are compared on the same; give X")
+    n = len(known[0])
+    rows = np.sort(rng.choice(n, min(n, _MOST_ITEMS), replace=False))
+    compared = [_compared(name, model, items, rows) for (name, model), items in zip(models.items(), known, strict=True)]
+    called = [compared[0].items.names[row] for row in rows]
     left, right = np.triu_indices(len(rows), 1)
     shares = [rankdata(each.between[left, right], method="max") / len(left) for each in compared]
     facts = [_agreement(compared, shares, len(rows)), _importances(compared, rng)]
-    facts += _errors(compared, X, y, pairs, distances, names)
+    facts += _errors(compared, pairs, distances)
     for a, b in combinations(range(len(compared)), 2):
         facts.append(_differing(compared, (a, b), shares, (left, right), called))
     return facts
 
 
-def _compared(name: str, model: Any, X: Any, y: Any, names: Any, rows: Integers) -> Compared:
-    d = distance_of(model)
-    items = read_items(model, d, X, y, names)
-    if items is None:
-        raise InputError(f"{name} holds no items; give X, on which the models are compared")
-    values = items.values[rows]
+def _compared(name: str, model: Any, items: ReportItems, rows: Integers) -> Compared:
+    d, values = distance_of(model), items.values[rows]
     n = len(rows)
     every = np.column_stack([np.repeat(np.arange(n), n), np.tile(np.arange(n), n)])
     between = d.paired_by_index(values, every).reshape(n, n)
-    return Compared(name, model, d, values, between / 2 + between.T / 2)
+    return Compared(name, model, d, items, values, between / 2 + between.T / 2)
 
 
 def _agreement(compared: Sequence[Compared], shares: Sequence[Floats], n: int) -> dict[str, Any]:
@@ -136,12 +136,11 @@ def _importances(compared: Sequence[Compared], rng: np.random.Generator) -> dict
     }  # fmt: skip
 
 
-def _errors(compared: Sequence[Compared], X: Any, y: Any, pairs: Any, distances: Any, names: Any) -> list[dict[str, Any]]:
+def _errors(compared: Sequence[Compared], pairs: Any, distances: Any) -> list[dict[str, Any]]:
     """The errors of every model on measured pairs, if there are some."""
     rows: list[list[Any]] = []
     for each in compared:
-        items = read_items(each.model, each.distance, X, y, names)
-        measured = read_pairs(each.distance, items, pairs, distances)
+        measured = read_pairs(each.distance, each.items, pairs, distances)
         if measured is None:
             return []
         facts = pair_facts(measured, len(measured.measured))

@@ -94,4 +94,7 @@ def test_what_cannot_be_compared_is_refused():
     assert_refused(lambda: sm.report([]), "there is no model", "give a Semimetric")
     assert_refused(lambda: sm.report([A, B]), "fewer than 3", "give X")
     assert_refused(lambda: sm.report([A, B], X.iloc[:2]), "fewer than 3", "give X")
+    one, other = (sm.NeighborIndex(A).fit(X.iloc[:n]) for n in (9, 10))
+    assert_refused(lambda: sm.report([one, other]), "different items", "give X")
+    assert sm.report([one, other], X).facts["comparison"]
     assert_refused(lambda: sm.report([A, "b"], X), "model is a str, which has no distance", "give a Semimetric")
