@@ -25,7 +25,7 @@ __all__ = ["Intervals", "add_up", "box_minima", "round_down", "step_and_base"]
 
 _ORDERS = tuple(np.array(list(permutations(range(n))), dtype=np.int64).reshape(-1, max(n, 1)) for n in range(5))
 _TILE = 4096  # So many sums stay in the first-level cache.
-_HAIR = 1e-6  # What rounding may have lost in an entry, in units of a step.
+_ROUNDING = 1e-6  # What rounding may have lost in an entry, in units of a step.
 
 
 class Intervals(NamedTuple):
@@ -222,7 +222,7 @@ def round_down(tables, step, top, out):
     for m in range(tables.shape[0]):
         least = tables[m].min()
         for c in range(tables.shape[1]):
-            rise = (tables[m, c] - least) * step - _HAIR if step < np.inf else 0.0
+            rise = (tables[m, c] - least) * step - _ROUNDING if step < np.inf else 0.0
             out[m, c] = top if rise > top else np.int64(max(rise, 0.0))
 
 
