@@ -9,7 +9,7 @@ SEED ?=
 MINUTES ?= 1
 ATTACKS ?=
 
-.PHONY: demo dist test test-all test-browser test-oldest test-newest test-random soak coverage bench lint clean
+.PHONY: demo dist docs test test-all test-browser test-site test-oldest test-newest test-random soak coverage bench lint clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("semimetric needs Python 3.11 or newer; call make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -43,6 +43,11 @@ test-browser: $(STAMP)-dev
 	$(BIN)/python -m pip install --quiet playwright axe-playwright-python
 	SEMIMETRIC_BROWSER="$(CHROMIUM)" $(BIN)/python -m pytest tests/reports/test_in_browser.py
 
+test-site: docs
+	@test -n "$(CHROMIUM)" || { echo "the site is looked at in Chromium, which is not there: apt-get install chromium, or give CHROMIUM=/path/to/it"; exit 1; }
+	$(BIN)/python -m pip install --quiet playwright axe-playwright-python
+	SEMIMETRIC_BROWSER="$(CHROMIUM)" $(BIN)/python tools/check_site_in_browser.py docs/_build/html
+
 soak: $(STAMP)-dev
 	PYTHONPATH=tests $(BIN)/python -m soak $(ATTACKS) --minutes $(MINUTES)
 
@@ -55,6 +60,13 @@ lint: $(STAMP)-dev
 	$(BIN)/mypy
 	$(BIN)/python tools/include_sources.py --check
 	$(BIN)/python tools/check_docstrings.py
+	$(BIN)/codespell
+
+docs: $(STAMP)-docs
+	rm -rf docs/generated/api docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python tools/check_site.py docs/_build/html
+	@echo "the site is docs/_build/html/index.html"
 
 dist: $(STAMP)-dev
 	rm -rf dist build
@@ -66,4 +78,4 @@ bench: $(STAMP)-bench
 	for file in $(filter-out benchmarks/report.py,$(wildcard benchmarks/[a-z]*.py)); do $(BIN)/python $$file || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(VENV)-* .soak.json build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) $(VENV)-* .soak.json build dist docs/_build docs/generated docs/gallery *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*

@@ -111,6 +111,14 @@ def large(d: Semimetric, X: np.ndarray, n: int, n_queries: int) -> list[dict]:
             if label.startswith("exact"):
                 row |= {"first_scan": float(got.at_once.mean()), "equals_brute": bool((got.ids[:20] == true).all())}
             rows.append(row)
+    build, index = indexes["lists"]
+    for least in (0.95, 0.99):
+        index.set_params(n_jobs=1)
+        tune_s, tuning = once(lambda r=least: index.tune(more(X, 400, 3), recall=r, n_neighbors=K))
+        row = {"engine": f"tuned to {least}", "threads": 1, "build_s": build, "tune_s": tune_s}
+        row |= {"n_probe": index.n_probe, "n_candidates": index.n_candidates, "told": tuning.recall.mean}
+        row |= timed(index.searcher(K), queries, 100) | {"bytes_a_point": bytes_a_point(index, points)}
+        rows.append(row | {"recall": recall(index.search(queries, K).ids, exact)})
     for row in rows:
         peer = base[row["threads"]]
         row["batch_of_flat"] = row["batch_ms"] / peer["batch_ms"]

@@ -4,13 +4,14 @@
 An M of one class interlocks with a U of another. Where the nearest neighbour changes from one to the other there are boundary
 points, each with the direction that the boundary faces there. A mixture of planes with a Dirichlet process decides how many
 straight pieces they make: the eye sees seven, of which two, above the arms of the U, lie on one line. How strongly the prior
-asks for more (alpha) matters little.
+asks for more (alpha) matters little. A zigzag of nine pieces gets nine. How thin pieces may be is chosen by held-out items,
+and so is whether there are any: one plane is kept unless pieces are right more often.
 """
 
 import matplotlib.pyplot as plt
 
 from semimetric import BoundaryPoints, DPLMClassifier, SupportPointClassifier
-from semimetric.datasets import make_horseshoe
+from semimetric.datasets import make_horseshoe, make_zigzag
 from semimetric.plotting import plot_boundary_points, plot_n_components, plot_pieces
 
 X, y = make_horseshoe()
@@ -28,9 +29,15 @@ for model in models:
     right = 100 * model.score(unseen, truth)
     print(f"alpha {model.alpha:g}: {model.n_components_} pieces ({100 * share:.0f} % of states), right on {right:.1f} % unseen")
 
-figure, axes = plt.subplots(1, 3, figsize=(14, 4.6), layout="constrained", width_ratios=[1.2, 1.2, 1])
+zigzag = DPLMClassifier(n_sweeps=1000, n_chains=1, local="plane").fit(*make_zigzag())
+(choice,) = zigzag.prior_choices_
+one, pieces = 100 * choice.accuracy[0], 100 * choice.accuracy[choice.chosen]
+print(f"zigzag: {zigzag.n_components_} pieces; held-out items are right {one:.0f} % by one plane, {pieces:.0f} % by pieces")
+
+figure, axes = plt.subplots(1, 4, figsize=(18, 4.6), layout="constrained", width_ratios=[1.2, 1.2, 1, 1.6])
 plot_boundary_points(found, X, y, axes[0])
 plot_pieces(models[0], X, y, axes[1])
 plot_n_components(models, axes[2])
+plot_pieces(zigzag, *make_zigzag(), axes[3])
 figure.suptitle("How many pieces has a boundary?")
 plt.show()

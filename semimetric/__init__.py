@@ -53,13 +53,17 @@ if TYPE_CHECKING:
     from .estimators.regressor import DistanceRegressor
     from .estimators.triplet_learner import TripletLearner
     from .learning.metric_repair import metric_repair
+    from .learning.regression.calibrated_distance import calibrate_distance
     from .linear_models.classifier import EmbeddedLinearClassifier
     from .linear_models.pieces.boundary_points import BoundaryPoints
     from .linear_models.pieces.dplm import DPLMClassifier
+    from .linear_models.pieces.hyperplane_mixture import HyperplaneMixture
     from .linear_models.pieces.support_point_classifier import SupportPointClassifier
     from .linear_models.regressor import EmbeddedLinearRegressor
     from .neighbors.filter_refine_index import FilterRefineIndex
+    from .neighbors.imputer import SemimetricImputer
     from .neighbors.index import NeighborIndex
+    from .neighbors.outlier_detector import SemimetricOutlierDetector
     from .neighbors.sharded.sharded_index import ShardedIndex
     from .neighbors.transformer import SemimetricNeighborsTransformer
     from .objects.landmarks import LandmarkFeatures
@@ -125,6 +129,7 @@ __all__ = [
     "Hinge",
     "HistogramFeatures",
     "Huber",
+    "HyperplaneMixture",
     "IDEmbedding",
     "InputError",
     "InteriorPoint",
@@ -158,7 +163,9 @@ __all__ = [
     "SemimetricClassifier",
     "SemimetricClusterer",
     "SemimetricError",
+    "SemimetricImputer",
     "SemimetricNeighborsTransformer",
+    "SemimetricOutlierDetector",
     "SemimetricRegressor",
     "SemimetricWarning",
     "SeriesFeatures",
@@ -173,6 +180,7 @@ __all__ = [
     "TranslationInvariant",
     "TransportBounds",
     "TripletLearner",
+    "calibrate_distance",
     "gower",
     "load",
     "metric_repair",
@@ -216,13 +224,17 @@ _HOMES = {
     "estimators.regressor": "DistanceRegressor",
     "estimators.triplet_learner": "TripletLearner",
     "learning.metric_repair": "metric_repair",
+    "learning.regression.calibrated_distance": "calibrate_distance",
     "linear_models.classifier": "EmbeddedLinearClassifier",
     "linear_models.pieces.boundary_points": "BoundaryPoints",
     "linear_models.pieces.dplm": "DPLMClassifier",
+    "linear_models.pieces.hyperplane_mixture": "HyperplaneMixture",
     "linear_models.pieces.support_point_classifier": "SupportPointClassifier",
     "linear_models.regressor": "EmbeddedLinearRegressor",
     "neighbors.filter_refine_index": "FilterRefineIndex",
+    "neighbors.imputer": "SemimetricImputer",
     "neighbors.index": "NeighborIndex",
+    "neighbors.outlier_detector": "SemimetricOutlierDetector",
     "neighbors.sharded.sharded_index": "ShardedIndex",
     "neighbors.transformer": "SemimetricNeighborsTransformer",
     "objects.landmarks": "LandmarkFeatures",

@@ -32,9 +32,12 @@ from .estimators.triplet_learner import TripletLearner
 from .linear_models.classifier import EmbeddedLinearClassifier
 from .linear_models.pieces.boundary_points import BoundaryPoints
 from .linear_models.pieces.dplm import DPLMClassifier
+from .linear_models.pieces.hyperplane_mixture import HyperplaneMixture
 from .linear_models.pieces.support_point_classifier import SupportPointClassifier
 from .linear_models.regressor import EmbeddedLinearRegressor
+from .neighbors.imputer import SemimetricImputer
 from .neighbors.index import NeighborIndex
+from .neighbors.outlier_detector import SemimetricOutlierDetector
 from .neighbors.sharded.shard_files import FILE as SHARDS
 from .neighbors.sharded.sharded_index import ShardedIndex
 from .neighbors.transformer import SemimetricNeighborsTransformer
@@ -54,6 +57,7 @@ _ESTIMATORS = (
     EmbeddedLinearRegressor,
     FourierEmbedding,
     HermiteEmbedding,
+    HyperplaneMixture,
     IDEmbedding,
     IdentityEmbedding,
     PL1Embedding,
@@ -69,7 +73,9 @@ _ESTIMATORS = (
     QuadrupletLearner,
     SemimetricClassifier,
     SemimetricClusterer,
+    SemimetricImputer,
     SemimetricNeighborsTransformer,
+    SemimetricOutlierDetector,
     SemimetricRegressor,
     SeriesFeatures,
     StringFeatures,

@@ -18,6 +18,7 @@ from semimetric import (
     FourierEmbedding,
     HermiteEmbedding,
     HistogramFeatures,
+    HyperplaneMixture,
     IDEmbedding,
     InteriorPoint,
     KernelRegressionLearner,
@@ -34,7 +35,9 @@ from semimetric import (
     Semimetric,
     SemimetricClassifier,
     SemimetricClusterer,
+    SemimetricImputer,
     SemimetricNeighborsTransformer,
+    SemimetricOutlierDetector,
     SemimetricRegressor,
     SeriesFeatures,
     StringFeatures,
@@ -150,6 +153,9 @@ MACHINES = {name: lambda given=given: embedding_of(given) for name, given in EMB
     "boundary": lambda: BoundaryPoints().fit(ITEMS, CLASSES),
     "pieces": lambda: DPLMClassifier(**CHAINS).fit(ITEMS, CLASSES),
     "pieces of three classes": lambda: DPLMClassifier(**CHAINS, local="plane").fit(ITEMS, THREE),
+    "planes through points": lambda: HyperplaneMixture(n_sweeps=20).fit(ITEMS),
+    "planes in a given number": lambda: HyperplaneMixture(2).fit(ITEMS, directions=ITEMS[::-1] - 0.3),
+    "support points of a distance": lambda: SupportPointClassifier(semimetric=Semimetric.l1(ITEMS)).fit(ITEMS, NAMES),
     "pieces in a given number": lambda: DPLMClassifier(n_components=2, local="plane").fit(ITEMS, NAMES.astype(str)),
 }
 
@@ -198,6 +204,11 @@ FITTED = (
             ITEMS, ITEMS.sum(axis=1), learner=DistanceRegressor(**FAST, base_distances=[cityblock])
         ),
         "clusters": lambda: SemimetricClusterer("l1", n_clusters=3, random_state=1).fit(ITEMS),
+        "imputer": lambda: SemimetricImputer(n_neighbors=2).fit(FRAME),
+        "outliers": lambda: SemimetricOutlierDetector("l1", n_neighbors=3).fit(ITEMS),
+        "outliers of a frame": lambda: SemimetricOutlierDetector(method="distance", n_neighbors=2, contamination=0.2).fit(
+            FRAME
+        ),
         "clusters of a frame": lambda: SemimetricClusterer(n_clusters=2).fit(FRAME, cannot_link=[(0, 1)]),
         "clusters with a learner": lambda: SemimetricClusterer("l1", learner=PairLearner(**FAST), n_clusters=2).fit(
             ITEMS, must_link=[(0, 1), (2, 3), (4, 5)], cannot_link=[(0, 2), (1, 4), (3, 6)]

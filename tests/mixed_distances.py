@@ -38,5 +38,5 @@ def distance(seed, groups="singles", *, bends=False, gaps=False, link="identity"
     grid = Grid([*knots, *np.quantile(mapped, [0.1, 0.4, 0.6, 0.9], axis=0).T], KINDS, [gaps, gaps, False, False, gaps, gaps])
     embedding = PairEmbedding(grid, GROUPS[groups])
     w = rng.uniform(low, 1.0, embedding.n_columns)
-    epsilon = rng.uniform(0.1, 1.0, 6) * (np.array(KINDS) == "numeric")
+    epsilon = rng.uniform(0.1, 1.0, (6, 2)) * (np.array(KINDS) == "numeric")[:, None]
     return Semimetric(embedding, w, epsilon, ("a", "b", "c", "d"), directions, link=link)

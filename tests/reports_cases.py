@@ -31,7 +31,7 @@ def vectors(n, seed, gaps=False):
 
 def of(embedding, seed=0, link="identity", low=0.05):
     rng = np.random.default_rng(seed)
-    epsilon = rng.uniform(0.1, 1.0, 4) * embedding.grid.extends
+    epsilon = rng.uniform(0.1, 1.0, (4, 2)) * embedding.grid.extends[:, None]
     return Semimetric(embedding, rng.uniform(low, 1.0, embedding.n_columns), epsilon, NAMES, link=link)
 
 

@@ -12,7 +12,7 @@ def rough_distance(grid, *, kind="singles", seed=0, link="identity", low=0.0):
     embedding = cases.EMBEDDINGS[kind](grid)
     weights = low + rng.random(embedding.n_columns) ** 3
     names = tuple(f"x{f}" for f in range(grid.n_features))
-    return Semimetric(embedding, weights, rng.random(grid.n_features), names, link=link)
+    return Semimetric(embedding, weights, rng.random((grid.n_features, 2)), names, link=link)
 
 
 def search_problem(n=500, n_features=4, seed=0):

@@ -251,6 +251,8 @@ def _not_finite(values: Any, may_miss: Any) -> NDArray[np.bool_]:
 
 def record_features(estimator: Any, X: Any, *, reset: bool) -> None:
     """Record the number and the names of the features of X as scikit-learn does, or compare them with those of the fit."""
+    if isinstance(X, np.ndarray) and X.ndim == 1:
+        raise InputError(_shape_message(X, "X", 2))
     with input_errors():
         validate_data(estimator, X, reset=reset, skip_check_array=True)
 

@@ -29,7 +29,7 @@ def lazy_names(
     rooms : iterable of str
         Modules of the package that are attributes of it.
     instead : mapping from str to str
-        Of classes that other packages have, which of ours learns from the same data, for those who ask for them.
+        Of names that other packages have, which of ours does the same or takes its place, for those who ask for them.
     """
     home_of = {name: home for home, names in homes.items() for name in names.split()}
     public = sorted([*home_of, *rooms])
@@ -52,7 +52,7 @@ def lazy_names(
 def _message(package: str, name: str, public: list[str], instead: Mapping[str, str]) -> str:
     """What the error says of a name that the package does not have."""
     if name in instead:
-        return f"{package} has no {name}; {instead[name]} learns from the same data"
+        return f"module {package!r} has no attribute {name!r}: did you mean {instead[name]}?"
     similar = get_close_matches(name, public, n=3)
     hint = f"; did you mean {' or '.join(similar)}?" if similar else ""
     return f"module {package!r} has no attribute {name!r}{hint}"

@@ -2,6 +2,9 @@
 
     min_W  |W|² / 2 + sum_i c_i loss(y_i, <W, phi_i>),      W = sum_i c_i phi_i a_iᵀ
 
+Weights that must not be negative are max(0, W), of the W above: what is stored is the W above, a step of the dual then takes
+|phi|² for an upper bound of its curvature, and the gap is the same sum.
+
 Dual variables a are in units of the weights c, so that bounds are 0 and 1. With the score f, the target t and epsilon e, the
 dual of one coordinate is minimised by
 
@@ -15,13 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .difference_penalties import climb, gather, row_norm, scatter
+from .crammer_singer import MOVES, SLEEPS, answer_joint, inspect_joint, joint_weight, move_joint
+from .difference_penalties import add_row, gather, squared_norm
 from .jit import kernel
 
 __all__ = ["Machine", "Problem", "answer_pass", "dual_pass", "dual_values", "gap_pass", "restore_pass", "stochastic_pass"]
 
 
-_MOVES, _SLEEPS = 0, 1  # The places of what `_inspect` tells of a row.
+_NONE = np.zeros(0, np.bool_)
 
 
 class Problem(NamedTuple):
@@ -43,13 +47,20 @@ class Problem(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """Weights of the written rows: W_d = D^{-1} W flat, classes contiguous; ``bias`` (K,) of a column that is ``scaling``."""
+    """Weights, flat, classes contiguous; ``bias`` (K,) of a column that is ``scaling``.
+
+    Kernels that learn take the weights W of rows phi. Where ``order`` is not 0, the weights are those of psi, W_d = D^{-1} W
+    within the blocks of columns ``starts``, with which scores are computed.
+
+    ``positive`` (n_columns,) tells whose negative weights count as 0; it has no entries where none do.
+    """
 
     weights: np.ndarray
     bias: np.ndarray
     scaling: float
     order: int
     starts: np.ndarray
+    positive: np.ndarray = _NONE
 
 
 @kernel
@@ -86,41 +97,13 @@ def _dual_term(problem, target, a):
 
 
 @kernel
-def _joint_weight(problem, i):
-    """The weight of row i where the classes of a row are tied."""
-    return problem.sample[i if problem.sample.shape[0] > 1 else 0] * problem.own[problem.codes[i]]
-
-
-@kernel
-def _inspect_joint(problem, i, score, dual, limits, record, status):
-    """`_inspect` for Crammer and Singer: G_m = f_m + (m != y), a_y <= 1, a_m <= 0, sum of a = 0."""
-    y, weight = problem.codes[i], _joint_weight(problem, i)
-    if weight <= 0.0:
-        status[_MOVES], status[_SLEEPS] = False, True
-        return
-    bounded, free, least, term, n_free = -np.inf, -np.inf, np.inf, 0.0, 0
-    for m in range(score.shape[0]):
-        g = score[m] + (0.0 if m == y else 1.0)
-        term += dual[m] * g
-        if dual[m] < (1.0 if m == y else 0.0):
-            least, free, n_free = min(least, g), max(free, g), n_free + 1
-        else:
-            bounded = max(bounded, g)
-    most = max(free, bounded)
-    record[0, 0] += weight * (most - score[y] + term)
-    record[1, 0] = max(record[1, 0], most - least)
-    status[_MOVES] = most > least
-    status[_SLEEPS] = n_free == 1 and least - bounded > limits[0]  # A class that alone could fall has none to give to.
-
-
-@kernel
 def _inspect(problem, i, score, dual, limits, record, status):
     """Tell by ``status`` (2,) whether row i can move, and whether it sleeps.
 
     The gap of every class is added to record[0], and record[1] keeps the worst violation.
     """
     if problem.joint:
-        _inspect_joint(problem, i, score, dual, limits, record, status)
+        inspect_joint(problem, i, score, dual, limits, record, status)
         return
     moves, sleeps = False, True
     for c in range(score.shape[0]):
@@ -138,35 +121,15 @@ def _inspect(problem, i, score, dual, limits, record, status):
             moves = True
             record[1, c] = max(record[1, c], -slack)
         sleeps = sleeps and slack > limits[c]
-    status[_MOVES], status[_SLEEPS] = moves, sleeps
-
-
-@kernel
-def _move_joint(problem, i, score, norm, weight, dual, move):
-    """Exact minimum over the row's variables: a_m = min(bound, (level - b_m) / h), the level such that they sum to 0."""
-    K, y, h = score.shape[0], problem.codes[i], norm * weight
-    b, ordered = np.empty(K), np.empty(K)
-    for m in range(K):
-        b[m] = score[m] + (0.0 if m == y else 1.0) - h * dual[m]
-        ordered[m] = b[m] + (h if m == y else 0.0)
-    ordered.sort()
-    level, used = ordered[K - 1] - h, 1
-    while used < K and level < used * ordered[K - 1 - used]:
-        level += ordered[K - 1 - used]
-        used += 1
-    level /= used
-    for m in range(K):
-        new = min(1.0 if m == y else 0.0, (level - b[m]) / h)
-        move[m] = (new - dual[m]) * weight
-        dual[m] = new
+    status[MOVES], status[SLEEPS] = moves, sleeps
 
 
 @kernel
 def _move(problem, i, score, norm, factor, dual, move):
     """Minimise over the dual variables of row i, in place; ``move`` is what they add to the coefficients of phi_i."""
     if problem.joint:
-        weight = _joint_weight(problem, i) * factor
-        _move_joint(problem, i, score, norm, weight, dual, move)
+        weight = joint_weight(problem, i) * factor
+        move_joint(problem, i, score, norm, weight, dual, move)
         return
     for c in range(score.shape[0]):
         move[c] = 0.0
@@ -185,17 +148,34 @@ def _move(problem, i, score, norm, factor, dual, move):
 
 
 @kernel
+def _gather_positive(columns, values, machine, out):
+    """`gather` with weights below 0 as 0, where they must not be negative."""
+    K = out.shape[0]
+    out[:] = 0.0
+    for j in range(columns.shape[0]):
+        column = np.uint64(columns[j])
+        first = column * np.uint64(K)
+        for c in range(K):
+            w = machine.weights[first + np.uint64(c)]
+            if w > 0.0 or not machine.positive[column]:
+                out[c] += values[j] * w
+
+
+@kernel
 def _score(machine, columns, values, out):
     """The scores of a row, out (K,), given its columns and values."""
-    gather(columns, values, machine.weights, out)
+    if machine.positive.shape[0]:
+        _gather_positive(columns, values, machine, out)
+    else:
+        gather(columns, values, machine.weights, out)
     for c in range(out.shape[0]):
         out[c] += machine.scaling * machine.bias[c]
 
 
 @kernel
-def _add(machine, columns, values, climbed, move):
-    """Add the row times ``move`` (K,) to the weights; ``climbed`` is what `climb` made of the row."""
-    scatter(columns, values, machine.order, machine.starts, climbed, move, machine.weights)
+def _add(machine, columns, values, move):
+    """Add the row times ``move`` (K,) to the weights."""
+    add_row(columns, values, move, machine.weights)
     for c in range(move.shape[0]):
         machine.bias[c] += machine.scaling * move[c]
 
@@ -210,7 +190,6 @@ def dual_pass(phi, rows, problem, machine, dual, limits, record, awake):
     """
     K = machine.bias.shape[0]
     score, move, status = np.empty(K), np.empty(K), np.empty(2, np.bool_)
-    climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
         if awake[r] < 2:
             continue
@@ -218,13 +197,12 @@ def dual_pass(phi, rows, problem, machine, dual, limits, record, awake):
         columns, values = phi.indices[entries], phi.data[entries]
         _score(machine, columns, values, score)
         _inspect(problem, i, score, dual[i], limits, record, status)
-        awake[r] = 0 if status[_SLEEPS] else 1 + status[_MOVES]
-        if status[_MOVES]:
-            climb(columns, values, machine.order, machine.starts, climbed)
-            norm = row_norm(columns, values, machine.order, climbed) + machine.scaling**2
+        awake[r] = 0 if status[SLEEPS] else 1 + status[MOVES]
+        if status[MOVES]:
+            norm = squared_norm(values) + machine.scaling**2
             if norm > 0.0:
                 _move(problem, i, score, norm, 1.0, dual[i], move)
-                _add(machine, columns, values, climbed, move)
+                _add(machine, columns, values, move)
 
 
 @kernel
@@ -236,7 +214,7 @@ def gap_pass(phi, rows, problem, machine, dual, limits, record, awake):
         entries = slice(phi.indptr[r], phi.indptr[r + 1])
         _score(machine, phi.indices[entries], phi.data[entries], score)
         _inspect(problem, rows[r], score, dual[rows[r]], limits, record, status)
-        awake[r] = not status[_SLEEPS]
+        awake[r] = not status[SLEEPS]
 
 
 @kernel
@@ -246,7 +224,7 @@ def dual_values(problem, dual, out):
     for i in range(dual.shape[0]):
         for c in range(dual.shape[1]):
             if problem.joint:
-                out[0] -= 0.0 if c == problem.codes[i] else _joint_weight(problem, i) * dual[i, c]
+                out[0] -= 0.0 if c == problem.codes[i] else joint_weight(problem, i) * dual[i, c]
             else:
                 target, weight = _target_and_weight(problem, i, c)
                 out[c] += weight * _dual_term(problem, target, float(dual[i, c]))
@@ -257,15 +235,13 @@ def restore_pass(phi, rows, problem, machine, dual):
     """Add sum_i c_i phi_i a_iᵀ over the rows to the machine: the weights of given dual variables."""
     K = machine.bias.shape[0]
     move = np.empty(K)
-    climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
         i, entries = rows[r], slice(phi.indptr[r], phi.indptr[r + 1])
         columns, values = phi.indices[entries], phi.data[entries]
         for c in range(K):
-            weight = _joint_weight(problem, i) if problem.joint else _target_and_weight(problem, i, c)[1]
+            weight = joint_weight(problem, i) if problem.joint else _target_and_weight(problem, i, c)[1]
             move[c] = weight * float(dual[i, c])
-        climb(columns, values, machine.order, machine.starts, climbed)
-        _add(machine, columns, values, climbed, move)
+        _add(machine, columns, values, move)
 
 
 @kernel
@@ -277,7 +253,6 @@ def stochastic_pass(phi, rows, problem, machine, clock):
     """
     K = machine.bias.shape[0]
     score, move, dual = np.empty(K), np.empty(K), np.empty(K)
-    climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
         entries = slice(phi.indptr[r], phi.indptr[r + 1])
         columns, values = phi.indices[entries], phi.data[entries]
@@ -286,14 +261,13 @@ def stochastic_pass(phi, rows, problem, machine, clock):
         if t > 0.0:
             clock[0] *= t / (t + 1.0)
         _score(machine, columns, values, score)
-        climb(columns, values, machine.order, machine.starts, climbed)
-        norm = row_norm(columns, values, machine.order, climbed) + machine.scaling**2
+        norm = squared_norm(values) + machine.scaling**2
         if norm > 0.0:
             score *= clock[0]
             dual[:] = 0.0
             _move(problem, rows[r], score, norm, clock[2] / (t + 1.0), dual, move)
             move /= clock[0]
-            _add(machine, columns, values, climbed, move)
+            _add(machine, columns, values, move)
 
 
 @kernel
@@ -304,17 +278,15 @@ def answer_pass(phi, rows, problem, machine, answer, record):
     """
     K = machine.bias.shape[0]
     score, move = np.empty(K), np.empty(K)
-    climbed = np.empty(machine.weights.shape[0] // K if machine.order else 0)
     for r in range(rows.shape[0]):
         i, entries = rows[r], slice(phi.indptr[r], phi.indptr[r + 1])
         columns, values = phi.indices[entries], phi.data[entries]
         _score(machine, columns, values, score)
         if problem.joint:
-            _answer_joint(problem, i, score, move, record)
+            answer_joint(problem, i, score, move, record)
         else:
             _answer(problem, i, score, move, record)
-        climb(columns, values, machine.order, machine.starts, climbed)
-        _add(answer, columns, values, climbed, move)
+        _add(answer, columns, values, move)
 
 
 @kernel
@@ -329,18 +301,3 @@ def _answer(problem, i, score, move, record):
         record[1, c] += weight * (target * a - problem.epsilon * abs(a))
         record[2, c] += weight * 0.25 * a * a if problem.squared else 0.0
         move[c] = weight * a
-
-
-@kernel
-def _answer_joint(problem, i, score, move, record):
-    """`_answer` for Crammer and Singer: the true class goes up, and the one that is furthest ahead of it goes down."""
-    y, weight = problem.codes[i], _joint_weight(problem, i)
-    move[:] = 0.0
-    worst = y
-    for m in range(score.shape[0]):
-        if m != y and score[m] + 1.0 > score[worst] + (0.0 if worst == y else 1.0):
-            worst = m
-    if worst != y:
-        record[0, 0] += weight * (1.0 + score[worst] - score[y])
-        record[1, 0] += weight
-        move[y], move[worst] = weight, -weight

@@ -1,14 +1,14 @@
-"""Products of sparse rows with weights, also where the rows phi = D_d^{-T} psi are written as psi (paper 1, section 5).
+"""Products of sparse rows with weights, and what makes a ridge penalise differences (paper 1, section 5).
 
-A step along phi moves W_d = D_d^{-1} W along L_d psi, L_d = D_d^{-1} D_d^{-T}: within a block of n columns d sums from the
-right (step A) and d from the left (step B), 2 d n additions.
+Rows phi = D_d^{-T} psi are suffix sums of the sparse rows psi, taken d times within each block of columns. Weights W of phi and
+W_d = D_d^{-1} W of psi give the same scores: W_d are prefix sums of W.
 """
 
 import numpy as np
 
 from .jit import kernel
 
-__all__ = ["climb", "climb_rows", "climb_widths", "gather", "gather_block", "row_norm", "scatter", "unclimb"]
+__all__ = ["add_row", "gather", "gather_block", "prefix_sums", "squared_norm", "suffix_sum_rows", "suffix_sum_widths"]
 
 
 @kernel
@@ -43,99 +43,80 @@ def gather_block(phi, weights, out):
 
 
 @kernel
-def climb(columns, values, order, starts, out):
-    """out = L_d psi in the blocks that a row touches; nothing where there is no ladder (order 0)."""
-    if order == 0:
-        return
-    j, b = 0, 0
-    while j < columns.shape[0]:
-        while starts[b + 1] <= columns[j]:
-            b += 1
-        first, stop = starts[b], starts[b + 1]
-        out[first:stop] = 0.0
-        while j < columns.shape[0] and columns[j] < stop:
-            out[columns[j]] = values[j]
-            j += 1
-        for _ in range(order):  # step A
-            for k in range(stop - 2, first - 1, -1):
-                out[k] += out[k + 1]
-        for _ in range(order):  # step B
-            for k in range(first + 1, stop):
-                out[k] += out[k - 1]
-
-
-@kernel
-def row_norm(columns, values, order, climbed):
-    """|phi|² of a row, given what `climb` made of it."""
+def squared_norm(values):
+    """|phi|² of a row."""
     norm = 0.0
     for j in range(values.shape[0]):
-        norm += values[j] * (values[j] if order == 0 else climbed[columns[j]])
+        norm += values[j] * values[j]
     return norm
 
 
 @kernel
-def scatter(columns, values, order, starts, climbed, move, weights):
-    """weights += phi moveᵀ: along the row itself, or along what `climb` made of it."""
+def add_row(columns, values, move, weights):
+    """weights (n_columns, K), given flat, += phi moveᵀ."""
     K = move.shape[0]
-    if order == 0:
+    if K == 1:
+        step = move[0]
         for j in range(columns.shape[0]):
-            v, first = values[j], np.uint64(columns[j]) * np.uint64(K)
-            for c in range(K):
-                weights[first + np.uint64(c)] += v * move[c]
+            weights[np.uint64(columns[j])] += values[j] * step
         return
-    j, b = 0, 0
-    while j < columns.shape[0]:
-        while starts[b + 1] <= columns[j]:
-            b += 1
-        for k in range(starts[b], starts[b + 1]):
-            for c in range(K):
-                weights[k * K + c] += climbed[k] * move[c]
-        while j < columns.shape[0] and columns[j] < starts[b + 1]:
-            j += 1
+    for j in range(columns.shape[0]):
+        v, first = values[j], np.uint64(columns[j]) * np.uint64(K)
+        for c in range(K):
+            weights[first + np.uint64(c)] += v * move[c]
 
 
 @kernel
-def unclimb(weights, order, starts, out):
-    """out = W = D_d W_d, both (n_columns, K): d times the differences within every block, the first kept."""
-    out[:] = weights
+def prefix_sums(weights, order, starts):
+    """Turn W into W_d = D_d^{-1} W, both (n_columns, K), in place: d times the prefix sums within every block."""
     for b in range(starts.shape[0] - 1):
         for _ in range(order):
-            for k in range(starts[b + 1] - 1, starts[b], -1):
-                for c in range(out.shape[1]):
-                    out[k, c] -= out[k - 1, c]
+            for k in range(starts[b] + 1, starts[b + 1]):
+                for c in range(weights.shape[1]):
+                    weights[k, c] += weights[k - 1, c]
 
 
 @kernel
-def climb_widths(psi, rows, starts):
+def suffix_sum_widths(psi, rows, starts):
     """Entries of D^{-T} psi for the rows ``rows`` = (first, last + 1): in each block from its start to the last of psi."""
     counts = np.zeros(rows[1] - rows[0], np.int64)
     for i in range(rows[0], rows[1]):
-        b = 0
-        for k in range(psi.indptr[i], psi.indptr[i + 1]):
-            column = psi.indices[k]
-            while starts[b + 1] <= column:
+        b, n, k, end = 0, 0, psi.indptr[i], psi.indptr[i + 1]
+        while k < end:
+            while starts[b + 1] <= psi.indices[k]:
                 b += 1
-            if k + 1 == psi.indptr[i + 1] or psi.indices[k + 1] >= starts[b + 1]:
-                counts[i - rows[0]] += column - starts[b] + 1
+            stop = starts[b + 1]
+            while k + 1 < end and psi.indices[k + 1] < stop:
+                k += 1
+            n += psi.indices[k] - starts[b] + 1
+            k += 1
+        counts[i - rows[0]] = n
     return counts
 
 
 @kernel
-def climb_rows(psi, rows, starts, order, out):
-    """Write D_order^{-T} psi of those rows, suffix sums within the blocks, into ``out``, whose ``indptr`` is known."""
+def suffix_sum_rows(psi, rows, starts, order, out):
+    """Write D_order^{-T} psi of those rows, suffix sums within the blocks, into ``out``, whose ``indptr`` is known.
+
+    Row r of ``out`` is row r of ``psi``; both are in CSR form.
+    """
     for i in range(rows[0], rows[1]):
-        low, k, stop = psi.indptr[i], psi.indptr[i + 1] - 1, out.indptr[i + 1]
-        for b in range(starts.shape[0] - 2, -1, -1):
-            start = starts[b]
-            if k < low or psi.indices[k] < start:
-                continue
-            first, second = 0.0, 0.0
-            last = psi.indices[k]
-            stop -= last - start + 1
-            for c in range(last, start - 1, -1):
-                if k >= low and psi.indices[k] == c:
-                    first += psi.data[k]
-                    k -= 1
-                second += first
-                out.indices[stop + c - start] = c
-                out.data[stop + c - start] = first if order == 1 else second
+        b, k, end, place = 0, psi.indptr[i], psi.indptr[i + 1], out.indptr[i]
+        while k < end:
+            while starts[b + 1] <= psi.indices[k]:
+                b += 1
+            first, stop, low = starts[b], starts[b + 1], k
+            k += 1
+            while k < end and psi.indices[k] < stop:
+                k += 1
+            last, above = psi.indices[k - 1], 0.0
+            for entry in range(k - 1, low - 1, -1):  # The sum is the same from one entry of psi down to the next.
+                above += psi.data[entry]
+                below = psi.indices[entry - 1] + 1 if entry > low else first
+                for c in range(below, psi.indices[entry] + 1):
+                    at = np.uint64(place + c - first)
+                    out.indices[at], out.data[at] = c, above
+            for _ in range(1, order):
+                for c in range(last - 1, first - 1, -1):
+                    out.data[place + c - first] += out.data[place + c - first + 1]
+            place += last - first + 1

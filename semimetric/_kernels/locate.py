@@ -2,7 +2,7 @@
 
 from .jit import kernel
 
-__all__ = ["clipped", "lower_knot", "locate_cells"]
+__all__ = ["clipped", "lower_knot", "locate_cells", "rise"]
 
 
 @kernel
@@ -15,6 +15,16 @@ def clipped(position, last):
     if not position > 0.0:
         return 0.0
     return min(position, last)
+
+
+@kernel
+def rise(excess, below, above):
+    """How far a distance has risen where a value or position exceeds its range, by the slopes below and above the range.
+
+    The excess of what lies below the range is < 0, and so is the rise. What lies outside the range adds the difference of the
+    rises of two vectors to their distance.
+    """
+    return excess * (above if excess > 0.0 else below)
 
 
 @kernel

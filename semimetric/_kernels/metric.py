@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import exported, inlined, kernel
-from .locate import lower_knot
+from .locate import lower_knot, rise
 
 __all__ = ["FeatureSum", "distance_of_two", "linked", "make_metric"]
 
@@ -30,8 +30,8 @@ class FeatureSum(NamedTuple):
         Where the knots, the table and the bends of each feature begin; the table of a feature that has none begins at -1.
     tables : ndarray
         The table of every feature, row by row; the vertex of the first vector runs along its rows.
-    outside : ndarray of shape (E, 2)
-        The slope outside the range of each feature, and the largest excess for which no distance overflows.
+    outside : ndarray of shape (E, 3)
+        The slopes below and above the range of each feature, and the largest excess for which no distance overflows.
     matrix : ndarray of shape (F, E - F), or (n_bends, E - F)
         The coefficient of every raw feature in each direction; for directions that bend, their values at the bends.
     bends : ndarray
@@ -70,13 +70,13 @@ def _bent_directions(x, places, matrix, bends, out):
 
 @kernel
 def _part(u, v, e, knots, places, tables, outside):
-    """The part of feature e for the values u and v: its table, and its slope outside the range; NaN out of reach."""
+    """The part of feature e for the values u and v: its table, and its slopes outside the range; NaN out of reach."""
     first, last, start = places[e, 0], places[e + 1, 0] - 1, places[e, 1]
     low, high = knots[first], knots[last]
     over, under = u - min(max(u, low), high), v - min(max(v, low), high)
-    if not (abs(over) <= outside[e, 1] and abs(under) <= outside[e, 1]):
+    if not (abs(over) <= outside[e, 2] and abs(under) <= outside[e, 2]):
         return np.nan
-    beyond = outside[e, 0] * abs(over - under)
+    beyond = abs(rise(over, outside[e, 0], outside[e, 1]) - rise(under, outside[e, 0], outside[e, 1]))
     if start < 0:
         return beyond
     if first == last:

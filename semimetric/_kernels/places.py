@@ -72,11 +72,11 @@ def error_bounds(scales, profiles, error, rounding, out):
     for b in range(profiles.position.shape[0]):
         total, outside = 0.0, 0.0
         for e in range(scales.size.shape[0]):
-            slope = scales.epsilon[e]
+            slope = steepest = max(scales.epsilon[e, 0], scales.epsilon[e, 1])
             for k in range(scales.first[e], scales.first[e] + 2 * max(scales.size[e] - 1, 1)):
                 slope = max(slope, abs(profiles.pieces[b, k, 1]))
             total += slope * error[e]
-            outside += scales.epsilon[e] * (1.0 + abs(profiles.beyond[b, e]))
+            outside += steepest + abs(profiles.beyond[b, e])
         out[b] = total * (1.0 + rounding) + rounding * outside
 
 

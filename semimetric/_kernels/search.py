@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import kernel
-from .locate import clipped
+from .locate import clipped, rise
 
 __all__ = [
     "BestItems",
@@ -37,9 +37,9 @@ _AHEAD, _LINE = 16, 8  # The number of rows whose memory is asked for together, 
 
 
 class Scales(NamedTuple):
-    """One-feature parts of a distance: knots, first table entry, first piece and slope outside of each, and all tables.
+    """One-feature parts of a distance: knots, first table entry, first piece and slopes outside of each, and all tables.
 
-    Tables have the query's vertex first.
+    The slopes ``epsilon`` (P, 2) are those below and above the range, per position. Tables have the query's vertex first.
     """
 
     size: np.ndarray
@@ -50,7 +50,7 @@ class Scales(NamedTuple):
 
 
 class Profiles(NamedTuple):
-    """A block of queries: two linear pieces a cell (B, K, 2), positions, fractions, and what lies outside (B, E)."""
+    """A block of queries: two linear pieces a cell (B, K, 2), positions, fractions, and rises beyond the range (B, E)."""
 
     pieces: np.ndarray
     position: np.ndarray
@@ -114,7 +114,7 @@ def cell_of(position, size):
 
 @kernel
 def tabulate(scales, profiles):
-    """Fill the pieces, fractions and beyond of ``profiles`` from its positions.
+    """Fill the pieces, fractions and rises beyond the range of ``profiles`` from its positions.
 
     Pieces 2k and 2k + 1 of a cell hold for fractions t <= s and t > s of the query's fraction s:
         t <= s:  [s w(u, k) + (1 - s) w(l, k)] + t [w(u, k + 1) - w(u, k)]
@@ -123,8 +123,8 @@ def tabulate(scales, profiles):
     for b in range(profiles.position.shape[0]):
         for e in range(scales.size.shape[0]):
             size, start, first = scales.size[e], scales.start[e], scales.first[e]
-            cell, s, profiles.beyond[b, e] = cell_of(profiles.position[b, e], size)
-            profiles.fraction[b, e] = s
+            cell, s, beyond = cell_of(profiles.position[b, e], size)
+            profiles.fraction[b, e], profiles.beyond[b, e] = s, rise(beyond, scales.epsilon[e, 0], scales.epsilon[e, 1])
             pieces = profiles.pieces[b, first : first + 2 * max(size - 1, 1)]
             if size == 1:
                 pieces[:, 0], pieces[:, 1] = scales.tables[start], 0.0
@@ -143,7 +143,7 @@ def _value(position, e, scales, profiles, b):
     """Value of feature e between query b and ``position``."""
     k, t, beyond = cell_of(position, scales.size[e])
     piece = scales.first[e] + 2 * k + (t > profiles.fraction[b, e])
-    outside = scales.epsilon[e] * abs(profiles.beyond[b, e] - beyond)
+    outside = abs(profiles.beyond[b, e] - rise(beyond, scales.epsilon[e, 0], scales.epsilon[e, 1]))
     return profiles.pieces[b, piece, 0] + profiles.pieces[b, piece, 1] * t + outside
 
 

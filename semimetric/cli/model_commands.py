@@ -15,7 +15,7 @@ from ..distances.semimetric import Semimetric
 from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.sharded_index import ShardedIndex
 from .index_columns import column_names
-from .model_files import check_all_numeric, check_output, load_model, load_unsigned
+from .model_files import check_all_numeric, check_output, load_model, load_whole, searchable
 from .numeric_tables import read_items
 from .output import CommandResult
 
@@ -27,14 +27,24 @@ _MOST_LINES = 30  # terms and features that `info` prints by name
 
 def run_info(arguments: Namespace) -> CommandResult:
     """What a model is, or what an index holds and what the model is that it searches by."""
-    saved = load_unsigned(arguments.model)
+    whole = load_whole(arguments.model)
+    saved = searchable(whole, arguments.model)
     if isinstance(saved, Semimetric):
-        return _info_of_model(saved)
+        model = _info_of_model(saved)
+        return model if whole is saved else _with_estimator(model, whole)
     model = _info_of_model(saved.semimetric)
     values = _values_of_index(saved, arguments.model)
     shown = [f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in values.items()]
     lines = [f"{type(saved).__name__} of {saved.n_samples_fit_} items", *(f"  {line}" for line in shown)]
     return CommandResult(values | {"model": model.values}, "\n".join([*lines, model.text]))
+
+
+def _with_estimator(model: CommandResult, estimator: Any) -> CommandResult:
+    """The facts of a distance, and which estimator has learned it, with its errors on pairs held out where it knows any."""
+    kind, error = type(estimator).__name__, getattr(estimator, "error_", None)
+    lines = ["learned by", f"  {kind}", *([] if error is None else [f"  {line}" for line in str(error).splitlines()])]
+    values = {"estimator": kind} | ({} if error is None else {"error": str(error)})
+    return CommandResult(model.values | values, "\n".join([model.text, *lines]))
 
 
 def _values_of_index(index: NeighborIndex | ShardedIndex, path: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from ..neighbors.index import NeighborIndex
 from ..neighbors.sharded.sharded_index import ShardedIndex
 from ..persistence import load
 
-__all__ = ["check_all_numeric", "check_folder", "check_output", "load_model", "load_unsigned", "load_whole"]
+__all__ = ["check_all_numeric", "check_folder", "check_output", "load_model", "load_unsigned", "load_whole", "searchable"]
 
 
 def load_whole(path: str) -> Semimetric | NeighborIndex | ShardedIndex | SavedEstimator:
@@ -25,7 +25,19 @@ def load_whole(path: str) -> Semimetric | NeighborIndex | ShardedIndex | SavedEs
 
 def load_unsigned(path: str) -> Semimetric | NeighborIndex | ShardedIndex:
     """What was saved at ``path``, of an estimator its distance; see `load_whole`."""
-    found = load_whole(path)
+    return searchable(load_whole(path), path)
+
+
+def searchable(
+    found: Semimetric | SavedEstimator | NeighborIndex | ShardedIndex, path: str
+) -> Semimetric | NeighborIndex | ShardedIndex:
+    """What was loaded from ``path``, of an estimator its distance.
+
+    Raises
+    ------
+    InputError
+        If it is an estimator that has learned none.
+    """
     if not isinstance(found, SavedEstimator):
         return found
     if not hasattr(found, "semimetric_"):

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._foundation.errors import InputError
 from .._foundation.near_names import did_you_mean
-from .parser import STANDARD_INPUT
+from .one_line_parser import STANDARD_INPUT
 from .table_names import TableForm, form_of_name
 
 __all__ = ["as_key", "check_named_ids", "no_such_id"]

@@ -8,38 +8,17 @@ options that do not go together.
 import argparse
 import math
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from .._foundation.package_version import package_version
 from .demo_sizes import DemoSizes
+from .one_line_parser import STANDARD_INPUT, OneLineParser
 
-__all__ = ["LABEL_SETTINGS", "STANDARD_INPUT", "make_parser"]
-
-STANDARD_INPUT = "<stdin>"
-"""What a table from standard input, which is given as ``-``, is called in the arguments and in messages."""
+__all__ = ["LABEL_SETTINGS", "make_parser"]
 
 LABEL_SETTINGS = ("tables", "n_knots", "groups", "directions", "axioms", "penalty", "alpha", "outside")
 """Options of ``fit`` that ``--label`` takes; they are parameters of `LargeMarginLearner`."""
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser that says in one line what is wrong, and where the usage is told, instead of telling all of it."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {' '.join(message.splitlines())}; see {self.prog} --help\n")
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """What arguments mean; none may be left over, so that a command, not the program, tells which are its own."""
-        namespace, left = super().parse_known_args(args, namespace)
-        if [*vars(namespace).values()].count(STANDARD_INPUT) > 1:
-            self.error("two tables are -, but only one can come from standard input; give a file for the other")
-        if left:
-            similar = get_close_matches(left[0], self._option_string_actions, n=1)
-            hint = f" (did you mean {similar[0]}?)" if similar else ""
-            self.error(f"unrecognized arguments: {' '.join(left)}{hint}")
-        return namespace, left
 
 
 def _number(kind: type, *, least: float = -math.inf, below: float = math.inf, auto: bool = False) -> Callable[[str], Any]:
@@ -85,14 +64,25 @@ _share = _number(float, least=0, below=1)
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = _Parser(
+    parser = OneLineParser(
         prog="semimetric", description="Learn distances from pairs, and use them.",
         epilog="Begin with: semimetric demo. Each command has its own help: semimetric fit --help. Tables are .csv, .tsv (both "
         "also .gz) or .parquet files, or - for standard input.",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"semimetric {package_version()}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for add in (_add_demo, _add_fit, _add_distance, _add_index, _add_query, _add_neighbors, _add_info, _add_plot, _add_report):
+    for add in (
+        _add_demo,
+        _add_fit,
+        _add_distance,
+        _add_index,
+        _add_query,
+        _add_neighbors,
+        _add_info,
+        _add_plot,
+        _add_report,
+        _add_warmup,
+    ):
         add(commands)
     return parser
 
@@ -125,6 +115,11 @@ def _add_demo(commands: Any) -> None:
         )
     _add_n_jobs(command, default=2)
     _add_random_state(command)
+
+
+def _add_warmup(commands: Any) -> None:
+    about = "compile the loops that learning and search need, or read them from the cache, and say how long it took"
+    _add(commands, "warmup", "warmup_command.run_warmup", about, "semimetric warmup")
 
 
 class _StoreGiven(argparse.Action):
@@ -205,7 +200,7 @@ def _add_model_options(group: Any) -> None:
     penalties = ("auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso")
     add("--penalty", choices=penalties, default="auto")
     add("--alpha", type=_number(float, auto=True), default="auto", metavar="A", help="strength of the penalty, or auto (auto)")
-    outside = "beyond the range of the items, go on at the mean slope, or clip"
+    outside = "beyond the range of the items, go on at the slope at that end, or clip"
     add("--outside", choices=("extend", "clip"), default="extend", help=outside)
     link = (
         "sqrt: learn the squared distance; power: a power of the sum, chosen on held-out pairs, or its exponent P; concave: "

@@ -23,8 +23,8 @@ from .._foundation.errors import InputError
 from .._foundation.optional_imports import optional
 from .._foundation.storage import write_file
 from ..data.parts.row_parts import format_memory
+from .one_line_parser import STANDARD_INPUT
 from .output import first_line
-from .parser import STANDARD_INPUT
 from .table_names import LONGEST_HEADER, TableForm, check_is_file, form_of_name
 
 __all__ = ["check_memory", "check_table_name", "read_table", "write_table"]

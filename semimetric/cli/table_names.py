@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._foundation.errors import InputError
-from .parser import STANDARD_INPUT
+from .one_line_parser import STANDARD_INPUT
 
 __all__ = ["LONGEST_HEADER", "TableForm", "check_arguments", "check_is_file", "form_of_name", "no_such_column"]
 

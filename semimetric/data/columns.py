@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._foundation.errors import InputError
+from .._foundation.errors import InputError, InputTypeError
 from .._foundation.input_arrays import as_cells, is_missing
 from .._foundation.sparse_tables import dense_table
 from .._foundation.tables import offer, read_table
@@ -82,7 +82,8 @@ def numbers_of(column: Any, title: str, source: str) -> Floats:
     try:
         return np.array(cells, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"column {title!r} of {source} is not of numbers ({error}); {offer(cells_of(column))}") from error
+        refused = InputTypeError if isinstance(error, TypeError) else InputError
+        raise refused(f"column {title!r} of {source} is not of numbers ({error}); {offer(cells_of(column))}") from error
 
 
 def codes_of(cells: Sequence[Any], categories: Sequence[Category], source: str) -> Floats:

@@ -8,13 +8,13 @@ import numpy as np
 
 from .._foundation.errors import InputError, warn
 from .._foundation.types import Floats, Integers
+from .._kernels.line_clusters import best_runs
 from .feature import Feature
 from .schema import Schema
 
 __all__ = ["STRATEGIES", "knot_counts", "knots_of_values", "place_knots", "sampled_rows", "warn_of_fewer"]
 
 _MOST_ROWS = 100_000  # of larger tables, knots are placed from a sample of so many rows
-_MOST_STEPS = 300  # of Lloyd's algorithm
 
 
 def _quantile_knots(values: Floats, n_knots: int) -> Floats:
@@ -26,40 +26,21 @@ def _uniform_knots(values: Floats, n_knots: int) -> Floats:
 
 
 def _kmeans_knots(values: Floats, n_knots: int) -> Floats:
-    """The minimum, the maximum and n_knots - 2 centres (paper 0, section 3); all values if there are at most n_knots."""
-    distinct = np.unique(values)
+    """The minimum, the maximum and n_knots - 2 centres of clusters (paper 0, section 3); all values if there are few.
+
+    Of all knots that hold both ends, these have the least sum of squared distances of the values to the nearest knot.
+    """
+    distinct, counts = np.unique(values, return_counts=True)
     if len(distinct) <= n_knots:
         return distinct
     ends = distinct[[0, -1]]
     if n_knots == 2:
         return ends
-    centers = _kmeans_centers(values, distinct, n_knots - 2)
-    return np.clip(np.sort(np.append(ends, centers)), *ends)
-
-
-def _kmeans_centers(values: Floats, distinct: Floats, n_centers: int) -> Floats:
-    """The centres of k-means on a line, by Lloyd's algorithm from the quantiles: shape (n_centers,).
-
-    The clusters are runs of the sorted values, so that one step costs O(k log n).
-    """
-    low = distinct[0]
-    width = distinct[-1] - distinct[0]
-    ordered = (np.sort(values) - low) / width
-    sums = np.concatenate([[0.0], np.cumsum(ordered)])
-    shares = (np.arange(n_centers) + 0.5) / n_centers
-    centers = np.quantile(ordered, shares)
-    if len(np.unique(centers)) < n_centers:
-        centers = np.quantile((distinct - low) / width, shares)
-    bounds = np.zeros(n_centers + 1, np.int64)
-    for _ in range(_MOST_STEPS):
-        cuts = np.searchsorted(ordered, (centers[1:] + centers[:-1]) / 2)
-        previous = bounds
-        bounds = np.concatenate([[0], cuts, [len(ordered)]])
-        if (previous == bounds).all():
-            break
-        count = np.diff(bounds)
-        centers = np.where(count > 0, np.diff(sums[bounds]) / np.maximum(count, 1), centers)
-    return low + centers * width
+    scaled = (distinct - ends[0]) / (ends[1] - ends[0]) - 0.5
+    bounds = np.empty(n_knots + 1, np.int64)
+    best_runs(scaled, counts.astype(np.float64), n_knots - 2, bounds)
+    centers = np.add.reduceat(counts * scaled, bounds[1:-1])[:-1] / np.add.reduceat(counts, bounds[1:-1])[:-1]
+    return np.clip(np.concatenate([ends[:1], ends[0] + (centers + 0.5) * (ends[1] - ends[0]), ends[1:]]), *ends)
 
 
 def sampled_rows(n: int, random_state: int | None) -> Integers | None:

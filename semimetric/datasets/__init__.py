@@ -5,7 +5,7 @@ It stands on `_foundation` and `bounds`.
 
 from .digits import DigitHistograms, exact_emd, load_digit_histograms
 from .distance_pairs import KNOWN_DISTANCES, DistancePairs, make_distance_pairs, make_items
-from .planar import make_horseshoe, make_s_shape
+from .planar import make_horseshoe, make_s_shape, make_zigzag
 from .triplet_answers import TripletAnswers, make_triplet_answers, perceived
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "make_items",
     "make_s_shape",
     "make_triplet_answers",
+    "make_zigzag",
     "perceived",
 ]

@@ -1,4 +1,4 @@
-"""Items of two classes in the plane whose boundary is bent, as in the figures of paper 3: a horseshoe and an S."""
+"""Items of two classes in the plane whose boundary is bent, as in the figures of paper 3: a horseshoe, an S, and a zigzag."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .._foundation.errors import InputError
 from .._foundation.types import Floats, Integers
 from .._foundation.validation import check_alpha, check_count
 
-__all__ = ["make_horseshoe", "make_s_shape"]
+__all__ = ["make_horseshoe", "make_s_shape", "make_zigzag"]
 
 _LEG = 0.9  # width of the legs and of the bar of the M
 _ARM = 1.0  # width of the arms and of the bottom of the U
@@ -85,6 +85,48 @@ def make_s_shape(n_items: int = 600, *, gap: float = 0.15, random_state: int | N
     position = rng.uniform(-1.5, 1.5 - gap, n_items)
     right = position > curve - gap / 2
     return np.column_stack([position + gap * right, height]), right.astype(np.int64)
+
+
+def make_zigzag(
+    n_items: int = 2000, *, n_pieces: int = 9, height: float = 3.0, gap: float = 0.4, random_state: int | None = 0
+) -> tuple[Floats, Integers]:
+    """Items of class 1 above and 0 below a zigzag of straight pieces, each 1 wide and ``height`` high.
+
+    The paper separates its second data set by nine pieces (Gai & Zhang 2010, Fig. 4, right), and says no more about it; this
+    set has as many. Items are uniform on [0, n_pieces] x [-1, height + 1], and none is within gap / 2 of the zigzag, measured
+    along its height.
+
+    Parameters
+    ----------
+    n_items : int
+    n_pieces : int, default 9
+    height : float, default 3.0
+    gap : float, default 0.4
+        Height of the empty band around the zigzag; below 1.
+    random_state : int or None
+
+    Returns
+    -------
+    X : ndarray of shape (n_items, 2)
+    y : ndarray of int, 1 or 0
+
+    Examples
+    --------
+    >>> X, y = make_zigzag(100)
+    >>> X.shape, bool(y[X[:, 1] > 3].all())
+    ((100, 2), True)
+    """
+    check_count("n_items", n_items)
+    check_count("n_pieces", n_pieces)
+    check_alpha("height", height, strict=True)
+    gap = _check_gap(gap)
+    rng = np.random.default_rng(random_state)
+    place = rng.uniform(0, n_pieces, n_items)
+    curve = height * np.abs((place + 1) % 2 - 1)
+    # A height is drawn on a line that is shorter by the gap; those above the zigzag are moved up by the gap.
+    drawn = rng.uniform(-1, height + 1 - gap, n_items)
+    above = drawn > curve - gap / 2
+    return np.column_stack([place, drawn + gap * above]), above.astype(np.int64)
 
 
 def _check_gap(gap: float) -> float:

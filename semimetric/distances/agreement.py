@@ -31,10 +31,11 @@ def check_numbers(
 ) -> None:
     """Refuse weights and slopes of another number than the embedding needs, or with which some distances are no numbers."""
     n, embedded = embedding.n_columns, embedding.grid.n_features
-    if (weights.shape, epsilon.shape, n_embedded) != ((n,), (embedded,), embedded):
+    slopes_fit = epsilon.shape in ((embedded,), (embedded, 2))
+    if weights.shape != (n,) or not slopes_fit or n_embedded != embedded:
         raise InputError(
-            f"weights have shape {weights.shape}, epsilon {epsilon.shape}, and there are {n_embedded} "
-            f"features with directions; ({n},), ({embedded},) and {embedded} are required by the embedding"
+            f"weights have shape {weights.shape}, epsilon {epsilon.shape}, and there are {n_embedded} features with "
+            f"directions; ({n},), ({embedded},) or ({embedded}, 2), and {embedded} are required by the embedding"
         )
     if not (epsilon >= 0).all() or np.isinf(epsilon).any():
         raise InputError(f"epsilon has {epsilon.min():g}; slopes outside the range must be >= 0 and finite")

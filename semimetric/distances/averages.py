@@ -26,6 +26,7 @@ from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding, scales_of
 from ..embeddings.pairs.vertices import Vertices
 from .base_distances import BaseDistance
+from .reach import rise_outside
 from .united_features import Part, UnitedFeatures, goes_on, united_features
 
 __all__ = ["mean_of"]
@@ -190,16 +191,17 @@ def _positions(grid: Grid, f: int, knots: Floats) -> Integers:
 
 
 def _slope_outside(part: Part, f: int, group: tuple[int, ...], knots: Sequence[Floats]) -> Floats:
-    """What the slope of a raw feature outside the range of a part adds between the grid points of a group that has it.
+    """What the slopes of a raw feature outside the range of a part add between the grid points of a group that has it.
 
     A missing value is in the range.
     """
     grid = part.embedding.grid
     excess = knots[f] - np.clip(knots[f], grid.low[f], grid.high[f])
-    excess = np.append(excess, 0.0) if grid.missing[f] else excess
+    rise = rise_outside(excess[:, None], part.epsilon[[f]])[:, 0]
+    rise = np.append(rise, 0.0) if grid.missing[f] else rise
     sizes = [len(knots[g]) + grid.missing[g] for g in group]
-    at_points = excess[np.indices(sizes)[group.index(f)].ravel()]
-    return part.epsilon[f] * np.abs(at_points[:, None] - at_points)
+    at_points = rise[np.indices(sizes)[group.index(f)].ravel()]
+    return np.abs(at_points[:, None] - at_points)
 
 
 def _add(tables: Tables, features: Integers, values: Floats, sizes: Integers) -> None:

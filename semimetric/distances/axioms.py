@@ -80,7 +80,7 @@ class Axioms:
         """
         grid = embedding.grid
         # a circle with one knot is a single point, so it cannot tell different values apart
-        positive_outside = bool((((epsilon > 0) | ~grid.extends) & (grid.seams != 1))[:n_raw].all())
+        positive_outside = bool((((epsilon > 0).all(axis=1) | ~grid.extends) & (grid.seams != 1))[:n_raw].all())
         positive_groups = embedding.positive_groups(weights)
         covered = {f for group, holds in zip(embedding.groups, positive_groups, strict=True) if holds for f in group}
         nonnegative = bool((weights >= 0).all() and (epsilon >= 0).all())

@@ -26,7 +26,7 @@ from ..embeddings.pairs.full_tables import PairEmbedding
 from ..embeddings.pairs.monotone_scales import WarpedEmbedding
 from ..embeddings.pairs.scales_and_tables import MixedEmbedding
 from .base_distances import BaseDistance
-from .reach import GridPoints
+from .reach import GridPoints, rise_outside
 
 __all__ = ["DistanceWithCoordinates"]
 
@@ -93,7 +93,7 @@ class DistanceWithCoordinates:
         Returns
         -------
         ndarray or csr_array of shape (n, n_coordinates)
-            The scale of every group, then epsilon times the excess of each feature that is in no group, then the leaves of
+            The scale of every group, then the rise outside its range of each feature that is in no group, then the leaves of
             every tree. `coordinate_names` names them.
 
         Raises
@@ -155,14 +155,14 @@ class DistanceWithCoordinates:
 
     def _coordinates(self, scales: WarpedEmbedding, weights: Floats, x: GridPoints) -> Floats:
         """The coordinates of scales. These and what continues them both rise, so their L1 distances add up."""
-        outside = self.epsilon * x.excess
+        outside = rise_outside(x.excess, self.epsilon)
         groups, rest = self._sloped_alone(scales)
         return np.hstack([scales.coordinates(x.items, weights) + outside[:, groups], outside[:, rest]])
 
     def _sloped_alone(self, scales: WarpedEmbedding) -> tuple[list[int], Integers]:
         """The embedded features that have a scale, and those without one that have a slope outside their range."""
         groups = [g[0] for g in scales.groups]
-        return groups, np.setdiff1d(np.flatnonzero((self.epsilon > 0) & scales.grid.extends), groups)
+        return groups, np.setdiff1d(np.flatnonzero((self.epsilon > 0).any(axis=1) & scales.grid.extends), groups)
 
 
 def _no_coordinates(what: str = "", advice: str = 'fit with tables="warped"') -> NotSupportedError:

@@ -13,7 +13,7 @@ from .._foundation.types import Floats
 from ..embeddings.directions.linear_directions import Directions, with_directions
 from ..embeddings.pairs.base import PairMap
 from .feature_tables import part_of
-from .reach import GridPoints
+from .reach import GridPoints, rise_outside
 
 __all__ = ["feature_parts"]
 
@@ -32,12 +32,12 @@ def feature_parts(
     directions : Directions or None
     x, y : GridPoints
         n points each.
-    epsilon : ndarray of shape (n_features + n_directions,)
-        The slope outside the range of each embedded feature.
+    epsilon : ndarray of shape (n_features + n_directions, 2)
+        The slopes below and above the range of each embedded feature.
     """
     rows = np.arange(len(x.raw))
     terms = embedding.contributions(x.items, rows, y.items, rows, weights)
-    parts = np.abs(x.excess - y.excess) * epsilon
+    parts = np.abs(rise_outside(x.excess, epsilon) - rise_outside(y.excess, epsilon))
     left, right = (with_directions(directions, side.raw) for side in (x, y))
     for g, group in enumerate(embedding.groups):
         if len(group) == 1:

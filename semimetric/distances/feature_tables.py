@@ -1,6 +1,6 @@
 """The terms of a distance that depend on single features, as plain arrays for searches.
 
-sum over f of  t_f(x_f, y_f) + epsilon_f |e_f(x) - e_f(y)|,      e(x) = x - clip(x)
+sum over f of  t_f(x_f, y_f) + |r_f(x) - r_f(y)|,      r_f the rise outside the range, see `rise_outside`
 """
 
 from typing import NamedTuple
@@ -70,13 +70,13 @@ def part_of(embedding: PairMap, weights: Floats, groups: Integers) -> tuple[Pair
 def single_parts(embedding: PairMap, weights: Floats, epsilon: Floats, *, transposed: bool = False) -> SingleParts:
     """The parts of single features; the vertex of the first vector runs along the rows of a table.
 
-    With ``transposed`` it runs along the columns.
+    With ``transposed`` it runs along the columns. The slopes ``epsilon`` (n_features, 2) are those below and above the range.
     """
     grid = embedding.grid
     groups = single_groups(embedding)
     with_table = np.array([embedding.groups[g][0] for g in groups], dtype=np.int64)
     missing = np.array(grid.missing)
-    sloped = np.flatnonzero(epsilon)
+    sloped = np.flatnonzero(epsilon.any(axis=1))
     features = np.concatenate([with_table, sloped[missing[sloped] | ~np.isin(sloped, with_table)]])
     tables = []
     if len(groups):
@@ -89,7 +89,7 @@ def single_parts(embedding: PairMap, weights: Floats, epsilon: Floats, *, transp
     unit = np.where(width > 0, width, 1.0)
     tables += [np.zeros((c, c)) for c in size[len(with_table) :]]
     flat = np.concatenate([t.ravel() for t in tables]) if tables else np.empty(0)
-    slopes = np.where(may_miss & has_table, 0.0, epsilon[features] * unit)
+    slopes = np.where((may_miss & has_table)[:, None], 0.0, epsilon[features] * unit[:, None])
     scales = Scales(size, _starts(size * size), _starts(2 * np.maximum(size - 1, 1)), slopes, flat)
     return SingleParts(features, len(with_table), unit, scales, has_table | ~may_miss, ~(has_table & may_miss))
 

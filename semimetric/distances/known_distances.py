@@ -34,6 +34,7 @@ from ..embeddings.pairs.scales_and_tables import MixedEmbedding
 __all__ = ["KnownDistances", "distance_parts", "gap_to_missing"]
 
 _SCALES = ("iqr", "range")
+_MISSING = ("auto", "error", "level", "constant")
 _WIDTHS = (1e-300, 1e300)  # of features, between which slopes are numbers
 _SHARE = 0.25  # of an interquartile range: values of a normal distribution are this far from a missing one, and their median,
 # as they are from one another on average
@@ -80,8 +81,11 @@ class KnownDistances:
             tenth, differ: other text is as often a name as a category, and is refused.
         periodic : dict or None, default None
             The periods of columns that go round, as in `Schema.fit`.
-        missing : {"auto", "error", "level"}, default "auto"
-            Whether missing values are refused, or a level of their own in every column, which "auto" makes if X has some.
+        missing : {"auto", "error", "level", "constant"}, default "auto"
+            Whether missing values are refused, or a level of their own in every column, which "auto" makes if X has some. With
+            "constant" a missing number is as far from every number as two numbers of its column are on average, so that what
+            is missing makes no row nearer: `SemimetricImputer` compares so. It is no metric where two numbers are farther apart
+            than twice that.
 
         Returns
         -------
@@ -101,14 +105,15 @@ class KnownDistances:
         (0.75, 'metric')
         """
         check_choice("scale", scale, _SCALES)
-        kinds = _kinds_of_columns(X, categorical_features, periodic, missing)
+        check_choice("missing", missing, _MISSING)
+        kinds = _kinds_of_columns(X, categorical_features, periodic, "level" if missing == "constant" else missing)
         schema = Schema.fit(X, periodic=periodic, **kinds)
         items = schema.encode(X)
         shares = _weights(weights, schema.names)
         if not shares.any():
             raise InputError("weights= are all 0, which leaves no column; give one at least a number > 0")
         scales = np.array([_scale(f, column, scale) for f, column in zip(schema.features, items.T, strict=True)])
-        return cls(**distance_parts(schema, items, shares / shares.sum() / scales))
+        return cls(**distance_parts(schema, items, shares / shares.sum() / scales, constant=missing == "constant"))
 
     @classmethod
     def l1(cls, X: Any, *, weights: Mapping[int | str, float] | ArrayLike | None = None) -> Self:
@@ -246,8 +251,11 @@ def gap_to_missing(feature: Feature, column: Floats) -> tuple[float, float]:
     return _median(values), _SHARE * _scale(feature, column, "iqr")
 
 
-def distance_parts(schema: Schema, items: Floats, slopes: Floats) -> dict[str, Any]:
-    """The parts of a distance whose terms are ``slopes[f]`` times the gaps of the features, by the names of its parameters."""
+def distance_parts(schema: Schema, items: Floats, slopes: Floats, *, constant: bool = False) -> dict[str, Any]:
+    """The parts of a distance whose terms are ``slopes[f]`` times the gaps of the features, by the names of its parameters.
+
+    ``constant`` says that a missing number is as far from all others.
+    """
     columns = [column[~np.isnan(column)] for column in items.T]
     grid = Grid([_knots(f, values) for f, values in zip(schema.features, columns, strict=True)], schema.kinds, schema.missing)
     numbers = [(f,) for f in range(grid.n_features) if grid.extends[f] and not grid.missing[f]]
@@ -259,7 +267,7 @@ def distance_parts(schema: Schema, items: Floats, slopes: Floats) -> dict[str, A
     embedding = (MixedEmbedding(scales, tables) if numbers else tables) if others else scales
     weights = embedding.prior(slopes)
     if others:
-        _set_missing(tables, weights[-tables.n_columns :], slopes, schema, columns)
+        _set_missing(tables, weights[-tables.n_columns :], slopes, schema, columns, constant)
     return {
         "embedding": embedding,
         "weights": weights,
@@ -280,7 +288,17 @@ def _median(values: Floats) -> float:
     return float(np.quantile(values, 0.5, method="inverted_cdf"))
 
 
-def _set_missing(tables: PairEmbedding, weights: Floats, slopes: Floats, schema: Schema, columns: Sequence[Floats]) -> None:
+def _mean_gap(values: Floats) -> float:
+    """The mean of |x - y| over all pairs of two different places in a column of numbers."""
+    n, ordered = len(values), np.sort(values)
+    if n < 2:
+        return 0.0
+    return float((2.0 * np.arange(n) - (n - 1)) @ (ordered - ordered[0]) * 2.0 / n / (n - 1))
+
+
+def _set_missing(
+    tables: PairEmbedding, weights: Floats, slopes: Floats, schema: Schema, columns: Sequence[Floats], constant: bool
+) -> None:
     """Set, in place, the weights between numbers and a missing one: see `KnownDistances.gower`."""
     first = 0
     for vertices in tables.vertices:
@@ -291,5 +309,8 @@ def _set_missing(tables: PairEmbedding, weights: Floats, slopes: Floats, schema:
         at, level = np.divmod(vertices.keys, vertices.n_points)
         missing = level == len(knots)
         if schema.features[f].kind == "numeric" and missing.any():
-            gap = np.abs(knots[at[missing]] - _median(columns[f])) + _SHARE * _scale(schema.features[f], columns[f], "iqr")
-            part[missing] = slopes[f] * gap
+            least = _SHARE * _scale(schema.features[f], columns[f], "iqr")
+            if constant:
+                part[missing] = slopes[f] * (_mean_gap(columns[f]) or least)
+            else:
+                part[missing] = slopes[f] * (np.abs(knots[at[missing]] - _median(columns[f])) + least)

@@ -13,7 +13,7 @@ from .._foundation.types import Floats
 from ..data.grid import Grid
 from ..embeddings.pairs.base import Items
 
-__all__ = ["MOST", "GridPoints", "Reach"]
+__all__ = ["MOST", "GridPoints", "Reach", "rise_outside"]
 
 MOST = 2.0**1020  # 1.1e307; a few such numbers add up to a finite one.
 
@@ -24,6 +24,23 @@ class GridPoints(NamedTuple):
     raw: Floats
     items: Items
     excess: Floats
+
+
+def rise_outside(excess: Floats, epsilon: Floats) -> Floats:
+    """How far the distance has risen at values outside the range: e epsilon_above for an excess e > 0, else e epsilon_below.
+
+    It is 0 in the range and < 0 below it. Two items differ outside the range by the difference of their rises.
+
+    Parameters
+    ----------
+    excess : ndarray of shape (n, n_features)
+        What `Grid.excess` gives.
+    epsilon : ndarray of shape (n_features, 2)
+        The slopes below and above the range of each feature.
+    """
+    if not excess.any():
+        return excess  # most items are in the range, and have no rise
+    return excess * np.where(excess > 0, epsilon[:, 1], epsilon[:, 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +65,11 @@ class Reach:
 
     @classmethod
     def of(cls, grid: Grid, epsilon: Floats, names: Sequence[str]) -> Reach:
-        """The reach of a distance with the slopes ``epsilon`` (n_features,) outside the range."""
+        """The reach of a distance with the slopes ``epsilon`` (n_features, 2) below and above the range."""
         width = grid.high - grid.low
         in_ranges = MOST * np.where(width > 0, np.minimum(width, 1.0), 1.0)
         with np.errstate(over="ignore"):
-            in_distance = MOST / np.maximum(len(epsilon) * epsilon, 1.0)
+            in_distance = MOST / np.maximum(len(epsilon) * epsilon.max(axis=1), 1.0)
         return cls(grid, names, np.minimum(in_ranges, in_distance))
 
     def excess(self, features: Floats) -> Floats:

@@ -32,7 +32,7 @@ def reweighted(d: Any, factors: Mapping[str, float]) -> Any:
         d,
         embedding=_with_slopes(d.embedding, groups),
         weights=d.weights * groups[d.embedding.group_of_column],
-        epsilon=epsilon * across,
+        epsilon=epsilon * across[:, None],
         base_distances=tuple(replace(b, weight=b.weight * t) for b, t in zip(d.base_distances, bases, strict=True)),
     )
 

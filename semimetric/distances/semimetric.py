@@ -1,12 +1,12 @@
 """The learned distance, which learners return and everything else uses.
 
-    d(x, y) = h( sum_S w_S · ID([x_S, y_S]) + sum_b u_b D_b(x, y) + sum_f epsilon_f |e_f(x) - e_f(y)| )
+    d(x, y) = h( sum_S w_S · ID([x_S, y_S]) + sum_b u_b D_b(x, y) + sum_f |r_f(x) - r_f(y)| )
 
 S runs over groups of features, which are raw features and directions; leaves of trees are categories. D_b are base distances.
-e(x) = x - clip(x) is the excess of x, by which it lies outside the range of the grid, for raw features and directions alike. h
-is the link, an increasing function: the identity, a power, or pieces that are concave (`links`). With the square root the sum
-is the squared distance, which base distances enter squared. The last sum is a continuous pseudometric, so it keeps every axiom
-(docs/mathematics.md, section 2).
+r_f is the rise outside the range of the grid, for raw features and directions alike: the slope above the range times how far x
+lies above it, or minus the slope below times how far x lies below. h is the link, an increasing function: the identity, a
+power, or pieces that are concave (`links`). With the square root the sum is the squared distance, which base distances enter
+squared. The last sum is a continuous pseudometric, so it keeps every axiom (docs/mathematics.md, section 2).
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from .coordinates import DistanceWithCoordinates
 from .explained_distance import ExplainedDistance
 from .known_distances import KnownDistances
 from .links import Link, checked_link, link_function, link_state
-from .reach import GridPoints, Reach
+from .reach import GridPoints, Reach, rise_outside
 from .reweighting import reweighted
-from .state import base_distances_state, directions_state, map_state, read_parts
+from .state import base_distances_state, directions_state, map_state, read_parts, slopes_state
 from .summary import summary, summary_html
 
 __all__ = ["Semimetric", "gower"]
@@ -68,8 +68,8 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
     embedding : PairMap
         The embedding of pairs over the raw features followed by the directions.
     weights : ndarray of shape (embedding.n_columns,)
-    epsilon : ndarray of shape (n_features + n_directions,)
-        The slope outside the range of each embedded feature.
+    epsilon : ndarray of shape (n_features + n_directions, 2), or (n_features + n_directions,)
+        The slopes below and above the range of each embedded feature; one number is both. The attribute has both.
     feature_names : tuple of str
         The names of the raw features.
     directions : Directions or None
@@ -110,6 +110,9 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
         object.__setattr__(self, "link", checked_link(self.link))
         grid, n = self.embedding.grid, len(self.columns)
         check_numbers(self.embedding, self.weights, self.epsilon, n, self.link, self.base_distances)
+        if self.epsilon.ndim == 1:
+            object.__setattr__(self, "epsilon", np.column_stack([self.epsilon, self.epsilon]))
+            freeze(self, "epsilon")
         object.__setattr__(self, "schema", schema_of(grid, self.feature_names, self.schema))
         check_schema(grid, self.schema)
         check_directions(self.directions, grid, self.schema)
@@ -201,10 +204,10 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
             out = l1_pairwise(left, right, n_jobs=n_jobs)
         else:
             out = self.embedding.pairwise(x.items, y.items, self.weights, n_jobs=n_jobs)
-            sloped = (x.excess.any(axis=0) | y.excess.any(axis=0)) & (self.epsilon > 0)
-            if sloped.any():
-                left, right = (side.excess[:, sloped] * self.epsilon[sloped] for side in (x, y))
-                out += l1_pairwise(left, right, n_jobs=n_jobs)
+            left, right = (rise_outside(side.excess, self.epsilon) for side in (x, y))
+            rises = left.any(axis=0) | right.any(axis=0)
+            if rises.any():
+                out += l1_pairwise(left[:, rises], right[:, rises], n_jobs=n_jobs)
         if Y is None and self.embedding.symmetric:
             mirror(out)
         for base in self.base_distances:
@@ -266,7 +269,7 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
         return mean_of(cls, distances, weights)  # type: ignore[no-any-return]  # it returns a distance for distances
 
     def outside(self, X: ArrayLike) -> Floats:
-        """The share of the rows of X that lie outside the range of each raw feature, where the slope epsilon applies.
+        """The share of the rows of X that lie outside the range of each raw feature, where the slopes epsilon apply.
 
         For a categorical feature it is the share of rows with a category that was not in the fit.
         """
@@ -294,7 +297,7 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
             values |= {"schema": self.schema.state()}
         bases, probes = base_distances_state(self.base_distances)
         values |= {"feature_names": list(self.feature_names), "link": link_state(self.link)} | bases
-        arrays = arrays | matrix | {"weights": self.weights, "epsilon": self.epsilon} | probes
+        arrays = arrays | matrix | {"weights": self.weights} | slopes_state(self.epsilon) | probes
         return State("Semimetric", values, arrays)
 
     @classmethod
@@ -327,7 +330,7 @@ class Semimetric(ExplainedDistance, KnownDistances, DistanceWithCoordinates, Fro
 
     def _outside(self, x: GridPoints, y: GridPoints) -> Floats:
         """The last term of the sum, for what lies outside the range of the grid: shape (n,)."""
-        return np.abs(x.excess - y.excess) @ self.epsilon
+        return np.abs(rise_outside(x.excess, self.epsilon) - rise_outside(y.excess, self.epsilon)).sum(axis=1)
 
     def _sum(self, left: Floats, right: Floats) -> Floats:
         """The sum before the link for each row of ``left`` and the same row of ``right``, shape (n,)."""

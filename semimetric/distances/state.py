@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from .._foundation.errors import StorageError
 from .._foundation.members import Members
 from .._foundation.storage import State
+from .._foundation.types import Floats
 from .._foundation.validation import check_choice
 from ..data.feature_groups import resolve_groups
 from ..data.grid import Grid
@@ -32,6 +33,7 @@ __all__ = [
     "read_directions",
     "read_map",
     "read_parts",
+    "slopes_state",
 ]
 
 Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]
@@ -185,6 +187,19 @@ def read_base_distances(members: Members, functions: Sequence[object], schema: S
     return tuple(bases)
 
 
+def slopes_state(epsilon: Floats) -> dict[str, NDArray[Any]]:
+    """The slopes outside the range as arrays: those below it, and those above it where they differ."""
+    below, above = epsilon.T
+    return {"epsilon": below} | ({} if np.array_equal(below, above) else {"epsilon_above": above})
+
+
+def _read_slopes(members: Members) -> Floats:
+    """The slopes (n, 2) of a saved distance; before there were slopes of each side, one was both."""
+    below = members.array("epsilon", np.float64, None)
+    above = members.array("epsilon_above", np.float64, len(below)) if "epsilon_above" in members else below
+    return np.column_stack([below, above])
+
+
 def read_parts(state: State, functions: Sequence[object]) -> dict[str, Any]:
     """The parts of a distance by the names of its parameters, from what `Semimetric.to_state` gives, and base distances."""
     members = Members(state.values, state.arrays)
@@ -192,7 +207,7 @@ def read_parts(state: State, functions: Sequence[object]) -> dict[str, Any]:
     schema = Schema.read(members.parts("schema")) if "schema" in members else Schema.numeric(names)
     directions = members.any("directions")
     titles = None if directions is None else Members({"directions": directions}).list_of("directions", str)
-    weights, epsilon = members.array("weights", np.float64, None), members.array("epsilon", np.float64, None)
+    weights, epsilon = members.array("weights", np.float64, None), _read_slopes(members)
     if len(schema.names) != len(names) or not names:
         raise StorageError(f"the schema has {len(schema.names)} features for {len(names)} names; restore the file")
     values = Members(members.any("embedding"))

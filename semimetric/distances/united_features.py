@@ -41,7 +41,7 @@ class Part:
     embedding : PairMap
         With a column for every vertex.
     weights : ndarray of shape (n_columns,)
-    epsilon : ndarray of shape (n_features + n_directions,)
+    epsilon : ndarray of shape (n_features + n_directions, 2)
     directions : Directions or None
     factor : float
         How many times it counts.
@@ -62,13 +62,13 @@ class Part:
 
 @dataclass
 class _Column:
-    """A feature of the sum: its knots, whether it may be missing, its slope outside, and what it is if it is no raw one."""
+    """A feature of the sum: its knots, whether it may be missing, its slopes outside (2,), and what it is if no raw one."""
 
     name: str
     kind: str
     knots: Floats
     missing: bool
-    epsilon: float = 0.0
+    epsilon: Floats
     row: Floats | None = None
     tree: Partitions | None = None
 
@@ -80,7 +80,7 @@ class UnitedFeatures:
     Parameters
     ----------
     grid : Grid
-    epsilon : ndarray of shape (n_features,)
+    epsilon : ndarray of shape (n_features, 2)
     directions : Directions or None
     places : list of ndarray of int64
         For each part, the number here of each of its embedded features.
@@ -113,7 +113,7 @@ def united_features(parts: Sequence[Part], schema: Schema) -> UnitedFeatures:
     for f in range(n_raw):
         raw.append(_raw_column(parts, schema, f))
         for part, own, at in zip(parts, keys, placed, strict=True):
-            raw[f].epsilon += part.factor * float(part.epsilon[f])
+            raw[f].epsilon = raw[f].epsilon + part.factor * part.epsilon[f]
             knots = _class_of(parts, part, f)
             at.append(raw[f].knots if knots is None else knots)
             if knots is None or np.array_equal(knots, raw[f].knots):
@@ -121,13 +121,13 @@ def united_features(parts: Sequence[Part], schema: Schema) -> UnitedFeatures:
                 continue
             key = ("copy", f, knots.tobytes())
             row, shift = _row_of_copy(f, n_raw, bends)
-            linear[key] = _Column(schema.names[f], "numeric", knots - shift, schema.missing[f], 0.0, row)
+            linear[key] = _Column(schema.names[f], "numeric", knots - shift, schema.missing[f], np.zeros(2), row)
             own.append(key)
     for part, own, at in zip(parts, keys, placed, strict=True):
         at += part.embedding.grid.knots[n_raw:]
         for key, column in _directions_of(part, n_raw, bends):
-            known = (linear if column.tree is None else trees).setdefault(key, replace(column, epsilon=0.0))
-            known.epsilon += part.factor * column.epsilon
+            known = (linear if column.tree is None else trees).setdefault(key, replace(column, epsilon=np.zeros(2)))
+            known.epsilon = known.epsilon + part.factor * column.epsilon
             own.append(key)
     columns = [*raw, *linear.values(), *trees.values()]
     number: dict[Key, int] = {("raw", f): f for f in range(n_raw)}
@@ -165,7 +165,7 @@ def _raw_column(parts: Sequence[Part], schema: Schema, f: int) -> _Column:
                 f"{schema.names[f]!r} is periodic and has other knots in one distance than in another, so that tables do not "
                 "add up; learn all of them with the same knots="
             )
-    return _Column(schema.names[f], kind, knots, missing)
+    return _Column(schema.names[f], kind, knots, missing, np.zeros(2))
 
 
 def _ends(parts: Sequence[Part], f: int) -> Floats:
@@ -196,7 +196,7 @@ def _class_of(parts: Sequence[Part], part: Part, f: int) -> Floats | None:
 def goes_on(parts: Sequence[Part], part: Part, f: int) -> bool:
     """Whether the range of a raw feature in a part ends before that of all parts, and it has a slope from there on."""
     grid = part.embedding.grid
-    return bool(part.epsilon[f] > 0 and grid.extends[f] and (_ends(parts, f) != [grid.low[f], grid.high[f]]).any())
+    return bool(part.epsilon[f].any() and grid.extends[f] and (_ends(parts, f) != [grid.low[f], grid.high[f]]).any())
 
 
 def _united_bends(parts: Sequence[Part], n_raw: int) -> tuple[Floats, ...]:
@@ -231,7 +231,7 @@ def _directions_of(part: Part, n_raw: int, bends: tuple[Floats, ...]) -> list[tu
     found: list[tuple[Key, _Column]] = []
     for k, name in enumerate(directions.names):
         f = n_raw + k
-        column = _Column(name, grid.kinds[f], grid.knots[f], grid.missing[f], float(part.epsilon[f]))
+        column = _Column(name, grid.kinds[f], grid.knots[f], grid.missing[f], part.epsilon[f])
         if k < directions.n_linear:
             column.row = _over_bends(directions, directions.matrix[k], bends)
             key: Key = ("linear", column.row.tobytes(), column.knots.tobytes(), column.missing)

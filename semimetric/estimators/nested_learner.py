@@ -16,6 +16,7 @@ class NestedLearner(BaseEstimator):
     """An estimator with a ``learner``, of which None is a default one; ``learner__alpha`` and so on reach its parameters."""
 
     learner: Any
+    n_jobs: int | None
     effort: str | None
     random_state: Any
 
@@ -61,13 +62,19 @@ class NestedLearner(BaseEstimator):
         return super().set_params(**params)
 
     def _own_learner(self, random_state: Any = None) -> Any:
-        """A copy of the learner, or a default one, with this effort and seeds from ``random_state`` where they are given."""
+        """A copy of the learner, or a default one, with this effort, and seeds from ``random_state``, where they are given.
+
+        It has these threads where it says none of its own.
+        """
         learner = self._default_learner() if self.learner is None else clone(self.learner)
         if self.effort is not None:
             names = _named(learner, "effort")
             if not names:
                 raise InputError(f"effort= is for the learner, and {type(learner).__name__} has none; leave it out")
             learner.set_params(**dict.fromkeys(names, self.effort))
+        if self.n_jobs is not None:
+            params = learner.get_params()
+            learner.set_params(**{name: self.n_jobs for name in _named(learner, "n_jobs") if params[name] is None})
         if random_state is not None:
             random = check_random_state(random_state)
             learner.set_params(**{name: int(random.randint(2**31 - 1)) for name in _named(learner, "random_state")})

@@ -24,11 +24,11 @@ delta : float, default 1e-6
     Lower bound of the weights that involve raw features, relative to the mean weight of the weighted L1 prior; at 0
     positivity is not claimed.
 outside : {"extend", "clip"}, default "extend"
-    Outside the range of the training items a feature goes on with its mean slope across the range; or, with "clip", a
-    value there counts as the end of the range, but for a slope of ``delta`` over the range that keeps different points
-    apart (Pele & Ben-Aliz 2016, Alg. 1). `Semimetric.outside` reports how often that happens. A feature whose training items
-    already lie beyond the knots that it is given was learned as if they were at its end, so it is clipped, with a
-    `SemimetricWarning` that counts them.
+    Outside the range of the training items a feature goes on with the slope that the distance has at that end, measured
+    over the last fifth of the range; or, with "clip", a value there counts as the end of the range, but for a slope of
+    ``delta`` over the range that keeps different points apart (Pele & Ben-Aliz 2016, Alg. 1). `Semimetric.outside` reports
+    how often that happens. A feature whose training items already lie beyond the knots that it is given was learned as if
+    they were at its end, so it is clipped, with a `SemimetricWarning` that counts them.
 penalty : {"auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso"}, Penalty, sequence or None, default "auto"
     "ridge" shrinks towards the weighted L1 distance that fits the data best, "ridge-zero" and "lasso" towards 0, and
     "roughness" and "roughness-2" penalise the differences of tables of order 1 and 2. "auto" is a ridge and, where tables are
@@ -135,7 +135,7 @@ algorithm : {"exact", "approximate", "brute"}, default "exact"
     How neighbours are searched. "exact" proves that no other item is nearer, "approximate" refines the items whose cells are
     typically nearest, and "brute" computes every distance. The distances returned are exact in each case.
 n_jobs : int or None, default None
-    Threads of the search: None is one, -1 all.
+    Threads of the search, and of a learner whose own ``n_jobs`` is None: None is one, -1 all.
 effort : {"fast", "default", "thorough"} or None, default None
     How far the learner looks for what is "auto", in place of its own ``effort``; None leaves the learner as it is.
 """

@@ -19,6 +19,7 @@ from .structure import Structure
 __all__ = ["assemble", "count_out_of_range", "warn_out_of_range"]
 
 _PROBES = 8
+_STEP = 0.2  # of the range: the slope at an end is measured over so much of it, so that a narrow last cell counts little
 _BLOCK = 1 << 16
 
 
@@ -95,7 +96,7 @@ def assemble(
     w = metric_weights(embedding, w) if recipe.asks_triangle else embedding.with_unseen(w)
     epsilon = _outside_slopes(recipe, embedding, w, structure.n_raw, delta)
     if out_of_range is not None:
-        epsilon = np.where(out_of_range > 0, _least_slopes(embedding, structure.n_raw, delta), epsilon)
+        epsilon = np.where((out_of_range > 0)[:, None], _least_slopes(embedding, structure.n_raw, delta)[:, None], epsilon)
     expanded = replace(structure, embedding=embedding)
     embedding, w, directions, features = _compact(expanded, w) if compact else _all(expanded, w)
     base_distances = _base_distances(recipe, structure, weights[n:], examples)
@@ -130,21 +131,49 @@ def _least_slopes(embedding: PairMap, n_raw: int, delta: float) -> Floats:
 
 
 def _outside_slopes(recipe: Recipe, embedding: PairMap, w: Floats, n_raw: int, delta: float) -> Floats:
-    """The slope outside the range of every feature, shape (n_features,): the mean slope across the range, or the least one.
+    """The slopes below and above the range of every feature, shape (n_features, 2): those at its ends, or the least one.
 
-    The mean slope is that of the distance between the two ends of the feature, all other features at their low end, or at the
-    category that stands for those that were not in the fit. With ``outside="clip"`` every slope is the least one.
+    The slope at an end is how much further away the end is than a fifth of the range before it, over that fifth: seen from the
+    middle of the range, and from its other end, of which the smaller counts. Of a curve both are its tangent; of distances that
+    saturate, or bend the other way, the larger of the two belongs to short differences only, or to long ones. No slope is less
+    than the least one, and with ``outside="clip"`` every slope is that.
     """
     least = _least_slopes(embedding, n_raw, delta)
     if recipe.outside == "clip":
-        return least
-    grid, n = embedding.grid, len(least)
-    across = np.tile(np.where(np.array(grid.kinds) == "categorical", grid.high, grid.low), (n + 1, 1))
-    across[np.arange(n), np.arange(n)] = grid.high
-    items, rows = embedding.locate(across), np.arange(n)
-    values = embedding.paired(items, rows, items, np.full(n, n), w)
-    slopes = values / np.where(grid.high > grid.low, grid.high - grid.low, 1.0)
-    return np.maximum(np.where(grid.extends, slopes, 0.0), least)
+        return np.column_stack([least, least])
+    grid = embedding.grid
+    low, high = (np.where(grid.extends, end, grid.high) for end in (grid.low, grid.high))
+    middle, step = low + 0.5 * (high - low), _STEP * (high - low)
+    slopes = np.zeros((grid.n_features, 2))
+    for side, (end, inner, other) in enumerate([(low, low + step, high), (high, high - step, low)]):
+        rises = [_along(embedding, w, end, origin) - _along(embedding, w, inner, origin) for origin in (middle, other)]
+        slopes[:, side] = np.minimum(*rises) / np.where(step > 0, step, 1.0)
+    return np.maximum(slopes, least[:, None])
+
+
+def _along(embedding: PairMap, w: Floats, values: Floats, origins: Floats) -> Floats:
+    """How far a value of every feature is from an origin on it, both (n_features,): shape (n_features,).
+
+    It is what the groups of the feature add, in the mean of both orders. All other features of a joint group are in the middle
+    of their ranges; those that have no range are at their last knot, which of categories stands for those that were not in the
+    fit.
+    """
+    grid = embedding.grid
+    alone = np.array([len(group) == 1 for group in embedding.groups], dtype=bool)
+    joint = np.unique([f for group in embedding.groups if len(group) > 1 for f in group]).astype(np.int64)
+    sides = np.tile(np.where(grid.extends, grid.low + 0.5 * (grid.high - grid.low), grid.high), (2, len(joint) + 1, 1))
+    for side, at in zip(sides, (values, origins), strict=True):
+        side[0] = at
+        side[1 + np.arange(len(joint)), joint] = at[joint]
+    items, a = embedding.locate(np.concatenate(sides)), np.arange(len(joint) + 1)
+    b = a + len(a)
+    terms = embedding.contributions(items, a, items, b, w)
+    if not embedding.symmetric:
+        terms = (terms + embedding.contributions(items, b, items, a, w)) / 2
+    out = np.zeros(grid.n_features)
+    np.add.at(out, np.array([g[0] for g in embedding.groups if len(g) == 1], dtype=np.int64), terms[0, alone])
+    out[joint] += terms[1:, ~alone].sum(axis=1)
+    return out
 
 
 def _name(function: DistanceFunction) -> str:

@@ -257,6 +257,9 @@ class Choices(tuple[Candidate, ...]):
         notes = []
         for name in ("alpha", "n_knots"):
             tried = list(dict.fromkeys(str(getattr(c, name)) for c in self))
-            if len(tried) > 1 and (at := str(getattr(self.chosen, name))) in (tried[0], tried[-1]):
+            at = str(getattr(self.chosen, name))
+            if (
+                len(tried) > 1 and at in (tried[0], tried[-1]) and (name, at) != ("n_knots", "2")
+            ):  # fewer than two knots there are not
                 notes.append(f"{name}={at} is an end of what was tried; give {name}= to go beyond")
         return notes

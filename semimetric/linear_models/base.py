@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._foundation.errors import InputError
+from .._foundation.errors import InputError, NotSupportedError
 from .._foundation.input_arrays import as_vector, input_errors, n_axes, record_features
 from .._foundation.magnitudes import check_squares
 from .._foundation.saved_estimators import SavedEstimator, check_names
@@ -23,6 +23,7 @@ from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_alpha, check_choice, check_count, check_n_jobs
 from .._kernels.coordinate_descent import Machine, Problem
 from ..data.distinct_rows import distinct_rows
+from ..data.feature_parameters import column_numbers
 from ..embeddings.vectors.base import FeatureMap
 from ..embeddings.vectors.identity import IdentityEmbedding
 from ..embeddings.vectors.piecewise import PL1Embedding
@@ -48,6 +49,7 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
     solver: str
     fit_intercept: bool
     intercept_scaling: float
+    positive: Any
     tol: float
     max_iter: int | None
     warm_start: bool
@@ -100,6 +102,8 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
         check_n_jobs(self.n_jobs)
+        if self.positive is not False and self.solver != "dual":
+            raise NotSupportedError(f'positive={self.positive!r} needs solver="dual", not {self.solver!r}; give that')
         if self.fit_intercept:
             check_alpha("intercept_scaling", self.intercept_scaling, strict=True)
         if not (self.embedding is None or self.embedding == "linear" or isinstance(self.embedding, FeatureMap)):
@@ -137,7 +141,21 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
         return EmbeddedRows(self.embedding_, self.embedding_.encode(X), self.block_size)
 
     def _zero_machine(self, n_classes: int) -> Machine:
-        return zero_machine(self.embedding_, n_classes, self.intercept_scaling if self.fit_intercept else 0.0)
+        scaling = self.intercept_scaling if self.fit_intercept else 0.0
+        return zero_machine(self.embedding_, n_classes, scaling, self._positive_columns())
+
+    def _positive_columns(self) -> NDArray[np.bool_] | None:
+        """Whether the weights of each column must not be negative, shape (n_columns,); None where all may be."""
+        if self.positive is False:
+            return None
+        embedding = self.embedding_
+        if self.positive is True:
+            return np.ones(embedding.n_columns_, np.bool_)
+        chosen = set(column_numbers(self.positive, embedding.feature_names, "positive"))
+        columns = np.zeros(embedding.n_columns_, np.bool_)
+        for term in embedding.terms_:
+            columns[term.start : term.stop] = chosen.issuperset(term.features)
+        return columns
 
     def _solver(self) -> DualDescent | Pegasos:
         """The solver with the parameters of this model."""
@@ -167,6 +185,8 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
 
     def _partial_fit_weights(self, X: ArrayLike, problem: Problem, n_classes: int) -> None:
         """Take one stochastic step on every row of X, from zeros in the first call."""
+        if self.positive is not False:
+            raise NotSupportedError(f"partial_fit cannot hold weights at positive={self.positive!r}; give all rows to fit")
         if not hasattr(self, "_state"):
             self._state = TrainedState(self._zero_machine(n_classes))
         rows = self._embedded_rows(X)

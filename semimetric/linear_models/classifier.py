@@ -58,6 +58,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     {solver}
     {fit_intercept}
     {intercept_scaling}
+    {positive}
     {tol}
     {max_iter}
     class_weight : dict, "balanced" or None, default None
@@ -114,6 +115,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         solver: str = "dual",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
+        positive: Any = False,
         tol: float = 1e-4,
         max_iter: int | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
@@ -131,6 +133,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         self.solver = solver
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.positive = positive
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
@@ -298,6 +301,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         super()._check()
         check_choice("multi_class", self.multi_class, ("ovr", "crammer_singer"))
         check_choice("calibration", self.calibration, (None, "logistic", "isotonic"))
+        if self._joint and self.positive is not False:
+            raise NotSupportedError('multi_class="crammer_singer" subtracts weights, so none stays positive; give "ovr"')
         if self._joint and self._squared:
             raise NotSupportedError(
                 f'multi_class="crammer_singer" is a hinge over the classes, but loss={self.loss!r}; give loss="hinge"'

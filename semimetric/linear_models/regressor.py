@@ -42,6 +42,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     {solver}
     {fit_intercept}
     {intercept_scaling}
+    {positive}
     {tol}
     {max_iter}
     {warm_start}
@@ -84,6 +85,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         solver: str = "dual",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
+        positive: Any = False,
         tol: float = 1e-4,
         max_iter: int | None = None,
         warm_start: bool = False,
@@ -99,6 +101,7 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
         self.solver = solver
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.positive = positive
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start

@@ -25,6 +25,7 @@ from ..embeddings.vectors.base import FeatureMap
 from ..embeddings.vectors.piecewise import PL2Embedding
 from .base import EmbeddedLinear
 from .shape_frames import ShapesInFrames
+from .shape_places import shape_places
 
 __all__ = ["Shapes", "curve", "surface"]
 
@@ -133,7 +134,10 @@ def _checked_weights(embedding: FeatureMap, coef: ArrayLike) -> Floats:
 
 @dataclass(frozen=True, repr=False)
 class Shapes(ShapesInFrames):
-    """The functions of a linear model on PL1 or PL2, by their values at the knots.
+    """The functions of an additive linear model, by their values at knots, or at many places where they are curved.
+
+    Of PL1, PL2 and B-splines of degree 1 they are exact: linear between the knots. Of other B-splines, Fourier and Hermite
+    embeddings there are so many places that they are nearly so.
 
     Parameters
     ----------
@@ -203,8 +207,9 @@ class Shapes(ShapesInFrames):
         Raises
         ------
         NotSupportedError
-            If ``model`` is none of these, or the embedding has terms of three features or more, or no knots; use `curve` and
-            `surface`. A learned distance has tables of pairs of items: see `semimetric.plotting.plot_table`.
+            If ``model`` is none of these, or the embedding has terms of three features or more, or is of distances, as
+            `ConicEmbedding` is; use `curve` and `surface`. A learned distance has tables of pairs of items: see
+            `semimetric.plotting.plot_table`.
         InputError
             If there are no weights or two of them, or ``of_class`` is missing or no class.
         """
@@ -224,19 +229,15 @@ class Shapes(ShapesInFrames):
     def _of_weights(cls, embedding: FeatureMap, coef: ArrayLike, intercept: float) -> Shapes:
         """The functions that the weights ``coef`` (n_columns,) make of an embedding with knots."""
         check_is_fitted(embedding, "n_columns_")
-        if not hasattr(embedding, "grid_") or any(len(t.features) > 2 for t in embedding.terms_):
-            raise NotSupportedError(
-                f"{type(embedding).__name__} has no functions of one and two features at knots; use curve() and surface()"
-            )
+        knots = shape_places(embedding)
         w = _checked_weights(embedding, coef)
-        grid = embedding.grid_
-        knots = dict(enumerate(grid.knots))
-        curves = {f: curve(embedding, w, f, values, base=grid.low) for f, values in knots.items()}
+        low = np.array([places[0] for places in knots.values()])
+        curves = {f: curve(embedding, w, f, values, base=low) for f, values in knots.items()}
         tables = {}
         for term in embedding.terms_:
             if len(term.features) == 2:
                 first, second = term.features
-                tables[first, second] = surface(embedding, w, (first, second), (knots[first], knots[second]), base=grid.low)
+                tables[first, second] = surface(embedding, w, (first, second), (knots[first], knots[second]), base=low)
         return cls(float(intercept), knots, curves, tables, tuple(embedding.feature_names))
 
     def purified(self, X: ArrayLike) -> Shapes:

@@ -17,6 +17,11 @@ fit_intercept : bool, default True
     Whether rows have one column more, a constant, whose weight makes the intercept.
 intercept_scaling : float, default 1.0
    Value of the column whose weight is penalised like the others and makes the intercept (B of Maji 2011).
+positive : bool or list of int or str, default False
+   Which weights must not be negative: True for all but the intercept's, or numbers or names of features, for the columns
+   that depend on these alone. With a `ConicEmbedding` they make a weighted norm (Ceylan & Birbil 2020), and with a
+   `BSplineEmbedding` of ``penalty_order=1``, whose weights are differences, functions that never fall. It needs the solver
+   "dual".
 tol : float, default 1e-4
     Relative duality gap at which "dual" stops.
 max_iter : int or None, default None

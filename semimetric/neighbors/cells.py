@@ -167,7 +167,7 @@ class Warp(NamedTuple):
     def of(cls, view: QueryView, positions: Floats, e: int, rng: np.random.Generator) -> "Warp":
         """The scale of feature e, as steep as its table is in the mean over queries like the sample.
 
-        ``positions`` (n_sample,) are those of a sample of items; outside the range the scale has the slope of the distance.
+        ``positions`` (n_sample,) are those of a sample of items; outside the range the scale has the slopes of the distance.
         """
         scales = view.scales
         size, start = int(scales.size[e]), int(scales.start[e])
@@ -175,7 +175,8 @@ class Warp(NamedTuple):
         rows = np.clip(np.rint(rng.choice(positions, _PROBES)), 0, size - 1).astype(np.int64)
         rise = np.abs(np.diff(table[rows], axis=1)).mean(axis=0)
         low, high = min(positions.min(), 0.0) - 1.0, max(positions.max(), size - 1.0) + 1.0
-        steps = np.concatenate([[-low * scales.epsilon[e]], rise, [(high - size + 1.0) * scales.epsilon[e]]])
+        below, above = scales.epsilon[e]
+        steps = np.concatenate([[-low * below], rise, [(high - size + 1.0) * above]])
         knots = np.concatenate([[low], np.arange(size), [high]])
         scale = np.concatenate([[0.0], np.cumsum(steps + 1e-9 * (steps.max() or 1.0))])
         return cls(knots, scale, np.interp(positions, knots, scale))

@@ -32,6 +32,16 @@ class CertifiedNeighbors(NamedTuple):
     certified: NDArray[np.bool_]
     n_calls: Integers
 
+    def __str__(self) -> str:
+        """How many answers there are, how many of them are proved, and what they took; `repr` shows the arrays."""
+        n, k = self.ids.shape
+        proved = (
+            "all proved" if self.certified.all() else f"{int(self.certified.sum())} of {self.certified.size} neighbours proved"
+        )
+        few, most = (int(end) for end in (self.n_calls.min(initial=0), self.n_calls.max(initial=0)))
+        calls = f"{few} calls" if few == most else f"{few} to {most} calls"
+        return f"{n} queries, {k} neighbours each, {proved}; {calls} of the expensive distance a query"
+
 
 class CertifiedWithin(NamedTuple):
     """The items within a radius of every query under an expensive distance, and of which items it is not known.

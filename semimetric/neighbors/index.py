@@ -36,12 +36,13 @@ from .searched_distance import SearchesUnderLearned, searched_distance
 from .searcher import SearchedRepeatedly
 from .segment import Segment
 from .storage import StoredIndex
+from .tuned_index import TunedIndex
 
 __all__ = ["NeighborIndex"]
 
 
 class NeighborIndex(
-    ShortRepr, ExplainedIndex, IndexedItems, MeasuredIndex, SearchedRepeatedly, StoredIndex, SearchesUnderLearned
+    ShortRepr, ExplainedIndex, IndexedItems, MeasuredIndex, SearchedRepeatedly, StoredIndex, TunedIndex, SearchesUnderLearned
 ):
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 

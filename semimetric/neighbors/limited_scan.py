@@ -20,6 +20,7 @@ __all__ = ["named_within"]
 _LIMIT = 500  # The integer for the limit: of less bounds are coarse, of more too many entries are cut off at 255.
 _FIRST, _MOST = 8, 64  # The first and the largest number of queries of a call, and
 _FOUND = 1 << 22  # the number of items that a call may be expected to name.
+_TINY = 1e-280  # Of spans and rooms below it the steps of integers overflow.
 _LEAST = 1e-9  # A limit is at least so far above the base of its table, relative to the span.
 
 
@@ -31,7 +32,8 @@ def named_within(
     room = np.maximum(limits - floor - base, _LEAST * span)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         steep = TOP * room / span  # the integer that stands for the limit where the largest entry is 255
-    scanned = np.isfinite(steep) & (room < top)  # FAISS answers neither constant tables nor the largest sums.
+    # FAISS answers neither constant tables nor the largest sums.
+    scanned = np.isfinite(steep) & (room < top) & (np.minimum(room, span) > _TINY)
     order = np.argsort(np.where(scanned, steep, np.inf), kind="stable")
     count, start = max(min(_FIRST, (1 << 24) // max(scan.n, 1)), 1), 0
     while start < len(order):

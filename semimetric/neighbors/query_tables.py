@@ -1,6 +1,6 @@
 """A distance as a query sees it: one-feature tables that are tabulated once a query, and what else adds to the sum.
 
-d(q, y) before the link = sum_f t_f(q_f, y_f) + epsilon_f |e_f(q) - e_f(y)|     (one-feature parts: `Profiles`)
+d(q, y) before the link = sum_f t_f(q_f, y_f) + |r_f(q) - r_f(y)|     (one-feature parts: `Profiles`)
 + sum over joint groups + sum over base distances      (the rest: `QueryView.rest`)
 """
 

@@ -148,7 +148,8 @@ def plot_n_components(models: DPLMClassifier | Sequence[DPLMClassifier], ax: Axe
     for k, (model, share) in enumerate(zip(drawn, shares, strict=True)):
         n_pieces = np.flatnonzero(share > 0)
         middle = n_pieces + (k - (len(drawn) - 1) / 2) * width
-        axes.bar(middle, share[n_pieces], width=width, color=f"C{k % 10}", label=f"alpha = {model.alpha:g}")
+        alpha = model.alpha if isinstance(model.alpha, str) else f"{model.alpha:g}"
+        axes.bar(middle, share[n_pieces], width=width, color=f"C{k % 10}", label=f"alpha = {alpha}")
     used = np.concatenate([np.flatnonzero(share) for share in shares])
     axes.set_xticks(np.arange(used.min(), used.max() + 1))
     axes.set(xlabel="pieces", ylabel="share of the sampled states", title="How many pieces the data ask for")

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["plot_curve", "plot_surface"]
 
 _COLOUR_MAP = "PuOr_r"
+_MOST_DOTS = 50  # of a curve, at its knots
 
 
 def plot_curve(shapes: Any, feature: str | int, ax: Axes | None = None, *, name: str = "", label: str | None = None) -> Axes:
-    """Draw f_n over the range of its feature, with a dot at every knot.
+    """Draw f_n over the range of its feature, with a dot at every knot if there are at most 50.
 
     To compare several classes, draw them into the same axes with a ``label`` for each.
 
@@ -61,7 +62,8 @@ def plot_curve(shapes: Any, feature: str | int, ax: Axes | None = None, *, name:
     axes = axes_of(ax)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     colour = None if label else BLUE
-    axes.plot(shapes.knots[f], shapes.curves[f], color=colour, marker="o", markersize=3, label=label)
+    marker = "o" if len(shapes.knots[f]) <= _MOST_DOTS else None
+    axes.plot(shapes.knots[f], shapes.curves[f], color=colour, marker=marker, markersize=3, label=label)
     axes.set(xlabel=name or shapes.feature_names[f], ylabel="what it adds to the score")
     if label:
         axes.legend(frameon=False)

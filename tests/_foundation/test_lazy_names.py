@@ -78,7 +78,7 @@ def test_names_are_listed_before_they_are_imported_and_modules_are_not(toy):
     [
         ("Cicle", "module 'lazy_toy' has no attribute 'Cicle'; did you mean Circle?"),
         ("nothing", "module 'lazy_toy' has no attribute 'nothing'"),
-        ("Ellipse", "lazy_toy has no Ellipse; Circle learns from the same data"),
+        ("Ellipse", "module 'lazy_toy' has no attribute 'Ellipse': did you mean Circle?"),
     ],
 )
 def test_a_name_that_is_not_there_is_told_with_what_was_meant(toy, name, message):

@@ -35,12 +35,13 @@ def test_a_part_may_stand_on_a_combination_of_features():
     """One table on the difference of two features, between the knots 0 and 1, with the distance 3 between them."""
     knots, tables = np.array([0.0, 0.0, 0.0, 1.0]), np.array([0.0, 3.0, 3.0, 0.0])
     places = np.array([[0, -1, 0], [1, -1, 0], [2, 0, -1], [4, -1, -1]])
-    outside = np.array([[0.0, np.inf], [0.0, np.inf], [5.0, 100.0]])
+    outside = np.array([[0.0, 0.0, np.inf], [0.0, 0.0, np.inf], [2.0, 5.0, 100.0]])
     parts = FeatureSum(knots, places, tables, outside, np.array([[1.0], [-1.0]]), np.empty(0))
     metric, root = (make_metric(parts, exponent) for exponent in (1.0, 0.5))
     x, y = np.array([2.0, 2.0]), np.array([1.5, 1.0])
     assert metric(x, y) == pytest.approx(1.5)
     assert root(x, y) == pytest.approx(np.sqrt(1.5))
     assert metric(x, np.array([2.0, 0.0])) == pytest.approx(3.0 + 5.0)  # one unit beyond the last knot
+    assert metric(y, np.array([0.0, 3.0])) == pytest.approx(1.5 + 2.0 * 3.0)  # three units below the first knot
     assert np.isnan(metric(x, np.array([102.0, 0.0])))  # further outside than the excess that is allowed
     assert np.isnan(distance_of_two(x, np.array([np.nan, 0.0]), *parts))

@@ -31,6 +31,22 @@ def test_info(folder, capsys):
     assert values["ranges"]["height"] == pytest.approx([X["height"].min(), X["height"].max()])
 
 
+def test_info_of_an_estimator_tells_which_it_is_and_its_errors(tmp_path, capsys):
+    X = np.random.default_rng(0).random((60, 2))
+    pairs = np.random.default_rng(1).integers(0, 60, (400, 2))
+    y = np.abs(X[pairs[:, 0]] - X[pairs[:, 1]]).sum(axis=1)
+    model = DistanceRegressor(n_knots=3, alpha=1e-3, preprocessor=X).fit(pairs, y)
+    model.save(tmp_path / "model.smm")
+    model.semimetric_.save(tmp_path / "distance.smm")
+    code, out, _ = call(capsys, "info", tmp_path / "model.smm")
+    values = answer(capsys, "info", tmp_path / "model.smm")
+    assert code == 0
+    assert out.splitlines()[-1 - str(model.error_).count("\n") - 1] == "  DistanceRegressor"
+    assert str(model.error_).splitlines()[0] in out
+    assert (values["estimator"], values["error"]) == ("DistanceRegressor", str(model.error_))
+    assert "estimator" not in answer(capsys, "info", tmp_path / "distance.smm")
+
+
 @pytest.mark.parametrize(
     "what", [["--term", "width"], ["--around", "item3", "--features", "height", "width"], ["--pair", "item3", "item4"]]
 )

@@ -13,6 +13,7 @@ from semimetric.cli.parser import make_parser
 COMMANDS = {
     "demo": "demo_command", "fit": "pair_commands", "distance": "pair_commands", "index": "search_commands",
     "query": "search_commands", "neighbors": "label_commands", "info": "model_commands", "plot": "model_commands",
+    "warmup": "warmup_command",
 }  # fmt: skip
 
 

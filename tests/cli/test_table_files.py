@@ -13,7 +13,7 @@ from command_line import call, paths
 
 from semimetric import StorageError
 from semimetric.cli import main, table_files
-from semimetric.cli.parser import STANDARD_INPUT
+from semimetric.cli.one_line_parser import STANDARD_INPUT
 from semimetric.cli.table_files import check_memory, read_table, write_table
 
 pd = pytest.importorskip("pandas")

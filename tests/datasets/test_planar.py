@@ -3,12 +3,13 @@ import pytest
 from cases import assert_refused
 
 from semimetric import BoundaryPoints, SupportPointClassifier
-from semimetric.datasets.planar import make_horseshoe, make_s_shape
+from semimetric.datasets.planar import make_horseshoe, make_s_shape, make_zigzag
 
 BOTH = pytest.mark.parametrize("make", [make_horseshoe, make_s_shape])
+EVERY = pytest.mark.parametrize("make", [make_horseshoe, make_s_shape, make_zigzag])
 
 
-@BOTH
+@EVERY
 def test_items_are_seeded_and_of_two_classes(make):
     X, y = make(random_state=1)
     assert np.array_equal(X, make(random_state=1)[0])
@@ -53,3 +54,15 @@ def test_wrong_measures_are_refused():
     assert_refused(lambda: make_horseshoe(0), "n_positive=0", ">= 1")
     assert_refused(lambda: make_horseshoe(gap=1.0), "gap=1.0", "below 1 is required", "give a smaller one")
     assert_refused(lambda: make_s_shape(gap=-0.1), "gap=-0.1", ">= 0")
+
+
+def test_the_zigzag_has_as_many_straight_pieces_as_asked_for():
+    X, y = make_zigzag(4000, n_pieces=3, height=2.0, gap=0.2)
+    corners = np.interp(X[:, 0], [0, 1, 2, 3], [0, 2, 0, 2])
+    assert np.array_equal(y == 1, X[:, 1] > corners)
+    assert np.abs(X[:, 1] - corners).min() >= 0.1
+    assert (X.min(axis=0) > [0, -1]).all()
+    assert (X.max(axis=0) < [3, 3]).all()
+    assert_refused(lambda: make_zigzag(gap=1.0), "gap=1.0", "below 1", "smaller")
+    assert_refused(lambda: make_zigzag(n_pieces=0), "n_pieces=0", ">= 1")
+    assert_refused(lambda: make_zigzag(height=0.0), "height=0.0", "> 0")

@@ -62,7 +62,7 @@ def test_the_mean_over_other_knots_and_ranges(name, rng):
     assert_allclose(d.contributions(X[0], X, by="features"), each, rtol=1e-7, atol=1e-9)
     assert d.axioms.symmetric == all(one.axioms.symmetric for one in distances)
     assert d.axioms.triangle >= all(one.axioms.triangle for one in distances)
-    assert d.axioms.positive == all(one.axioms.positive for one in distances)
+    assert d.axioms.positive >= all(one.axioms.positive for one in distances)  # one that tells points apart is enough
 
 
 @pytest.mark.parametrize("name", cases.RECIPES)

@@ -36,7 +36,7 @@ def distance(kind, directions, link="identity", seed=0):
     rng = np.random.default_rng(seed)
     grid = Grid(KNOTS + [np.array([-1.0, 0.0, 2.0])] * (2 if DIRECTIONS[directions] else 0))
     embedding = EMBEDDINGS[kind](grid)
-    weights, epsilon = rng.random(embedding.n_columns), rng.random(grid.n_features)
+    weights, epsilon = rng.random(embedding.n_columns), rng.random((grid.n_features, 2))
     return Semimetric(embedding, weights, epsilon, ("a", "b", "c"), DIRECTIONS[directions], link=link)
 
 
@@ -62,7 +62,7 @@ def test_it_is_the_distance_on_any_grid(data, seed):
     embedding = PairEmbedding(grid)
     rng = np.random.default_rng(seed)
     names = tuple(f"x{f}" for f in range(grid.n_features))
-    d = Semimetric(embedding, rng.random(embedding.n_columns), rng.random(grid.n_features), names)
+    d = Semimetric(embedding, rng.random(embedding.n_columns), rng.random((grid.n_features, 2)), names)
     found = [distance_of_arrays(d)(x, y) for x, y in zip(X, Y, strict=True)]
     np.testing.assert_allclose(found, d.paired(X, Y), rtol=1e-12, atol=1e-12)
 

@@ -82,7 +82,8 @@ def test_a_direction_is_divided_among_the_features_that_pull_its_way(bends, rng)
     parts, terms = (d.contributions_of_encoded(X, Y, by=by) for by in ("features", "terms"))
     mapped = [d.directions.append(side)[:, 4:] for side in (X, Y)]
     excess = [d.embedding.grid.excess(d.directions.append(side)) for side in (X, Y)]
-    outside = np.abs(excess[0] - excess[1]) * d.epsilon
+    rises = [np.maximum(e, 0.0) * d.epsilon[:, 1] + np.minimum(e, 0.0) * d.epsilon[:, 0] for e in excess]
+    outside = np.abs(rises[0] - rises[1])
     for row in range(50):
         want = terms[row, :4] + outside[row, :4]
         for m in range(2):

@@ -36,7 +36,9 @@ def by_hand(parts, x, y, unit):
         a2, b2 = min(a + 1, c - 1), min(b + 1, c - 1)
         corner = table[a2, b] if s > t else table[a, b2]
         total += (1 - max(s, t)) * table[a, b] + abs(s - t) * corner + min(s, t) * table[a2, b2]
-        total += parts.scales.epsilon[k] * abs((x[k] - inside[0]) - (y[k] - inside[1]))
+        below, above = parts.scales.epsilon[k]
+        low, high = [min(0.0, side[k]) for side in (x, y)], [max(c - 1.0, side[k]) for side in (x, y)]
+        total += below * abs(low[0] - low[1]) + above * abs(high[0] - high[1])
     return total
 
 
@@ -51,7 +53,7 @@ def distances_by_hand(embedding, w, epsilon, X, *, transposed=False):
 @pytest.mark.parametrize("make", [*SINGLE.values(), WarpedEmbedding], ids=[*SINGLE, "warped"])
 def test_parts_add_up_to_the_distance(make, transposed, rng):
     embedding = make(NUMBERS)
-    w, epsilon = rng.random(embedding.n_columns), np.array([0.5, 0.0, 2.0])
+    w, epsilon = rng.random(embedding.n_columns), np.array([[0.5, 1.5], [0.0, 0.0], [2.0, 0.0]])
     d = Semimetric(embedding, w, epsilon, ("u", "v", "w"))
     X = rng.uniform(-3, 7, (9, 3))
     np.testing.assert_allclose(distances_by_hand(embedding, w, epsilon, X, transposed=transposed), d.pairwise(X), atol=1e-12)
@@ -62,7 +64,7 @@ def test_parts_add_up_to_the_distance(make, transposed, rng):
 )
 def test_parts_of_features_of_any_kind_add_up(make, rng):
     embedding = make(MIXED)
-    w, epsilon = rng.random(embedding.n_columns), np.array([0.5, 0.0, 0.0, 1.0])
+    w, epsilon = rng.random(embedding.n_columns), np.array([[0.5, 0.0], [0.0, 0.0], [0.0, 0.0], [1.0, 3.0]])
     d = Semimetric(embedding, w, epsilon, ("u", "c", "t", "v"))
     X = np.column_stack([rng.uniform(-1, 4, 9), rng.integers(0, 3, 9), rng.uniform(0, 6, 9), rng.uniform(0, 3, 9)])
     X[2, 0] = X[4, 3] = X[5, 0] = X[5, 3] = np.nan
@@ -72,7 +74,7 @@ def test_parts_of_features_of_any_kind_add_up(make, rng):
 
 def test_a_feature_without_a_table_has_a_slope_alone(rng):
     embedding = cases.EMBEDDINGS["singles"](NUMBERS).select(np.array([0, 2]), np.arange(3))
-    parts = single_parts(embedding, rng.random(embedding.n_columns), np.ones(3))
+    parts = single_parts(embedding, rng.random(embedding.n_columns), np.ones((3, 2)))
     assert parts.features.tolist() == [0, 2, 1]
     assert parts.n_tables == 2
     assert not parts.scales.tables[parts.scales.start[2] :].any()

@@ -40,9 +40,9 @@ def test_at_the_end_of_the_reach_everything_is_finite():
 
 
 def test_the_reach_is_as_wide_as_the_slope_and_the_range_allow():
-    reach = Reach.of(GRID, np.array([0.0, 0.0, 0.5]), "abc")
+    reach = Reach.of(GRID, np.array([[0.0, 0.0], [0.0, 0.0], [0.5, 0.1]]), "abc")
     np.testing.assert_array_equal(reach.most, [MOST, MOST * 1e-300, MOST / 1.5])
-    assert Reach.of(GRID, np.full(3, 1e308), "abc").most.max() == 0
+    assert Reach.of(GRID, np.full((3, 2), 1e308), "abc").most.max() == 0
 
 
 def test_radii_and_queries_of_any_size_are_answered_without_a_warning(rng):

@@ -7,7 +7,7 @@ from cases import assert_refused
 from mixed_distances import distance
 from sklearn.neighbors import NearestNeighbors
 
-from semimetric import ConcaveLink, InputError, NotSupportedError, Semimetric, StorageError
+from semimetric import ConcaveLink, InputError, NotSupportedError, Semimetric, StorageError, load
 from semimetric._foundation.storage import State
 from semimetric.data.grid import Grid
 from semimetric.embeddings.directions.linear_directions import Directions
@@ -26,6 +26,20 @@ def test_outside_the_range_the_distance_grows_by_epsilon(line):
     assert line([-2.0, 0.0], [4.0, 8.0]) == 10.0 + 0.5 * (2 + 2) + 0.25 * 4
     assert line([5.0, 0.0], [7.0, 0.0]) == 0.5 * 2  # both beyond the same end
     assert line.outside([[-2.0, 0.0], [1.0, 9.0], [3.0, 1.0], [1.0, 1.0]]).tolist() == [0.5, 0.25]
+
+
+def test_each_side_of_the_range_has_a_slope_of_its_own(line, tmp_path):
+    """What lies below the range counts by one slope, what lies above by the other; one number a feature is both."""
+    d = Semimetric(line.embedding, line.weights, np.array([[0.5, 2.0], [0.0, 1.0]]), ("u", "v"))
+    assert d([-2.0, 0.0], [4.0, 8.0]) == 10.0 + 0.5 * 2 + 2.0 * 2 + 1.0 * 4
+    assert d([5.0, -3.0], [7.0, -9.0]) == 2.0 * 2
+    assert d([-5.0, 0.0], [-7.0, 0.0]) == 0.5 * 2
+    assert line.epsilon.tolist() == [[0.5, 0.5], [0.25, 0.25]]
+    assert not d.axioms.positive  # all that lies below the range of v is at distance 0
+    for number, one in enumerate([line, d]):
+        one.save(tmp_path / f"{number}.smm")
+        assert load(tmp_path / f"{number}.smm").epsilon.tolist() == one.epsilon.tolist()
+    assert set(d.to_state().arrays) - set(line.to_state().arrays) == {"epsilon_above"}
 
 
 def test_terms_tables_and_repr_can_be_read(line):
@@ -128,7 +142,8 @@ def test_the_distance_of_an_item_to_itself_is_0_in_any_batch(name, rng):
 
 WRONG_PARTS = {
     "weights": (np.ones(3), np.ones(2), ("u", "v"), "weights have shape (3,)", "(4,)"),
-    "epsilon": (np.ones(4), np.ones(1), ("u", "v"), "epsilon (1,)", "(2,)"),
+    "epsilon": (np.ones(4), np.ones(1), ("u", "v"), "epsilon (1,)", "(2,) or (2, 2)"),
+    "sides": (np.ones(4), np.ones((2, 3)), ("u", "v"), "epsilon (2, 3)", "(2,) or (2, 2)"),
     "names": (np.ones(4), np.ones(2), ("u",), "there are 1 features", "and 2 are required"),
 }
 

@@ -138,6 +138,12 @@ def test_parameters_of_the_default_learner_are_searched():
     assert search.best_score_ > 0.9
 
 
+def test_threads_are_those_of_a_learner_that_says_none():
+    assert [SemimetricClassifier(n_jobs=n)._own_learner().n_jobs for n in (None, 2)] == [None, 2]
+    assert SemimetricClassifier(LargeMarginLearner(n_jobs=1), n_jobs=2)._own_learner().n_jobs == 1
+    assert "n_jobs" not in SemimetricRegressor(n_jobs=2)._own_learner().get_params()  # nor is it given any
+
+
 def test_effort_is_that_of_the_learner():
     for model in (SemimetricClassifier(effort="fast"), SemimetricRegressor(OF_VALUES, effort="fast")):
         assert model._own_learner().effort == "fast"

@@ -148,10 +148,13 @@ ESTIMATORS = {
     "linear EmbeddedLinearClassifier": sm.EmbeddedLinearClassifier("linear", tol=1.0),
     "linear EmbeddedLinearRegressor": sm.EmbeddedLinearRegressor("linear", tol=1.0),
     "DPLMClassifier": sm.DPLMClassifier(n_sweeps=20, n_chains=1, refine=False),
+    "HyperplaneMixture": sm.HyperplaneMixture(n_sweeps=20, n_chains=1),
     "SupportPointClassifier": sm.SupportPointClassifier(),
     "BoundaryPoints": sm.BoundaryPoints(),
     "SemimetricNeighborsTransformer": sm.SemimetricNeighborsTransformer(learner=MARGIN, n_neighbors=2),
     "SemimetricClusterer": sm.SemimetricClusterer(sm.Semimetric.l1(ITEMS), n_clusters=2),
+    "SemimetricImputer": sm.SemimetricImputer(sm.Semimetric.l1(ITEMS), n_neighbors=2),
+    "SemimetricOutlierDetector": sm.SemimetricOutlierDetector(sm.Semimetric.l1(ITEMS), n_neighbors=2),
 }
 USES = {
     "DistanceApproximator": {},
@@ -159,7 +162,13 @@ USES = {
     "LargeMarginLearner": {"transform": MARGIN},
     "SemimetricNeighborsTransformer": {"transform": None},
     "SemimetricClusterer": {"predict": None, "transform": None},
+    "SemimetricImputer": {"transform": None},
+    "SemimetricOutlierDetector": {"predict": None, "score_samples": None},
 }
+
+WITHOUT_TARGETS = (
+    "DistanceApproximator", "HyperplaneMixture", "SemimetricClusterer", "SemimetricImputer", "SemimetricOutlierDetector",
+)  # fmt: skip
 
 
 def arguments_of_estimators(name, estimator):
@@ -178,7 +187,7 @@ def arguments_of_estimators(name, estimator):
         return dense(getattr(model, uses[0])(ITEMS)) if uses else distances_of(model)
 
     add(f"{name}.fit(X)", ITEMS, lambda X: answer(clone(estimator).fit(X, y)), sparse=takes_sparse)
-    if name not in ("DistanceApproximator", "SemimetricClusterer"):
+    if name not in WITHOUT_TARGETS:
         classes = {} if of_numbers else {"takes": {"flat", "one axis more", *NAMES}, "refuses": OBJECTS}
         numbers = {"takes": {"flat", "one axis more"}}
         add(f"{name}.fit(y)", y, lambda values: answer(clone(estimator).fit(ITEMS, values)), **(classes or numbers))

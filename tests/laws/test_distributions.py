@@ -62,7 +62,7 @@ def test_workflows_call_targets_of_the_makefile():
         called = set(re.findall(r"run: make ([\w-]+)$", text, re.MULTILINE))
         called |= {f"test-{name.strip()}" for name in re.search(r"set: \[(.*)\]", text)[1].split(",")}
         assert called <= targets
-        assert {"lint", "test", "test-oldest", "test-newest", "test-random", "dist"} <= called
+        assert {"lint", "test", "test-oldest", "test-newest", "test-random", "dist", "docs", "test-site"} <= called
         assert not re.findall(r"run: (?!make )", text)
 
 

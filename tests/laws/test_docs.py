@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import importlib.util
 import re
 import runpy
 import subprocess
@@ -21,9 +22,13 @@ PAGES = {"README": README} | {path.stem: path.read_text() for path in sorted((RO
 ALL = "\n".join(PAGES.values())
 
 
-def code_of(page):
-    """The blocks of Python of a page, one after the other: a later one may use the names of an earlier one."""
-    return "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+def code_of(page, *packages):
+    """The blocks of Python of a page, one after the other: a later one may use the names of an earlier one.
+
+    Blocks below a comment such as ``<!-- needs: umap -->`` are among them if the package is one of those given.
+    """
+    blocks = re.findall(r"(?:<!-- needs: (\w+) -->\n)?```python\n(.*?)```", page, re.DOTALL)
+    return "\n".join(code for needed, code in blocks if not needed or needed in packages)
 
 
 def run(code, folder):
@@ -45,6 +50,16 @@ def test_python_of_every_page_runs(page, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("page", "package"), [(name, package) for name, text in PAGES.items() for package in set(re.findall("needs: (\\w+)", text))]
+)
+def test_python_that_needs_another_package_runs_where_it_is_installed(page, package, tmp_path):
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    done = run("import warnings\n" + code_of(PAGES[page], package), tmp_path)  # whose own warnings are its own matter
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_pages_with_code_are_those_that_the_readme_was_divided_into():
     assert {"README", "learning", "reasons", "neighbors", "vectors", "reports"} <= {
         n for n, text in PAGES.items() if code_of(text)
@@ -61,10 +76,21 @@ def test_what_the_comments_of_the_readme_promise_is_printed(tmp_path):
     assert (tmp_path / "clock.smm").exists()
 
 
-def test_names_of_metric_learn_are_on_its_page():
+def test_names_that_are_answered_by_ours_are_on_the_page_of_their_package():
+    pages = "\n".join(text for name, text in PAGES.items() if name.startswith("coming_from_"))
     for name, here in NAMES_ELSEWHERE.items():
         assert hasattr(semimetric, here.partition("(")[0])
-        assert f"`{name}`" in PAGES["coming_from_metric_learn"] or name.endswith("_Supervised")
+        assert f"`{name}`" in pages or name.endswith("_Supervised") or name in OF_PATTERNS or name in OF_NO_PAGE
+
+
+OF_PATTERNS = {
+    "IndexIVFFlat",
+    "IndexIVFPQ",
+    "IndexPQ",
+    "IndexRefine",
+    "IndexRefineFlat",
+}  # `IndexIVF*`, which test_peers.py reads
+OF_NO_PAGE = {"NNDescent", "KMedoids", "SplineTransformer", "PolynomialFeatures"}
 
 
 def test_midnight_is_near_as_the_readme_says(tmp_path):
@@ -72,10 +98,13 @@ def test_midnight_is_near_as_the_readme_says(tmp_path):
     assert float(done.stdout.split("NEAR")[1]) < 4.0, done.stdout
 
 
-def test_the_readme_is_one_screen_and_leads_to_every_page():
+def test_the_readme_is_one_screen_and_every_page_has_a_place_on_the_site():
     assert len(README.splitlines()) <= 120
     linked = set(re.findall(r"\]\(docs/([\w-]+)\.md", README))
-    assert linked == set(PAGES) - {"README"}
+    trees = "\n".join(re.findall(r"```\{toctree\}\n(.*?)```", ALL, re.DOTALL))
+    listed = set(re.findall(r"^(?:.* <)?([\w-]+)>?$", trees, re.MULTILINE))
+    assert linked <= set(PAGES)
+    assert listed >= set(PAGES) - {"README", "index"}
     assert "make demo" in README
     assert "make test" in README
 

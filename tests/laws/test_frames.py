@@ -40,7 +40,9 @@ ESTIMATORS = {
     "anchors": (sm.ConicEmbedding(anchors="class"), "transform"),
     "support points": (sm.SupportPointClassifier(), "predict"),
     "pieces": (sm.DPLMClassifier(n_components=1), "decision_function"),
+    "planes": (sm.HyperplaneMixture(1), "predict"),
     "clusters": (sm.SemimetricClusterer(n_clusters=3), "transform"),
+    "outliers": (sm.SemimetricOutlierDetector(n_neighbors=3), "score_samples"),
     "graph": (sm.SemimetricNeighborsTransformer(learner=sm.LargeMarginLearner(**QUICK)), "transform"),
 }
 

@@ -30,7 +30,8 @@ every_recipe = pytest.mark.parametrize("name", cases.RECIPES)
 
 def semimetric_of(embedding, w, epsilon=0.25):
     n = embedding.grid.n_features
-    return Semimetric(embedding, w, np.full(n, epsilon), tuple(f"x{k}" for k in range(n)))
+    slopes = np.tile([epsilon, 3.0 * epsilon], (n, 1))  # below and above the range
+    return Semimetric(embedding, w, slopes, tuple(f"x{k}" for k in range(n)))
 
 
 def tables_of(embedding, w):

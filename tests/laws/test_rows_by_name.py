@@ -22,7 +22,9 @@ from semimetric import (
     Semimetric,
     SemimetricClassifier,
     SemimetricClusterer,
+    SemimetricImputer,
     SemimetricNeighborsTransformer,
+    SemimetricOutlierDetector,
     SemimetricRegressor,
     gower,
 )
@@ -131,6 +133,8 @@ FITS = {
     "gower": gower,
     "l1": Semimetric.l1,
     "clusterer": lambda X: SemimetricClusterer().fit(X),
+    "imputer": lambda X: SemimetricImputer().fit(X),
+    "outliers": lambda X: SemimetricOutlierDetector().fit(X),
     "pl1": lambda X: PL1Embedding().fit(X),
     "splines": lambda X: BSplineEmbedding().fit(X),
     "cones": lambda X: ConicEmbedding().fit(X, CLASSES),

@@ -48,7 +48,7 @@ def test_features_learned_clipped_stay_clipped_and_say_so(tables):
     with warnings.catch_warnings():
         warnings.simplefilter("error", SemimetricWarning)
         clipped = DistanceRegressor(**options, outside="clip").fit(index, y).semimetric_
-    assert clipped.epsilon[0] == d.epsilon[0]
+    assert clipped.epsilon[0].tolist() == d.epsilon[0].tolist()
 
 
 def test_under_the_swap_groups_without_weight_stay():
@@ -107,5 +107,48 @@ def test_features_with_items_beyond_their_knots_get_the_least_slope_outside(rng)
     options = {"examples": Pairs(ITEMS, INDEX), "out_of_range": count_out_of_range(structure, ITEMS)}
     epsilon = assemble(recipe, structure, weights, 1e-3, **options).epsilon
     free = assemble(recipe, structure, weights, 1e-3, examples=options["examples"]).epsilon
-    np.testing.assert_allclose(epsilon, [1e-3 / 0.5, free[1], 1e-3 / 0.5])
-    np.testing.assert_allclose(free, weights / [0.5, 1.0, 0.5])  # the mean slope across the range
+    np.testing.assert_allclose(epsilon, [[1e-3 / 0.5] * 2, free[1], [1e-3 / 0.5] * 2])
+    np.testing.assert_allclose(free, np.column_stack([weights, weights]) / [[0.5], [1.0], [0.5]])  # the only slope there is
+
+
+@pytest.mark.parametrize("tables", ["full", "warped"])
+def test_the_slopes_outside_are_those_at_the_two_ends(tables):
+    """A curve that rises by 1, 4 and 2 between four knots goes on at 1 below and at 2 above."""
+    knots = [[0.0, 1.0, 2.0, 3.0], [0.0, 1.0], [0.0, 1.0]]
+    recipe, structure = Recipe(knots=knots, tables=tables), structure_of(knots, tables=tables)
+    heights = np.array([0.0, 1.0, 5.0, 7.0])
+    of_first = np.diff(heights) if tables == "warped" else (heights[None] - heights[:, None])[np.triu_indices(4, 1)]
+    d = assemble(recipe, structure, np.concatenate([of_first, [3.0, 0.0]]), 1e-3, examples=Pairs(ITEMS, INDEX))
+    np.testing.assert_allclose(d.epsilon, [[1.0, 2.0], [3.0, 3.0], [1e-3, 1e-3]])
+    assert d([-2.0, 0.5, 0.0], [7.0, 0.5, 0.0]) == pytest.approx(2.0 * 1.0 + 7.0 + 4.0 * 2.0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "slope"),
+    [(lambda gap: np.minimum(gap, 2.0), 0.0), (lambda gap: np.maximum(gap - 2.0, 0.0), 0.0), (lambda gap: 3.0 * gap, 3.0)],
+    ids=["saturated", "late", "linear"],
+)
+@pytest.mark.parametrize("groups", ["singles", [(0, 1), (2,)]], ids=["alone", "joint"])
+def test_the_smaller_of_what_the_middle_and_the_other_end_see_counts(shape, slope, groups):
+    """Tables of how far apart two values are: one that stops to rise, one that begins to rise late, and one that is linear."""
+    knots = [np.arange(5.0), [0.0, 1.0], [0.0, 1.0]]
+    recipe, structure = Recipe(knots=knots, groups=groups), structure_of(knots, groups=groups)
+    at = np.repeat(knots[0], 2) if groups != "singles" else knots[0]  # the value of the first feature at each grid point
+    tables = [shape(np.abs(at[:, None] - at)) if 0 in v.group else np.zeros((2, 2)) for v in structure.embedding.vertices]
+    keys = [v.keys for v in structure.embedding.vertices]
+    weights = np.concatenate([table.ravel()[k] for table, k in zip(tables, keys, strict=True)])
+    d = assemble(recipe, structure, weights, 0.0, examples=Pairs(ITEMS, INDEX))
+    np.testing.assert_allclose(d.epsilon, [[slope, slope], [0.0, 0.0], [0.0, 0.0]], atol=1e-12)
+
+
+@pytest.mark.parametrize("tables", ["full", "warped"])
+def test_a_curve_that_was_learned_goes_on_at_both_of_its_ends(tables):
+    """Items five times as far out as those learned from: on the low side the truth rises by 1, on the high side by 4."""
+    rng = np.random.default_rng(0)
+    curve = lambda x: np.where(x < 0, x, 4.0 * x)  # noqa: E731
+    pairs, far = rng.uniform(-1, 1, (800, 2, 2)), rng.uniform(-5, 5, (200, 2, 2))
+    y, true = (np.abs(curve(p[:, 0]) - curve(p[:, 1])) @ [1.0, 3.0] for p in (pairs, far))
+    model = DistanceRegressor(knots=[[-1.0, -0.5, 0.0, 0.5, 1.0]] * 2, alpha=1e-6, tables=tables).fit(pairs, y)
+    np.testing.assert_allclose(model.semimetric_.epsilon, [[1.0, 4.0], [3.0, 12.0]], rtol=0.02)
+    assert np.abs(model.semimetric_.paired(far[:, 0], far[:, 1]) - true).max() < 0.05 * true.mean()
+    assert model.semimetric_.axioms.positive

@@ -70,7 +70,7 @@ def test_ladders_give_the_optimum_of_the_dense_rows(order, setting):
     assert linear_objective(model, F, Y) == pytest.approx(linear_objective(stored, F, Y), rel=1e-4)
 
 
-@pytest.mark.parametrize(("order", "degree"), [(0, 1), (1, 1), (1, 3), (2, 2)])
+@pytest.mark.parametrize(("order", "degree"), [(0, 1), (1, 1), (1, 3), (2, 2), (3, 2), (4, 3)])
 def test_splines_score_as_a_machine_on_their_stored_rows(rng, order, degree):
     X = rng.uniform(-1, 1, (80, 2))
     y = (X**2).sum(axis=1) < 0.6

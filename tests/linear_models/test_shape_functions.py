@@ -13,8 +13,12 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 from sklearn.svm import LinearSVC
 
 from semimetric import (
+    BSplineEmbedding,
+    ConicEmbedding,
     EmbeddedLinearClassifier,
     EmbeddedLinearRegressor,
+    FourierEmbedding,
+    HermiteEmbedding,
     IDEmbedding,
     LargeMarginLearner,
     NotSupportedError,
@@ -56,6 +60,35 @@ def test_the_functions_add_up_to_the_score(embedding):
     shapes = Shapes.of(embedding, w, 0.5)
     score = embedding.transform(X) @ w + 0.5
     assert np.allclose([twin(shapes, x) for x in X], score, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("embedding", "atol"),
+    [
+        (BSplineEmbedding(5), 1e-12),
+        (BSplineEmbedding(5, penalty_order=0), 1e-12),
+        (BSplineEmbedding(knots="quantile", n_bins=4), 1e-12),
+        (BSplineEmbedding(5, degree=2), 0.01),
+        (BSplineEmbedding(5, degree=3, penalty_order=2, missing="indicator"), 0.01),
+        (FourierEmbedding(2), 0.01),
+        (HermiteEmbedding(3), 0.01),
+    ],
+)
+def test_smooth_functions_add_up_to_the_score(embedding, atol):
+    X = data()
+    w = machine(embedding, X)
+    shapes = Shapes.of(embedding, w, 0.5)
+    score = embedding.transform(X) @ w + 0.5
+    assert np.abs([twin(shapes, x) for x in X] - score).max() <= atol * np.abs(score).max()
+    assert np.allclose([twin(shapes.purified(X), x) for x in X], [twin(shapes, x) for x in X], atol=1e-9)
+
+
+def test_features_that_do_not_vary_have_one_place():
+    X = np.column_stack([np.linspace(0, 1, 20), np.full(20, 3.0)])
+    for embedding in (BSplineEmbedding(3, degree=2), FourierEmbedding(2)):
+        shapes = Shapes.of(embedding.fit(X), np.ones(embedding.n_columns_))
+        assert len(shapes.knots[0]) > 20
+        assert len(shapes.knots[1]) == 1
 
 
 @given(st.integers(0, 10_000), st.integers(2, 5))
@@ -124,6 +157,9 @@ def test_refusals():
     assert_refused(lambda: Shapes.of(embedding, w * np.nan), "NaN", "finite weights", "scaled")
     with pytest.raises(NotFittedError):
         Shapes.of(PL2Embedding(), w)
+    cones = ConicEmbedding().fit(X, X[:, 0] > 0.5)
+    with pytest.raises(NotSupportedError, match="curve"):
+        Shapes.of(cones, np.zeros(cones.n_columns_))
     triples = IDEmbedding(groups=[(0, 1, 2)]).fit(X)
     with pytest.raises(NotSupportedError, match="curve"):
         Shapes.of(triples, np.zeros(triples.n_columns_))

@@ -458,3 +458,21 @@ def test_a_fit_that_is_interrupted_leaves_the_index_as_it_was(monkeypatch):
             call()
         for one, two in zip(index.kneighbors(queries, 5), want, strict=True):
             assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("storage", ["float64", "uint16"])
+@pytest.mark.parametrize("side", ["query-first", "query-last"])
+def test_queries_and_items_far_outside_on_either_side(storage, side):
+    """Slopes that differ by up to fifty times between the sides, and on one side none."""
+    items = 5.0 * np.random.default_rng(1).normal(size=(600, 4))
+    slopes = np.array([[0.1, 5.0], [3.0, 0.0], [0.0, 0.0], [1.0, 0.5]])
+    rough = rough_distance(Grid([np.linspace(-2, 2, 5)] * 4), low=0.05)
+    d = Semimetric(rough.embedding, rough.weights, slopes, rough.feature_names)
+    index = NeighborIndex(d, side=side, storage=storage).fit(items)
+    queries = 8.0 * np.random.default_rng(2).normal(size=(12, 4))
+    want, _ = answers(d, queries, items, 7, side)
+    for algorithm in ("exact", "brute"):
+        assert_allclose(index.kneighbors(queries, 7, algorithm=algorithm)[0], want, rtol=1e-9)
+    distances, _ = index.radius_neighbors(queries, want[:, -1].max())
+    every = d.pairwise(queries, items)
+    assert sorted(np.concatenate(distances)) == pytest.approx(np.sort(every[every <= want[:, -1].max()]))

@@ -87,7 +87,8 @@ def distance_of(rng, wild):
     width = np.where(grid.high > grid.low, grid.high - grid.low, 1.0)
     slope = rng.random(len(width)) * (rng.random(len(width)) < 0.8) * (np.abs(weights).max(initial=0.0) or 1.0)
     with np.errstate(over="ignore", under="ignore"):
-        epsilon = np.minimum(slope / width, 1e300)
+        above = slope * rng.choice([0.0, 0.3, 1.0, 4.0], len(slope))
+        epsilon = np.minimum(np.column_stack([slope, above]) / width[:, None], 1e300)
     bases = ()
     if not wild and grid.plain and rng.random() < 0.15:
         probe = rng.normal(size=(3, 2, n))
@@ -176,8 +177,9 @@ def built(rng, d, wild, folder):
 def size_of(d, *sides):
     """What rounding errors of the sums are relative to: tables, how far both sides lie outside the range, and a cell there."""
     view = QueryView(d)
-    outside = sum(np.abs(d.reach.excess(with_directions(d.directions, x))) @ d.epsilon for x in sides)
-    return view.size + (view.scales.epsilon * view.scales.size).sum() + outside
+    steepest = d.epsilon.max(axis=1)
+    outside = sum(np.abs(d.reach.excess(with_directions(d.directions, x))) @ steepest for x in sides)
+    return view.size + (view.scales.epsilon.max(axis=1) * view.scales.size).sum() + outside
 
 
 def compare(rng, d, index, known, queries, where):

@@ -104,7 +104,7 @@ def assert_near(found, expected, rounding=0.0):
 
 def rounding_of(d):
     """What sums of the weights, and of the slopes outside the range, may lose where large ones cancel."""
-    lost = 1e-13 * (np.abs(d.weights).sum() + (d.epsilon * d.embedding.grid.widths).sum()) + 1e-300
+    lost = 1e-13 * (np.abs(d.weights).sum() + (d.epsilon.max(axis=1) * d.embedding.grid.widths).sum()) + 1e-300
     return float(d.link_function.apply(np.minimum(lost, 1e30)))
 
 

@@ -56,7 +56,7 @@ def spline_kernel(
     Y : array-like of shape (m, n_features) or None
         None is X.
     degree : {1, 2, 3}, default 1
-    penalty_order : {0, 1, 2}, default 1
+    penalty_order : {0, 1, 2, 3, 4}, default 1
     n_bins : int, default 10
 
     Returns

@@ -6,8 +6,8 @@ KNOT_PARAMETERS = """
 n_knots : int or one int a feature, each >= 2, default 8
     The most knots of a feature; a feature with fewer distinct values has those, a constant one a single column of 1.
 knots : {"kmeans", "quantile", "uniform", "tree"} or one array a feature, default "kmeans"
-    Minimum, maximum and k-means centres (the paper's); quantiles; equal steps; the thresholds of a decision tree of
-    n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing numbers.
+    Minimum, maximum and k-means centres (the paper's), of all such knots those of least inertia; quantiles; equal steps; the
+    thresholds of a decision tree of n_knots - 1 leaves, grown on the feature alone for the y of `fit`; or increasing numbers.
 missing : {"error", "zeros", "indicator"}, default "error"
     What NaN is: refused; without any entry; or a level of its own in every feature, also where the fit has seen none.
 zero_preserving : bool, default False

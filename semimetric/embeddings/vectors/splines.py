@@ -32,9 +32,9 @@ class BSplineEmbedding(FeatureMap):
 
     B_0, ..., B_{n_bins + degree - 1} are the B-splines of the given degree on n_bins cells, and c = sqrt(1/n_bins). A linear
     model on phi penalises the differences of order ``penalty_order`` of the coefficients v of neighbouring B-splines, with
-    D_0 = 1, D_1, and D_2 = D_1^2. As in Maji 2011, section 3, the first rows of D penalise the first coefficients too, so the
-    result depends on the direction of a feature. With order 1 it is close to a model with the min kernel (eq. 12, its constant
-    corrected):
+    D_0 = 1, D_1, and D_r = D_1^r; splines of degree k with D_{k+1} are close to a kernel of k-th derivatives (eq. 14). As
+    in Maji 2011, section 3, the first rows of D penalise the first coefficients too, so the result depends on the direction
+    of a feature. With order 1 it is close to a model with the min kernel (eq. 12, its constant corrected):
 
         <phi(x), phi(y)> = min(x, y) + (degree + 1) / (2 n_bins)   where |x - y| >= degree / n_bins
 
@@ -46,13 +46,14 @@ class BSplineEmbedding(FeatureMap):
         The number of cells between the least and the greatest value of a feature.
     degree : {1, 2, 3}, default 1
         The degree of the B-splines, with linear, quadratic or cubic pieces.
-    penalty_order : {0, 1, 2}, default 1
+    penalty_order : {0, 1, 2, 3, 4}, default 1
         With 0 rows are sparse, with degree + 1 entries for each feature. Else the rows of `transform` are dense up to the place
-        of the value; linear models of this package use psi and the ladder instead, which stay sparse.
+        of the value; linear models of this package keep psi, and make phi of a block of rows while they learn from these. From
+        order 2 on the columns of a feature have ever more unlike sizes, and machines need more passes.
     knots : "uniform", "quantile", array of shape (n_knots,), or one such array a feature, default "uniform"
         The ends of the cells; arrays replace ``n_bins``. Of equal quantiles only one is kept. The paper has uniform knots. On
         other knots D_1 still penalises steps from knot to knot (the min kernel, after a feature is mapped so that its knots are
-        evenly spaced), but D_2 no longer vanishes on straight lines, so it requires knots at equal distances.
+        evenly spaced), but D_2 no longer vanishes on straight lines, so orders from 2 on require knots at equal distances.
     norm : {"kernel", "unity"}, default "kernel"
         c = sqrt(1/n_bins), with which C means the same for every n_bins and for the min kernel; or c = 1, a partition of unity.
         libspline has the square root of the cell's width instead, so that features in larger units weigh more.
@@ -130,7 +131,7 @@ class BSplineEmbedding(FeatureMap):
         """Refuse parameters that cannot be used."""
         check_choice("degree", self.degree, (1, 2, 3))
         check_columns_fit((check_count("n_bins", self.n_bins) + self.degree) * self.n_features_in_, f"n_bins={self.n_bins}")
-        check_choice("penalty_order", self.penalty_order, (0, 1, 2))
+        check_choice("penalty_order", self.penalty_order, (0, 1, 2, 3, 4))
         check_choice("norm", self.norm, ("kernel", "unity"))
         check_choice("extrapolation", self.extrapolation, ("clip", "linear", "error"))
         if isinstance(self.knots, str):
@@ -193,12 +194,12 @@ class BSplineEmbedding(FeatureMap):
         return tuple(arrays)
 
     def _check_steps(self) -> None:
-        """Set whether the cells of every feature are equal, up to rounding of the knots; order 2 requires that they are."""
+        """Set whether the cells of every feature are equal, up to rounding of the knots, as orders from 2 on require."""
         self._equal = isinstance(self.knots, str) and self.knots == "uniform" or all(map(_evenly_spaced, self.knots_))
-        if self.penalty_order == 2 and not self._equal:
+        if self.penalty_order >= 2 and not self._equal:
             raise NotSupportedError(
-                "penalty_order=2 with knots at unequal distances: second differences vanish on straight lines only where knots "
-                'are evenly spaced; use knots="uniform", or penalty_order=1'
+                f"penalty_order={self.penalty_order} with knots at unequal distances: second differences vanish on "
+                'straight lines only where knots are evenly spaced; use knots="uniform", or penalty_order=1'
             )
 
     def _lay_out(self) -> None:

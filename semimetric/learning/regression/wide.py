@@ -191,7 +191,7 @@ class _Narrow:
             span = float(found[-1] - found[0]) or 1.0
             knots.append(found)
             weights.append(np.maximum(rise, least) if f < n_raw else rise)
-            slopes.append(max(0.0 if place is None else float(d.epsilon[place]), least / span if f < n_raw else 0.0))
+            slopes.append(np.maximum(0.0 if place is None else d.epsilon[place], [least / span if f < n_raw else 0.0] * 2))
         rows = np.array(wanted, dtype=np.int64) - n_raw
         directions = None if self.whole.directions is None else self.whole.directions.select(rows)
         embedding = WarpedEmbedding(Grid(knots))

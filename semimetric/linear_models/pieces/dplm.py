@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, NotRequired
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..._foundation.errors import ConvergenceWarning, InputError, warn
+from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import validated
 from ..._foundation.saved_estimators import SavedEstimator, check_names
 from ..._foundation.short_reprs import ShortRepr
@@ -21,18 +20,16 @@ from ..._foundation.storable import storable
 from ..._foundation.target_arrays import check_sorted_classes
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_alpha, check_choice, check_count
-from ..._kernels.mixture import Points, Prior
 from ...distances.semimetric import Semimetric
-from .boundary_points import Boundary, check_classes, check_semimetric
-from .gibbs_chains import ChainsResult, Schedule, run_chains
-from .mixture_em import Planes, fit_planes, run_em
-from .mixture_prior import Units, WPrior, base_measure, check_w_prior
-from .piecewise_boundary import Pieces, with_support_vector_machines
-from .support_pairs import DistinctPlaces, find_distinct_places, find_support_pairs
+from .boundary_points import check_classes, check_semimetric
+from .gibbs_chains import ChainsResult, Schedule
+from .mixture_fit import FoundPieces, MixtureSettings, find_pieces, warn_unless_converged, without_sweeps
+from .mixture_prior import WPrior, check_w_prior
+from .piecewise_boundary import Pieces
+from .prior_choice import PriorChoice
+from .support_pairs import DistinctPlaces, find_distinct_places
 
 __all__ = ["DPLMClassifier"]
-
-_MAX_R_HAT = 1.1  # above it the chains are taken not to have converged
 
 
 def _has_probabilities(model: DPLMClassifier) -> bool:
@@ -57,23 +54,26 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    alpha : float, default 0.1
-        Concentration of the Dirichlet process, > 0: the larger it is, the more pieces are expected before data are seen.
+    alpha : float or "auto", default "auto"
+        Concentration of the Dirichlet process, > 0: the larger it is, the more pieces are expected before data are seen. The
+        paper takes 0.1, 1 and 10. "auto" draws it along with the rest, from an exponential prior of mean 1 (Escobar & West
+        1995, section 6).
     n_components : int or None, default None
-        A given number of pieces, at most one for each boundary point, which EM then fits; None infers the number.
+        A given number of pieces, at most one for each boundary point, which EM then fits; None infers the number. A
+        `SemimetricWarning` says so where fewer are left, because some lost all their boundary points from every start.
     local : {"svm", "plane"}, default "svm"
         What separates the classes in a piece: a linear support vector machine that is trained on the items of the piece (its
         plane, if they are all of one class), or its plane. The paper has both; where classes overlap the machine is far better,
         since the planes follow every single item.
     C : float, default 10.0
         The C of these machines, for items in units of their largest difference from the mean.
-    w_prior : float, "precision" or "covariance", default 1000.0
-        Variance of w in the prior, equation 26, times the mean variance sigma^2 of the boundary points. The equation prints
-        ``"covariance"``: the variance is sigma^2 itself, so that the result depends on the unit of the features.
-        ``"precision"`` is the variance 1 / sigma^2, the number 1; it keeps |w| near 1 / sigma, which makes planes as thick as
-        the whole boundary. 1000 is vague, as the paper wants its prior, and finds the six pieces of its horseshoe whatever
-        alpha is. But a vague prior makes pieces costly, so that a small data set gets few of them; ``"precision"`` then gives
-        more.
+    w_prior : float, "auto", "precision" or "covariance", default "auto"
+        Variance of w in the prior, equation 26, times the mean variance sigma^2 of the boundary points. A vague prior makes
+        pieces costly, so that a small data set gets few of them; a narrow one makes planes thick. With ``"auto"``, five folds
+        of the items choose among 1000, 30, 1, and one piece alone. The candidate with the fewest pieces is taken, unless
+        another is right more often by more than 1.5 standard errors. Where a class has one item only, one piece is taken; with
+        ``n_components`` it is 1000. The equation prints ``"covariance"``: the variance is sigma^2 itself, so that the result
+        depends on the unit of the features. ``"precision"`` is the variance 1 / sigma^2, the number 1.
     counted : bool, default False
         Whether a boundary point counts in the likelihood and in the Chinese restaurant process once for every item that leads
         to it, or once in all. Points that count several times rarely change their component, and the chains hardly mix.
@@ -87,7 +87,8 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     n_auxiliary : int, default 3
         Candidates for a new component in algorithm 8: more of them take more time, and the chains mix better.
     n_chains : int, default 2
-        Number of chains, which start with different numbers of components and vote together.
+        Number of chains, which vote together. Each starts from planes that are merged, as long as that is more probable, out of
+        another number of small groups of boundary points.
     refine : bool, default True
         Whether EM refines the best state of the chains, unless a component would lose all its points.
     semimetric : Semimetric or None, default None
@@ -111,10 +112,13 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         Share of the voting states that have 0, 1, 2, ... components (Fig. 5).
     trace_ : ndarray of shape (n_chains, n_sweeps, 3), or list of them
         The log joint density, the number of components and the share of points that moved, after every sweep; with
-        ``n_components`` the objective of EM before every M-step.
+        ``n_components``, and where held-out items chose one piece, the objective of EM before every M-step.
     r_hat_ : float, or ndarray
         Gelman and Rubin's split R-hat of the log joint density after the burn-in; a `ConvergenceWarning` says if it is above
-        1.1.
+        1.1. Where held-out items chose one piece, no chain runs, and it is 1.
+    prior_choices_ : list of PriorChoice
+        What ``w_prior="auto"`` compared, one entry for two classes, else one for each class: ``w_prior`` (NaN for one piece),
+        ``n_components``, ``accuracy`` and ``standard_error`` of every candidate, and the number of the ``chosen`` one.
     n_features_in_ : int
 
     Raises
@@ -128,7 +132,7 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     --------
     >>> from semimetric.datasets import make_horseshoe
     >>> X, y = make_horseshoe()
-    >>> model = DPLMClassifier(alpha=1.0, n_sweeps=4000, random_state=0).fit(X, y)
+    >>> model = DPLMClassifier(n_sweeps=2000, random_state=0).fit(X, y)
     >>> model.n_components_, bool(model.score(X, y) > 0.97)
     (6, True)
     """
@@ -140,6 +144,7 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         "trace_": Floats | list[Floats],
         "posterior_n_components_": NotRequired[Floats | list[Floats]],
         "r_hat_": NotRequired[float | Floats],
+        "prior_choices_": NotRequired[list[PriorChoice]],
         "n_features_in_": int,
         "feature_names_in_": NotRequired[NDArray[Any]],
     }
@@ -147,11 +152,11 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        alpha: float = 0.1,
+        alpha: float | str = "auto",
         n_components: int | None = None,
         local: str = "svm",
         C: float = 10.0,
-        w_prior: WPrior = 1000.0,
+        w_prior: WPrior = "auto",
         counted: bool = False,
         prior_points: str = "boundary",
         n_sweeps: int = 10_000,
@@ -188,16 +193,21 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         check_semimetric(self.semimetric, items.shape[1])
         places = find_distinct_places(items, codes, len(classes))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        fits: list[tuple[Pieces, ChainsResult | Floats]] = []
+        settings = self._settings()
+        fits: list[FoundPieces] = []
         for code in range(len(classes)) if len(classes) > 2 else (1,):
-            interrupted = any(isinstance(run, ChainsResult) and run.interrupted for _, run in fits)
-            n_sweeps = 0 if interrupted else self.n_sweeps
-            fits.append(self._fit_one_class(items, codes == code, _one_against_rest(places, code), rng, n_sweeps))
+            found = find_pieces(items, codes == code, _one_against_rest(places, code), settings, rng)
+            fits.append(found)
+            if isinstance(found.run, ChainsResult) and found.run.interrupted:
+                settings = without_sweeps(settings)
         self._set_attributes(classes, fits)
         return self
 
     def _check(self) -> None:
-        check_alpha("alpha", self.alpha, strict=True)
+        if isinstance(self.alpha, str):
+            check_choice("alpha", self.alpha, ("auto",))
+        else:
+            check_alpha("alpha", self.alpha, strict=True)
         check_alpha("C", self.C, strict=True)
         check_choice("local", self.local, ("svm", "plane"))
         check_choice("prior_points", self.prior_points, ("boundary", "items"))
@@ -216,65 +226,37 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     def _burn_in(self) -> int:
         return self.n_sweeps // 10 if self.burn_in is None else check_count("burn_in", self.burn_in, minimum=0)
 
-    def _fit_one_class(
-        self, items: Floats, positive: Any, places: DistinctPlaces, rng: np.random.Generator, n_sweeps: int
-    ) -> tuple[Pieces, ChainsResult | Floats]:
-        """The pieces that separate a positive class from the rest, and the chains, or the trace of EM, that found them."""
-        boundary = Boundary.of(places, find_support_pairs(places, semimetric=self.semimetric, n_jobs=self.n_jobs))
-        m, d = boundary.points.shape
-        units = Units.of(boundary.points if self.prior_points == "boundary" else items, boundary.directions)
-        prior = base_measure(d, units.sigma, self.w_prior)
-        weight = boundary.counts if self.counted else np.ones(m)
-        points = units.points(boundary.points, boundary.directions, weight.astype(np.float64))
-        run: ChainsResult | Floats
-        if self.n_components is None:
-            planes, labels, run = self._sample(points, prior, rng, n_sweeps)
-        elif self.n_components > m:
-            raise InputError(
-                f"n_components={self.n_components} is more than there are boundary points, {m}; give fewer, or None"
-            )
-        else:
-            planes, labels, run = fit_planes(points, self.n_components, prior, rng)
-        pieces = Pieces.of(boundary, planes, labels, units)
-        if self.local == "svm":
-            pieces = with_support_vector_machines(pieces, items, positive, self.C)
-        return pieces, run
+    def _settings(self) -> MixtureSettings:
+        alpha = None if self.alpha == "auto" else float(self.alpha)
+        return MixtureSettings(
+            schedule=Schedule(alpha, self.n_sweeps, self._burn_in, self.n_chains, self.n_auxiliary),
+            **{f.name: getattr(self, f.name) for f in fields(MixtureSettings) if f.name != "schedule"},
+        )
 
-    def _sample(
-        self, points: Points, prior: Prior, rng: np.random.Generator, n_sweeps: int
-    ) -> tuple[Planes, Integers, ChainsResult]:
-        """The planes and the labels (m,) that the chains estimate, refined by EM, and the result of the chains."""
-        schedule = Schedule(float(self.alpha), n_sweeps, self._burn_in, self.n_chains, self.n_auxiliary)
-        run = run_chains(points, prior, schedule, rng=rng, n_jobs=self.n_jobs, verbose=self.verbose)
-        if not self.refine:
-            return run.planes, run.labels, run
-        size = len(run.planes.lam)
-        share = np.bincount(run.labels, weights=points.weight, minlength=size) / points.weight.sum()
-        planes = deepcopy(run.planes)
-        labels, _ = run_em(points, planes, share, prior)
-        if len(np.unique(labels)) < size:  # a component lost its points
-            return run.planes, run.labels, run
-        return planes, labels, run
-
-    def _set_attributes(self, classes: Any, fits: list[tuple[Pieces, ChainsResult | Floats]]) -> None:
+    def _set_attributes(self, classes: Any, fits: list[FoundPieces]) -> None:
         """Set the attributes of the fit, then raise KeyboardInterrupt if Ctrl-C ended it."""
         self.classes_ = classes
-        self.pieces_ = [pieces for pieces, _ in fits]
-        runs = [run for _, run in fits]
-        sampled = [run for run in runs if isinstance(run, ChainsResult)]
-        for name in ("posterior_n_components_", "r_hat_"):
+        self.pieces_ = [found.pieces for found in fits]
+        for name in ("posterior_n_components_", "r_hat_", "prior_choices_"):
             self.__dict__.pop(name, None)  # an earlier fit may have left it
+        choices = [found.choice for found in fits if found.choice is not None]
+        if choices:
+            self.prior_choices_ = choices
+        runs = [found.run for found in fits]
         counts = [pieces.n_components for pieces in self.pieces_]
         traces = [run.trace if isinstance(run, ChainsResult) else run for run in runs]
         is_single = len(runs) == 1
         self.n_components_ = counts[0] if is_single else np.array(counts)
         self.trace_ = traces[0] if is_single else traces
-        if sampled:
-            self.posterior_n_components_ = sampled[0].frequencies if is_single else [run.frequencies for run in sampled]
-            self.r_hat_ = sampled[0].r_hat if is_single else np.array([run.r_hat for run in sampled])
-            if any(run.interrupted for run in sampled):
-                raise KeyboardInterrupt
-            self._warn_unless_converged(max(run.r_hat for run in sampled))
+        if self.n_components is not None:
+            return
+        shares = [run.frequencies if isinstance(run, ChainsResult) else np.array([0.0, 1.0]) for run in runs]
+        r_hats = [run.r_hat if isinstance(run, ChainsResult) else 1.0 for run in runs]
+        self.posterior_n_components_ = shares[0] if is_single else shares
+        self.r_hat_ = r_hats[0] if is_single else np.array(r_hats)
+        if any(isinstance(run, ChainsResult) and run.interrupted for run in runs):
+            raise KeyboardInterrupt
+        warn_unless_converged(max(r_hats), f"n_sweeps={self.n_sweeps} or n_auxiliary={self.n_auxiliary}")
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         super()._restore(fitted)
@@ -289,16 +271,10 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
             raise InputError(f"pieces are not those of {len(self.classes_)} classes, {n} sets of them; restore the file")
         for pieces in self.pieces_:
             pieces.check(d)
+        for choice in getattr(self, "prior_choices_", []):
+            choice.check()
         if np.ravel(self.n_components_).tolist() != [pieces.n_components for pieces in self.pieces_]:
             raise InputError(f"n_components_ are {self.n_components_}, unlike those of the pieces; restore the file")
-
-    def _warn_unless_converged(self, r_hat: float) -> None:
-        if not r_hat <= _MAX_R_HAT:  # NaN, of too few sweeps, is warned of as well
-            warn(
-                f"the chains have not settled: the split R-hat of their log joint density is {r_hat:.2f}, at most {_MAX_R_HAT} "
-                f"is required; look at trace_, and raise n_sweeps={self.n_sweeps} or n_auxiliary={self.n_auxiliary}",
-                ConvergenceWarning,
-            )
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Signed distances to the plane of each item's piece, > 0 on the side of the second class.

@@ -16,25 +16,32 @@ from ..._foundation.progress import progress_bar
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats, Integers
 from ..._kernels.mixture import Mixture, Points, Prior, Settings, sweeps
-from .mixture_em import Planes, kmeans_labels, planes_of_labels
+from .merged_planes import merged_labels
+from .mixture_em import Planes, planes_of_labels
 
-__all__ = ["Chain", "ChainsResult", "Schedule", "run_chains", "split_r_hat"]
+__all__ = ["Chain", "ChainsResult", "Schedule", "draw_alpha", "run_chains", "split_r_hat"]
 
+_MEAN_ALPHA = 1.0  # of the prior of the concentration, where that is drawn
+_SWEEPS_PER_ALPHA = 10
 _SWEEPS_PER_ROUND = 100  # between two counts of the votes, at which Ctrl-C is seen
-_START_COMPONENTS = (1, 8, 3, 16, 5, 2, 12)  # numbers of components with which the chains start, in turn
+_START_GROUPS = (24, 12, 1, 16, 8, 2, 6)  # numbers of groups of points that are merged to where the chains start, in turn
 
 
 class Chain:
     """One chain: its state, the best state so far with the number of components that leads the votes, and its generator."""
 
-    def __init__(self, points: Points, prior: Prior, *, n_start: int, n_auxiliary: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self, points: Points, prior: Prior, *, n_start: int, alpha: float | None, n_auxiliary: int, rng: np.random.Generator
+    ) -> None:
         self.points = points
         self.prior = prior
         self.n_auxiliary = n_auxiliary
+        self.draws_alpha = alpha is None
+        self.alpha = _MEAN_ALPHA if alpha is None else alpha
         self.rng = rng
         self.state = _empty_state(points, n_auxiliary)
         self.best = _empty_state(points, n_auxiliary)
-        labels = kmeans_labels(points, n_start, int(rng.integers(2**31)))
+        labels = merged_labels(points, prior, self.alpha, n_start, int(rng.integers(2**31)))
         size = int(labels.max()) + 1
         planes = planes_of_labels(points, labels, size, prior)
         self.state.mu[:size] = planes.mu
@@ -45,7 +52,7 @@ class Chain:
         self.state.total[:size] = np.bincount(labels, weights=points.weight)
         self.state.size[0] = size
 
-    def advance(self, n_sweeps: int, alpha: float, n_components: int) -> Floats:
+    def advance(self, n_sweeps: int, n_components: int) -> Floats:
         """Sweep over the points, and keep the best state with ``n_components``.
 
         Returns
@@ -57,9 +64,25 @@ class Chain:
             self.best.score[0] = -np.inf
             self.best.size[0] = n_components
         trace = np.empty((n_sweeps, 3))
-        settings = Settings(float(alpha), self.n_auxiliary, n_components)
-        sweeps(self.points, self.prior, settings, self.state, self.best, trace, self.rng)
+        step = _SWEEPS_PER_ALPHA if self.draws_alpha else n_sweeps
+        for first in range(0, n_sweeps, step):
+            settings = Settings(float(self.alpha), self.n_auxiliary, n_components)
+            sweeps(self.points, self.prior, settings, self.state, self.best, trace[first : first + step], self.rng)
+            if self.draws_alpha:
+                trace[first : first + step, 0] -= self.alpha / _MEAN_ALPHA  # its log density, up to a constant
+                self.alpha = draw_alpha(self.alpha, int(self.state.size[0]), float(self.points.weight.sum()), self.rng)
         return trace
+
+
+def draw_alpha(alpha: float, n_components: int, n_points: float, rng: np.random.Generator) -> float:
+    """A Gibbs step of the concentration under an exponential prior of mean 1, Gamma(1, 1).
+
+    It is that of Escobar & West (1995, section 6): with eta ~ Beta(alpha + 1, n), alpha is Gamma(1 + K, 1 - log eta) or, by
+    the odds n (1 - log eta) to K, Gamma(K, 1 - log eta).
+    """
+    rate = 1.0 / _MEAN_ALPHA - np.log(rng.beta(alpha + 1.0, n_points))
+    is_more = rng.random() * (n_components + n_points * rate) < n_components
+    return float(rng.gamma(n_components + is_more) / rate)
 
 
 def _empty_state(points: Points, n_auxiliary: int) -> Mixture:
@@ -115,13 +138,18 @@ class ChainsResult:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The parameters of `DPLMClassifier` of the same names that concern the chains."""
+    """The parameters of `DPLMClassifier` of the same names that concern the chains; alpha is None where it is drawn."""
 
-    alpha: float
+    alpha: float | None
     n_sweeps: int
     burn_in: int
     n_chains: int
     n_auxiliary: int
+
+    @property
+    def first_alpha(self) -> float:
+        """The concentration with which points are merged: the mean of its prior, where it is drawn."""
+        return _MEAN_ALPHA if self.alpha is None else self.alpha
 
 
 def run_chains(
@@ -145,10 +173,10 @@ def run_chains(
 
 
 def _start_chains(points: Points, prior: Prior, schedule: Schedule, rng: np.random.Generator) -> list[Chain]:
-    """Chains that start with different numbers of components."""
-    starts = [_START_COMPONENTS[c % len(_START_COMPONENTS)] for c in range(schedule.n_chains)]
+    """Chains that start from components merged from different numbers of groups."""
+    starts = [_START_GROUPS[c % len(_START_GROUPS)] for c in range(schedule.n_chains)]
     return [
-        Chain(points, prior, n_start=n_start, n_auxiliary=schedule.n_auxiliary, rng=generator)
+        Chain(points, prior, n_start=n_start, alpha=schedule.alpha, n_auxiliary=schedule.n_auxiliary, rng=generator)
         for n_start, generator in zip(starts, rng.spawn(schedule.n_chains), strict=True)
     ]
 
@@ -161,7 +189,7 @@ def _sample(chains: list[Chain], schedule: Schedule, n_jobs: int | None, verbose
             while (n_done := trace.shape[1]) < schedule.n_sweeps:
                 n_sweeps = min(_SWEEPS_PER_ROUND, schedule.n_sweeps - n_done)
                 n_components = int(_votes(trace, schedule).argmax())  # 0 before there are votes
-                advance = partial(_advance, chains, n_sweeps, schedule.alpha, n_components)
+                advance = partial(_advance, chains, n_sweeps, n_components)
                 traces = map_blocks(advance, len(chains), size=1, n_jobs=n_jobs)
                 trace = np.concatenate([trace, np.stack(traces)], axis=1)
                 bar.update(n_sweeps)
@@ -170,9 +198,9 @@ def _sample(chains: list[Chain], schedule: Schedule, n_jobs: int | None, verbose
     return trace, False
 
 
-def _advance(chains: list[Chain], n_sweeps: int, alpha: float, n_components: int, place: slice) -> Floats:
+def _advance(chains: list[Chain], n_sweeps: int, n_components: int, place: slice) -> Floats:
     """Advance the one chain at this place."""
-    return chains[place.start].advance(n_sweeps, alpha, n_components)
+    return chains[place.start].advance(n_sweeps, n_components)
 
 
 def _votes(trace: Floats, schedule: Schedule) -> Integers:

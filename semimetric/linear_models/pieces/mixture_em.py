@@ -24,7 +24,7 @@ from ..._foundation.types import Floats, Integers
 from ..._kernels.draws import mode
 from ..._kernels.mixture import Points, Prior
 
-__all__ = ["Planes", "fit_planes", "kmeans_labels", "planes_of_labels", "run_em"]
+__all__ = ["Planes", "fine_labels", "fit_planes", "kmeans_labels", "planes_of_labels", "run_em"]
 
 _M_STEP_ROUNDS = 5  # over the blocks of parameters in one M-step
 _EMPTY = 1e-8  # a component whose responsibilities sum to less stays as it is
@@ -80,11 +80,22 @@ def kmeans_labels(points: Points, n_components: int, random_state: int) -> Integ
     return KMeans(n, n_init=1, random_state=random_state).fit(points.x).labels_.astype(np.int64)
 
 
-def planes_of_labels(points: Points, labels: Integers, n_components: int, prior: Prior) -> Planes:
-    """The planes whose posterior, given the component numbers ``labels`` (m,), is highest, up to three M-steps."""
+def fine_labels(points: Points, n_groups: int, random_state: int) -> Integers:
+    """Groups of boundary points that lie and face alike, shape (m,): k-means on places and unit directions together.
+
+    There are at most as many groups as points that differ.
+    """
+    length = np.linalg.norm(points.v, axis=1, keepdims=True)
+    features = np.hstack([points.x, points.v / np.where(length > 0, length, 1.0)])
+    n = min(n_groups, len(np.unique(features, axis=0)))
+    return KMeans(n, n_init=1, random_state=random_state).fit(features).labels_.astype(np.int64)
+
+
+def planes_of_labels(points: Points, labels: Integers, n_components: int, prior: Prior, *, n_steps: int = 3) -> Planes:
+    """The planes whose posterior, given the component numbers ``labels`` (m,), is highest, up to ``n_steps`` M-steps."""
     planes = Planes.start(n_components, points.x.shape[1])
     responsibilities = (labels[:, None] == np.arange(n_components)) * points.weight[:, None]
-    for _ in range(3):
+    for _ in range(n_steps):
         _m_step(planes, points, responsibilities, prior)
     return planes
 
@@ -181,11 +192,16 @@ def run_em(
 def fit_planes(
     points: Points, n_components: int, prior: Prior, rng: np.random.Generator, *, n_starts: int = 10
 ) -> tuple[Planes, Integers, Floats]:
-    """The best of several runs of EM from k-means: the planes, the labels (m,) and the trace of the objective."""
+    """The best of several runs of EM: the planes, the labels (m,) and the trace of the objective.
+
+    Runs start from k-means on places alone, and on places and unit directions, in turn. Runs in which every component keeps
+    points go before the others.
+    """
     runs = []
-    for _ in range(n_starts if n_components > 1 else 1):
-        labels = kmeans_labels(points, n_components, int(rng.integers(2**31)))
+    for start in range(n_starts if n_components > 1 else 1):
+        make_labels = fine_labels if start % 2 else kmeans_labels
+        labels = make_labels(points, n_components, int(rng.integers(2**31)))
         planes = planes_of_labels(points, labels, n_components, prior)
         share = np.bincount(labels, weights=points.weight, minlength=n_components) / points.weight.sum()
         runs.append((planes, *run_em(points, planes, share, prior)))
-    return max(runs, key=lambda run: run[2][-1])
+    return max(runs, key=lambda run: (len(np.unique(run[1])), run[2][-1]))

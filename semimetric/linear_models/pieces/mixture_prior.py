@@ -52,9 +52,9 @@ class Units:
 
 
 def check_w_prior(w_prior: WPrior) -> None:
-    """Refuse what is neither the name of a reading of equation 26 nor a factor f > 0."""
+    """Refuse what is neither "auto", the name of a reading of equation 26, nor a factor f > 0."""
     if isinstance(w_prior, str):
-        check_choice("w_prior", w_prior, ("precision", "covariance"))
+        check_choice("w_prior", w_prior, ("auto", "precision", "covariance"))
     else:
         check_alpha("w_prior", w_prior, strict=True)
 

@@ -20,6 +20,7 @@ from .support_pairs import common_unit
 __all__ = ["Pieces", "with_support_vector_machines"]
 
 _FARTHEST = 1e140
+_NARROWEST = 1e-9  # of the spread of all items: a machine with the strength C tells nothing of a piece that is narrower
 
 
 @storable
@@ -115,12 +116,13 @@ class Pieces:
         return ((X - self.centres[piece]) * self.normals[piece]).sum(axis=1)
 
 
-def with_support_vector_machines(pieces: Pieces, X: Floats, positive: Integers, C: float) -> Pieces:
+def with_support_vector_machines(pieces: Pieces, X: Floats, positive: Integers, C: float, *, max_iter: int = 20_000) -> Pieces:
     """The pieces with the planes of linear support vector machines, each trained on the items of its piece.
 
-    The items X (n, d) are those of the training, and ``positive`` (n,) says which are of the positive class. A piece whose
-    items are all of one class keeps its plane. The machines are trained on differences from the mean of the items, divided by
-    the largest difference, so that C has no unit.
+    The items X (n, d) are those of the training, and ``positive`` (n,) says which are of the positive class. A piece
+    whose items are all of one class, or a billion times closer together than all items are, keeps its plane. The
+    machines are trained on differences from the mean of the items, divided by the largest difference, so that C has no
+    unit. ``max_iter`` is the most passes of a machine over its items.
     """
     piece = pieces.of_items(X)
     centres = pieces.centres.copy()
@@ -129,10 +131,11 @@ def with_support_vector_machines(pieces: Pieces, X: Floats, positive: Integers, 
     unit = np.abs(X - mean).max()
     for j in range(pieces.n_components):
         inside = piece == j
-        if len(np.unique(positive[inside])) < 2:
+        scaled = (X[inside] - mean) / unit
+        if len(np.unique(positive[inside])) < 2 or not np.ptp(scaled, axis=0).max() > _NARROWEST:
             continue
-        machine = LinearSVC(C=C, dual="auto", max_iter=20_000, random_state=0)
-        machine.fit((X[inside] - mean) / unit, positive[inside])
+        machine = LinearSVC(C=C, dual="auto", max_iter=max_iter, random_state=0)
+        machine.fit(scaled, positive[inside])
         length = np.linalg.norm(machine.coef_[0])
         if length > 0:
             normals[j] = machine.coef_[0] / length

@@ -18,7 +18,9 @@ from ..._foundation.storable import storable
 from ..._foundation.target_arrays import check_sorted_classes
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_n_jobs
-from .boundary_points import check_classes, support_places
+from ...distances.semimetric import Semimetric
+from ...neighbors.index import NeighborIndex
+from .boundary_points import check_classes, check_semimetric, support_places
 from .support_pairs import common_unit, find_distinct_places, find_support_pairs
 
 __all__ = ["SupportPointClassifier"]
@@ -40,6 +42,9 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
 
     Parameters
     ----------
+    semimetric : Semimetric or None, default None
+        A learned distance that takes the place of the Euclidean one in equation 3, and by which the nearest support point is
+        found. Bisectors, equation 7, stay Euclidean, so that neither theorem is proved for it.
     n_jobs : int or None, default None
         Number of threads.
 
@@ -57,7 +62,7 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
     Raises
     ------
     InputError
-        If there are not two classes at least.
+        If there are not two classes at least, or ``semimetric`` is none for these features.
 
     Examples
     --------
@@ -80,14 +85,17 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         "feature_names_in_": NotRequired[NDArray[Any]],
     }
 
-    def __init__(self, *, n_jobs: int | None = None) -> None:
+    def __init__(self, *, semimetric: Semimetric | None = None, n_jobs: int | None = None) -> None:
+        self.semimetric = semimetric
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SupportPointClassifier:
         """Keep the support points of X (n_items, n_features) with classes y (n_items,)."""
         items, self.classes_, codes = check_classes(self, X, y)
+        check_semimetric(self.semimetric, items.shape[1])
         places = find_distinct_places(items, codes, len(self.classes_))
-        support, self_support = support_places(find_support_pairs(places, n_jobs=self.n_jobs))
+        pairs = find_support_pairs(places, semimetric=self.semimetric, n_jobs=self.n_jobs)
+        support, self_support = support_places(pairs)
         self.support_ = np.sort(places.rows[support])
         self.support_share_ = len(support) / places.n_items
         n_errors = 2 * len(support) - len(self_support) + places.n_contradicted
@@ -100,7 +108,10 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
     def _keep(self, points: Floats) -> None:
         """Search among the support points (n_support, n_features), in units of ``_unit``."""
         self._points = points
-        self._nearest = NearestNeighbors(n_neighbors=1, n_jobs=self.n_jobs).fit(points)
+        if self.semimetric is None:
+            self._nearest = NearestNeighbors(n_neighbors=1, n_jobs=self.n_jobs).fit(points)
+        else:
+            self._index = NeighborIndex(self.semimetric, n_jobs=self.n_jobs).fit(points * self._unit)
 
     def _stored(self) -> dict[str, Any]:
         return super()._stored() | {"points": self._points}
@@ -119,11 +130,15 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
         if (np.diff(self.support_) <= 0).any() or self.support_[0] < 0:
             raise InputError("support_ are not different rows in ascending order; restore the file")
         check_names(self, points.shape[1])
+        check_semimetric(self.semimetric, points.shape[1])
         self._keep(points)
 
     def predict(self, X: ArrayLike) -> Any:
         """The class of the nearest support point, shape (n_queries,)."""
         check_is_fitted(self, "support_")
         items = validated(self, X, dtype=np.float64, reset=False)
-        nearest = self._nearest.kneighbors(items / self._unit, return_distance=False)[:, 0]
+        if self.semimetric is None:
+            nearest = self._nearest.kneighbors(items / self._unit, return_distance=False)[:, 0]
+        else:
+            nearest = self._index.kneighbors(items, 1)[1][:, 0]
         return self.classes_[self._codes[nearest]]

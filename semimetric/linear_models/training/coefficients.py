@@ -9,42 +9,85 @@ are W_d = D_d^{-1} W (paper 1, equation 15).
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._foundation.threads import map_blocks
 from ..._foundation.types import Floats
 from ..._kernels.coordinate_descent import Machine
-from ..._kernels.difference_penalties import gather_block, unclimb
+from ..._kernels.difference_penalties import gather_block, prefix_sums
 from ...embeddings.vectors.base import FeatureMap
 from .embedded_rows import EmbeddedRows
 
-__all__ = ["coefficients", "decision_values", "intercepts", "squared_norms", "zero_machine"]
+__all__ = [
+    "clip_weights",
+    "coefficients",
+    "decision_values",
+    "intercepts",
+    "of_phi",
+    "set_weights_of_phi",
+    "squared_norms",
+    "zero_machine",
+]
 
 _ROWS_PER_TASK = 4096  # rows whose decision values one thread computes at a time
 
 
-def zero_machine(embedding: FeatureMap, n_classes: int, intercept_scaling: float) -> Machine:
-    """A machine whose weights are all 0; ``intercept_scaling`` is the value of the intercept's column, 0 for no intercept."""
+def zero_machine(
+    embedding: FeatureMap, n_classes: int, intercept_scaling: float, positive: NDArray[np.bool_] | None = None
+) -> Machine:
+    """A machine whose weights are all 0.
+
+    ``intercept_scaling`` is the value of the intercept's column, 0 for no intercept. ``positive`` (n_columns,) tells whose
+    weights W of phi must not be negative.
+    """
     weights = np.zeros(embedding.n_columns_ * n_classes)
     bias = np.zeros(n_classes)
     ladder = embedding.ladder
-    if ladder is None:
-        return Machine(weights, bias, float(intercept_scaling), 0, np.zeros(2, np.int64))
-    return Machine(weights, bias, float(intercept_scaling), int(ladder.order), np.asarray(ladder.starts, np.int64))
+    order, starts = (0, np.zeros(2, np.int64)) if ladder is None else (int(ladder.order), np.asarray(ladder.starts, np.int64))
+    held = np.zeros(0, np.bool_) if positive is None else positive
+    return Machine(weights, bias, float(intercept_scaling), order, starts, held)
 
 
 def coefficients(machine: Machine) -> Floats:
-    """The weights W of phi, shape (n_classes, n_columns)."""
-    weights = machine.weights.reshape(-1, len(machine.bias))
+    """The weights W of phi, shape (n_classes, n_columns); those that must not be negative are 0 where they would be."""
+    weights = of_phi(machine).weights.reshape(-1, len(machine.bias))
+    if len(machine.positive):
+        weights = np.where(machine.positive[:, None], np.maximum(weights, 0.0), weights)
+    return weights.T
+
+
+def of_phi(machine: Machine) -> Machine:
+    """The machine with the weights W of phi, which is what kernels learn; without a ladder it is the same object.
+
+    W = D_d W_d are d times the differences within every block of columns, the first kept. Both share the bias.
+    """
     if not machine.order:
-        return weights.T
-    without_ladder = np.empty_like(weights)
-    unclimb(weights, machine.order, machine.starts, without_ladder)
-    return without_ladder.T
+        return machine
+    weights = machine.weights.reshape(-1, len(machine.bias)).copy()
+    for _ in range(machine.order):
+        before = np.zeros_like(weights)
+        before[1:] = weights[:-1]
+        before[machine.starts[:-1]] = 0.0
+        weights -= before
+    return machine._replace(weights=weights.ravel(), order=0)
+
+
+def set_weights_of_phi(machine: Machine, learned: Machine) -> None:
+    """Give ``machine`` the weights W_d of psi that belong to those of phi which ``learned``, made by `of_phi`, has now."""
+    if learned is not machine:
+        machine.weights[:] = learned.weights
+        prefix_sums(machine.weights.reshape(-1, len(machine.bias)), machine.order, machine.starts)
 
 
 def intercepts(machine: Machine) -> Floats:
     """The intercepts b, shape (n_classes,): the value of the intercept's column times its weight."""
     return machine.scaling * machine.bias
+
+
+def clip_weights(machine: Machine) -> None:
+    """Set negative weights of a trained machine to 0, in place, where they must not be negative."""
+    if len(machine.positive):
+        machine.weights[:] = coefficients(machine).T.ravel()
 
 
 def squared_norms(machine: Machine) -> Floats:

@@ -27,8 +27,8 @@ from .embedded_rows import EmbeddedRows
 
 __all__ = ["DualDescent", "TrainingReport", "add_weights_of_dual", "relative_gap"]
 
-_SWEEPS = 5  # over a block of rows while it is embedded (Yu et al. 2010)
-_LADDER_SWEEPS = 3  # for embeddings with a ladder, on which a step costs more than embedding the row
+_SWEEPS = 5  # over a block of rows while it is embedded (Yu et al. 2010),
+_SWEEPS_OF_PHI = 12  # and of rows that cost more to make: suffix sums for differences
 _GAP_PER_ESTIMATE = 0.3  # the gap is expected to be this share of the first estimate; later the last share that was measured
 
 
@@ -61,7 +61,7 @@ class DualDescent:
     verbose: bool | None = None
 
     def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray) -> TrainingReport:
-        """Descend from the dual variables ``dual`` (n, K) and their weights in ``machine``; both are changed in place."""
+        """Descend from the dual variables ``dual`` (n, K) and their weights, of phi, in ``machine``; both change in place."""
         descent = _ShrinkingDescent(rows, problem, machine, dual, self.random)
         n_iter = 0
         with progress_bar(self.max_iter, "dual descent", verbose=self.verbose) as bar:
@@ -103,7 +103,7 @@ class _ShrinkingDescent:
         self.machine = machine
         self.dual = dual
         self.random = random
-        self.sweeps = _LADDER_SWEEPS if machine.order else _SWEEPS
+        self.n_sweeps = _SWEEPS if rows.embedding.ladder is None else _SWEEPS_OF_PHI
         self.limits = np.full(len(machine.bias), np.inf)
         self.gap_per_estimate = _GAP_PER_ESTIMATE
         self.optimal = False
@@ -116,9 +116,9 @@ class _ShrinkingDescent:
         self.random.shuffle(self.active)
         gap_and_violation = np.zeros((2, len(self.machine.bias)))
         n_active = 0
-        for _, numbers, chunk in self.rows.blocks(self.active):
+        for _, numbers, chunk in self.rows.phi_blocks(self.active):
             state = np.full(len(numbers), 2, np.int8)  # of each row, as `dual_pass` has it: 0 is shrunk
-            for sweep in range(self.sweeps):
+            for sweep in range(self.n_sweeps):
                 record = gap_and_violation if sweep == 0 else np.zeros_like(gap_and_violation)
                 dual_pass(chunk, numbers, self.problem, self.machine, self.dual, self.limits, record, state)
             n_active = self._keep_active(n_active, numbers[state > 0])
@@ -133,7 +133,7 @@ class _ShrinkingDescent:
         """The relative duality gap over all rows at the present weights; also activates rows that should not be shrunk."""
         gap_and_violation = np.zeros((2, len(self.machine.bias)))
         n_active = 0
-        for _, numbers, chunk in self.rows.blocks():
+        for _, numbers, chunk in self.rows.phi_blocks():
             is_active = np.empty(len(numbers), np.bool_)
             gap_pass(chunk, numbers, self.problem, self.machine, self.dual, self.limits, gap_and_violation, is_active)
             n_active = self._keep_active(n_active, numbers[is_active])
@@ -174,5 +174,5 @@ def relative_gap(gap: Floats, dual_value: Floats, joint: bool) -> float:
 
 def add_weights_of_dual(rows: EmbeddedRows, problem: Problem, machine: Machine, dual: np.ndarray) -> None:
     """Add to the machine the weights W = sum_i c_i phi_i a_iᵀ of the dual variables ``dual`` (n, K)."""
-    for _, numbers, chunk in rows.blocks():
+    for _, numbers, chunk in rows.phi_blocks():
         restore_pass(chunk, numbers, problem, machine, dual)

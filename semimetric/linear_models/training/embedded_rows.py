@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from ..._foundation.types import Floats, Integers
-from ..._kernels.csr_rows import Chunk
+from ..._kernels.csr_rows import Chunk, Ladder
+from ..._kernels.difference_penalties import suffix_sum_rows, suffix_sum_widths
 from ...embeddings.vectors.base import FeatureMap, dense_rows
 
 __all__ = ["EmbeddedRows"]
@@ -16,11 +17,14 @@ __all__ = ["EmbeddedRows"]
 _MIN_BUFFER = 1 << 17  # bytes
 _MAX_BUFFER = 1 << 25  # bytes
 _ITEMS_PER_BUFFER = 8  # the buffer has the bytes of the items, divided by this
+_MORE_ROOM = 1.2  # than a block of rows phi needs, for the next ones
 _INT32 = np.iinfo(np.int32).max
 
 
 class EmbeddedRows:
     """The rows of ``items`` under a fitted embedding; memory is one `Chunk`, whatever the number of rows.
+
+    For embeddings with a ladder it is two: rows psi, and while a machine learns the rows phi of the same block.
 
     Parameters
     ----------
@@ -46,6 +50,7 @@ class EmbeddedRows:
         self.size = max(1, min(size, len(self)))
         n_entries = self.size * width
         self._chunk = Chunk(np.zeros(self.size + 1, np.int64), np.empty(n_entries, index), np.empty(n_entries, data))
+        self._phi = self._chunk._replace(indices=np.empty(0, index), data=np.empty(0, data))
 
     def __len__(self) -> int:
         return self.items.shape[0]
@@ -74,6 +79,23 @@ class EmbeddedRows:
             chunk = self._chunk._replace(indptr=self._chunk.indptr[: len(numbers) + 1])
             self.embedding.write(dense_rows(self.items, numbers), chunk)
             yield place, numbers, chunk
+
+    def phi_blocks(self, rows: Integers | None = None) -> Iterator[tuple[slice, Integers, Chunk]]:
+        """`blocks` of rows phi: for an embedding with a ladder suffix sums of the rows psi, in a buffer of their own."""
+        ladder = self.embedding.ladder
+        for place, numbers, chunk in self.blocks(rows):
+            yield place, numbers, chunk if ladder is None else self._suffix_sums(chunk, ladder, len(numbers))
+
+    def _suffix_sums(self, psi: Chunk, ladder: Ladder, n: int) -> Chunk:
+        """phi of the n rows of psi; the next call writes over it."""
+        indptr = np.zeros(n + 1, np.int64)
+        np.cumsum(suffix_sum_widths(psi, (0, n), ladder.starts), out=indptr[1:])
+        if len(self._phi.data) < indptr[-1]:
+            room = int(indptr[-1] * _MORE_ROOM)
+            self._phi = Chunk(indptr, np.empty(room, psi.indices.dtype), np.empty(room, psi.data.dtype))
+        out = self._phi._replace(indptr=indptr)
+        suffix_sum_rows(psi, (0, n), ladder.starts, ladder.order, out)
+        return out
 
 
 def _buffer_bytes(items: Floats | sparse.csr_array) -> int:

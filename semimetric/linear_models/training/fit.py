@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._foundation.errors import ConvergenceWarning, warn
 from ..._kernels.coordinate_descent import Machine, Problem
-from .coefficients import intercepts
+from .coefficients import clip_weights, intercepts, of_phi, set_weights_of_phi
 from .dual_descent import DualDescent, TrainingReport, add_weights_of_dual
 from .embedded_rows import EmbeddedRows
 from .pegasos import Pegasos, StepCounter, run_epoch
@@ -80,26 +80,29 @@ def fit_machine(
 ) -> TrainingReport:
     """Train the machine of ``state``, in place, from its weights (Pegasos) or its dual variables, which may be kept."""
     state.objective = _objective_of(problem)
+    machine = of_phi(state.machine)
     if isinstance(solver, Pegasos):
         state.counter.n_rows = float(len(rows))
-        report = solver.train(rows, problem, state.machine, state.counter)
+        report = solver.train(rows, problem, machine, state.counter)
     else:
-        dual = _start_dual(rows, problem, state)
-        report = solver.train(rows, problem, state.machine, dual)
+        dual = _start_dual(rows, problem, state, machine)
+        report = solver.train(rows, problem, machine, dual)
+        clip_weights(machine)
         state.counter.n_steps = state.counter.n_rows = float(len(rows))  # as after one epoch of Pegasos
         state.dual, state.codes = (dual, problem.codes) if keep_dual else (None, None)
+    set_weights_of_phi(state.machine, machine)
     _warn_unless_solved(report, keep_dual)
     return report
 
 
-def _start_dual(rows: EmbeddedRows, problem: Problem, state: TrainedState) -> np.ndarray:
-    """Dual variables to start from, shape (n, K), whose weights the machine then has: zeros, or those of the state."""
-    shape = (len(rows), len(state.machine.bias))
+def _start_dual(rows: EmbeddedRows, problem: Problem, state: TrainedState, machine: Machine) -> np.ndarray:
+    """Dual variables to start from, shape (n, K), whose weights of phi ``machine`` then has: zeros, or those of the state."""
+    shape = (len(rows), len(machine.bias))
     dual = np.zeros(shape, np.float64 if problem.joint else rows.embedding.dtype)
     if state.dual is not None:
         dual[:] = state.dual
         _make_feasible(problem, dual)
-        add_weights_of_dual(rows, problem, state.machine, dual)
+        add_weights_of_dual(rows, problem, machine, dual)
     return dual
 
 
@@ -129,11 +132,12 @@ def partial_fit_machine(rows: EmbeddedRows, problem: Problem, state: TrainedStat
     state.objective = state.objective or _objective_of(problem)
     counter.n_rows = counter.n_rows or float(len(rows))
     n_rows = float(np.sqrt(counter.n_rows * max(counter.n_rows, counter.n_steps)))
-    grown = StepCounter(counter.n_steps, n_rows)
+    grown, machine = StepCounter(counter.n_steps, n_rows), of_phi(state.machine)
     try:
-        run_epoch(rows, order, problem, state.machine, grown)
+        run_epoch(rows, order, problem, machine, grown)
     finally:
         counter.n_steps = grown.n_steps
+        set_weights_of_phi(state.machine, machine)
 
 
 def _warn_unless_solved(report: TrainingReport, keep_dual: bool) -> None:

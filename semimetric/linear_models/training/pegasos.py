@@ -60,7 +60,7 @@ class Pegasos:
     verbose: bool | None = None
 
     def train(self, rows: EmbeddedRows, problem: Problem, machine: Machine, counter: StepCounter) -> TrainingReport:
-        """Go on from the weights of the machine and the steps of the counter; both are changed in place."""
+        """Go on from the weights of the machine, which are of phi, and the steps of the counter; both change in place."""
         order = np.arange(len(rows), dtype=rows.index_dtype)
         status = "done"
         n_iter = 0
@@ -79,7 +79,7 @@ def run_epoch(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Ma
     """Take one step on every row, in the order given."""
     scale_steps_rows = np.array([1.0, counter.n_steps, counter.n_rows])
     try:
-        for _, numbers, chunk in rows.blocks(order):
+        for _, numbers, chunk in rows.phi_blocks(order):
             stochastic_pass(chunk, numbers, problem, machine, scale_steps_rows)
     finally:  # after Ctrl-C, too, the weights are multiplied by the scale that the steps kept apart from them
         machine.weights[:] *= scale_steps_rows[0]
@@ -95,7 +95,7 @@ def bound_gap(rows: EmbeddedRows, problem: Problem, machine: Machine) -> float:
     """
     machine_of_dual = machine._replace(weights=np.zeros_like(machine.weights), bias=np.zeros_like(machine.bias))
     sums = np.zeros((3, len(machine.bias)))
-    for _, numbers, chunk in rows.blocks():
+    for _, numbers, chunk in rows.phi_blocks():
         answer_pass(chunk, numbers, problem, machine, machine_of_dual, sums)
     primal = sums[0] + 0.5 * squared_norms(machine)
     linear = sums[1]

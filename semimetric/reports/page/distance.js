@@ -278,9 +278,10 @@ function makeDistance(model) {
   /** An encoded item on the grid. */
   function place(raw) {
     const values = directions ? [...raw, ...directions.values(raw)] : Array.from(raw);
+    const excess = values.map((value, f) => grid.excess(f, value));
     return {
-      raw: Array.from(raw), values, places: values.map((value, f) => grid.locate(f, value)),
-      excess: values.map((value, f) => grid.excess(f, value)),
+      raw: Array.from(raw), values, places: values.map((value, f) => grid.locate(f, value)), excess,
+      rise: excess.map((length, f) => length * epsilon[2 * f + (length > 0 ? 1 : 0)]),
     };
   }
 
@@ -288,7 +289,7 @@ function makeDistance(model) {
 
   /** What every table, and at the end what lies outside the range, adds to the sum before the link. */
   function terms(x, y) {
-    const outside = epsilon.reduce((sum, slope, f) => sum + slope * Math.abs(x.excess[f] - y.excess[f]), 0);
+    const outside = x.rise.reduce((sum, risen, f) => sum + Math.abs(risen - y.rise[f]), 0);
     return [...parts.map((part) => term(part, x, y)), outside];
   }
 
@@ -318,7 +319,7 @@ function makeDistance(model) {
 
   /** What every raw feature adds: what joint tables and directions add is divided among the features that make them. */
   function features(x, y) {
-    const added = Array.from(epsilon, (slope, f) => slope * Math.abs(x.excess[f] - y.excess[f]));
+    const added = x.rise.map((risen, f) => Math.abs(risen - y.rise[f]));
     for (const part of parts) {
       if (part.features.length === 1) added[part.features[0]] += term(part, x, y);
       else for (const member of members(part, x, y)) added[member.feature] += member.added;

@@ -38,11 +38,11 @@ function drawDistanceTab(page, panel) {
   }
 
   function slopes() {
-    const rows = columns.map((column, f) => [column.name, page.slopes[f]]).filter((row) => row[1] > 0);
+    const rows = columns.map((column, f) => [column.name, page.slopes[2 * f], page.slopes[2 * f + 1]]).filter((row) => row[1] + row[2] > 0);
     return element("table", {}, element("caption", {}, "What a step outside of the range of a column adds, in units of the column"),
-      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "column"), element("th", { scope: "col" }, "slope"))),
-      element("tbody", {}, rows.map(([name, slope]) => element("tr", {},
-        element("th", { scope: "row" }, name), element("td", { class: "number" }, say(slope))))));
+      element("thead", {}, element("tr", {}, ["column", "below", "above"].map((title) => element("th", { scope: "col" }, title)))),
+      element("tbody", {}, rows.map(([name, below, above]) => element("tr", {}, element("th", { scope: "row" }, name),
+        [below, above].map((slope) => element("td", { class: "number" }, say(slope)))))));
   }
 
   /** The value of a feature that a curve starts from: the middle of the data until another is chosen. */

@@ -18,11 +18,22 @@ def placed(values, knots="kmeans", n_knots=6, y=None, shared=False):
     return place_vectors(knots, n_knots, Reservoir(0).add(X), y, names=names, shared=shared)
 
 
-def test_kmeans_is_lloyds_algorithm_from_the_quantiles(rng):
+def test_kmeans_has_the_least_inertia_of_all_knots_with_both_ends(rng):
     x = rng.gamma(2.0, size=400)
-    start = np.quantile(x, (np.arange(4) + 0.5) / 4)[:, None]
-    twin = KMeans(4, init=start, n_init=1, tol=0, max_iter=300).fit(x[:, None]).cluster_centers_[:, 0]
-    np.testing.assert_allclose(placed(x)[0], [x.min(), *np.sort(twin), x.max()], rtol=1e-12)
+    knots = placed(x)[0]
+
+    def inertia(knots):
+        return (np.abs(x[:, None] - knots).min(axis=1) ** 2).sum()
+
+    assert len(knots) == 6
+    assert (knots[0], knots[-1]) == (x.min(), x.max())
+    nearest = np.abs(x[:, None] - knots).argmin(axis=1)
+    for k in range(1, 5):  # every inner knot is the mean of the values that are nearest to it
+        assert knots[k] == pytest.approx(x[nearest == k].mean())
+    for seed in range(20):
+        inner = KMeans(4, n_init=1, random_state=seed).fit(x[:, None]).cluster_centers_[:, 0]
+        assert inertia(knots) <= inertia(np.concatenate([[x.min()], inner, [x.max()]])) + 1e-9
+    assert np.allclose(placed(3 * x - 7)[0], 3 * knots - 7)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])

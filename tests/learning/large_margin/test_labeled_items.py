@@ -73,10 +73,10 @@ def test_the_prior_as_weights_is_the_weighted_l1_distance_that_search_clips():
     clipped = np.clip(ITEMS, [0.2, 0.0], [0.8, 1.0])
     gaps = np.abs(clipped[:, None] - clipped)
     found = assemble_for_search(problem, weights, ITEMS)
-    assert found.epsilon.tolist() == [0.0, 0.0]
+    assert found.epsilon.tolist() == [[0.0, 0.0], [0.0, 0.0]]
     np.testing.assert_allclose(found.pairwise(ITEMS), gaps @ [1.0, 2.0], atol=1e-9)
     learned = assemble_for_margin(problem, weights, ITEMS)
-    np.testing.assert_allclose(learned.epsilon, [1.0, 2.0])
+    np.testing.assert_allclose(learned.epsilon, [[1.0, 1.0], [2.0, 2.0]])
     inside = (ITEMS == clipped).all(axis=1)
     assert 0 < inside.sum() < len(ITEMS)
     np.testing.assert_allclose(learned.pairwise(ITEMS[inside]), found.pairwise(ITEMS[inside]), atol=1e-9)

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from cases import assert_refused
 from scipy.stats import norm
+from sklearn.datasets import make_moons
+from sklearn.svm import LinearSVC
 
 from semimetric import ConvergenceWarning, DPLMClassifier, SemimetricWarning
-from semimetric.datasets.planar import make_horseshoe, make_s_shape
+from semimetric.datasets.planar import make_horseshoe, make_s_shape, make_zigzag
 from semimetric.linear_models.pieces import dplm
 from semimetric.linear_models.pieces.gibbs_chains import Chain
 
@@ -138,7 +140,7 @@ def test_ctrl_c_leaves_a_model_that_predicts(monkeypatch):
     monkeypatch.setattr(Chain, "advance", stopping)
     for labels, n_traces in ((y, 1), (np.arange(160) % 3, 3)):
         calls = iter(range(100))
-        model = DPLMClassifier(n_sweeps=1000, n_chains=1)
+        model = DPLMClassifier(n_sweeps=1000, n_chains=1, w_prior=1000.0)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, labels)
         assert len(model.predict(X)) == 160
@@ -161,8 +163,9 @@ def test_parameters_out_of_range_are_refused_before_any_work(monkeypatch):
         assert_refused(lambda: DPLMClassifier(**parameters).fit(X, y), given, required, remedy)
 
     refused("n_components=999 is more than there are boundary points", "", "give fewer, or None", n_components=999)
-    monkeypatch.setattr(dplm, "find_support_pairs", None)  # no work is done
+    monkeypatch.setattr(dplm, "find_distinct_places", None)  # no work is done
     refused("alpha=0", "> 0", alpha=0)
+    refused("alpha='many'", "'auto'", alpha="many")
     refused("alpha=-1.0", "> 0", alpha=-1.0)
     refused("n_sweeps=0", ">= 1", n_sweeps=0)
     refused("burn_in=10", "left behind the burn-in", "raise n_sweeps", n_sweeps=10, burn_in=10)
@@ -189,3 +192,49 @@ def test_it_pickles_and_is_seeded():
     assert given.n_components_ <= 3
     assert not hasattr(given, "r_hat_")
     assert (np.diff(given.trace_) >= -1e-9 * np.abs(given.trace_[1:])).all()
+
+
+PIECES_OF = {
+    make_horseshoe: (6, 6),
+    make_s_shape: (3, 3),
+    make_zigzag: (9, 9),
+    lambda random_state: make_moons(400, noise=0.15, random_state=random_state): (3, 4),
+}
+
+
+@pytest.mark.parametrize("make", PIECES_OF)
+def test_by_default_sets_get_the_pieces_that_they_have(make):
+    fewest, most = PIECES_OF[make]
+    model = DPLMClassifier(n_sweeps=1000).fit(*make(random_state=1))
+    assert fewest <= model.n_components_ <= most
+    assert model.score(*make(random_state=3)) > 0.96
+    (choice,) = model.prior_choices_
+    assert not choice.one_piece
+    assert choice.accuracy[choice.chosen] > choice.accuracy[0] + 0.05  # the first candidate is one piece
+
+
+def test_where_classes_overlap_along_a_plane_held_out_items_ask_for_one_piece(rng):
+    X = rng.normal(size=(80, 4))
+    y = X[:, 0] + rng.normal(size=80) > 0
+    model = DPLMClassifier(n_sweeps=100).fit(X, y)
+    assert model.n_components_ == 1
+    assert model.r_hat_ == 1
+    assert model.posterior_n_components_.tolist() == [0, 1]
+    machine = LinearSVC(C=10.0, dual="auto", random_state=0).fit((X - X.mean(axis=0)) / np.abs(X - X.mean(axis=0)).max(), y)
+    assert np.array_equal(model.predict(X), machine.predict((X - X.mean(axis=0)) / np.abs(X - X.mean(axis=0)).max()))
+
+
+def test_a_class_of_one_item_leaves_nothing_to_choose_by():
+    model = DPLMClassifier(n_sweeps=20).fit([[0.0], [1.0], [2.0], [9.0]], [0, 0, 0, 1])
+    assert model.prior_choices_[0].one_piece
+    assert np.isnan(model.prior_choices_[0].accuracy).all()
+
+
+def test_as_many_pieces_as_asked_for_or_a_warning():
+    X, y = make_horseshoe()
+    for k in (2, 6, 7):
+        assert DPLMClassifier(n_components=k).fit(X, y).n_components_ == k
+    with pytest.warns(
+        SemimetricWarning, match=r"n_components=40 pieces were asked for, (\d+) are left: .*give n_components=\1, "
+    ):
+        DPLMClassifier(n_components=40).fit(X, y)

@@ -3,7 +3,7 @@ import pytest
 from mixtures import points_of, prior_of
 
 from semimetric.linear_models.pieces import gibbs_chains
-from semimetric.linear_models.pieces.gibbs_chains import Chain, Schedule, run_chains, split_r_hat
+from semimetric.linear_models.pieces.gibbs_chains import Chain, Schedule, draw_alpha, run_chains, split_r_hat
 
 
 @pytest.fixture
@@ -68,3 +68,22 @@ def test_r_hat_is_near_one_for_like_chains_and_tells_apart_others(rng):
     assert np.isnan(split_r_hat(np.ones((2, 3))))
     by_hand = np.array([[1.0, 2.0, 4.0, 6.0]])
     assert split_r_hat(by_hand) == pytest.approx(np.sqrt(1 / 2 + 6.125 / 1.25))
+
+
+def test_the_concentration_is_drawn_from_its_posterior():
+    """p(alpha | K, n) is proportional to exp(-alpha) alpha^K Gamma(alpha) / Gamma(alpha + n); its mean by quadrature."""
+    from scipy.integrate import quad
+    from scipy.special import gammaln
+
+    rng = np.random.default_rng(0)
+    for k, n in ((1, 20), (6, 90)):
+
+        def density(a, k=k, n=n):
+            return np.exp(-a + k * np.log(a) + gammaln(a) - gammaln(a + n) + gammaln(1 + n))
+
+        mean = quad(lambda a: a * density(a), 0, 30)[0] / quad(density, 0, 30)[0]  # noqa: B023
+        alpha, drawn = 1.0, []
+        for _ in range(20_000):
+            alpha = draw_alpha(alpha, k, n, rng)
+            drawn.append(alpha)
+        assert np.mean(drawn) == pytest.approx(mean, rel=0.03)

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+from cases import assert_refused
 from hypothesis import given
 from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsClassifier
 from strategies import labelled_items
 
-from semimetric import SemimetricWarning, SupportPointClassifier
+from semimetric import Semimetric, SemimetricWarning, SupportPointClassifier
 
 
 @given(labelled_items())
@@ -60,3 +61,18 @@ def test_any_scale():
     X, y = load_iris(return_X_y=True)
     answers = [SupportPointClassifier().fit(X * s, y).predict(X * s) for s in (1.0, 2.0**1000, 2.0**-500)]
     assert all((a == y).mean() > 0.99 for a in answers)
+
+
+def test_a_distance_takes_the_place_of_euclids(rng):
+    X, new = rng.normal(size=(120, 2)), rng.normal(size=(200, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    l1 = Semimetric.l1(np.vstack([X, new]))
+    model = SupportPointClassifier(semimetric=l1).fit(X, y)
+    among = KNeighborsClassifier(1, metric="manhattan").fit(X[model.support_], y[model.support_])
+    assert np.array_equal(model.predict(new), among.predict(new))
+    assert not np.array_equal(model.support_, SupportPointClassifier().fit(X, y).support_)
+    assert (model.predict(X) == y).mean() > 0.97
+    assert_refused(
+        lambda: SupportPointClassifier(semimetric="l1").fit(X, y), "semimetric='l1'", "Semimetric", "None for Euclid"
+    )
+    assert_refused(lambda: SupportPointClassifier(semimetric=l1).fit(X[:, :1], y), "2 features", "X has 1", "the same features")

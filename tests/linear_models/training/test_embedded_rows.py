@@ -9,6 +9,7 @@ from scipy import sparse
 
 from semimetric.embeddings.vectors.identity import IdentityEmbedding
 from semimetric.embeddings.vectors.piecewise import PL1Embedding
+from semimetric.embeddings.vectors.splines import BSplineEmbedding
 from semimetric.linear_models.training.embedded_rows import EmbeddedRows
 
 ITEMS = np.random.default_rng(0).random((23, 3))
@@ -32,6 +33,18 @@ def test_blocks_are_rows_of_the_stored_embedding(name, size, numbers):
         assert np.array_equal(part, wanted[place])
         found[place] = stored(chunk, embedding.n_columns_)
     np.testing.assert_array_equal(found, expected if isinstance(expected, np.ndarray) else expected.toarray())
+
+
+@pytest.mark.parametrize("penalty_order", [1, 2])
+@given(st.integers(1, 40), st.lists(st.integers(0, 22), min_size=1, max_size=40))
+def test_blocks_of_phi_are_rows_of_the_transform(penalty_order, size, numbers):
+    embedding = BSplineEmbedding(4, degree=2, penalty_order=penalty_order).fit(ITEMS)
+    rows = EmbeddedRows(embedding, embedding.encode(ITEMS), size)
+    expected = embedding.transform(ITEMS[numbers])
+    for place, _, chunk in rows.phi_blocks(np.array(numbers)):
+        n = chunk.indptr[-1]
+        found = stored(chunk._replace(indices=chunk.indices[:n], data=chunk.data[:n]), embedding.n_columns_)
+        np.testing.assert_allclose(found, expected[place].toarray(), atol=1e-12)
 
 
 def test_a_buffer_has_an_eighth_of_the_bytes_of_the_items_within_limits():

@@ -1,0 +1,76 @@
+"""Steps on all classes of a row at once: Crammer and Singer's loss, whose dual variables are tied (Keerthi et al. 2008).
+
+G_m = f_m + (m != y),     a_y <= 1,  a_m <= 0 for the other classes m,     sum_m a_m = 0
+"""
+
+import numpy as np
+
+from .jit import kernel
+
+__all__ = ["MOVES", "SLEEPS", "answer_joint", "inspect_joint", "joint_weight", "move_joint"]
+
+MOVES, SLEEPS = 0, 1
+"""The places of what `inspect_joint` tells of a row."""
+
+
+@kernel
+def joint_weight(problem, i):
+    """The weight of row i where the classes of a row are tied."""
+    return problem.sample[i if problem.sample.shape[0] > 1 else 0] * problem.own[problem.codes[i]]
+
+
+@kernel
+def inspect_joint(problem, i, score, dual, limits, record, status):
+    """Tell by ``status`` (2,) whether row i can move, and whether it sleeps; its gap is added to record[0, 0]."""
+    y, weight = problem.codes[i], joint_weight(problem, i)
+    if weight <= 0.0:
+        status[MOVES], status[SLEEPS] = False, True
+        return
+    bounded, free, least, term, n_free = -np.inf, -np.inf, np.inf, 0.0, 0
+    for m in range(score.shape[0]):
+        g = score[m] + (0.0 if m == y else 1.0)
+        term += dual[m] * g
+        if dual[m] < (1.0 if m == y else 0.0):
+            least, free, n_free = min(least, g), max(free, g), n_free + 1
+        else:
+            bounded = max(bounded, g)
+    most = max(free, bounded)
+    record[0, 0] += weight * (most - score[y] + term)
+    record[1, 0] = max(record[1, 0], most - least)
+    status[MOVES] = most > least
+    status[SLEEPS] = n_free == 1 and least - bounded > limits[0]  # A class that alone could fall has none to give to.
+
+
+@kernel
+def move_joint(problem, i, score, norm, weight, dual, move):
+    """Exact minimum over the row's variables: a_m = min(bound, (level - b_m) / h), the level such that they sum to 0."""
+    K, y, h = score.shape[0], problem.codes[i], norm * weight
+    b, ordered = np.empty(K), np.empty(K)
+    for m in range(K):
+        b[m] = score[m] + (0.0 if m == y else 1.0) - h * dual[m]
+        ordered[m] = b[m] + (h if m == y else 0.0)
+    ordered.sort()
+    level, used = ordered[K - 1] - h, 1
+    while used < K and level < used * ordered[K - 1 - used]:
+        level += ordered[K - 1 - used]
+        used += 1
+    level /= used
+    for m in range(K):
+        new = min(1.0 if m == y else 0.0, (level - b[m]) / h)
+        move[m] = (new - dual[m]) * weight
+        dual[m] = new
+
+
+@kernel
+def answer_joint(problem, i, score, move, record):
+    """The dual variables that the scores ask for: the true class goes up, and the one furthest ahead of it goes down."""
+    y, weight = problem.codes[i], joint_weight(problem, i)
+    move[:] = 0.0
+    worst = y
+    for m in range(score.shape[0]):
+        if m != y and score[m] + 1.0 > score[worst] + (0.0 if worst == y else 1.0):
+            worst = m
+    if worst != y:
+        record[0, 0] += weight * (1.0 + score[worst] - score[y])
+        record[1, 0] += weight
+        move[y], move[worst] = weight, -weight
