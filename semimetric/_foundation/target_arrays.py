@@ -58,7 +58,8 @@ def as_classes(y: Any, X: Any) -> NDArray[Any]:
                 "required for every item: fill it in, or drop the item"
             )
         if labels.dtype.kind == "f":
-            check_finite(labels, "y")
+            with np.errstate(over="ignore"):  # of long doubles beyond the largest float64, which are then infinite
+                check_finite(labels.astype(float), "y")
         check_one_type(labels)
         with np.errstate(invalid="ignore"):  # of numbers that are too large for integers
             check_classification_targets(labels)
