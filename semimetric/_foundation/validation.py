@@ -201,7 +201,7 @@ def check_some(n: int, called: str) -> None:
 def check_judgements(y: ArrayLike, n_pairs: int, *, both: bool = True) -> Floats:
     """y as float64, +1 (similar) or -1 (dissimilar) for each pair; with ``both``, each of the two must occur."""
     cells: Any = y if isinstance(y, list | tuple | np.ndarray) or hasattr(y, "iloc") else ()
-    if texts := texts_of(list(cells)):
+    if texts := texts_of(np.ravel(y).tolist() if isinstance(y, np.ndarray) else list(cells)):
         raise InputError(f"y holds text, such as {texts[0]!r:.40}; +1 (similar) and -1 (dissimilar) are required: recode it")
     labels = as_floats(y, "y")
     if labels.shape != (n_pairs,):

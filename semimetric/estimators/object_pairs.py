@@ -75,7 +75,8 @@ class ObjectDistances(LearnedDistance):
 
     def _check_no_texts(self, X: Any) -> None:
         """Refuse texts where nothing says what numbers to make of them."""
-        if isinstance(X, list | tuple | np.ndarray) and len(X) and isinstance(X[0], str):
+        sequence = isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.ndim > 0)
+        if sequence and len(X) and isinstance(X[0], str):
             raise InputError(
                 f"X holds texts, such as {X[0]!r:.40}, and features= is None; give features=StringFeatures() or "
                 "LandmarkFeatures(), which learn a distance of texts, or a table of numbers"
