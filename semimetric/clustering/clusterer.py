@@ -12,8 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError, NotSupportedError
-from .._foundation.saved_estimators import SavedEstimator, check_names
-from .._foundation.short_reprs import ShortRepr
+from .._foundation.saved_estimators import SavedEstimator
 from .._foundation.storable import storable
 from .._foundation.tables import numbered_rows, take_rows
 from .._foundation.types import ArrayLike, Floats, Integers
@@ -23,7 +22,8 @@ from ..distances.explanations import Explanation
 from ..distances.semimetric import Semimetric
 from ..estimators.pair_learner import PairLearner
 from ..neighbors.index import NeighborIndex
-from ..neighbors.searched_distance import SearchesUnderLearned, searched_distance
+from ..neighbors.index_estimator import IndexEstimator
+from ..neighbors.searched_distance import searched_distance
 from ..neighbors.stored_items import index_of_stored, stored_index
 from .links import Links
 from .medoids import best_medoids
@@ -32,7 +32,7 @@ __all__ = ["SemimetricClusterer"]
 
 
 @storable
-class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMixin, SearchesUnderLearned):
+class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
     """k-medoids: clusters of items around items, ``min_M sum_i min_{m in M} d(x_i, x_m)`` over n_clusters medoids M.
 
     Medoids are found by FasterPAM (Schubert & Rousseeuw 2021, Information Systems 101; package kmedoids). Of more than
@@ -88,12 +88,9 @@ class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMi
     array([0, 0, 1, 1, 1, 1])
     """
 
-    _fitted: ClassVar[dict[str, Any]] = {
+    _fitted: ClassVar[dict[str, Any]] = IndexEstimator._fitted | {
         "learner_": NotRequired[SavedEstimator],
-        "feature_names_in_": NotRequired[NDArray[Any]],
         "distance": NotRequired[Semimetric],
-        "index": dict[str, Any],
-        "items": NDArray[np.floating],
         "labels_": Integers,
         "medoid_indices_": Integers,
         "inertia_": float,
@@ -151,8 +148,7 @@ class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMi
                 "a smaller n_clusters="
             )
         links = Links.of(must_link, cannot_link, len(items))
-        for name in ("learner_", "feature_names_in_"):  # An earlier fit may have left them.
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("learner_", None)  # An earlier fit may have left it.
         if self.learner is not None:
             self.learner_ = self._learned(self.learner, d, X, must_link, cannot_link)
             d = self.learner_.semimetric_
@@ -160,10 +156,10 @@ class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMi
             raise NotSupportedError("the distance is not symmetric, so that a medoid has two distances; give a symmetric one")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         found = best_medoids(d, X, len(items), self.n_clusters, links, self.n_init, self.sample, seed, self.n_jobs)
-        self.index_ = NeighborIndex(d, n_jobs=self.n_jobs).fit(take_rows(X, found.medoids), ids=np.arange(self.n_clusters))
+        medoids = take_rows(X, found.medoids)
+        self._keep_index(NeighborIndex(d, n_jobs=self.n_jobs).fit(medoids, ids=np.arange(self.n_clusters)))
         self.labels_, self.medoid_indices_ = found.labels, found.medoids
         self.inertia_, self.n_iter_ = found.inertia, found.n_iter
-        self._keep_names()
         return self
 
     def _check(self) -> None:
@@ -188,11 +184,6 @@ class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMi
             own.set_params(prior=d)
         pairs = np.concatenate([np.asarray(must_link), np.asarray(cannot_link)])
         return own.fit(pairs, np.repeat([1, -1], [len(must_link), len(cannot_link)]))
-
-    def _keep_names(self) -> None:
-        self.n_features_in_ = self.index_.n_features_in_
-        if hasattr(self.index_, "feature_names_in_"):
-            self.feature_names_in_ = self.index_.feature_names_in_
 
     def predict(self, X: ArrayLike) -> Integers:
         """The number of the nearest medoid of every row of X, shape (n_queries,); links of items are not asked."""
@@ -223,12 +214,6 @@ class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMi
         return self.index_.explain(x, n_neighbors=min(n, len(self.medoid_indices_)), by=by)
 
     @property
-    def semimetric_(self) -> Semimetric:
-        """The distance, which was given or learned."""
-        check_is_fitted(self, "index_")
-        return self.index_.semimetric_
-
-    @property
     def cluster_centers_(self) -> NDArray[Any]:
         """The medoids, shape (n_clusters, n_features)."""
         check_is_fitted(self, "index_")
@@ -239,18 +224,10 @@ class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMi
         check_is_fitted(self, "index_")
         return np.array([f"semimetricclusterer{k}" for k in range(len(self.medoid_indices_))], dtype=object)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "index_")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = isinstance(self.semimetric, str) and self.semimetric == "gower"
         return tags
-
-    def _stored_parameters(self) -> dict[str, Any]:
-        """The parameters, of which a fitted estimator that has learned the distance goes as the distance."""
-        return super()._stored_parameters() | {"semimetric": getattr(self.semimetric, "semimetric_", self.semimetric)}
 
     def _stored(self) -> dict[str, Any]:
         """What is saved; the learner goes without the items that `fit` gave it."""
@@ -263,13 +240,13 @@ class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMi
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         self._check()
-        learner, names = fitted.get("learner_"), fitted.get("feature_names_in_")
+        learner = fitted.get("learner_")
         if (learner is None) != (self.learner is None):
             raise InputError("there is a learner that was not fitted, or a fitted one that is no parameter; restore the file")
         d = fitted.get("distance", self.semimetric) if learner is None else getattr(learner, "semimetric_", None)
         if not isinstance(d, Semimetric) or not d.axioms.symmetric:
             raise InputError("there is no symmetric distance; restore the file")
-        index = index_of_stored(d, fitted, names)
+        index = index_of_stored(d, fitted, fitted.get("feature_names_in_"))
         medoids, labels, n = fitted["medoid_indices_"], fitted["labels_"], index.n_samples_fit_
         if medoids.shape != (n,) or labels.ndim != 1 or len(np.unique(medoids)) < n or n != self.n_clusters:
             raise InputError(
@@ -278,7 +255,4 @@ class SemimetricClusterer(ShortRepr, SavedEstimator, ClusterMixin, TransformerMi
         for name, numbers, most in (("medoid_indices_", medoids, len(labels)), ("labels_", labels, n)):
             if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= most:
                 raise InputError(f"{name} has numbers outside 0 to {most - 1}; restore the file")
-        super()._restore({name: value for name, value in fitted.items() if name not in ("index", "items", "distance")})
-        self.index_ = index
-        self.n_features_in_ = index.n_features_in_
-        check_names(self, self.n_features_in_)
+        self._restore_index(index, fitted)

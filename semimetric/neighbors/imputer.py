@@ -18,6 +18,7 @@ from ..data.feature import Feature
 from ..data.filled_tables import filled_table
 from ..data.times import SCALE
 from ..distances.semimetric import Semimetric
+from .index import NeighborIndex
 from .nearest_fitted_items import NearestFittedItems
 from .searched_distance import searched_distance
 from .voting import VoteRule
@@ -102,7 +103,8 @@ class SemimetricImputer(OneToOneFeatureMixin, TransformerMixin, NearestFittedIte
         """
         self._check()
         given = self.semimetric
-        self._keep_items(Semimetric.gower(X, missing="constant") if given == "gower" else searched_distance(given, X), X)
+        d = Semimetric.gower(X, missing="constant") if given == "gower" else searched_distance(given, X)
+        self._keep_index(NeighborIndex(d, n_jobs=self.n_jobs).fit(X))
         self._check_donors()
         return self
 
@@ -180,7 +182,6 @@ class SemimetricImputer(OneToOneFeatureMixin, TransformerMixin, NearestFittedIte
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = isinstance(self.semimetric, str)
         return tags
 

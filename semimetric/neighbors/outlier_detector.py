@@ -14,6 +14,7 @@ from .._foundation.storable import storable
 from .._foundation.types import ArrayLike, Floats, Integers
 from .._foundation.validation import check_choice, check_count, check_n_jobs
 from ..distances.semimetric import Semimetric
+from .index import NeighborIndex
 from .nearest_fitted_items import NearestFittedItems
 from .searched_distance import searched_distance
 
@@ -114,12 +115,12 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
             If the data or a parameter cannot be used.
         """
         self._check()
-        d = searched_distance(self.semimetric, X)
-        n = len(d.schema.encode(X))
+        index = NeighborIndex(searched_distance(self.semimetric, X), n_jobs=self.n_jobs).fit(X)
+        n = index.n_samples_fit_
         if n < 2:
             raise InputError(f"X has n_samples = {n}, whose neighbours would be none; give two items at least")
-        self._keep_items(d, X)
-        distances, rows = self._others(X)
+        self._keep_index(index)
+        distances, rows = self._others(index._queries(None))
         self.kth_distances_ = distances[:, -1]
         self.densities_ = self._reachable(distances, rows)
         self.negative_scores_ = self._scores(distances, rows)
@@ -142,12 +143,12 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
         if not known:
             raise InputError(f'contamination={share!r}: "auto", or a share of the items above 0 and up to 0.5, is required')
 
-    def _others(self, X: ArrayLike) -> tuple[Floats, Integers]:
-        """Distances and rows of the k nearest items of every row of X, both (n_queries, k); one equal item is left out."""
+    def _others(self, queries: Floats) -> tuple[Floats, Integers]:
+        """Distances and rows of the k nearest items of encoded queries, both (n_queries, k); one equal item is left out."""
         k = min(self.n_neighbors, self.n_samples_fit_ - 1)
-        distances, rows = self.index_.kneighbors(X, k + 1)
+        distances, rows = self.index_._answer(queries, None, k + 1)[:2]
         query, place = np.nonzero(distances == 0)
-        values, items = self.index_._queries(X)[query], self._items_of(rows[query, place])
+        values, items = queries[query], self._items_of(rows[query, place])
         same = np.zeros(distances.shape, dtype=np.bool_)
         same[query, place] = ((values == items) | (np.isnan(values) & np.isnan(items))).all(axis=1)
         left_out = np.where(same.any(axis=1), same.argmax(axis=1), k)  # the farthest where no item equals the query
@@ -169,7 +170,7 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
     def score_samples(self, X: ArrayLike) -> Floats:
         """The local outlier factor, or the k-th distance, of every row with its sign changed, shape (n_queries,)."""
         check_is_fitted(self, "index_")
-        return self._scores(*self._others(X))
+        return self._scores(*self._others(self.index_._queries(X)))
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """`score_samples` less ``offset_``, shape (n_queries,): below 0 of outliers."""
@@ -181,7 +182,6 @@ class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = isinstance(self.semimetric, str) and self.semimetric == "gower"
         return tags
 

@@ -5,29 +5,25 @@ from __future__ import annotations
 from typing import Any, ClassVar, NotRequired
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._foundation.errors import InputError
-from .._foundation.saved_estimators import SavedEstimator, check_names
-from .._foundation.short_reprs import ShortRepr
+from .._foundation.saved_estimators import SavedEstimator
 from .._foundation.storable import storable
 from .._foundation.types import ArrayLike
 from .._foundation.validation import check_choice, check_count, weight_option
 from ..distances.semimetric import Semimetric
 from .index import NeighborIndex
-from .searched_distance import SearchesUnderLearned
+from .index_estimator import IndexEstimator
 from .stored_items import index_of_stored, stored_index
 
 __all__ = ["SemimetricNeighborsTransformer"]
 
 
 @storable
-class SemimetricNeighborsTransformer(
-    ShortRepr, SavedEstimator, TransformerMixin, SearchesUnderLearned, auto_wrap_output_keys=None
-):  # type: ignore[call-arg]
+class SemimetricNeighborsTransformer(TransformerMixin, IndexEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Items to the sparse graph of their nearest neighbours under a learned distance.
 
     It stands where `sklearn.neighbors.KNeighborsTransformer` does: before ``KNeighborsClassifier(metric="precomputed")``,
@@ -79,12 +75,7 @@ class SemimetricNeighborsTransformer(
            [0., 6., 0.]])
     """
 
-    _fitted: ClassVar[dict[str, Any]] = {
-        "learner_": NotRequired[SavedEstimator],
-        "feature_names_in_": NotRequired[NDArray[Any]],
-        "index": dict[str, Any],
-        "items": NDArray[np.floating],
-    }
+    _fitted: ClassVar[dict[str, Any]] = IndexEstimator._fitted | {"learner_": NotRequired[SavedEstimator]}
 
     def __init__(
         self,
@@ -123,19 +114,16 @@ class SemimetricNeighborsTransformer(
         self._check()
         if self.learner is None and sample_weight is not None:
             raise InputError("sample_weight is for a learner, but semimetric= is a distance already; drop it, or give learner=")
-        for name in ("learner_", "feature_names_in_"):  # An earlier fit may have left them.
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("learner_", None)  # An earlier fit may have left it.
         semimetric: Any = self.semimetric
         if self.learner is not None:
             self.learner_ = clone(self.learner).fit(X, y, **weight_option(self.learner, sample_weight))
             semimetric = self.learner_.semimetric_
-        self.index_ = NeighborIndex(
+        index = NeighborIndex(
             semimetric, side=self.side, algorithm=self.algorithm, n_candidates=self.n_candidates,
             n_jobs=self.n_jobs, random_state=self.random_state,
-        ).fit(X)  # fmt: skip
-        self.n_features_in_ = self.index_.n_features_in_
-        if hasattr(self.index_, "feature_names_in_"):
-            self.feature_names_in_ = self.index_.feature_names_in_
+        )  # fmt: skip
+        self._keep_index(index.fit(X))
         return self
 
     def _stored(self) -> dict[str, Any]:
@@ -143,18 +131,13 @@ class SemimetricNeighborsTransformer(
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         self._check()
-        learner, names = fitted.get("learner_"), fitted.get("feature_names_in_")
+        learner = fitted.get("learner_")
         if (learner is None) != (self.learner is None):
             raise InputError("there is a learner that was not fitted, or a fitted one that is no parameter; restore the file")
         semimetric: Any = self.semimetric if learner is None else getattr(learner, "semimetric_", None)
         if not isinstance(semimetric, Semimetric):
             raise InputError("no distance is learned; restore the file")
-        self.index_ = index_of_stored(semimetric, fitted, names)
-        for name in ("learner_", "feature_names_in_"):
-            if name in fitted:
-                setattr(self, name, fitted[name])
-        self.n_features_in_ = self.index_.n_features_in_
-        check_names(self, self.n_features_in_)
+        self._restore_index(index_of_stored(semimetric, fitted, fitted.get("feature_names_in_")), fitted)
 
     def _check(self) -> None:
         """Refuse parameters that do not go together."""
@@ -162,12 +145,6 @@ class SemimetricNeighborsTransformer(
         check_count("n_neighbors", self.n_neighbors)
         if (self.semimetric is None) == (self.learner is None):
             raise InputError("one of semimetric= and learner= is required: a distance, or what learns it from X and y")
-
-    @property
-    def semimetric_(self) -> Semimetric:
-        """The distance, which was given or learned."""
-        check_is_fitted(self)
-        return self.index_.semimetric
 
     @property
     def n_samples_fit_(self) -> int:
@@ -178,11 +155,6 @@ class SemimetricNeighborsTransformer(
         """Graph (n_queries, n_samples_fit_) of the rows of X, each row sorted by distance."""
         check_is_fitted(self)
         return self.index_.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def set_output(self, *, transform: str | None = None) -> SemimetricNeighborsTransformer:
         """Take what a pipeline passes on to all of its steps, and do nothing: the graph stays sparse."""
