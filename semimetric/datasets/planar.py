@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
 from .._foundation.types import Floats, Integers
@@ -80,11 +81,8 @@ def make_s_shape(n_items: int = 600, *, gap: float = 0.15, random_state: int | N
     gap = _check_gap(gap)
     rng = np.random.default_rng(random_state)
     height = rng.uniform(-1, 1, n_items)
-    curve = np.sin(np.pi * height)
-    # A position is drawn on a line that is shorter by the gap; those behind the curve are moved to the right by the gap.
-    position = rng.uniform(-1.5, 1.5 - gap, n_items)
-    right = position > curve - gap / 2
-    return np.column_stack([position + gap * right, height]), right.astype(np.int64)
+    position, right = _apart(rng, np.sin(np.pi * height), -1.5, 1.5, gap)
+    return np.column_stack([position, height]), right.astype(np.int64)
 
 
 def make_zigzag(
@@ -122,11 +120,16 @@ def make_zigzag(
     gap = _check_gap(gap)
     rng = np.random.default_rng(random_state)
     place = rng.uniform(0, n_pieces, n_items)
-    curve = height * np.abs((place + 1) % 2 - 1)
-    # A height is drawn on a line that is shorter by the gap; those above the zigzag are moved up by the gap.
-    drawn = rng.uniform(-1, height + 1 - gap, n_items)
-    above = drawn > curve - gap / 2
-    return np.column_stack([place, drawn + gap * above]), above.astype(np.int64)
+    drawn, above = _apart(rng, height * np.abs((place + 1) % 2 - 1), -1, height + 1, gap)
+    return np.column_stack([place, drawn]), above.astype(np.int64)
+
+
+def _apart(rng: np.random.Generator, curve: Floats, low: float, high: float, gap: float) -> tuple[Floats, NDArray[np.bool_]]:
+    """Numbers uniform on [low, high] but for the gap around the curve, shape (n_items,), and whether they are beyond it."""
+    # They are drawn on a line that is shorter by the gap; those beyond the curve are moved on by the gap.
+    drawn = rng.uniform(low, high - gap, len(curve))
+    beyond = drawn > curve - gap / 2
+    return drawn + gap * beyond, beyond
 
 
 def _check_gap(gap: float) -> float:
