@@ -10,12 +10,17 @@ from ..._foundation.types import Integers
 from ..._foundation.validation import check_choice, check_count
 from ...data.feature_groups import resolve_groups
 
-__all__ = ["check_pairs", "check_sorted_pairs", "listed_pairs", "neighbours"]
+__all__ = ["GridShape", "check_pairs", "check_sorted_pairs", "listed_pairs", "neighbours"]
 
 _CHOICES = ("all", "chain", "grid", "best")
 
 
-def check_pairs(pairs: object, n_features: int, *, reach: int, shape: Sequence[int] | None, n_pairs: int | None) -> None:
+GridShape = Sequence[int | Sequence[int]]  # of the axes, or of planes of axes
+
+
+def check_pairs(
+    pairs: object, n_features: int, n_pairs: int | None, reach: int, shape: GridShape | None, periodic: Sequence[int]
+) -> None:
     """Refuse parameters of `PL2Embedding` that contradict one another or do not fit the number of features."""
     kind = pairs if isinstance(pairs, str) else None
     if kind is not None:
@@ -23,8 +28,13 @@ def check_pairs(pairs: object, n_features: int, *, reach: int, shape: Sequence[i
     check_count("reach", reach)
     if (kind == "grid") != (shape is not None):
         raise InputError(f"pairs={pairs!r} and shape={shape!r}: shape belongs to pairs='grid', and is required there")
-    if shape is not None and math.prod(check_count("shape", side) for side in shape) != n_features:
-        raise InputError(f"shape={shape!r} has {math.prod(shape)} places for {n_features} features; one each is required")
+    axes = [] if shape is None else [side for plane in planes_of(shape) for side in plane]
+    if shape is not None and math.prod(check_count("shape", side) for side in axes) != n_features:
+        raise InputError(f"shape={shape!r} has {math.prod(axes)} places for {n_features} features; one each is required")
+    if any(isinstance(axis, bool) or axis not in range(len(axes)) for axis in periodic):
+        raise InputError(
+            f"periodic={periodic!r} for {len(axes)} axes; numbers from 0 of axes of shape are required, with pairs='grid' alone"
+        )
     if (kind == "best") != (n_pairs is not None):
         raise InputError(f"pairs={pairs!r} and n_pairs={n_pairs!r}: n_pairs belongs to pairs='best', and is required there")
     most = math.comb(n_features, 2)
@@ -32,6 +42,16 @@ def check_pairs(pairs: object, n_features: int, *, reach: int, shape: Sequence[i
         raise InputError(
             f"n_pairs={n_pairs}, but there are {most} pairs of {n_features} feature(s); give at most that, or pairs='all'"
         )
+
+
+def planes_of(shape: GridShape) -> list[tuple[int, ...]]:
+    """The lengths of the axes, those along which a neighbour may be apart at once together.
+
+    A shape of numbers alone is one such tuple; in one that holds sequences, every member is one.
+    """
+    if not any(isinstance(side, Sequence | np.ndarray) for side in shape):
+        return [tuple(shape)]  # type: ignore[arg-type]  # which are numbers, or refused as none
+    return [tuple(side) if isinstance(side, Sequence | np.ndarray) else (side,) for side in shape]
 
 
 def check_sorted_pairs(pairs: Integers | None, n_features: int, *, none: bool) -> Integers | None:
@@ -72,18 +92,24 @@ def listed_pairs(pairs: Iterable[Sequence[int | str]], n_features: int, names: S
     return np.array(sorted(tuple(sorted(group)) for group in groups), np.int64)
 
 
-def neighbours(shape: Sequence[int], reach: int) -> Integers:
-    """The sorted pairs of features that are at most ``reach`` steps apart along every axis of a grid: shape (n_pairs, 2).
+def neighbours(shape: GridShape, reach: int, periodic: Sequence[int] = ()) -> Integers:
+    """The sorted pairs of features that are neighbours on a grid, shape (n_pairs, 2).
 
-    The grid has the given ``shape``, and its last axis runs fastest.
+    Neighbours are at most ``reach`` steps apart along every axis of one plane of the ``shape``, and in the same place along all
+    others; see `planes_of`. The last axis runs fastest, and ``periodic`` ones are circles.
     """
-    places = np.stack(np.unravel_index(np.arange(math.prod(shape)), tuple(shape)))
-    found = []
-    for step in np.ndindex(*(2 * reach + 1 for _ in shape)):
-        moved = places + (np.array(step) - reach)[:, None]
-        inside = ((moved >= 0) & (moved < np.array(shape)[:, None])).all(axis=0)
-        first = np.flatnonzero(inside)
-        second = np.ravel_multi_index(tuple(moved[:, inside]), tuple(shape))
-        found.append(np.stack([first, second], axis=1)[first < second])
-    pairs = np.concatenate(found)
-    return pairs[np.lexsort(pairs.T[::-1])]
+    planes = planes_of(shape)
+    sides = np.array([side for plane in planes for side in plane])
+    circles = np.isin(np.arange(len(sides)), periodic)[:, None]
+    places = np.stack(np.unravel_index(np.arange(sides.prod()), tuple(sides)))
+    found, start = [], 0
+    for plane in planes:
+        for step in np.ndindex(*(2 * reach + 1 for _ in plane)):
+            moved = places.copy()
+            moved[start : start + len(plane)] += (np.array(step) - reach)[:, None]
+            moved = np.where(circles, moved % sides[:, None], moved)
+            first = np.flatnonzero(((moved >= 0) & (moved < sides[:, None])).all(axis=0))
+            second = np.ravel_multi_index(tuple(moved[:, first]), tuple(sides))
+            found.append(np.stack([first, second], axis=1)[first < second])
+        start += len(plane)
+    return np.unique(np.concatenate(found), axis=0)

@@ -21,7 +21,7 @@ from ..._foundation.types import ArrayLike, Floats, Integers, Knots
 from ..._kernels.csr_rows import Chunk
 from ..._kernels.vector_rows import Axes, Partners, write_pairs, write_singles
 from .base import Term, check_columns_fit, dense_rows
-from .feature_pairs import check_pairs, check_sorted_pairs, listed_pairs, neighbours
+from .feature_pairs import GridShape, check_pairs, check_sorted_pairs, listed_pairs, neighbours
 from .knot_map import KnotMap
 from .pair_ranking import MOST_ROWS, best_pairs
 from .shared_parameters import KNOT_PARAMETERS
@@ -152,29 +152,32 @@ class PL2Embedding(KnotMap):
     {n_knots}
     {knots}
     pairs : {"all", "chain", "grid", "best"} or list of pairs, default "all"
-        All; those at most ``reach`` features apart; at most ``reach`` steps apart along every axis of a grid of features
-        (PL2-K, Pele et al. 2013, section 5.2); the ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names. A
-        pair is ordered by feature, and so are pairs.
+        All; those at most ``reach`` features apart; neighbours on a grid of features (PL2-K, Pele et al. 2013, section 5.2);
+        the ``n_pairs`` best for the y of `fit`; or pairs of numbers or column names. A pair is ordered by feature, and so are
+        pairs.
     n_pairs : int or None, default None
         Required with ``pairs="best"``. Pairs are ranked as FAST ranks them (Lou et al., 2013, "Accurate intelligible models
         with pairwise interactions"): a least-squares fit of tables of single features is subtracted from y (from indicators of
         the classes), and a pair gains what its table of 8 by 8 quantile bins explains of the rest, less what noise would.
     reach : int >= 1, default 1
         The most steps between the features of a pair, with ``pairs="chain"`` and ``pairs="grid"``.
-    shape : tuple of int or None, default None
-        Axes of the features with ``pairs="grid"``, such as (rows, columns); the last runs fastest.
+    shape : tuple of int, of which some may be tuples of int, or None, default None
+        Axes of the features with ``pairs="grid"``, such as (rows, columns), the last fastest. Neighbours are at most
+        ``reach`` steps apart along every axis, or, where some axes stand in a tuple of their own, along these alone or another
+        alone: ``((6, 8), 8)`` pairs each of 8 orientations in 6 x 8 bins with itself around, and with those beside it.
+    periodic : sequence of int, default ()
+        The axes of ``shape``, counted from 0 whatever tuple they stand in, that are circles. ``(2,)`` with the shape above has
+        the 1,600 pairs of bins whose ground distance (Pele & Werman 2009) is below 2, its threshold; the paper has 1,605.
     shared_knots : bool, default False
-        Whether all features have the same knots: with those |x_n - x_l|, max and min are in the span (Pele et al. 2013, section
-        3).
+        Whether all features have the same knots: with those |x_n - x_l|, max and min are in the span (ibid., section 3).
     extrapolation : {"clip", "linear", "error"}, default "clip"
         Values outside of the knots are those at the nearest (the paper's), or go on, or are refused. With "linear" the terms of
         single features go on; pairs are clipped, for the formula of a triangle, continued outside, would jump between cells.
     {missing}
-        A missing value is a row of its own in the grids of its pairs, with "indicator"; a pair with one has no entry, with
-        "zeros".
+        A missing value is a row of its own in the grids of its pairs, or, with "zeros", a pair with one has no entry.
     {zero_preserving}
-        Grid points with a coordinate 0 have no columns, so a pair has entries only where both values are
-        not 0, and time and room go with the pairs of those. With an intercept the functions are the same: what a table says
+        Grid points with a coordinate 0 have no columns, so a pair has entries only where neither value is 0, and time and room
+        go with the pairs of those. With an intercept the functions are the same: what a table says
         where a value is 0 are functions of single features and a constant. Where many values are 0, as in indicators of
         categories, that is the better choice of dense X too: on covtype_75k rows have a tenth of the entries, and the direction
         of the mean row, along which machines learn slowly, 11 instead of 71 % of their squared length.
@@ -214,7 +217,8 @@ class PL2Embedding(KnotMap):
         pairs: str | Iterable[Sequence[int | str]] = "all",
         n_pairs: int | None = None,
         reach: int = 1,
-        shape: Sequence[int] | None = None,
+        shape: GridShape | None = None,
+        periodic: Sequence[int] = (),
         shared_knots: bool = False,
         extrapolation: str = "clip",
         missing: str = "error",
@@ -230,6 +234,7 @@ class PL2Embedding(KnotMap):
         self.n_pairs = n_pairs
         self.reach = reach
         self.shape = shape
+        self.periodic = periodic
         self.shared_knots = shared_knots
         self.extrapolation = extrapolation
         self.missing = missing
@@ -243,7 +248,7 @@ class PL2Embedding(KnotMap):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_pairs(self.pairs, self.n_features_in_, reach=self.reach, shape=self.shape, n_pairs=self.n_pairs)
+        check_pairs(self.pairs, self.n_features_in_, self.n_pairs, self.reach, self.shape, self.periodic)
 
     def _check(self, y: ArrayLike | None) -> None:
         super()._check(y)
@@ -281,7 +286,7 @@ class PL2Embedding(KnotMap):
     def _chosen(self, items: Floats | sparse.csr_array, y: np.ndarray | None) -> Integers:
         """The pairs of neighbours, or the best pairs for y on at most `MOST_ROWS` rows: shape (n_pairs, 2)."""
         if y is None or self.n_pairs is None:
-            return neighbours((self.n_features_in_,) if self.shape is None else self.shape, self.reach)
+            return neighbours((self.n_features_in_,) if self.shape is None else self.shape, self.reach, self.periodic)
         rows = np.arange(len(y))
         if len(y) > MOST_ROWS:
             rows = np.sort(check_random_state(self.random_state).choice(len(y), MOST_ROWS, replace=False))

@@ -208,6 +208,9 @@ BAD = {
     "n_pairs too many": ({"pairs": "best", "n_pairs": 4}, "there are 3 pairs of 3 feature(s)"),
     "shape missing": ({"pairs": "grid"}, "shape=None"),
     "shape wrong": ({"pairs": "grid", "shape": (2, 2)}, "4 places for 3 features"),
+    "axes wrong": ({"pairs": "grid", "shape": ((2, 2), 2)}, "8 places for 3 features"),
+    "periodic": ({"pairs": "grid", "shape": (3,), "periodic": (1,)}, "periodic=(1,) for 1 axes"),
+    "periodic unused": ({"periodic": (0,)}, "periodic=(0,) for 0 axes"),
     "reach": ({"pairs": "chain", "reach": 0}, "reach=0"),
     "no y": ({"knots": "tree"}, "requires y"),
 }
