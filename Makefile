@@ -9,7 +9,7 @@ SEED ?=
 MINUTES ?= 1
 ATTACKS ?=
 
-.PHONY: demo dist docs test test-all test-browser test-site test-oldest test-newest test-random soak coverage bench lint clean
+.PHONY: demo dist docs test test-all test-browser test-site test-oldest test-newest test-random soak coverage bench bench-quick lint clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("semimetric needs Python 3.11 or newer; call make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -75,7 +75,10 @@ dist: $(STAMP)-dev
 	$(BIN)/python tools/check_distributions.py dist
 
 bench: $(STAMP)-bench
-	for file in $(filter-out benchmarks/report.py,$(wildcard benchmarks/[a-z]*.py)); do $(BIN)/python $$file || exit 1; done
+	$(BIN)/python tools/bench.py
+
+bench-quick: $(STAMP)-bench
+	$(BIN)/python tools/bench.py --quick
 
 clean:
 	rm -rf $(VENV) $(VENV)-* .soak.json build dist docs/_build docs/generated docs/gallery *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*

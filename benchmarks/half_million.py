@@ -73,7 +73,8 @@ def run(method: str, n: int) -> dict:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     if ours:
-        part, held = slice(0, 4 * SMALL // 5), slice(4 * SMALL // 5, SMALL)
+        few = min(SMALL, n)
+        part, held = slice(0, 4 * few // 5), slice(4 * few // 5, few)
         C = max(COSTS, key=lambda c: model_of(method, c).fit(X[part], y[part]).score(X[held], y[held]))
     chosen = time.process_time()
     model = model_of(method, C).fit(X, y)
