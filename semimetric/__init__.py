@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .embeddings.directions.partitions import Partitions
     from .embeddings.pairs.full_tables import PairEmbedding
     from .embeddings.vectors.conic import ConicEmbedding
+    from .embeddings.vectors.homogeneous_kernels import AdditiveChi2Embedding
     from .embeddings.vectors.interpolated import IDEmbedding
     from .embeddings.vectors.orthogonal import FourierEmbedding, HermiteEmbedding
     from .embeddings.vectors.piecewise import PL1Embedding, PL2Embedding
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
 __version__ = package_version()
 
 __all__ = [
+    "AdditiveChi2Embedding",
     "Absolute",
     "AtLeast",
     "AtMost",
@@ -210,6 +212,7 @@ _HOMES = {
     "embeddings.directions.partitions": "Partitions",
     "embeddings.pairs.full_tables": "PairEmbedding",
     "embeddings.vectors.conic": "ConicEmbedding",
+    "embeddings.vectors.homogeneous_kernels": "AdditiveChi2Embedding",
     "embeddings.vectors.interpolated": "IDEmbedding",
     "embeddings.vectors.orthogonal": "FourierEmbedding HermiteEmbedding",
     "embeddings.vectors.piecewise": "PL1Embedding PL2Embedding",

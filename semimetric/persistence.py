@@ -15,6 +15,7 @@ from ._foundation.storage import read_state
 from .clustering.clusterer import SemimetricClusterer
 from .distances.semimetric import Semimetric
 from .embeddings.vectors.conic import ConicEmbedding
+from .embeddings.vectors.homogeneous_kernels import AdditiveChi2Embedding
 from .embeddings.vectors.identity import IdentityEmbedding
 from .embeddings.vectors.interpolated import IDEmbedding
 from .embeddings.vectors.orthogonal import FourierEmbedding, HermiteEmbedding
@@ -55,6 +56,7 @@ _ESTIMATORS = (
     DPLMClassifier,
     EmbeddedLinearClassifier,
     EmbeddedLinearRegressor,
+    AdditiveChi2Embedding,
     FourierEmbedding,
     HermiteEmbedding,
     HyperplaneMixture,

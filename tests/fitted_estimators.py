@@ -6,6 +6,7 @@ from cases import MAPS, RECIPES, cityblock, fitted, sample, warped_sum
 from sklearn.base import clone
 
 from semimetric import (
+    AdditiveChi2Embedding,
     AutoGroups,
     BoundaryPoints,
     BSplineEmbedding,
@@ -128,6 +129,7 @@ EMBEDDINGS = {f"embedding of {name}": given for name, given in MAPS.items()} | {
     "splines": BSplineEmbedding(4),
     "cubic splines of quantiles": BSplineEmbedding(3, degree=3, knots="quantile", missing="indicator", dtype=np.float32),
     "splines on given knots": BSplineEmbedding(knots=[0.0, 0.5, 1.0], penalty_order=2, extrapolation="linear"),
+    "chi-squared": AdditiveChi2Embedding(3, missing="indicator"),
     "waves": FourierEmbedding(2, missing="zeros"),
     "half waves": FourierEmbedding(3, span="half", dtype=np.dtype(np.float32)),
     "polynomials": HermiteEmbedding(3, penalty_order=2),

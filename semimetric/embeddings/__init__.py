@@ -10,6 +10,7 @@ from .directions.partitions import Partitions
 from .pairs.full_tables import PairEmbedding
 from .vectors.additive_kernels import min_kernel, spline_kernel
 from .vectors.conic import ConicEmbedding, conic_kernel
+from .vectors.homogeneous_kernels import AdditiveChi2Embedding
 from .vectors.interpolated import IDEmbedding
 from .vectors.orthogonal import FourierEmbedding, HermiteEmbedding
 from .vectors.piecewise import PL1Embedding, PL2Embedding
@@ -17,6 +18,7 @@ from .vectors.separation import Separation, separates
 from .vectors.splines import BSplineEmbedding
 
 __all__ = [
+    "AdditiveChi2Embedding",
     "BSplineEmbedding",
     "ConicEmbedding",
     "EvenDirections",

@@ -7,6 +7,7 @@ import numpy as np
 from .._foundation.errors import NotSupportedError
 from .._foundation.types import Floats
 from ..embeddings.vectors.base import FeatureMap
+from ..embeddings.vectors.homogeneous_kernels import AdditiveChi2Embedding
 from ..embeddings.vectors.orthogonal import FourierEmbedding, HermiteEmbedding
 from ..embeddings.vectors.splines import BSplineEmbedding
 
@@ -28,8 +29,8 @@ def shape_places(embedding: FeatureMap) -> dict[int, Floats]:
     -------
     dict of int to ndarray
         Of embeddings on a grid its knots, and so of B-splines of degree 1. Between them functions are linear. Of B-splines of a
-        higher degree 16 places a cell, of Fourier and Hermite embeddings 201 evenly spaced ones. A feature that does not vary
-        has one place.
+        higher degree 16 places a cell, of Fourier, Hermite and chi-squared embeddings 201 evenly spaced ones. One that does
+        not vary has one place.
 
     Raises
     ------
@@ -40,7 +41,7 @@ def shape_places(embedding: FeatureMap) -> dict[int, Floats]:
         return dict(enumerate(embedding.grid_.knots))
     if isinstance(embedding, BSplineEmbedding):
         return {f: _between(knots, embedding.degree) for f, knots in enumerate(embedding.knots_)}
-    if isinstance(embedding, FourierEmbedding | HermiteEmbedding):
+    if isinstance(embedding, AdditiveChi2Embedding | FourierEmbedding | HermiteEmbedding):
         ends = zip(embedding.low_, embedding.high_, embedding.varies_, strict=True)
         return {f: np.linspace(a, b, _IN_A_RANGE) if varies else _one(a) for f, (a, b, varies) in enumerate(ends)}
     raise NotSupportedError(

@@ -203,6 +203,7 @@ MAPS = {
     "PL2Embedding that keeps zeros": sm.PL2Embedding(3, zero_preserving=True),
     "ConicEmbedding": sm.ConicEmbedding(random_state=0),
     "BSplineEmbedding": sm.BSplineEmbedding(4),
+    "AdditiveChi2Embedding": sm.AdditiveChi2Embedding(),
     "FourierEmbedding": sm.FourierEmbedding(degree=2),
     "HermiteEmbedding": sm.HermiteEmbedding(degree=2),
     "EvenDirections": sm.EvenDirections(n_directions=3),

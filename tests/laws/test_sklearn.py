@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 import semimetric
 from semimetric import (
+    AdditiveChi2Embedding,
     BoundaryPoints,
     BSplineEmbedding,
     ConicEmbedding,
@@ -227,6 +228,10 @@ CHECKED = [
     BSplineEmbedding(4, degree=3, penalty_order=0, knots="quantile", missing="indicator"),
     BSplineEmbedding(3, degree=1, extrapolation="linear", sparse_output=False),
     BSplineEmbedding(2, degree=1, knots="uniform", missing="zeros", dtype=np.float32),
+    AdditiveChi2Embedding(),
+    AdditiveChi2Embedding(1, missing="zeros"),
+    AdditiveChi2Embedding(3, gamma=0.5, dtype=np.float32),
+    AdditiveChi2Embedding(4, sample_interval=0.3, n_jobs=2),
     FourierEmbedding(),
     FourierEmbedding(degree=2),
     FourierEmbedding(degree=2, span="half", missing="zeros"),
