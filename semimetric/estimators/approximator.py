@@ -248,7 +248,8 @@ class DistanceApproximator(ObjectDistances, CalledPairs, DistanceRegressor):
             raise NotSupportedError('method="vertices" learns nothing, so constraints= cannot hold; use method="regress"')
         if self.method == "vertices":
             refuse_open_links(recipe, 'method="vertices" learns nothing')
-        structure = check_separable(build_structure(recipe, items, schema)) if self.method == "vertices" else None
+        with self._own_knots():
+            structure = check_separable(build_structure(recipe, items, schema)) if self.method == "vertices" else None
         function = DistanceFunction.detect(self.distance, items, schema=schema)
         self._check_symmetry(recipe, function, items)
         learn, held = hold_out(items, self.validation_fraction, self.random_state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, ClassVar, NotRequired, TypeVar
 
@@ -12,12 +13,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._foundation.errors import InputError, NotSupportedError, warn
+from .._foundation.errors import InputError, NotSupportedError, silent, warn
 from .._foundation.input_arrays import as_cells, check_feature_names
 from .._foundation.saved_estimators import SavedEstimator, check_names
 from .._foundation.short_reprs import ShortRepr
 from .._foundation.types import ArrayLike, Floats, Pairs, Tuples
 from .._foundation.validation import check_items, check_tuples
+from ..data.feature_groups import JointGroups
 from ..data.item_lookup import item_rows, items_named, warn_of_integer_index
 from ..data.schema import MISSING_ADVICE, Schema, feature_names
 from ..distances.out_of_range import warn_outside_once
@@ -244,6 +246,12 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
         """Whether ``n_knots`` or ``alpha`` is "auto" where it is used: terms of ``penalty=`` have strengths of their own."""
         knots = isinstance(self.n_knots, str) and isinstance(self.knots, str)
         return knots or (isinstance(self.alpha, str) and isinstance(self.penalty, str))
+
+    def _own_knots(self) -> AbstractContextManager[None]:
+        """Where "auto" chooses numbers of knots, ties that leave fewer are no news inside of it: nobody asked for more."""
+        groups = getattr(self, "groups", None)
+        given = not isinstance(self.n_knots, str) or (isinstance(groups, JointGroups) and groups.n_knots is not None)
+        return silent(*(() if given else ("fewer knots",)))
 
     def _numbers(self) -> dict[str, Any]:
         """The values of n_knots and alpha, where they are not "auto"."""

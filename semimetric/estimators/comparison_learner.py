@@ -114,7 +114,7 @@ class TupleLearner(LearnedDistance):
     def _choose_and_learn(self, recipe: Recipe, data: InMemoryComparisons, names: Names) -> None:
         """Choose what is "auto", and learn from comparisons in memory."""
         check_varied(data.items)
-        with one_blas_thread():
+        with one_blas_thread(), self._own_knots():
             knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
             directions = isinstance(self.directions, str) and self.directions == "auto"
             singles, self.choices_ = choose_settings(

@@ -20,6 +20,8 @@ __all__ = ["DistanceErrors", "quantiles_of", "relative_errors"]
 _FEW_PAIRS = 20  # fewer cannot judge a model
 _EXPLAINED = 0.1  # of the variance: less is next to nothing
 _CLOSE = 0.05  # a relative error that is good enough where distances hardly differ
+_FEW_QUERIES = 10  # whose mean recall is off by .1 easily
+_LEAST = 1e-6  # a relative error below which printed digits are those of rounding
 _NAN = float("nan")
 
 
@@ -109,15 +111,21 @@ class DistanceErrors:
     def __str__(self) -> str:
         if not self.n_pairs:
             return f"Errors are not known: {self.note}"
-        recall = ""
-        if self.n_queries:
-            recall = f"\n  recall of the {N_NEIGHBORS} nearest neighbours {self.recall:.2f}, of {self.n_queries} items"
-        return (
-            f"Errors on {self.n_pairs:,} pairs of {self.n_items:,} items: {self.note}\n"
+        lines = [
+            f"Errors on {_counted(self.n_pairs, 'pair')} of {_counted(self.n_items, 'item')}: {self.note}",
             f"  relative error {_percent(self.median)} (median), {_percent(self.mean)} (mean), "
-            f"{_percent(self.quantile_90)} (90 % of the pairs are below)\n"
-            f"  R² {self.r2:.3f}, rank correlation {self.rank_correlation:.3f}{recall}"
-        )
+            f"{_percent(self.quantile_90)} (90 % of the pairs are below)",
+            f"  R² {_figure(self.r2, 3)}, rank correlation {_figure(self.rank_correlation, 3)}",
+        ]
+        if self.n_queries:
+            lines.append(f"  recall of the {N_NEIGHBORS} nearest neighbours {_figure(self.recall, 2)} ({self._recall_of})")
+        return "\n".join(lines)
+
+    @property
+    def _recall_of(self) -> str:
+        """Whose neighbours the recall is of, in words."""
+        few = ": a rough figure" if self.n_queries < _FEW_QUERIES else ""
+        return f"{_counted(self.n_queries, 'item')}, each compared with all others held out{few}"
 
     def _repr_html_(self) -> str:
         if not self.n_pairs:
@@ -126,11 +134,11 @@ class DistanceErrors:
             ("relative error, median", _percent(self.median)),
             ("relative error, mean", _percent(self.mean)),
             ("relative error, 90 % quantile", _percent(self.quantile_90)),
-            ("R²", f"{self.r2:.3f}"),
-            ("rank correlation", f"{self.rank_correlation:.3f}"),
+            ("R²", _figure(self.r2, 3)),
+            ("rank correlation", _figure(self.rank_correlation, 3)),
         ]
         if self.n_queries:
-            rows.append((f"recall of the {N_NEIGHBORS} nearest, {self.n_queries} items", f"{self.recall:.2f}"))
+            rows.append((f"recall of the {N_NEIGHBORS} nearest, {self._recall_of}", _figure(self.recall, 2)))
         title, *_ = str(self).split("\n")
         return html_table([("figure", "value"), *rows], title=title)
 
@@ -163,4 +171,16 @@ def quantiles_of(relative: Floats, levels: Sequence[float]) -> dict[float, float
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    if np.isnan(share):
+        return "not known"
+    return f"below {100 * _LEAST:g} %" if 0 < share < _LEAST else f"{100 * share:.3g} %"
+
+
+def _figure(value: float, n_digits: int) -> str:
+    """A figure, or that the pairs cannot tell it."""
+    return "not known" if np.isnan(value) else f"{value:.{n_digits}f}"
+
+
+def _counted(n: int, what: str) -> str:
+    """A number of things in words."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

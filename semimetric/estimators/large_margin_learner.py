@@ -256,7 +256,7 @@ class LargeMarginLearner(LearnedCoordinates):
         check_varied(dataset.items)
         counts = neighbor_counts(np.ones(len(items)) if sample_weight is None else np.asarray(sample_weight, np.float64))
         problem = LabelProblem(recipe, auto, rule, dataset, schema, float(counts[labels.used].sum()), budget)
-        with one_blas_thread():
+        with one_blas_thread(), self._own_knots():
             self._keep(dataset.items, learn_from_labels(problem))
         return self
 

@@ -225,7 +225,7 @@ class DistanceRegressor(RegressorMixin, MeasuredErrors):
     def _choose_and_learn(self, recipe: Recipe, data: InMemoryDistances, names: Names) -> bool:
         """Choose what is "auto", and learn from pairs in memory; whether the features were screened on all of them."""
         check_varied(data.items)
-        with one_blas_thread():
+        with one_blas_thread(), self._own_knots():
             knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
             wide = learn_wide(recipe, data, names, alpha=alpha) if knots else None
             if wide is not None:

@@ -54,6 +54,17 @@ def test_figures_that_pairs_cannot_tell_are_nan_without_a_word(true, predicted):
     assert "of a test" in str(found)
 
 
+def test_few_pairs_and_queries_are_printed_in_words():
+    text = str(errors([1.0], [1.0 + 1e-9], recalls=(1.0,)))
+    for words in ("Errors on 1 pair of 2 items:", "error below 0.0001 % (median)", "R² not known, rank correlation not known"):
+        assert words in text
+    assert "10 nearest neighbours 1.00 (1 item, each compared with all others held out: a rough figure)" in text
+    assert "nan" not in text + errors([0.0, 0.0], [1.0, 2.0])._repr_html_() + str(errors([0.0, 0.0], [1.0, 2.0]))
+    many = str(errors(TRUE, TRUE, recalls=(0.5,) * 10))
+    assert "0.50 (10 items, each compared with all others held out)" in many
+    assert "relative error 0 % (median)" in many
+
+
 def test_what_is_not_known_says_why():
     assert str(DistanceErrors(note="nothing was held out")) == "Errors are not known: nothing was held out"
     assert DistanceErrors() != errors(TRUE, OTHER)
@@ -161,7 +172,7 @@ def test_errors_are_printed_after_a_fit_that_is_verbose(capsys):
 
 def test_errors_are_a_table_in_notebooks():
     html = errors(TRUE, 1.1 * TRUE, recalls=(0.5, 0.75))._repr_html_()
-    for cell in ("10 %", "1.000", "0.62", "recall of the 10 nearest, 2 items", "Errors on 100 pairs of 200 items: of a test"):
+    for cell in ("10 %", "1.000", "0.62", "nearest, 2 items, each", "Errors on 100 pairs of 200 items: of a test"):
         assert cell in html
     assert "recall" not in errors(TRUE, TRUE)._repr_html_()
     assert "Errors are not known: &lt;why&gt;" in DistanceErrors(note="<why>")._repr_html_()

@@ -1,3 +1,5 @@
+import warnings
+
 import cases
 import numpy as np
 import pytest
@@ -234,3 +236,21 @@ def test_a_number_of_features_makes_every_group_of_that_size(number, name):
     one, other = (fit(groups=g, n_knots=2, alpha=1e-3) for g in (number, name))
     assert one.groups_ == other.groups_
     assert (one.semimetric_.weights == other.semimetric_.weights).all()
+
+
+def ties_told(**options):
+    """Whether learning from a column most of whose values are 0 tells that ties leave fewer knots."""
+    rng = np.random.default_rng(0)
+    items = np.column_stack([np.maximum(rng.normal(size=150) - 0.8, 0), rng.random(150)])
+    rows = rng.integers(0, 150, (600, 2))
+    y = np.abs(items[rows[:, 0]] - items[rows[:, 1]]) @ [1.0, 3.0]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        DistanceRegressor(preprocessor=items, effort="fast", validation_fraction=0, **options).fit(rows, y)
+    return any("ties in the data leave fewer knots" in str(w.message) for w in told)
+
+
+def test_ties_are_told_to_who_gave_the_number_of_knots_alone():
+    assert not ties_told()
+    assert ties_told(n_knots=8)
+    assert ties_told(groups=JointGroups(((0, 1),), n_knots=6), alpha=1e-3)
