@@ -24,7 +24,7 @@ from .refined_items import RefinedItems
 from .refined_queries import RefinedQueries
 from .results import as_graph, as_objects
 from .search_arguments import check_neighbors, check_radius
-from .searched_distance import SearchesUnderLearned, searched_distance
+from .searched_distance import SearchesUnderLearned, encoder_of, searched_distance
 
 __all__ = ["FilterRefineIndex"]
 
@@ -42,6 +42,7 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
     ----------
     semimetric : Semimetric, fitted learner, "gower", "l1", or None
         The learned distance, in any unit; None takes the lower bounds alone. A name makes the distance of the items of `fit`.
+        A `DistanceApproximator` with ``features=`` makes the features of the objects itself, of items and of queries.
     rerank : callable
         The expensive distance: ``rerank(query, item)`` of two objects is a number >= 0. If it has a method ``with_dual(query,
         item)`` that returns the number and a dual variable for every bin of the query, as `EarthMoversDistance` has,
@@ -49,6 +50,7 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
     bounds : Bounds, sequence of Bounds, or None, default None
         `LandmarkBounds`, `TransportBounds`, `EditBounds`, or several, whose best is taken; fitted to the items by `fit`.
         Without any, every item is called. What `LandmarkBounds` have called is not called again, if it is the same callable.
+        A `SemimetricWarning` says once where they discard no more items than they take calls.
     max_calls : int or None, default None
         Calls for a query after which the search stops, with what is proved by then.
     n_jobs : int or None, default None
@@ -65,6 +67,9 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
     n_samples_fit_ : int
     n_features_in_ : int
         Of the vectors, or features, that the learned distance reads.
+    n_calls_ : int
+        How often `fit` called the expensive distance: for bounds, and for features of the items that a model with landmarks
+        makes.
     pairs_, distances_ : ndarray of shape (n_calls, 2), (n_calls,)
         What the last search has called, whatever ended it: rows of queries and items, and their distances.
 
@@ -110,7 +115,7 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
             What the expensive distance takes, row by row; objects are kept as they are.
         y : ignored
         features : array-like of shape (n, n_features) or None
-            What the learned distance reads, where it does not read X.
+            What the learned distance reads, where it does not read X; a model with ``features=`` makes it, if None is given.
         ids : array-like of shape (n,) or None
             Distinct 64-bit integers or strings; row numbers by default.
 
@@ -122,15 +127,21 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         ExpensiveCalls(self.rerank, "rerank")
         self._check_parameters()
         fitted = copy(self)
-        fitted.semimetric_ = None  # type: ignore[attr-defined]
+        learned = None
         if self.semimetric is not None:
-            fitted.semimetric_ = searched_distance(self.semimetric, X if features is None else features)
-            fitted.n_features_in_ = fitted.semimetric_.n_features
-        fitted._beside = features is not None
-        fitted.items_ = RefinedItems.read(X, features, fitted.semimetric_)
+            learned = searched_distance(self.semimetric, X if features is None else features)
+            fitted.n_features_in_ = learned.n_features
+        fitted.semimetric_, fitted._beside, fitted._told = learned, features is not None, False
+        fitted._encode = encoder_of(self.semimetric) if features is None else None
+        if fitted._encode is None or learned is None:
+            fitted.items_ = RefinedItems.read(X, features, learned)
+        else:
+            fitted.items_ = RefinedItems.encoded(X, fitted._encode, learned)
         n = len(fitted.items_)
         fitted.ids_ = np.arange(n) if ids is None else check_ids(ids, n)
         fitted.bounds_ = [copy(bounds).fit(fitted.items_.objects) for bounds in self._given_bounds()]
+        n_calls = 0 if fitted.items_.n_calls is None else int(fitted.items_.n_calls.sum())
+        fitted.n_calls_ = n_calls + sum(getattr(bounds, "n_calls_", 0) for bounds in fitted.bounds_)
         fitted._ranks = np.empty(n, dtype=np.int64)
         fitted._ranks[np.argsort(fitted.ids_, kind="stable")] = np.arange(n)
         self.__dict__ = fitted.__dict__  # in one step, so that no signal comes between
@@ -173,13 +184,13 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         where: ArrayLike | Iterable | None = None,
         max_calls: int | None = None,
     ) -> CertifiedNeighbors:
-        """`kneighbors` with what is proved of each neighbour, and how many calls each query took.
+        """`kneighbors` with what is proved of each neighbour, and how many calls each query took, those for its features too.
 
         Parameters
         ----------
         X, n_neighbors : as in `kneighbors`
         features : array-like of shape (n_queries, n_features) or None
-            Of the queries, where the items have features.
+            Of the queries, where `fit` was given those of the items.
         where : str, boolean mask over `ids_`, or list of ids; None
             The items that may be answered, see `NeighborIndex.kneighbors`.
         max_calls : int or None
@@ -195,7 +206,7 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         queries, own = self._queries(X, features)
         mask = self.items_.mask(where, self.ids_)
         k = check_neighbors("exact", n_neighbors, len(self.items_) - own)
-        budget = self._budget(max_calls, k)
+        budget = self._budget(max_calls, k, queries, own)
 
         def answered(candidates: CandidateItems, call: Any, known: dict[int, float], calls: int) -> tuple:
             few = min(k, len(candidates))
@@ -241,7 +252,7 @@ class FilterRefineIndex(ShortRepr, RefinedQueries, SearchesUnderLearned):
         queries, own = self._queries(X, features)
         check_radius(radius, 0.0)
         mask = self.items_.mask(where, self.ids_)
-        budget = self._budget(max_calls, 0)
+        budget = self._budget(max_calls, 0, queries, own)
 
         def answered(candidates: CandidateItems, call: Any, known: dict[int, float], calls: int) -> tuple:
             found = within(candidates, call, radius, known=known, budget=budget - calls, ranks=self._ranks)

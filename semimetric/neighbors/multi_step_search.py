@@ -49,12 +49,18 @@ class CandidateItems:
     bounds : sequence of QueryBounds
     estimates : ndarray of shape (n,) or None
         Learned distances of the query to these items, in any unit.
+
+    Attributes
+    ----------
+    n_all, n_discarded : int
+        How many items there were, and how many of them bounds have discarded.
     """
 
     def __init__(self, rows: Integers, ranks: Integers, bounds: Sequence[QueryBounds], estimates: Floats | None) -> None:
         self._bounds = bounds
         self._ranks = ranks
         self.rows = rows
+        self.n_all, self.n_discarded = len(rows), 0
         self.lower = np.zeros(len(rows))
         for bound in bounds:
             self.lower = np.maximum(self.lower, bound.lower(rows))
@@ -91,6 +97,7 @@ class CandidateItems:
         tied = (self.lower == limit[0]) & (self._ranks[self.rows] < limit[1])
         near = (self.lower < limit[0]) | tied
         if not near.all():
+            self.n_discarded += int(len(near) - near.sum())
             self.keep(near)
 
     def learn(self, dual: Any) -> None:

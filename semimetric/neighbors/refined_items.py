@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from .._foundation.types import ArrayLike, Floats, Integers
 from .._kernels.search import SearchedItems
 from ..data.object_lists import listed_objects
 from ..data.schema import Schema
+from ..distances.object_calls import counted_calls
 from ..distances.semimetric import Semimetric
 from .ids import masks_of
 from .item_columns import ItemColumns
@@ -55,11 +56,23 @@ class RefinedItems:
         Encoded; None without a learned distance.
     view : QueryView or None
         The learned distance, as a query sees it.
+    n_calls : ndarray of shape (n,) or None
+        How often the expensive distance was called for the features of each object; None where features were given.
     """
 
     objects: list[Any]
     features: Floats | None
     view: QueryView | None
+    n_calls: Integers | None = None
+
+    @classmethod
+    def encoded(cls, X: Any, encode: Callable[[Any], Floats], semimetric: Semimetric, *, name: str = "X") -> RefinedItems:
+        """Objects whose features a model makes; what it calls the expensive distance for is shared out evenly among them."""
+        objects = listed_objects(X, name)
+        with counted_calls() as count:
+            rows = encode(objects)
+        ends = np.arange(len(objects) + 1, dtype=np.int64) * count.n // len(objects)
+        return cls(objects, semimetric.schema.encode(rows), QueryView(semimetric), ends[1:] - ends[:-1])
 
     @classmethod
     def read(cls, X: Any, features: Any, semimetric: Semimetric | None, *, name: str = "X") -> RefinedItems:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import ismethod
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .._foundation.errors import DistanceCallError, InputError
+from .._foundation.errors import DistanceCallError, InputError, warn
 from .._foundation.progress import progress_bar
 from .._foundation.threads import map_blocks
 from .._foundation.types import Floats, Integers
@@ -23,7 +23,19 @@ from .refined_items import RefinedItems
 
 __all__ = ["RefinedQueries"]
 
-T = TypeVar("T")
+T = TypeVar("T", bound=tuple)
+
+_FEWEST_ITEMS = 32  # a query, on average: among fewer it is no matter how many are called
+
+
+class Searched(NamedTuple):
+    """One query: its items, those that bounds discarded, those left open and answered, and the calls that bounds took."""
+
+    n_items: int
+    n_discarded: int
+    n_open: int
+    n_answers: int
+    n_bound_calls: int
 
 
 class RefinedQueries:
@@ -40,13 +52,16 @@ class RefinedQueries:
     distances_: Floats
     _beside: bool
     _ranks: Integers
+    _encode: Callable[[Any], Floats] | None
+    _told: bool
 
-    def _budget(self, max_calls: int | None, k: int) -> float:
-        """The calls that a query may take, of which bounds take some and k are the least."""
+    def _budget(self, max_calls: int | None, k: int, queries: RefinedItems, own: bool) -> float:
+        """The calls that a query may take, of which bounds and features take some and k are the least."""
         given = self.max_calls if max_calls is None else max_calls
         if given is None:
             return np.inf
-        least = k + sum(bounds.n_query_calls for bounds in self.bounds_)
+        features = 0 if own or queries.n_calls is None else int(queries.n_calls.max(initial=0))
+        least = k + features + sum(bounds.n_query_calls for bounds in self.bounds_)
         if check_count("max_calls", given) < least:
             raise InputError(
                 f"max_calls={given}, but a query takes at least {least}: {k} for the neighbours that are answered, and "
@@ -59,6 +74,8 @@ class RefinedQueries:
         check_is_fitted(self, "items_")
         if X is None:
             return self.items_, True
+        if self._encode is not None and self.semimetric_ is not None and features is None:
+            return RefinedItems.encoded(X, self._encode, self.semimetric_), False
         if self.semimetric_ is not None and features is None and self._beside:
             raise InputError("the items have features beside them, which the learned distance reads; give features= of X too")
         if features is not None and not self._beside:
@@ -69,17 +86,37 @@ class RefinedQueries:
         """What ``answer`` makes of the candidates of every query; the calls are kept whatever happens."""
         calls = ExpensiveCalls(self.rerank, "rerank")
 
-        def answered(part: slice) -> T:
+        def answered(part: slice) -> tuple[T, Searched]:
             q = part.start
-            found = answer(*self._asked(queries, q, own, mask, calls))
+            candidates, call, known, n_calls = self._asked(queries, q, own, mask, calls)
+            features = 0 if own or queries.n_calls is None else int(queries.n_calls[q])
+            found = answer(candidates, call, known, n_calls + features)
             bar.update()
-            return found
+            return found, Searched(candidates.n_all, candidates.n_discarded, len(candidates), len(found[0]), n_calls)
 
         try:
             with progress_bar(len(queries), "queries", verbose=self.verbose) as bar:
-                return map_blocks(answered, len(queries), size=1, n_jobs=self.n_jobs)
+                found = map_blocks(answered, len(queries), size=1, n_jobs=self.n_jobs)
         finally:
             self.pairs_, self.distances_ = calls.pairs, calls.distances
+        self._tell_of_bounds([searched for _, searched in found])
+        return [answers for answers, _ in found]
+
+    def _tell_of_bounds(self, queries: list[Searched]) -> None:
+        """Warn once of bounds that have discarded no more items than they have taken calls."""
+        total = Searched(*np.sum(np.array(queries, dtype=np.int64).reshape(-1, len(Searched._fields)), axis=0).tolist())
+        few = total.n_items < _FEWEST_ITEMS * len(queries) or 2 * total.n_answers > total.n_items
+        if self._told or not self.bounds_ or few or total.n_open or total.n_discarded > total.n_bound_calls:
+            return
+        self._told = True
+        warn(
+            f"bounds= discarded {total.n_discarded:,} of {total.n_items:,} items for {len(queries):,} queries, and took "
+            f"{total.n_bound_calls:,} calls themselves: the expensive distance is called no less than without bounds, as where "
+            "distances are much alike. Give tighter ones (more landmarks, TransportBounds or EditBounds of such distances), "
+            "or leave bounds= out; max_calls=, and NeighborIndex with rerank=, answer by a number of calls that you choose, "
+            "without a proof",
+            cause="bounds discard nothing",
+        )
 
     def _asked(
         self, queries: RefinedItems, q: int, own: bool, mask: NDArray[np.bool_], calls: ExpensiveCalls

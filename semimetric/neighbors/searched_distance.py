@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import copy
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
 from .._foundation.errors import InputError
+from .._foundation.types import Floats
 from ..distances.semimetric import Semimetric
 
-__all__ = ["SearchesUnderLearned", "searched_distance"]
+__all__ = ["SearchesUnderLearned", "encoder_of", "searched_distance"]
 
 _MADE = {"gower": Semimetric.gower, "l1": Semimetric.l1}
 _L1 = ("cityblock", "manhattan")
@@ -65,6 +68,16 @@ def searched_distance(given: Any, X: Any = None) -> Semimetric:
         f"semimetric= is a {kind}, which is no distance; give a Semimetric, a fitted learner, or "
         f"{' or '.join(map(repr, _MADE))}, which are made of the items"
     )
+
+
+def encoder_of(given: Any) -> Callable[[Any], Floats] | None:
+    """What makes features of objects for the distance that ``given`` has learned: of a fitted model with ``features=``.
+
+    It stays what it is where the model is fitted again. None for what learned from vectors.
+    """
+    if getattr(given, "features", None) is None or not hasattr(given, "encode"):
+        return None
+    return copy(given).encode  # type: ignore[no-any-return]
 
 
 def _made(name: str, X: Any) -> Semimetric:

@@ -13,12 +13,15 @@ from sklearn.base import clone
 from transport_problems import Counted, Opaque, costs, histograms, random_metric
 
 from semimetric import (
+    DistanceApproximator,
     DistanceCallError,
     EarthMoversDistance,
     FilterRefineIndex,
     LandmarkBounds,
+    LandmarkFeatures,
     NotSupportedError,
     Semimetric,
+    SemimetricWarning,
     TransportBounds,
 )
 from semimetric.datasets import load_digit_histograms
@@ -358,3 +361,64 @@ def test_what_was_called_is_what_the_search_has_called():
     index, distance, _, _ = metric_index(0, learned=False)
     found = index.search(None, 2)
     assert len(index.pairs_) == len(distance.calls) == found.n_calls.sum()
+
+
+def words(n, seed=0):
+    return ["".join(word) for word in np.random.default_rng(seed).choice(list("abcd"), (n, 8))]
+
+
+def hamming(x, y):
+    return sum(a != b for a, b in zip(x, y, strict=True))
+
+
+@pytest.mark.filterwarnings("ignore:on 30 pairs of items that were set aside")  # the words are random
+@pytest.mark.parametrize("cache", [None, {}])
+def test_a_model_of_objects_makes_their_features_and_every_call_is_counted(cache):
+    items, queries, calls = words(90), words(5, 1), []
+
+    def counted(x, y):
+        calls.append((x, y))
+        return hamming(x, y)
+
+    features = LandmarkFeatures(n_landmarks=6, cache=cache)
+    model = DistanceApproximator(counted, features=features, n_pairs=300, n_knots=3, alpha=1e-3).fit(items)
+    calls.clear()
+    index = FilterRefineIndex(model, counted, bounds=LandmarkBounds(counted, n_landmarks=4, n_checked=20)).fit(items)
+    assert index.n_calls_ == len(calls)
+    assert index.bounds_[0].n_calls_ < index.n_calls_ or cache is not None
+    calls.clear()
+    found = index.search(queries, 3)
+    assert found.n_calls.sum() == len(calls)
+    beside = FilterRefineIndex(model, hamming).fit(items, features=model.encode(items))
+    assert beside.n_calls_ == 0
+    given = beside.search(queries, 3, features=model.encode(queries))
+    for other in (given, FilterRefineIndex(None, hamming).fit(items).search(queries, 3)):
+        np.testing.assert_array_equal(found.distances, other.distances)
+        np.testing.assert_array_equal(found.ids, other.ids)
+    assert index.search(None, 2).certified.all()
+    if cache is None:
+        assert_refused(lambda: index.search(queries, 3, max_calls=12), "at least 13: 3 for", "10 to landmarks", "allow more")
+    assert_refused(
+        lambda: index.search(queries, 3, features=np.zeros((5, 6))), "features= are given, and fit had none", "drop them"
+    )
+
+
+def test_bounds_that_discard_nothing_are_told_once():
+    n = 60
+
+    def all_alike(x, y):
+        return float(x != y)
+
+    index = FilterRefineIndex(None, all_alike, bounds=LandmarkBounds(all_alike, n_landmarks=3)).fit(range(n))
+    with pytest.warns(SemimetricWarning, match="discarded 0 of 120 items for 2 queries, .* took 6 calls .* leave bounds= out"):
+        index.search([100, 101], 2)
+    for again in (lambda: index.search([100], 2), lambda: index.search_radius([100], 0.5)):
+        again()  # a warning is an error in tests
+    index.fit(range(n))
+    with pytest.warns(SemimetricWarning, match="discarded 0 of"):
+        index.search_radius([100], 0.5)
+    tight = FilterRefineIndex(None, hamming, bounds=LandmarkBounds(hamming, n_landmarks=6)).fit(words(200))
+    tight.search(words(3, 1), 2)
+    index.fit(range(n))
+    index.search([100], 50)  # where nearly all are asked for nothing can be discarded
+    index.search([100], 2, max_calls=10)  # nor is it known where a search was stopped
