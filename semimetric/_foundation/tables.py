@@ -12,6 +12,7 @@ from .errors import InputError
 
 __all__ = [
     "check_numbers",
+    "is_time",
     "may_be_categories",
     "named_rows",
     "numbered_rows",
@@ -166,7 +167,7 @@ def texts_of(cells: Sequence[Any]) -> list[str]:
 
 def may_be_categories(texts: Sequence[str]) -> bool:
     """Whether so few of some texts differ that they may well be categories, and they do not read like times."""
-    if not texts or (_is_time(texts[0]) and _is_time(texts[-1])):
+    if not texts or (is_time(texts[0]) and is_time(texts[-1])):
         return False
     return len(set(texts)) <= max(_FEW, len(texts) / _REPEATED)
 
@@ -174,7 +175,7 @@ def may_be_categories(texts: Sequence[str]) -> bool:
 def offer(cells: Sequence[Any]) -> str:
     """What to do about a column that holds something else than numbers, by how many different texts it holds."""
     texts = texts_of(cells)
-    if texts and _is_time(texts[0]) and _is_time(texts[-1]):
+    if texts and is_time(texts[0]) and is_time(texts[-1]):
         return "it reads like times: make its dtype datetime, as by pandas.to_datetime, and such columns are read"
     n = len(set(texts))
     if texts and not may_be_categories(texts):
@@ -189,7 +190,7 @@ def offer(cells: Sequence[Any]) -> str:
     )
 
 
-def _is_time(text: str) -> bool:
+def is_time(text: str) -> bool:
     """Whether a text is a date, or a time with a date, as ISO 8601 writes it with dashes."""
     try:
         return "-" in text and datetime.fromisoformat(text.strip()) is not None

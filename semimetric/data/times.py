@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
 from .._foundation.input_arrays import is_missing
+from .._foundation.tables import is_time, texts_of
 from .._foundation.types import Floats
-from .columns import numbers_of
+from .columns import cells_of, numbers_of
 
 __all__ = ["PERIODS", "SCALE", "clock_zone", "days_or_hours", "holds_times", "times_of", "zone_of"]
 
@@ -32,6 +33,7 @@ PERIODS = {"day": 24.0, "week": 7.0, "year": 365.25}
 _DAY = np.timedelta64(1, "D") / np.timedelta64(1, "us")
 _MONDAY = np.datetime64("1969-12-29", "us")
 _OFFSET = re.compile(r"(?:UTC)?([+-])([01]\d|2[0-3]):([0-5]\d)")
+_MAY_BE_TEXT = ("object", "str", "<u", ">u")  # how the names of dtypes of columns that may hold texts begin
 _Times = NDArray[np.datetime64]
 
 
@@ -69,23 +71,35 @@ def clock_zone(name: str) -> tzinfo | None:
 def days_or_hours(column: Any, unit: str, zone: str, title: str, source: str) -> Floats:
     """The numbers of a column of times, shape (n,), NaN where one is missing; ``unit`` is `SCALE` or one of `PERIODS`.
 
-    A column of numbers is taken for numbers that were counted already.
+    A time may be a text as ISO 8601 writes it with dashes, such as "2024-05-01" or "2024-05-01T12:30+02:00". A column of
+    numbers is taken for numbers that were counted already.
 
     Raises
     ------
     InputError
         If the column holds no times, or times with a zone although ``zone`` is "", or the other way round.
     """
+    given_as = column
+    column = _with_texts_read(column)
     if not holds_times(column):
         try:
             return numbers_of(column, title, source)
         except InputError as error:
+            text = next((cell for cell in cells_of(column) if isinstance(cell, str)), None)
+            held = getattr(column, "dtype", "objects") if text is None else f"the text {text!r:.40}"
             raise InputError(
-                f"column {title!r} of {source} holds no times ({getattr(column, 'dtype', 'objects')}); times are required, as "
-                "in the fit, or the numbers that are counted of them"
+                f"column {title!r} of {source} holds no times ({held}); times are required, as in the fit, or the numbers that "
+                'are counted of them: give datetimes, or texts such as "2024-05-01" or "2024-05-01T12:30"'
             ) from error
+    if strange := _texts_of(column):
+        raise InputError(
+            f"column {title!r} of {source} holds the text {strange[0]!r:.40} among times; datetimes are required, or texts "
+            'such as "2024-05-01" or "2024-05-01T12:30": correct it, or give None where it is missing'
+        )
     if any((found is not None) != bool(zone) for found in _zones(column)):
         given, remedy = ("no zone", f"dt.tz_localize({zone!r})") if zone else ("a zone", "dt.tz_localize(None)")
+        if column is not given_as:
+            remedy = 'an offset, as in "2024-05-01T12:30+00:00"' if zone else 'a text without one, such as "2024-05-01T12:30"'
         raise InputError(
             f"column {title!r} of {source} has times with {given}, unlike the fit or its first time; times that are comparable "
             f"are required: convert them, as by {remedy} of pandas"
@@ -109,6 +123,22 @@ def times_of(days: Floats, zone: str) -> NDArray[Any]:
 def _series(column: Any) -> Any:
     """The column of a frame as narwhals reads it; None for an array."""
     return None if isinstance(column, np.ndarray) else nw.from_native(nw.to_native(column, pass_through=True), series_only=True)
+
+
+def _texts_of(column: Any) -> list[str]:
+    """The cells of a column that are texts, if its dtype lets it have any."""
+    kind = str(getattr(column, "dtype", "object")).lower()
+    return texts_of(cells_of(column)) if kind.startswith(_MAY_BE_TEXT) else []
+
+
+def _with_texts_read(column: Any) -> Any:
+    """The column with texts that are times as such, in an array of objects; the column itself if it has none."""
+    if not any(is_time(text) for text in _texts_of(column)):
+        return column
+    cells = cells_of(column)
+    read = np.empty(len(cells), dtype=object)
+    read[:] = [datetime.fromisoformat(cell.strip()) if isinstance(cell, str) and is_time(cell) else cell for cell in cells]
+    return read
 
 
 def _zones(column: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from semimetric._foundation.members import Members
 from semimetric.data.feature import Feature
 from semimetric.data.times import PERIODS, holds_times, zone_of
 
-pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 
 MOMENTS = [dt.datetime(2024, 2, 29, 18, 30), dt.datetime(2023, 12, 31, 23, 59, 59, 999_999), dt.datetime(1969, 7, 20, 20, 17)]
 
@@ -167,6 +167,13 @@ BAD = {
     "no zone": (lambda: Schema.fit(AWARE).encode(TIMES), "no zone", "tz_localize('UTC')"),
     "a zone": (lambda: Schema.fit(TIMES).encode(AWARE), "a zone", "tz_localize(None)"),
     "no times": (lambda: Schema.fit(TIMES).encode(pd.DataFrame({"when": ["noon"]})), "holds no times", "as in the fit"),
+    "a word among texts": (
+        lambda: Schema.fit(TIMES, missing="level").encode([["2024-05-01"], ["noon"], [None]]),
+        "the text 'noon' among",
+        "None",
+    ),
+    "a text without a zone": (lambda: Schema.fit(AWARE).encode([["2024-05-01"]]), "no zone", '"2024-05-01T12:30+00:00"'),
+    "a text with a zone": (lambda: Schema.fit(TIMES).encode([["2024-05-01T12:30Z"]]), "a zone", "a text without one"),
     "times instead of numbers": (lambda: Schema.fit([[1.0]]).encode(TIMES), "column 'when' of X holds times", "numbers"),
     "another kind": (lambda: Feature("when", "numeric", time="day"), "counts the day of times", "period"),
     "an unknown count": (lambda: Feature("when", time="month"), "time='month'", "'scale'"),
@@ -177,6 +184,24 @@ BAD = {
 def test_what_cannot_be_read_is_refused(name):
     call, *words = BAD[name]
     assert_refused(call, *words)
+
+
+@pytest.mark.parametrize("unit", ["scale", *PERIODS])
+def test_texts_of_iso_8601_are_the_times_that_they_write(unit):
+    schema = schema_of(TIMES, unit)
+    texts = [moment.isoformat() for moment in MOMENTS]
+    forms = [[{"when": text} for text in texts], [[text] for text in texts], np.array(texts)[:, None]]
+    forms += [pd.DataFrame({"when": texts}), pl.DataFrame({"when": texts}), pa.table({"when": texts})]
+    forms += [[[texts[0]], [MOMENTS[1]], [f" {texts[2]} "]]]
+    want = schema.encode(TIMES)
+    for X in forms:
+        np.testing.assert_array_equal(schema.encode(X), want)
+    day = schema.encode([{"when": "2024-02-29"}, {"when": dt.datetime(2024, 2, 29)}])
+    assert day[0] == day[1]
+    aware = schema_of(AWARE, unit)
+    np.testing.assert_array_equal(aware.encode([[f"{text}Z"] for text in texts]), aware.encode(AWARE))
+    level = schema_of(TIMES, unit, missing="level").encode([["2024-02-29"], [None], [np.nan]])
+    assert np.isnan(level[1:]).all()
 
 
 def test_what_holds_times():
