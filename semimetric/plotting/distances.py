@@ -19,6 +19,7 @@ from ..distances.semimetric import Semimetric
 from ..embeddings.pairs.base import Table
 from ..estimators.base import LearnedDistance
 from .axes import BLUE, GREY, INK, ORANGE, axes_of, hide_frame, others, shorten, triangles
+from .table_ticks import level_labels, number_labels, set_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,11 +31,12 @@ __all__ = ["plot_around", "plot_contributions", "plot_table"]
 _COLOUR_MAP = "YlGnBu"
 _STEPS = 121  # points along a feature
 _MIN_CELLS = 60  # along a side of a heat map
-_MIN_TICK_GAP = 0.07  # a knot that is nearer to the one before than this share of the range has no number
 
 
 def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     """Draw the table of one feature as a heat map with contours; the ticks are the knots, or the categories.
+
+    Labels are those of as many ticks as there is room for; times are dates.
 
     Parameters
     ----------
@@ -63,16 +65,17 @@ def plot_table(d: Learned, term: str | int, ax: Axes | None = None) -> Axes:
     d = _distance(d)
     name, table = _find_table(d, term)
     axes = axes_of(ax)
-    knots = table.knots[0]
-    if d.embedding.grid.kinds[table.features[0]] == "categorical" or np.isnan(knots).any():
-        return _draw_levels(name, table, _value_label(d), axes)
+    knots, number = table.knots[0], table.features[0]
+    feature = d.schema.features[number] if number < d.n_features else None  # None of a direction
+    if d.embedding.grid.kinds[number] == "categorical" or np.isnan(knots).any():
+        return _draw_levels(name, table, level_labels(table.levels[0], feature), _value_label(d), axes)
     points, values = _refine(knots, table.values)
     x, y = (side.ravel() for side in np.meshgrid(points, points, indexing="ij"))
     mesh = optional("matplotlib.tri").Triangulation(x, y, triangles(len(points), len(points)))
     image = axes.tripcolor(mesh, values.ravel(), shading="gouraud", cmap=_COLOUR_MAP, rasterized=True)
     if np.ptp(values) > 0:
         axes.tricontour(mesh, values.ravel(), levels=7, colors=INK, linewidths=0.5, alpha=0.45)
-    _label_knots(axes, knots)
+    set_ticks(axes, knots, number_labels(knots, feature))
     axes.set(xlabel=f"{name} of x", ylabel=f"{name} of y", aspect="equal", title=f"What {name} adds to the distance")
     axes.figure.colorbar(image, ax=axes, label=_value_label(d), shrink=0.85)
     return axes
@@ -207,13 +210,10 @@ def _find_table(d: Semimetric, term: str | int) -> tuple[str, Table]:
     return str(term), table
 
 
-def _draw_levels(name: str, table: Table, label: str, axes: Any) -> Any:
+def _draw_levels(name: str, table: Table, levels: Sequence[str], label: str, axes: Any) -> Any:
     """Draw a table of categories, or one with a level for missing values, with a square for each pair of levels."""
-    levels = [f"{level:.3g}" if isinstance(level, float) else str(level) for level in table.levels[0]]
     image = axes.imshow(table.values, cmap=_COLOUR_MAP, rasterized=True)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_ticks(range(len(levels)), [shorten(level) for level in levels])
-    axes.tick_params(axis="x", labelrotation=45)
+    set_ticks(axes, np.arange(len(levels), dtype=np.float64), levels)
     axes.set(xlabel=f"{name} of y", ylabel=f"{name} of x", title=f"What {name} adds to the distance")
     axes.figure.colorbar(image, ax=axes, label=label, shrink=0.85)
     return axes
@@ -232,19 +232,6 @@ def _refine(knots: Floats, values: Floats) -> tuple[Floats, Floats]:
     ll, lu, ul, uu = (values[np.ix_(low + a, low + b)] for a in (0, 1) for b in (0, 1))  # at lower and upper knots
     fine = np.where(u >= v, ll + u * (ul - ll) + v * (uu - ul), ll + v * (lu - ll) + u * (uu - lu))
     return np.interp(position, np.arange(len(knots)), knots), fine
-
-
-def _label_knots(axes: Any, knots: Floats) -> None:
-    """Put a tick at every knot, with numbers at those that are far enough apart."""
-    shown = [float(knots[0])]
-    for knot in knots[1:-1]:
-        if min(knot - shown[-1], knots[-1] - knot) >= _MIN_TICK_GAP * np.ptp(knots):
-            shown.append(float(knot))
-    shown.append(float(knots[-1]))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_ticks(shown, [f"{knot:.3g}" for knot in shown])
-        axis.set_ticks(knots, minor=True)
-    axes.tick_params(axis="x", labelrotation=45)
 
 
 def _draw_line(d: Semimetric, point: Floats, feature: int, span: Floats, items: Floats | None, axes: Any) -> Any:
