@@ -69,6 +69,7 @@ def for_the_site(text: str, page: str = "") -> str:
     """The text of a page with links that lead to files of the project replaced by links to their pages of the site."""
     up = "../" * page.count("/")
     text = re.sub(r"\]\((?:\.\./)+examples/(plot_\w+)\.py\)", rf"]({up}{GALLERY}/\1.rst)", text)
+    text = re.sub(r"\]\(\.\./README\.md#[\w-]+\)", "](../README.md)", text)  # whose sections the first page has not
     for file, made in PAGE_OF.items():
         text = text.replace(f"](../{file}", f"]({up}{made}")
     return text

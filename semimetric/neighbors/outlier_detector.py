@@ -30,7 +30,7 @@ _LEAST = 1e-10  # of a mean k-th distance: what reachability has at least, so th
 class SemimetricOutlierDetector(OutlierMixin, NearestFittedItems):
     """Outliers under a distance of any kind: of mixed tables with missing values, learned from labels, or measured.
 
-    Of an item x let N(x) be its k nearest other items, and d_k(x) the distance to the last of them. The score is
+    Of an item x let N(x) be its k nearest other items, and d_k(x) the distance to the last of them. The score is::
 
         "distance"   d_k(x)                                                                   (Ramaswamy et al. 2000)
         "lof"        mean_{o in N(x)} lrd(o) / lrd(x),   the local outlier factor             (Breunig et al. 2000)

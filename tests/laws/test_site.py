@@ -83,7 +83,7 @@ def test_a_row_is_shown_with_its_numbers_and_what_all_rows_share_is_said_once():
 
 
 def test_links_to_files_of_the_project_lead_to_pages_of_the_site():
-    text = "[a](../examples/plot_x.py) [b](../CONTRIBUTING.md#recipes) [c](../README.md) [d](learning.md)"
+    text = "[a](../examples/plot_x.py) [b](../CONTRIBUTING.md#recipes) [c](../README.md#install) [d](learning.md)"
     assert PAGES["for_the_site"](text, "examples") == (
         "[a](gallery/plot_x.rst) [b](generated/contributing.md#recipes) [c](index.md) [d](learning.md)"
     )
@@ -141,6 +141,33 @@ def test_pages_are_written_where_they_changed(tmp_path):
 )
 def test_bars_and_names_of_attributes_are_plain_text_outside_of_code(lines, read):
     assert DOCSTRINGS["escaped"](lines) == read
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("signed, see ``docs/files.md``.", "signed, see `docs/files.md <../../files.html>`__."),
+        ("in docs/effort.md; ``choices_``", "in `docs/effort.md <../../effort.html>`__; ``choices_``"),
+        (
+            "slopes_ (docs/mathematics.md, section 2).",
+            "slopes\\_ (`docs/mathematics.md, section 2 <../../mathematics.html#2-pairs-of-vectors-and-the-distance>`__).",
+        ),
+        (
+            "docs/mathematics.md, section 4.1",
+            "`docs/mathematics.md, section 4.1 <../../mathematics.html#41-a-query-makes-a-table>`__",
+        ),
+        ("docs/no-such-page.md and ``learn('docs/files.md')``", "docs/no-such-page.md and ``learn('docs/files.md')``"),
+    ],
+)  # fmt: skip
+def test_pages_that_docstrings_name_are_links_on_the_site(line, read):
+    assert DOCSTRINGS["escaped"]([line], "../../") == [read]
+
+
+def test_sections_that_docstrings_name_are_there():
+    with pytest.raises(LookupError, match="docs/mathematics.md, section 99"):
+        DOCSTRINGS["escaped"](["see docs/mathematics.md, section 99"])
+    for file in sorted((ROOT / "semimetric").rglob("*.py")):
+        DOCSTRINGS["escaped"](line for line in file.read_text().splitlines() if "docs/" in line)
 
 
 def test_methods_that_scikit_learn_wrote_are_left_out_and_ours_are_not():
