@@ -4,6 +4,9 @@ import mixed_distances
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import semimetric as sm
 from semimetric import Grid, PairEmbedding, Semimetric
@@ -92,3 +95,95 @@ def learned(iris):
 
 def made_with_directions(groups, *, bends, gaps, link):
     return mixed_distances.distance(3, groups, bends=bends, gaps=gaps, link=link)
+
+
+def _classes(X, n):
+    found = np.where(X[:, 0] > 0.3, 2 if n > 2 else 1, 0)
+    return np.where((X[:, 1] > 103) & (found == 0), 1, found) if n > 2 else found
+
+
+def _rows(n, seed, gaps):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) * [1, 10, 0.1] + [0, 100, 0]
+    if gaps:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    return X
+
+
+def machine(embedding, *, n_classes=3, gaps=False, scaled=False, **options):
+    """A fitted machine, its items and their classes, or values if there are no classes."""
+    X = _rows(160, 0, gaps)
+    full = np.nan_to_num(X)
+    kind = sm.EmbeddedLinearClassifier if n_classes else sm.EmbeddedLinearRegressor
+    y = _classes(full, n_classes) if n_classes else np.sin(full[:, 0]) + full[:, 1] / 10
+    model = kind(embedding, tol=1e-2, **options)
+    return (make_pipeline(StandardScaler(), model) if scaled else model).fit(X, y), X, y
+
+
+def logistic(n_classes):
+    X = _rows(160, 0, False)
+    y = _classes(X, n_classes)
+    return make_pipeline(StandardScaler(), sm.PL1Embedding(4), LogisticRegression()).fit(X, y), X, y
+
+
+def boundary(kind, n_classes=2, **options):
+    """A fitted classifier by pieces, its items and their classes."""
+    X = _rows(90, 0, False)[:, :2] / [1, 10]
+    y = _classes(X * [1, 10], n_classes)
+    if kind is sm.DPLMClassifier:
+        options = {"n_components": 2, "random_state": 0} | options
+    return kind(**options).fit(X, y), X, y
+
+
+MACHINES = {
+    "PL1": lambda: machine(sm.PL1Embedding(4)),
+    "PL1, two classes with probabilities": lambda: machine(sm.PL1Embedding(4), n_classes=2, calibration="logistic"),
+    "PL1 that goes on": lambda: machine(sm.PL1Embedding(4, extrapolation="linear"), n_classes=0),
+    "PL1 that refuses": lambda: machine(sm.PL1Embedding(4, extrapolation="error")),
+    "PL1 with gaps": lambda: machine(sm.PL1Embedding(4, missing="indicator"), gaps=True, calibration="isotonic"),
+    "PL2": lambda: machine(sm.PL2Embedding(4), calibration="logistic"),
+    "PL2 that goes on": lambda: machine(sm.PL2Embedding(4, extrapolation="linear"), scaled=True),
+    "PL2 with gaps": lambda: machine(sm.PL2Embedding(3, missing="indicator"), n_classes=0, gaps=True),
+    "PL2 with gaps that add nothing": lambda: machine(sm.PL2Embedding(3, missing="zeros"), gaps=True),
+    "PL2 from 0": lambda: machine(sm.PL2Embedding(3, zero_preserving=True), n_classes=2),
+    "ID of pairs": lambda: machine(sm.IDEmbedding(3, groups=[(1,), (2, 0)])),
+    "cubic splines": lambda: machine(sm.BSplineEmbedding(5, degree=3, extrapolation="linear"), scaled=True),
+    "quadratic splines with gaps": lambda: machine(sm.BSplineEmbedding(4, degree=2, missing="indicator"), gaps=True),
+    "waves": lambda: machine(sm.FourierEmbedding(6, span="half"), n_classes=0),
+    "polynomials": lambda: machine(sm.HermiteEmbedding(5, scale="standard"), n_classes=2),
+    "straight lines": lambda: machine("linear", n_classes=0, scaled=True),
+    "cones of columns": lambda: machine(sm.ConicEmbedding(2, "each", anchors="kmeans", n_anchors=2), scaled=True),
+    "logistic regression": lambda: logistic(2),
+    "logistic regression of three classes": lambda: logistic(3),
+}
+BOUNDARIES = {
+    "planes": lambda: boundary(sm.DPLMClassifier, local="plane"),
+    "planes of three classes": lambda: boundary(sm.DPLMClassifier, 3),
+    "support points": lambda: boundary(sm.SupportPointClassifier),
+    "support points of three classes": lambda: boundary(sm.SupportPointClassifier, 3),
+    "support points of a learned distance": lambda: boundary(
+        sm.SupportPointClassifier, semimetric=sm.Semimetric.l1(np.array([[0.0, 8.0], [1.0, 12.0]]))
+    ),
+}
+PREDICTORS = MACHINES | BOUNDARIES
+
+
+def scores_of(model, X):
+    """The scores of items as public methods give them, shape (n, K)."""
+    if isinstance(model, sm.SupportPointClassifier):
+        d = model.semimetric
+        points, codes = model.support_points_, model.support_codes_
+        between = np.linalg.norm(X[:, None] - points, axis=2) if d is None else d.pairwise(X, points)
+        return np.column_stack([between[:, codes == c].min(axis=1) for c in range(len(model.classes_))])
+    of = model.decision_function if hasattr(model, "decision_function") else model.predict
+    return np.asarray(of(X)).reshape(len(X), -1)
+
+
+def random_items(X, seed=1):
+    """Items in and around the range of others, some of them with missing values where those have some."""
+    rng = np.random.default_rng(seed)
+    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+    out = low + (high - low) * rng.uniform(-0.3, 1.3, (60, X.shape[1]))
+    if np.isnan(X).any():
+        out[rng.random(out.shape) < 0.15] = np.nan
+    return np.vstack([out, X[:30]])

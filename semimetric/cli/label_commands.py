@@ -66,7 +66,7 @@ def run_neighbors(arguments: Namespace) -> CommandResult:
     """The nearest items of every row of a table, and the terms of their distances."""
     items = _open_items(arguments)
     d = items.d
-    rows = read_features_of(d, arguments.rows, _id_column_of_rows(arguments))
+    rows = read_features_of(d.schema, arguments.rows, _id_column_of_rows(arguments))
     tell_unused(arguments, rows, items.table)
     if items.index is None:
         n = len(rows.ids) * len(items.table.ids)
@@ -208,7 +208,7 @@ def _open_items(arguments: Namespace) -> _SearchedItems:
     if isinstance(opened, Semimetric):
         if not arguments.items:
             raise InputError(f"{arguments.model} is a model, which holds no items; give the table to search with --items")
-        table = read_features_of(opened, arguments.items, arguments.id, arguments.label)
+        table = read_features_of(opened.schema, arguments.items, arguments.id, arguments.label)
         items = _SearchedItems(opened, None, table)
         n_items = len(table.ids)
     elif isinstance(opened, ShardedIndex):

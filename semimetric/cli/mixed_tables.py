@@ -16,7 +16,6 @@ from .._foundation.errors import InputError, warn
 from .._foundation.optional_imports import optional
 from ..data.feature import Feature
 from ..data.schema import Schema
-from ..distances.semimetric import Semimetric
 from .named_ids import as_key
 from .numeric_tables import column_in, ids_in, looks_like_ids, numbers_in, warn_of_likely_id
 from .table_files import read_table
@@ -145,7 +144,7 @@ def labels_of(frame: Any, label: str, path: str) -> NDArray[Any]:
     return np.array(labels, dtype=object)
 
 
-def read_features_of(d: Semimetric, path: str, id_column: str | None = None, label: str | None = None) -> MixedTable:
+def read_features_of(schema: Schema, path: str, id_column: str | None = None, label: str | None = None) -> MixedTable:
     """Items with the features of a model, which are columns of these names; other columns are ignored.
 
     Raises
@@ -153,7 +152,6 @@ def read_features_of(d: Semimetric, path: str, id_column: str | None = None, lab
     InputError
         If a feature has no column, or a column of text although it is numeric, or an empty cell although it may not.
     """
-    schema = d.schema
     text = [f.name for f in schema.features if f.kind == "categorical"]
     frame = read_table(path, [*text, *(name for name in (id_column, label) if name is not None)])
     absent = [name for name in schema.names if name not in frame.columns]

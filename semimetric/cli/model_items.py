@@ -61,7 +61,7 @@ def read_model_items(d: Semimetric, path: str, id_column: str | None = None, nam
         unused = tuple(name for name in (*others, *numeric.unused) if name not in names)
         items = ModelItems(path, numeric.ids, numeric.named, frame_of(X, names), X, unused)
     else:
-        items = _mixed_items(read_features_of(d, path, id_column), d.schema, id_column)
+        items = _mixed_items(read_features_of(d.schema, path, id_column), d.schema, id_column)
     warn_outside(d, items.encoded, source=path)
     return items
 

@@ -298,12 +298,14 @@ def _add_plot(commands: Any) -> None:
 
 
 def _add_report(commands: Any) -> None:
-    about = "write a page that shows a distance, its items and their neighbours, and computes distances as one changes values"
+    about = "write a page that shows a model and its items, and computes distances or scores again as one changes values"
     example = "semimetric report model.smm items.csv --label species -o why.html"
     command = _add(commands, "report", "report_commands.run_report", about, example)
-    command.add_argument("model", metavar="MODEL_OR_INDEX", help="what semimetric fit or semimetric index wrote")
+    command.add_argument("model", metavar="MODEL_OR_INDEX", help="what semimetric fit, semimetric index or save() wrote")
     command.add_argument("items", type=_table, metavar="ITEMS", nargs="?", help="table with the features of the model")
     command.add_argument("--label", metavar="COLUMN", help="column of ITEMS that holds classes, or measured values")
+    against = "another model, which a tab more compares with the first; may be given several times"
+    command.add_argument("--against", action="append", default=[], metavar="MODEL", help=against)
     _add_id(command)
     command.add_argument("--title", metavar="TEXT", help="title of the page (the name of the model)")
     most = "items in the page; of more a sample is drawn (%(default)s)"

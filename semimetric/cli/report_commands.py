@@ -1,4 +1,4 @@
-"""The command ``report``, which writes a page that shows a distance and computes with it."""
+"""The command ``report``, which writes a page that shows a model and computes with it."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 
 from .._foundation.errors import InputError
+from .._foundation.types import distinct
 from ..distances.out_of_range import warn_outside
+from ..distances.semimetric import Semimetric
 from ..neighbors.sharded.sharded_index import ShardedIndex
 from ..reports.build import report
-from ..reports.subjects import MOST_CLASSES, distance_of
+from ..reports.predictors import Predictor
+from ..reports.report_subjects import subject_of
+from ..reports.subjects import MOST_CLASSES
 from .mixed_tables import read_features_of
 from .model_files import check_output, load_whole
 from .output import CommandResult, tell_unused
@@ -19,16 +23,15 @@ __all__ = ["run_report"]
 
 
 def run_report(arguments: Namespace) -> CommandResult:
-    """Write the page of a model, with the items of a table or those that the model holds."""
-    check_output(arguments.output, arguments.model, arguments.items)
-    model = load_whole(arguments.model)
-    if isinstance(model, ShardedIndex):
-        raise InputError(f"{arguments.model} is a sharded index, which holds no items at hand; give its model, and a table")
+    """Write the page of a model, or of several, with the items of a table or those that the model holds."""
+    check_output(arguments.output, arguments.model, arguments.items, *arguments.against)
     if arguments.items is None and (arguments.label or arguments.id):
         raise InputError("--label and --id name columns of a table of items; give the table after the model")
+    models = [_model(path) for path in (arguments.model, *arguments.against)]
+    names = distinct([Path(path).stem for path in (arguments.model, *arguments.against)])
     found = report(
-        model, **_items(arguments, model), title=arguments.title or Path(arguments.model).stem, max_items=arguments.max_items,
-        random_state=arguments.random_state,
+        dict(zip(names, models, strict=True)) if arguments.against else models[0], **_items(arguments, models[0]),
+        title=arguments.title or " and ".join(names), max_items=arguments.max_items, random_state=arguments.random_state,
     )  # fmt: skip
     found.write_html(arguments.output)
     n, size = (found.page["items"] or {"n": 0})["n"], Path(arguments.output).stat().st_size
@@ -37,22 +40,36 @@ def run_report(arguments: Namespace) -> CommandResult:
     return CommandResult(values, f"{found.facts['data']['how_many']}{why_not}\nsaved as {arguments.output}, {size:,} bytes")
 
 
+def _model(path: str) -> Any:
+    model = load_whole(path)
+    if isinstance(model, ShardedIndex):
+        raise InputError(f"{path} is a sharded index, which holds no items at hand; give its model, and a table")
+    return model
+
+
 def _items(arguments: Namespace, model: Any) -> dict[str, Any]:
     """The table of items as arguments of `report`."""
     if arguments.items is None:
         return {}
-    d = distance_of(model)
-    table = read_features_of(d, arguments.items, arguments.id, arguments.label)
+    subject = subject_of(model)
+    table = read_features_of(subject.schema, arguments.items, arguments.id, arguments.label)
     tell_unused(arguments, table)
-    warn_outside(d, d.schema.encode(table.features), source=table.path)
+    if isinstance(subject, Semimetric):
+        warn_outside(subject, subject.schema.encode(table.features), source=table.path)
     names = list(table.ids) if arguments.id else [f"row {row}" for row in table.ids]
-    return {"X": table.features, "names": names, "y": _targets(table.labels) if arguments.label else None}
+    return {"X": table.features, "names": names, "y": _targets(arguments, table.labels, subject) if arguments.label else None}
 
 
-def _targets(labels: Any) -> Any:
-    """Classes as text, or as numbers where all are numbers, too many for classes."""
+def _targets(arguments: Namespace, labels: Any, subject: Semimetric | Predictor) -> Any:
+    """Classes as text; as numbers what a model predicts, or where all are numbers, too many for classes."""
+    of_values = isinstance(subject, Predictor) and subject.classes is None
+    of_classes = isinstance(subject, Predictor) and subject.classes is not None
     try:
         numbers = labels.astype(np.float64)
-    except ValueError:
+    except ValueError as error:
+        if of_values:
+            raise InputError(
+                f"the column {arguments.label!r} of {arguments.items} has text, and the model predicts numbers; correct it"
+            ) from error
         return labels
-    return numbers if len(np.unique(numbers)) > MOST_CLASSES else labels
+    return numbers if of_values or (not of_classes and len(np.unique(numbers)) > MOST_CLASSES) else labels

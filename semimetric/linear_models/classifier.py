@@ -283,6 +283,10 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         check_is_fitted(self, "_calibrator", msg="%(name)s has scores but no probabilities: fit was interrupted; call it again")
         return probabilities(self._calibrator, self.decision_function(X))
 
+    score_curves_ = property(
+        lambda self: self._calibrator, doc="With ``calibration`` the functions from scores to probabilities."
+    )
+
     @property
     def coef_(self) -> Floats:
         """Weights of phi, shape (n_classes, n_columns), or (1, n_columns) for two classes."""

@@ -27,7 +27,7 @@ from .base import EmbeddedLinear
 from .shape_frames import ShapesInFrames
 from .shape_places import shape_places
 
-__all__ = ["Shapes", "curve", "surface"]
+__all__ = ["Shapes", "curve", "machine_of", "split_off_effects", "surface"]
 
 _MAX_ROUNDS = 10_000  # of moving effects of single features out of a table
 _TOL = 1e-12  # effects that may be left in a table, divided by its largest entry
@@ -247,7 +247,7 @@ class Shapes(ShapesInFrames):
         tables = {}
         intercept = self.intercept
         for pair, table in self.tables.items():
-            tables[pair], effects = _split_off_effects(table, self._knot_weights(items, pair))
+            tables[pair], effects = split_off_effects(table, self._knot_weights(items, pair))
             for f, effect in zip(pair, effects, strict=True):
                 curves[f] = curves[f] + effect
         for f, values in curves.items():
@@ -265,8 +265,14 @@ class Shapes(ShapesInFrames):
         return mean[term.start : term.stop].reshape([len(k) for k in knots])
 
 
-def _machine_of(model: Any, of_class: Any) -> tuple[FeatureMap, Floats, float]:
-    """The embedding, the weights (n_columns,) and the intercept of a fitted machine, or of the end of a pipeline."""
+def machine_of(model: Any) -> tuple[FeatureMap, Any]:
+    """The embedding and the linear model on it: of a fitted machine, or of the end of a pipeline.
+
+    Raises
+    ------
+    NotSupportedError
+        If the model is no additive function of features.
+    """
     last, before = model, None
     while isinstance(last, Pipeline):
         check_is_fitted(last)
@@ -287,6 +293,12 @@ def _machine_of(model: Any, of_class: Any) -> tuple[FeatureMap, Floats, float]:
             "EmbeddedLinearRegressor, a pipeline that ends in one or in an embedding and a linear model, and an embedding with "
             "coef=. Tables of a learned distance are drawn by semimetric.plotting.plot_table(model, feature)"
         )
+    return embedding, last
+
+
+def _machine_of(model: Any, of_class: Any) -> tuple[FeatureMap, Floats, float]:
+    """The embedding, the weights (n_columns,) and the intercept of a fitted machine, or of the end of a pipeline."""
+    embedding, last = machine_of(model)
     weights, intercepts = np.atleast_2d(last.coef_), np.ravel(last.intercept_)
     k = _number_of_class(last, len(weights), of_class)
     return embedding, weights[k], float(intercepts[k if len(intercepts) > 1 else 0])
@@ -306,7 +318,7 @@ def _number_of_class(machine: Any, n: int, of_class: Any) -> int:
     raise InputError(f"of_class={of_class!r} is none of the classes that have a score of their own: {shown or 'none'}{of_two}")
 
 
-def _split_off_effects(table: Floats, knot_weights: Floats) -> tuple[Floats, tuple[Floats, Floats]]:
+def split_off_effects(table: Floats, knot_weights: Floats) -> tuple[Floats, tuple[Floats, Floats]]:
     """A pure table, and the effects of the first and of the second feature that were in it.
 
     The weighted means of the rows, and then of the columns, are moved out until they vanish. A knot without items has equal

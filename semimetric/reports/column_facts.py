@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from scipy.spatial.distance import squareform
 
 from .._foundation.types import Floats
 from ..data.feature import Feature
+from ..data.grid import Grid
+from ..data.schema import Schema
 from ..data.times import SCALE, times_of
 from ..distances.semimetric import Semimetric
 from ..embeddings.directions.linear_directions import with_directions
 from .subjects import ReportItems
 
-__all__ = ["column_rows", "columns_of_page", "counts_of_page", "embedded", "middles_of"]
+__all__ = ["column_rows", "columns_of_distance", "columns_of_schema", "counts_of_page", "embedded", "middles_of"]
 
 _BINS = 28  # of a histogram
 _MOST_ROWS = 50_000  # items that are counted for histograms
@@ -34,25 +37,30 @@ def embedded(d: Semimetric, items: ReportItems | None, rng: np.random.Generator)
     return with_directions(d.directions, values)
 
 
-def columns_of_page(d: Semimetric) -> list[dict[str, Any]]:
+def columns_of_distance(d: Semimetric) -> list[dict[str, Any]]:
     """Names and kinds of the embedded columns; "made" are directions and trees. Categories stand by their codes."""
     schema = d.schema if d.directions is None else d.directions.extended(d.schema)
-    orders = _orders(d)
+    out = columns_of_schema(schema, d.columns, d.embedding.grid)
+    for f, order in _orders(d).items():
+        out[f]["order"] = order
+    for f in range(d.n_features, len(out)):
+        out[f] |= {"made": True, "tree": schema.features[f].kind == "categorical"}
+        if out[f]["tree"]:
+            out[f]["categories"] = [f"leaf {c}" for c in schema.features[f].categories]
+    return out
+
+
+def columns_of_schema(schema: Schema, names: Sequence[str], grid: Grid) -> list[dict[str, Any]]:
+    """Names and kinds of columns. Categories stand by their codes."""
     out = []
-    for f, (feature, name) in enumerate(zip(schema.features, d.columns, strict=True)):
-        column: dict[str, Any] = {"name": name, "kind": feature.kind, "missing": bool(d.embedding.grid.missing[f])}
+    for feature, name, missing in zip(schema.features, names, grid.missing, strict=True):
+        column: dict[str, Any] = {"name": name, "kind": feature.kind, "missing": bool(missing)}
         if feature.kind == "categorical":
             column["categories"] = [str(c) for c in feature.categories]
-        if f in orders:
-            column["order"] = orders[f]
         if feature.kind == "periodic":
             column["period"] = feature.period
         if feature.time:
             column |= {"time": feature.time, "zone": feature.zone}
-        if f >= d.n_features:
-            column |= {"made": True, "tree": feature.kind == "categorical"}
-            if column["tree"]:
-                column["categories"] = [f"leaf {c}" for c in feature.categories]
         out.append(column)
     return out
 
@@ -74,9 +82,8 @@ def _orders(d: Semimetric) -> dict[int, list[int]]:
     return orders
 
 
-def middles_of(d: Semimetric, found: Floats | None) -> Floats:
+def middles_of(grid: Grid, found: Floats | None) -> Floats:
     """A value of every embedded column to begin with: the median or the most frequent one, else the middle of the range."""
-    grid = d.embedding.grid
     middles = np.where(np.array(grid.kinds) == "categorical", 0.0, grid.low / 2 + grid.high / 2)
     for f in range(len(middles)) if found is not None else ():
         column = found[~np.isnan(found[:, f]), f]  # type: ignore[index]  # it is an array where there are columns
@@ -86,9 +93,8 @@ def middles_of(d: Semimetric, found: Floats | None) -> Floats:
     return middles
 
 
-def counts_of_page(d: Semimetric, found: Floats | None) -> list[Any]:
+def counts_of_page(grid: Grid, found: Floats | None) -> list[Any]:
     """How many items lie where in each embedded column: bins of its range, or categories, and missing ones."""
-    grid = d.embedding.grid
     if found is None:
         return [None] * grid.n_features
     return [_counts(found[:, f], grid.kinds[f], grid.low[f], grid.high[f]) for f in range(grid.n_features)]
@@ -107,19 +113,19 @@ def _counts(column: Floats, kind: str, low: float, high: float) -> dict[str, Any
     return {"bins": bins.tolist(), "missing": int(np.isnan(column).sum())}
 
 
-def column_rows(d: Semimetric, items: ReportItems | None) -> list[dict[str, Any]]:
-    """For each raw column its kind and its range in the fit, and of the items the extent and what lies outside."""
-    outside = None if items is None else d.beyond(items.values)
+def column_rows(
+    schema: Schema, grid: Grid, items: ReportItems | None, outside: NDArray[np.bool_] | None
+) -> list[dict[str, Any]]:
+    """For each raw column its kind and its range in the fit, and of items the extent and how many values are ``outside``."""
     rows = []
-    for f, feature in enumerate(d.schema.features):
+    for f, feature in enumerate(schema.features):
         row: dict[str, Any] = {
-            "name": feature.name, "kind": _kind(feature), "range": _range(d, f), "knots": int(d.embedding.grid.counts[f]),
+            "name": feature.name, "kind": _kind(feature), "range": _range(feature, grid, f), "knots": int(grid.counts[f]),
         }  # fmt: skip
-        if items is not None and outside is not None:
+        if items is not None:
             column = items.values[:, f]
-            row |= _extent(feature, column) | {
-                "n_missing": int(np.isnan(column).sum()), "n_outside": int(outside[:, f].sum()),
-            }  # fmt: skip
+            n_outside = None if outside is None else int(outside[:, f].sum())
+            row |= _extent(feature, column) | {"n_missing": int(np.isnan(column).sum()), "n_outside": n_outside}
         rows.append(row)
     return rows
 
@@ -131,8 +137,7 @@ def _kind(feature: Feature) -> str:
     return what + ", or missing" * feature.missing
 
 
-def _range(d: Semimetric, f: int) -> str:
-    feature, grid = d.schema.features[f], d.embedding.grid
+def _range(feature: Feature, grid: Grid, f: int) -> str:
     if feature.kind == "categorical":
         names = [str(c) for c in feature.categories]
         more = f", … ({len(names)} in all)" if len(names) > _MOST_TOLD else ""

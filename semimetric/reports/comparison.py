@@ -67,7 +67,7 @@ def comparison_facts(
     InputError
         If there are fewer than three items, or a model does not take them.
     """
-    every = [read_items(model, distance_of(model), X, y, names) for model in models.values()]
+    every = [read_items(model, distance_of(model).schema, X, y, names) for model in models.values()]
     known = [items for items in every if items is not None and len(items) >= 3]
     if len(known) < len(every):
         raise InputError("models are compared on items, of which there are fewer than 3; give X")

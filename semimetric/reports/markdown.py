@@ -23,12 +23,8 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield from (f"- {_escaped(line.strip())}" for line in facts["summary"])
     yield from _table("Importances", ["column or term", "share"], _shares(facts), [facts["importances"]["note"]])
-    axioms = facts["axioms"]
-    rows = [[each["axiom"], "yes" if each["holds"] else "no", each["proof"]] for each in axioms["proofs"]]
-    yield from _table(f"Axioms: {axioms['name']}", ["axiom", "holds", "how it is known"], rows)
-    if axioms["triple"]:
-        yield from _table("Three items that break the triangle inequality", ["column", "x", "y", "z"], axioms["triple"],
-                          [f"d(x, z) exceeds d(x, y) + d(y, z) by {axioms['excess']:.4g}."])  # fmt: skip
+    if facts["axioms"]:
+        yield from _axioms(facts["axioms"])
     if facts["pairs"]:
         pairs = [[name.replace("_", " "), value] for name, value in facts["pairs"].items() if name != "shown"]
         yield from _table("Measured distances", ["", ""], pairs)
@@ -43,6 +39,14 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     rows = [[column[name] for name in head] for column in data["columns"]]
     yield from _table("Data", [name.replace("n_", "") for name in head], rows, [data["how_many"], *data["notes"]])
     yield from _table("Versions", ["", ""], [list(pair) for pair in facts["versions"].items()])
+
+
+def _axioms(axioms: dict[str, Any]) -> Iterator[str]:
+    rows = [[each["axiom"], "yes" if each["holds"] else "no", each["proof"]] for each in axioms["proofs"]]
+    yield from _table(f"Axioms: {axioms['name']}", ["axiom", "holds", "how it is known"], rows)
+    if axioms["triple"]:
+        yield from _table("Three items that break the triangle inequality", ["column", "x", "y", "z"], axioms["triple"],
+                          [f"d(x, z) exceeds d(x, y) + d(y, z) by {axioms['excess']:.4g}."])  # fmt: skip
 
 
 def _shares(facts: dict[str, Any]) -> list[list[Any]]:

@@ -25,23 +25,29 @@ __all__ = ["Report"]
 
 _FILES = Path(__file__).parent / "page"
 _SCRIPTS = (
-    "distance", "elements", "axes", "controls", "distance_tab", "items_tab", "votes", "item_map", "neighbors_tab",
-    "measured_pairs", "page",
+    "distance", "machine", "pieces", "elements", "axes", "controls", "term_list", "distance_tab", "items_tab", "votes",
+    "item_map", "neighbors_tab", "measured_pairs", "shapes_tab", "pieces_tab", "score_tab", "page",
 )  # fmt: skip
-_TABS = (("distance", "Distance"), ("items", "Items"), ("neighbors", "Neighbours"), ("evidence", "Evidence"), ("data", "Data"))
+_ALL = (("evidence", "Evidence"), ("data", "Data"))
+_TABS = {
+    "distance": (("distance", "Distance"), ("items", "Items"), ("neighbors", "Neighbours"), *_ALL),
+    "machine": (("shapes", "Functions"), ("item", "Items"), *_ALL),
+    "pieces": (("pieces", "Pieces"), ("item", "Items"), *_ALL),
+}
 _MODELS = ("models", "Models")  # a tab of reports of several models
 _HEIGHT = 820  # of a frame in a notebook, in pixels
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What is known of a distance, as `semimetric.report` makes it; a notebook shows its page.
+    """What is known of a model, as `semimetric.report` makes it; a notebook shows its page.
 
     Parameters
     ----------
     title : str
     facts : dict
-        What Markdown and JSON tell: importances, axioms, evidence, the comparison of several models, data and versions.
+        What Markdown and JSON tell: importances, axioms of a distance, evidence, the comparison of several models, data and
+        versions.
     page : dict
         What the scripts of the page read.
 
@@ -98,7 +104,8 @@ class Report:
     @property
     def _tabs(self) -> tuple[tuple[str, str], ...]:
         """The names of the tabs and what they are called; that of several models stands before the data."""
-        return (*_TABS[:-1], _MODELS, _TABS[-1]) if self.facts["comparison"] else _TABS
+        tabs = _TABS[self.page["kind"]]
+        return (*tabs[:-1], _MODELS, tabs[-1]) if self.facts["comparison"] else tabs
 
     @cached_property
     def _html(self) -> str:

@@ -16,6 +16,7 @@ from .._foundation.input_arrays import as_cells, as_floats, as_vector, check_fin
 from .._foundation.tables import row_labels
 from .._foundation.target_arrays import as_classes
 from .._foundation.types import Floats, Integers, distinct
+from ..data.schema import Schema
 from ..distances.semimetric import Semimetric
 
 __all__ = ["MOST_CLASSES", "MeasuredPairs", "ReportItems", "distance_of", "read_items", "read_pairs"]
@@ -79,24 +80,25 @@ def distance_of(model: Any) -> Semimetric:
     found = getattr(model, "semimetric_", None)
     if not isinstance(found, Semimetric):
         raise InputError(
-            f"model is a {type(model).__name__}, which has no distance; give a Semimetric, or a fitted learner of one"
+            f"model is a {type(model).__name__}, which has no distance, no functions of columns and no pieces; give a "
+            "Semimetric, or a fitted learner of one, a machine on an embedding, or a classifier by pieces of planes"
         )
     return found
 
 
-def read_items(model: Any, d: Semimetric, X: Any, y: Any, names: Sequence[object] | None) -> ReportItems | None:
+def read_items(model: Any, schema: Schema, X: Any, y: Any, names: Sequence[object] | None) -> ReportItems | None:
     """The items that were given, or those that the model holds; None if there are none.
 
     Raises
     ------
     InputError
-        If they do not fit the distance, or one another.
+        If they do not fit the columns of the model, or one another.
     """
     if X is None:
         if y is not None or names is not None:
             raise InputError(f"{'y' if y is not None else 'names'} is given without X; give the items that it is of")
-        return _own_items(model, d)
-    values = d.schema.encode(X)
+        return _own_items(model, schema)
+    values = schema.encode(X)
     labels = row_labels(X, len(values)) if names is None else list(names)
     if len(labels) != len(values):
         raise InputError(f"names has {len(labels)} names for {len(values)} items; one for each item is required")
@@ -104,12 +106,12 @@ def read_items(model: Any, d: Semimetric, X: Any, y: Any, names: Sequence[object
     return ReportItems(values, _named(labels), targets, target_name)
 
 
-def _own_items(model: Any, d: Semimetric) -> ReportItems | None:
+def _own_items(model: Any, schema: Schema) -> ReportItems | None:
     """The items of an index, or of the index of a model that has neighbours, with their classes or values."""
     index = getattr(model, "index_", model)
     if not hasattr(index, "get_items"):
         return None
-    values = d.schema.encode(index.get_items(index.ids_))
+    values = schema.encode(index.get_items(index.ids_))
     targets, target_name = _targets(model, getattr(model, "_targets", None), len(values))
     return ReportItems(values, _named(getattr(model, "_labels", index.ids_)), targets, target_name, are_own=True)
 
@@ -130,8 +132,9 @@ def _targets(model: Any, y: Any, n: int) -> tuple[Any, str]:
         raise InputError(f"y has shape {given.shape} for {n} items; one class or value for each item is required")
     if given.dtype == object and all(isinstance(cell, Real) and not isinstance(cell, bool) for cell in given.tolist()):
         given = np.array(given.tolist())  # numbers in cells are numbers
-    votes = hasattr(model, "vote_rule_")  # a learner of distances is a regressor too, but y are not its targets
-    if (votes and is_regressor(model)) or not ((votes and is_classifier(model)) or _are_classes(given)):
+    # a learner of distances is a regressor too, but y are not its targets
+    predicts = hasattr(model, "vote_rule_") or (hasattr(model, "get_params") and not hasattr(model, "semimetric_"))
+    if (predicts and is_regressor(model)) or not ((predicts and is_classifier(model)) or _are_classes(given)):
         return as_vector(y, "y"), "value"
     return np.array([str(label) for label in as_classes(y, given).tolist()], dtype=object), "class"
 

@@ -11,7 +11,7 @@ from ..neighbors.vote_choice import HeldOutNeighbors
 from ..neighbors.voting import VoteRule
 from .subjects import ReportItems
 
-__all__ = ["vote_facts", "vote_rule_of_page"]
+__all__ = ["share_rows", "vote_facts", "vote_rule_of_page"]
 
 _EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)  # of the shares of votes between which items are counted together
 _LEAST = 1e-6  # the share of the true class in a logarithm
@@ -50,17 +50,9 @@ def vote_facts(model: Any) -> dict[str, Any] | None:
         return None
     found = [_judged(rule, part) for part in parts]
     share, right, own, weight = (np.concatenate(each) for each in zip(*found, strict=True))
-    bins = np.clip(np.searchsorted(_EDGES, share, side="left") - 1, 0, len(_EDGES) - 2)
-    rows: list[list[Any]] = []
-    for b in np.unique(bins):
-        of = bins == b
-        told = [float(np.average(values[of], weights=weight[of])) for values in (share, right)]
-        rows.append([f"{_EDGES[b]:.0%} to {_EDGES[b + 1]:.0%}", int(of.sum()), *told])
+    rows, apart = share_rows(share, right, weight)
     error = 1.0 - np.average(right, weights=weight)
     log_loss = -np.average(np.log(np.maximum(own, _LEAST)), weights=weight)
-    apart = (
-        sum(weight[bins == b].sum() * abs(row[2] - row[3]) for b, row in zip(np.unique(bins), rows, strict=True)) / weight.sum()
-    )
     notes = [
         f"{rule}: {error:.2%} of the items are given another class, and the log loss is {log_loss:.3f}.",
         f"Shares and what is right differ by {apart:.2%} on average (expected calibration error).",
@@ -70,6 +62,22 @@ def vote_facts(model: Any) -> dict[str, Any] | None:
         "title": "Votes on items held out", "head": ["share of the votes", "items", "mean share", "right"],
         "rows": rows, "notes": notes,
     }  # fmt: skip
+
+
+def share_rows(share: Floats, right: Floats, weight: Floats) -> tuple[list[list[Any]], float]:
+    """Rows that count items by the share of votes, or the probability, of what is said: number, mean share, how often right.
+
+    The second result is the mean difference of the last two over the items, the expected calibration error.
+    """
+    bins = np.clip(np.searchsorted(_EDGES, share, side="left") - 1, 0, len(_EDGES) - 2)
+    rows: list[list[Any]] = []
+    apart = 0.0
+    for b in np.unique(bins):
+        of = bins == b
+        told = [float(np.average(values[of], weights=weight[of])) for values in (share, right)]
+        rows.append([f"{_EDGES[b]:.0%} to {_EDGES[b + 1]:.0%}", int(of.sum()), *told])
+        apart += float(weight[of].sum()) * abs(told[0] - told[1])
+    return rows, apart / float(weight.sum())
 
 
 def _judged(rule: VoteRule, part: HeldOutNeighbors) -> tuple[Floats, Floats, Floats, Floats]:

@@ -109,15 +109,15 @@ def test_features_of_a_model_come_by_name_and_categories_by_how_they_are_written
     learner = LargeMarginLearner(n_knots=2, alpha=0.1, directions=None, tables="warped", categorical_features=["colour"])
     d = learner.fit(table.features, table.labels).semimetric_
     path = write(tmp_path / "rows.csv", "other,colour,width\nx,7.0,1\ny,NA,2\nz,green,0.5\n")
-    read = read_features_of(d, path)
+    read = read_features_of(d.schema, path)
     assert list(read.features.columns) == ["width", "colour"]
     assert read.features["colour"].tolist() == ["7", "NA", "green"]  # 7.0 is how a table of numbers writes 7
     assert read.features["width"].tolist() == [1.0, 2.0, 0.5]
     assert (read.ids, len(read.labels)) == ((0, 1, 2), 0)
     wrong = write(tmp_path / "wrong.csv", "colour,width\nred,wide\n")
-    assert_refused(lambda: read_features_of(d, wrong), "'width'", "is not of numbers", "correct its cells")
+    assert_refused(lambda: read_features_of(d.schema, wrong), "'width'", "is not of numbers", "correct its cells")
     assert_refused(
-        lambda: read_features_of(d, write(tmp_path / "n.csv", "width\n1\n")), "no column 'colour'", "2 that the model"
+        lambda: read_features_of(d.schema, write(tmp_path / "n.csv", "width\n1\n")), "no column 'colour'", "2 that the model"
     )
 
 

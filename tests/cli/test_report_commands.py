@@ -55,6 +55,48 @@ def test_report_of_a_saved_classifier_needs_no_table(tmp_path, capsys):
     assert data_of(page)["items"]["targets"][0] in ("True", "False")
 
 
+def saved_machines(folder):
+    """Saved machines on PL1 and PL2, and a table with the classes and a value."""
+    X = pd.DataFrame(np.random.default_rng(0).random((60, 2)), columns=["width", "height"])
+    kind = np.where(X["width"] > 0.5, "large", "small")
+    for name, embedding in (("one", sm.PL1Embedding(3)), ("two", sm.PL2Embedding(3))):
+        sm.EmbeddedLinearClassifier(embedding).fit(X, kind).save(folder / f"{name}.smm")
+    sm.EmbeddedLinearRegressor().fit(X, X["height"]).save(folder / "value.smm")
+    X.assign(kind=kind, twice=2 * X["height"], few=np.arange(60) % 3).to_csv(folder / "table.csv", index=False)
+    return folder / "table.csv", folder / "why.html"
+
+
+def test_report_of_saved_machines(tmp_path, capsys):
+    table, page = saved_machines(tmp_path)
+    values = answer(capsys, "report", tmp_path / "one.smm", table, "--label", "kind", "-o", page)
+    assert values["n_items"] == 60
+    assert values["computes"] is True
+    data = data_of(page)
+    assert data["kind"] == "machine"
+    assert data["items"]["targets"][0] in data["outputs"] + ["large"]
+    assert "accuracy" in page.read_text(encoding="utf-8")
+    for label in ("twice", "few"):  # values, however few
+        answer(capsys, "report", tmp_path / "value.smm", table, "--label", label, "-o", page)
+        assert data_of(page)["items"]["targetName"] == "value"
+    code, _, err = call(capsys, "report", tmp_path / "value.smm", table, "--label", "kind", "-o", page)
+    assert code == 1
+    assert "has text" in err
+
+
+def test_report_of_several_models(folder, tmp_path, capsys):
+    table, page = saved_machines(tmp_path)
+    options = ["--label", "kind", "--against", tmp_path / "two.smm", "-o", page]
+    answer(capsys, "report", tmp_path / "one.smm", table, *options)
+    text = page.read_text(encoding="utf-8")
+    assert "<title>one and two</title>" in text
+    assert "Where one and two differ most" in text
+    answer(capsys, "report", folder / "model.smm", folder / "items.csv", "--against", folder / "model.smm", "-o", page)
+    assert "rank correlation" in page.read_text(encoding="utf-8")
+    code, _, err = call(capsys, "report", tmp_path / "one.smm", table, "--against", page, "-o", page)
+    assert code == 1
+    assert "is what the command reads" in err
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

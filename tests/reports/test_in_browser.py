@@ -11,27 +11,13 @@ import mixed_distances
 import numpy as np
 import pandas as pd
 import pytest
+from report_pages import HOSTILE, Opened
 from reports_cases import DISTANCES, vectors
 
 import semimetric as sm
 from semimetric.neighbors.voting import VoteRule
 
-BROWSER = os.environ.get("SEMIMETRIC_BROWSER")
-if not BROWSER:
-    pytest.skip("SEMIMETRIC_BROWSER names no browser: make test-browser finds one", allow_module_level=True)
-playwright = pytest.importorskip("playwright.sync_api")
-
-OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 TABS = ("distance", "items", "neighbors", "evidence", "data")
-HOSTILE = [
-    "<img src=x onerror=window.hit=1>",
-    "</script><script>window.hit=1</script>",
-    "\"'><svg onload=window.hit=1>",
-    "{{7*7}}",
-    "__proto__",
-    "\u2028\u202e",
-    "javascript:window.hit=1",
-]
 
 
 def told(d, seed=7, n=40):
@@ -112,49 +98,6 @@ REPORTS = {
     "base distances": with_base_distances,
     "without items": lambda: (sm.report(DISTANCES["tables"]()), DISTANCES["tables"]()),
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=BROWSER, args=OPTIONS)
-        yield opened
-        opened.close()
-
-
-class Opened:
-    """A report in a page of a browser that has no network, and what went wrong there."""
-
-    def __init__(self, browser, report, folder, **options):
-        self.path = folder / "report.html"
-        report.write_html(self.path)
-        self.page = browser.new_page(**options)
-        self.wrong, self.requests = [], []
-        self.page.on("console", lambda message: self.wrong.append(message.text))
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(self.path.as_uri())
-        self.page.wait_for_selector("html[data-ready]", timeout=20_000)
-
-    def close(self):
-        assert self.wrong == []
-        assert [url for url in self.requests if not url.startswith("data:")] == [self.path.as_uri()]
-        self.page.close()
-
-    def show(self, tab):
-        self.page.click(f"#tab-{tab}")
-        assert self.page.is_visible(f"#panel-{tab}")
-
-    @property
-    def distance(self):
-        return float(self.page.get_attribute("#distance", "data-value"))
-
-    def change(self, feature, side, value, kind):
-        place = f'[data-feature="{feature}"][data-side="{side}"]'
-        if kind == "categorical":
-            self.page.select_option(place, value)
-        else:
-            self.page.fill(place, value)
 
 
 def unpack(packed):

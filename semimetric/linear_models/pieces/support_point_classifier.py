@@ -53,6 +53,9 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
     classes_ : ndarray
     support_ : ndarray
         Rows of X that are kept.
+    support_points_ : ndarray of shape (n_support, n_features)
+    support_codes_ : ndarray of shape (n_support,)
+        The place of the class of each in ``classes_``.
     support_share_ : float
         Their number, divided by the number of items.
     generalization_bound_ : float
@@ -112,6 +115,16 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
             self._nearest = NearestNeighbors(n_neighbors=1, n_jobs=self.n_jobs).fit(points)
         else:
             self._index = NeighborIndex(self.semimetric, n_jobs=self.n_jobs).fit(points * self._unit)
+
+    @property
+    def support_points_(self) -> Floats:
+        """The support points, shape (n_support, n_features)."""
+        return self._points * self._unit
+
+    @property
+    def support_codes_(self) -> Integers:
+        """For each support point the place of its class in ``classes_``, shape (n_support,)."""
+        return self._codes
 
     def _stored(self) -> dict[str, Any]:
         return super()._stored() | {"points": self._points}

@@ -57,7 +57,8 @@ function axisOf(distance, columns, f, length) {
 function heatMap(horizontal, vertical, value, label, names, marks = []) {
   const values = vertical.parts.map((down) => horizontal.parts.map((along) =>
     down.values.slice().reverse().map((v) => along.values.map((u) => value(u, v)))));
-  const largest = Math.max(...values.flat(3), 0) || 1;
+  const largest = Math.max(...values.flat(3).map(Math.abs), 0) || 1;
+  const isSigned = values.flat(3).some((each) => each < 0);
   const [left, top] = [122, 8];
   const height = vertical.length;
   const upside = (at) => top + height - at;
@@ -97,43 +98,54 @@ function heatMap(horizontal, vertical, value, label, names, marks = []) {
   }));
   const cut = [horizontal, vertical].filter((axis, k) => axis.left > 0 && (k === 0 || axis.f !== horizontal.f))
     .map((axis) => element("p", { class: "note" }, `${say(axis.left)} more categories are not drawn.`));
-  return element("figure", {}, cut, picture(wide, tall + 20, label, cells, ticks, titles, marked), legend(220, largest, "added"));
+  return element("figure", {}, cut, picture(wide, tall + 20, label, cells, ticks, titles, marked), legend(220, largest, "added", isSigned ? -largest : 0));
 }
 
 /** The curve of a table from a reference value, over the counts of the data. */
 function curve(distance, columns, f, value, reference, counts) {
+  const [low, high] = distance.grid.range(f);
+  const places = [...distance.grid.knots[f], reference].filter((v) => v >= low && v <= high);
+  const label = `What a value of ${columns[f].name} adds to the distance from ${sayValue(columns, f, reference)}. The bars count the data.`;
+  return curves(distance, columns, f, [{ value, number: null }], counts, label, reference, places);
+}
+
+/** Curves over a feature, one for each of `lines`, over the counts of the data; `more` are places at which they bend. */
+function curves(model, columns, f, lines, counts, label, reference, more) {
   const [left, wide, high] = [56, 420, 190];
-  const axis = axisOf(distance, columns, f, wide);
-  const knots = distance.grid.knots[f];
-  const [low, top] = distance.grid.range(f);
-  const along = axis.isNumber ? [...knots, reference, ...axis.parts[0].values].filter((v) => v >= low && v <= top) : [];
-  const points = along.sort((a, b) => a - b).map((v) => [left + axis.toPixel(v), value(v)]);
-  const beside = axis.levels.map((level) => ({ level, value: value(level) }));
-  const largest = Math.max(...points.map((p) => p[1]), ...beside.map((b) => b.value), 0) || 1;
-  const y = (v) => 10 + high - (v / largest) * high;
-  const most = counts ? Math.max(...counts.bins, counts.missing || 0, 1) : 1;
+  const axis = axisOf(model, columns, f, wide);
+  const along = axis.isNumber ? [...more, ...axis.parts[0].values].sort((a, b) => a - b) : [];
+  const drawn = lines.map(({ value, number }) => ({
+    number, points: along.map((v) => [left + axis.toPixel(v), value(v)]), beside: axis.levels.map((level) => ({ level, value: value(level) })),
+  }));
+  const every = drawn.flatMap(({ points, beside }) => [...points.map((p) => p[1]), ...beside.map((b) => b.value)]);
+  const [least, most] = [every.reduce((a, b) => Math.min(a, b), 0), every.reduce((a, b) => Math.max(a, b), 0)];
+  const size = most - least || 1;
+  const y = (v) => 10 + high - ((v - least) / size) * high;
+  const fullest = counts ? Math.max(...counts.bins, counts.missing || 0, 1) : 1;
   const bar = (x, width, count) => element("svg:rect", {
-    class: "data", x, y: 10 + high - (count / most) * 60, width: Math.max(width, 0.5), height: (count / most) * 60,
+    class: "data", x, y: 10 + high - (count / fullest) * 60, width: Math.max(width, 0.5), height: (count / fullest) * 60,
   });
   const bars = counts && axis.isNumber
     ? counts.bins.map((count, k) => bar(left + (axis.end * k) / counts.bins.length + 0.5, axis.end / counts.bins.length - 1, count)) : [];
-  const lines = ticksUpTo(largest).map((v) => element("svg:g", {},
-    element("svg:line", { class: "grid", x1: left, x2: left + wide, y1: y(v), y2: y(v) }),
+  const grid = ticksBetween(least, least + size, 4).map((v) => element("svg:g", {},
+    element("svg:line", { class: v === 0 && least < 0 ? "grid zero" : "grid", x1: left, x2: left + wide, y1: y(v), y2: y(v) }),
     text(left - 6, y(v) + 4, say(v), { "text-anchor": "end" })));
-  const dots = beside.map((b) => {
-    const tick = axis.parts.find((part) => part.values.length === 1 && Object.is(part.values[0], b.level));
-    const x = left + (tick.from + tick.to) / 2;
-    return element("svg:g", {}, counts && Number.isNaN(b.level) ? bar(x - 8, 16, counts.missing) : null,
-      element("svg:circle", { class: "dot", cx: x, cy: y(b.value), r: 4.5 }));
+  const placeOf = (level) => {
+    const part = axis.parts.find((each) => each.values.length === 1 && Object.is(each.values[0], level));
+    return left + (part.from + part.to) / 2;
+  };
+  const gone = counts && axis.levels.some(Number.isNaN) ? bar(placeOf(NaN) - 8, 16, counts.missing) : null;
+  const shapes = drawn.map(({ number, points, beside }) => {
+    const kind = number === null ? "" : ` of-class mark-${number % 8}`;
+    const path = points.map(([px, v], k) => `${k ? "L" : "M"}${px.toFixed(2)} ${y(v).toFixed(2)}`).join("");
+    return element("svg:g", {},
+      path ? element("svg:path", { class: `line${kind}`, d: path, "stroke-dasharray": number === null ? null : DASHES[number % 8] }) : null,
+      beside.map((b) => element("svg:circle", { class: `dot${kind}`, cx: placeOf(b.level), cy: y(b.value), r: 4.5 })));
   });
   const ticks = axis.ticks.map((tick) =>
     text(left + tick.at, high + (tick.level ? 43 : 28), shorten(tick.said, 12), { "text-anchor": "middle" }));
-  const path = points.map(([px, v], k) => `${k ? "L" : "M"}${px.toFixed(2)} ${y(v).toFixed(2)}`).join("");
   const at = axis.isNumber && !Number.isNaN(reference) ? left + axis.toPixel(reference) : null;
-  const label = `What a value of ${columns[f].name} adds to the distance from ${sayValue(columns, f, reference)}: ` +
-    `0 to ${say(largest)}. The bars count the data.`;
-  return picture(left + wide + 30, high + 52, label, lines, bars,
-    path ? element("svg:path", { class: "line", d: path }) : null, dots, ticks,
+  return picture(left + wide + 30, high + 52, label, grid, bars, gone, shapes, ticks,
     at === null ? null : element("svg:line", { class: "reference", x1: at, x2: at, y1: 10, y2: 10 + high }));
 }
 

@@ -54,3 +54,39 @@ function selectControl(id, label, options, chosen, changed) {
   return element("p", { class: "field" }, element("label", { for: id }, label),
     element("select", { id, on: { change: (event) => changed(event.target.value) } }, made));
 }
+
+const MOST_ROWS = 300; // columns whose values have a row
+
+/** A table of the values of one item or several, each with a control, and of what every column adds; `items` are changed in place. */
+function valuesTable(page, sides, items, changed) {
+  const { columns } = page;
+  const rows = [];
+  const body = element("tbody");
+
+  function draw() {
+    rows.length = 0;
+    body.replaceChildren(...page.featureOrder.slice(0, MOST_ROWS).map((f) => {
+      const added = element("td", { class: "number" });
+      rows.push({ f, added });
+      const controls = sides.map((name, side) => {
+        const label = name ? `${columns[f].name} of the ${name} item` : columns[f].name;
+        const control = valueControl(columns[f], items[side][f], label, (value) => {
+          control.setAttribute("aria-invalid", String(value === null));
+          if (value === null) return;
+          items[side][f] = value;
+          changed();
+        });
+        control.dataset.feature = f;
+        control.dataset.side = name;
+        return element("td", {}, control);
+      });
+      return element("tr", {}, element("th", { scope: "row" }, columns[f].name), controls, added);
+    }));
+  }
+
+  const more = page.nRaw > MOST_ROWS ? element("p", { class: "note" }, `The ${MOST_ROWS} columns that count most; there are ${page.nRaw}.`) : null;
+  const head = ["column", ...sides.map((name) => name || "value"), "adds"];
+  const table = element("div", {}, more, element("div", { class: "scroll" }, element("table", { class: "values" },
+    element("thead", {}, element("tr", {}, head.map((name) => element("th", { scope: "col" }, name)))), body)));
+  return { table, draw, tell: (parts) => rows.forEach(({ f, added }) => { added.textContent = parts[f] === 0 ? "" : say(parts[f]); }) };
+}

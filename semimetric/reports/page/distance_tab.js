@@ -1,29 +1,9 @@
 // The tab of the distance: its terms by their shares, and the table of the one that is chosen.
 
-const MOST_TERMS = 300; // that are listed
-
 function drawDistanceTab(page, panel) {
   const { distance, terms, columns } = page;
-  const order = terms.map((_, t) => t).sort((a, b) => page.shares.terms[b] - page.shares.terms[a]);
-  const largest = Math.max(...page.shares.terms, 1e-300);
-  const detail = element("div", { class: "detail", "aria-live": "polite" });
   const references = new Map();
-  let chosen = order[0];
-
-  const buttons = order.slice(0, MOST_TERMS).map((t) => element("button", {
-    type: "button", class: "term", "data-term": t, "aria-pressed": String(t === chosen), on: { click: () => choose(t) },
-  }, element("span", { class: "name" }, terms[t].name), element("span", { class: "number" }, sayShare(page.shares.terms[t])),
-  element("meter", { min: 0, max: largest, value: page.shares.terms[t], "aria-hidden": "true" })));
-
-  function choose(t) {
-    chosen = t;
-    buttons.forEach((button) => button.setAttribute("aria-pressed", String(Number(button.dataset.term) === t)));
-    drawDetail();
-  }
-
-  function drawDetail() {
-    detail.replaceChildren(...detailOf(chosen));
-  }
+  const list = termList(page, "Terms of the distance", terms.map((term) => term.name), detailOf);
 
   function detailOf(t) {
     const term = terms[t];
@@ -57,8 +37,8 @@ function drawDistanceTab(page, panel) {
     const changed = (value) => {
       if (value === null) return;
       references.set(f, value);
-      drawDetail();
-      detail.querySelector(`[data-reference="${f}"]`)?.focus();
+      list.redraw();
+      list.detail.querySelector(`[data-reference="${f}"]`)?.focus();
     };
     const [low, high] = distance.grid.range(f);
     if (column.kind === "categorical" || low === high) {
@@ -183,21 +163,7 @@ function drawDistanceTab(page, panel) {
     return `${column.name} in ${column.categories.filter((_, code) => code <= threshold).join(", ")}`;
   }
 
-  panel.replaceChildren(
-    element("div", { class: "columns" },
-      element("div", { class: "terms" }, element("h2", {}, "Terms of the distance"),
-        element("p", { class: "note" }, page.shares.note), ...buttons,
-        order.length > MOST_TERMS ? element("p", { class: "note" }, `${say(order.length - MOST_TERMS)} smaller terms are not listed.`) : null,
-        featureShares()), detail));
-  drawDetail();
-
-  function featureShares() {
-    if (!page.shares.features) return null;
-    const sorted = page.shares.features.map((share, f) => [page.shares.names[f], share]).sort((a, b) => b[1] - a[1]);
-    return element("details", {}, element("summary", {}, "Importances of the columns"),
-      element("table", {}, element("tbody", {}, sorted.map(([name, share]) => element("tr", {},
-        element("th", { scope: "row" }, name), element("td", { class: "number" }, sayShare(share)))))));
-  }
-
-  return { redraw: drawDetail, everything: () => order.slice(0, OTHERS).flatMap(detailOf), detail };
+  panel.replaceChildren(list.columns);
+  list.redraw();
+  return list;
 }

@@ -1,48 +1,24 @@
 // The tab of two items: their values can be changed, and the distance follows at once.
 
-const MOST_ROWS = 300; // columns whose values have a row
-
 function drawItemsTab(page, panel) {
   const { distance, columns } = page;
   const items = [page.startItem(0), page.startItem(1)];
   const numbers = page.items ? [0, Math.min(1, page.items.n - 1)] : [null, null];
   let by = "features";
-  const rows = [];
   const sides = ["first", "second"];
   const result = element("div", { class: "result" });
-  const table = element("tbody");
+  const values = valuesTable(page, sides, items, drawResult);
 
   function choose(side, number) {
     numbers[side] = number;
     items[side] = page.startItem(number);
-    drawRows();
+    values.draw();
     drawResult();
   }
 
   function drawPickers() {
     if (!page.items) return [element("p", { class: "note" }, "The report was made without items: these two have the middle of every column. Change any value.")];
     return sides.map((name, side) => itemControl(page, `item-${name}`, `The ${name} item`, numbers[side], (n) => choose(side, n)));
-  }
-
-  function drawRows() {
-    rows.length = 0;
-    const shown = page.featureOrder.slice(0, MOST_ROWS);
-    table.replaceChildren(...shown.map((f) => {
-      const added = element("td", { class: "number" });
-      rows.push({ f, added });
-      const controls = sides.map((name, side) => {
-        const control = valueControl(columns[f], items[side][f], `${columns[f].name} of the ${name} item`, (value) => {
-          control.setAttribute("aria-invalid", String(value === null));
-          if (value === null) return;
-          items[side][f] = value;
-          drawResult();
-        });
-        control.dataset.feature = f;
-        control.dataset.side = name;
-        return element("td", {}, control);
-      });
-      return element("tr", {}, element("th", { scope: "row" }, columns[f].name), controls, added);
-    }));
   }
 
   /** Distances, terms and shares of the two items as they are. */
@@ -54,7 +30,7 @@ function drawItemsTab(page, panel) {
     const [x, y] = items.map(distance.place);
     const parts = distance.features(x, y);
     const [there, back] = [distance.distance(x, y), page.symmetric ? null : distance.distance(y, x)];
-    rows.forEach(({ f, added }) => { added.textContent = parts[f] === 0 ? "" : say(parts[f]); });
+    values.tell(parts);
     if (!Number.isFinite(there)) {
       result.replaceChildren(element("p", { role: "alert" }, "A value lies so far outside its range that the distance overflows; correct it."));
       return;
@@ -62,13 +38,13 @@ function drawItemsTab(page, panel) {
     const sum = distance.sumOf(x, y);
     const totals = page.link === "identity" ? [{ name: "distance", value: sum }]
       : [{ name: "sum", value: sum }, { name: `distance (${page.link})`, value: there }];
-    const [names, values] = by === "features" ? [columns.map((c) => c.name), parts] : [page.terms.map((t) => t.name), distance.terms(x, y)];
+    const [names, shown] = by === "features" ? [columns.map((c) => c.name), parts] : [page.terms.map((t) => t.name), distance.terms(x, y)];
     const found = element("output", { class: "distance", "data-value": there, id: "distance" }, LONG.format(Number(there.toPrecision(8))));
     result.replaceChildren(
       element("p", { class: "total", "aria-live": "polite" }, "distance ", found,
         back === null ? "" : ` – the other way ${say(back)}`),
       outsideNote(x, y) ?? "",
-      waterfall(names, values, totals, `What ${by === "features" ? "columns" : "tables"} add to the distance of ${say(there)}`),
+      waterfall(names, shown, totals, `What ${by === "features" ? "columns" : "tables"} add to the distance of ${say(there)}`),
       nearer(y));
   }
 
@@ -77,7 +53,7 @@ function drawItemsTab(page, panel) {
     if (!distance) return [];
     const [x, y] = items.map(distance.place);
     const parts = distance.features(x, y);
-    rows.forEach(({ f, added }) => { added.textContent = parts[f] === 0 ? "" : say(parts[f]); });
+    values.tell(parts);
     const sum = parts.reduce((total, part) => total + part, 0);
     return [waterfall(columns.map((c) => c.name), parts, [{ name: "learned part", value: sum }],
       "What columns add to the learned part of the sum")];
@@ -110,13 +86,11 @@ function drawItemsTab(page, panel) {
     by = value;
     drawResult();
   });
-  const more = page.nRaw > MOST_ROWS ? element("p", { class: "note" }, `The ${MOST_ROWS} columns that separate most; there are ${page.nRaw}.`) : null;
   panel.replaceChildren(element("h2", {}, "Two items"),
     element("div", { class: "columns even" },
-      element("div", {}, drawPickers(), more, element("div", { class: "scroll" }, element("table", { class: "values" },
-        element("thead", {}, element("tr", {}, ["column", "first", "second", "adds"].map((name) => element("th", { scope: "col" }, name)))), table))),
+      element("div", {}, drawPickers(), values.table),
       element("div", {}, page.computes ? kinds : "", result)));
-  drawRows();
+  values.draw();
   drawResult();
 
   return {
