@@ -124,7 +124,7 @@ def streamed():
 HOLES = np.where(np.random.default_rng(4).random(ITEMS.shape) < 0.1, np.nan, ITEMS)
 CONSTANT = ITEMS * [1.0, 0.0, 1.0]
 THREE = np.digitize(ITEMS[:, 0], [0.3, 0.6])
-CHAINS = {"n_sweeps": 200, "n_chains": 1}
+CHAINS = {"n_sweeps": 200, "w_prior": 1000.0, "n_chains": 1}
 EMBEDDINGS = {f"embedding of {name}": given for name, given in MAPS.items()} | {
     "splines": BSplineEmbedding(4),
     "cubic splines of quantiles": BSplineEmbedding(3, degree=3, knots="quantile", missing="indicator", dtype=np.float32),

@@ -62,7 +62,7 @@ FITS = {
     "pegasos": lambda: labels(sm.EmbeddedLinearClassifier(sm.PL1Embedding(6), solver="pegasos", max_iter=300), n=20_000),
     "boundary points": lambda: labels(sm.BoundaryPoints(), n=20_000),
     "support points": lambda: labels(sm.SupportPointClassifier(), n=5_000, p=3),
-    "mixture of planes": lambda: labels(sm.DPLMClassifier(), n=400, p=2),
+    "mixture of planes": lambda: labels(sm.DPLMClassifier(w_prior=1000.0), n=400, p=2),
 }
 
 
