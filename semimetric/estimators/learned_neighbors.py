@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -24,12 +24,39 @@ from ..neighbors.voting import WEIGHTS, VoteRule, neighbor_counts
 from .nested_learner import NestedLearner
 from .saved_votes import SavedVotes
 
-__all__ = ["LearnedNeighbors"]
+__all__ = ["KeptItems", "LearnedNeighbors", "kept_items"]
 
 _FOR_FEW = 3  # neighbours that vote where nothing can be held out
 _WIDTH_FOR_FEW = (0.25, 5)  # a quarter of the distance to the fifth neighbour
 
 _MOST_SHOWN = 10  # neighbours, unless more are asked for
+
+
+class KeptItems(NamedTuple):
+    """The items that a fitted classifier or regressor by neighbours holds, in the order of its index.
+
+    Parameters
+    ----------
+    targets : ndarray of shape (n_items,)
+        Their classes or values.
+    names : ndarray of shape (n_items,)
+        What the table of the fit calls its rows.
+    has_weights, has_class_weights : bool
+        Whether some items, or some classes, count more than others.
+    """
+
+    targets: Any
+    names: Any
+    has_weights: bool
+    has_class_weights: bool
+
+
+def kept_items(model: Any) -> KeptItems | None:
+    """The items that a model votes by; None if it is no fitted classifier or regressor by neighbours."""
+    if not isinstance(model, LearnedNeighbors) or not hasattr(model, "index_"):
+        return None
+    has_class_weights = getattr(model, "_factors", None) is not None
+    return KeptItems(model._targets, model._labels, model._weight is not None, has_class_weights)
 
 
 class LearnedNeighbors(ShortRepr, SavedVotes, NestedLearner):

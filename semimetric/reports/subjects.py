@@ -18,6 +18,7 @@ from .._foundation.target_arrays import as_classes
 from .._foundation.types import Floats, Integers, distinct
 from ..data.schema import Schema
 from ..distances.semimetric import Semimetric
+from ..estimators.learned_neighbors import kept_items
 
 __all__ = ["MOST_CLASSES", "MeasuredPairs", "ReportItems", "distance_of", "read_items", "read_pairs"]
 
@@ -112,8 +113,9 @@ def _own_items(model: Any, schema: Schema) -> ReportItems | None:
     if not hasattr(index, "get_items"):
         return None
     values = schema.encode(index.get_items(index.ids_))
-    targets, target_name = _targets(model, getattr(model, "_targets", None), len(values))
-    return ReportItems(values, _named(getattr(model, "_labels", index.ids_)), targets, target_name, are_own=True)
+    kept = kept_items(model)
+    targets, target_name = _targets(model, None if kept is None else kept.targets, len(values))
+    return ReportItems(values, _named(index.ids_ if kept is None else kept.names), targets, target_name, are_own=True)
 
 
 def _named(labels: Any) -> tuple[str, ...]:

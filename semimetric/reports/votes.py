@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._foundation.types import Floats
+from ..estimators.learned_neighbors import kept_items
 from ..neighbors.vote_choice import HeldOutNeighbors
 from ..neighbors.voting import VoteRule
 from .subjects import ReportItems
@@ -23,11 +24,11 @@ def vote_rule_of_page(model: Any, shown: ReportItems | None, items: ReportItems 
     It is None if the items were given or sampled, or if items or classes have weights: the page would vote otherwise than the
     model.
     """
-    rule = getattr(model, "vote_rule_", None)
-    if not isinstance(rule, VoteRule) or shown is None or items is None or shown.targets is None:
+    rule, kept = getattr(model, "vote_rule_", None), kept_items(model)
+    if not isinstance(rule, VoteRule) or kept is None or shown is None or items is None or shown.targets is None:
         return None
-    is_own = len(shown) == model.n_samples_fit_ and items.are_own
-    if not is_own or model._weight is not None or getattr(model, "_factors", None) is not None:
+    is_own = len(shown) == len(kept.targets) and items.are_own
+    if not is_own or kept.has_weights or kept.has_class_weights:
         return None
     return {
         "neighbors": rule.n_neighbors, "weights": rule.weights, "bandwidth": rule.bandwidth,
@@ -41,8 +42,8 @@ def vote_facts(model: Any) -> dict[str, Any] | None:
     A row counts the items whose most voted class has a share of votes between two numbers: that share, the mean over the items,
     should be about the share of them that are right.
     """
-    rule = getattr(model, "vote_rule_", None)
-    if not isinstance(rule, VoteRule) or getattr(model, "_factors", None) is not None:
+    rule, of_items = getattr(model, "vote_rule_", None), kept_items(model)
+    if not isinstance(rule, VoteRule) or of_items is None or of_items.has_class_weights:
         return None
     kept: list[HeldOutNeighbors] = getattr(model.learner_, "held_out_neighbors_", None) or []
     parts = [part for part in kept if part.class_shares is not None and part.class_weight is None]

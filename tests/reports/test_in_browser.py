@@ -5,6 +5,7 @@
 
 import base64
 import os
+from functools import cache
 from pathlib import Path
 
 import mixed_distances
@@ -35,6 +36,7 @@ def people():
     return table, np.where((table["age"] > 40) ^ (table["colour"] == "red"), "some", "others")
 
 
+@cache
 def with_trees():
     table, y = people()
     options = {"periodic": {"hour": 24}, "missing": "level", "random_state": 0, "tables": "full", "directions": "forest"}
@@ -47,6 +49,7 @@ def with_bends():
     return sm.report(d, d.schema.told(mixed_distances.items(np.random.default_rng(1), 50, True))), d
 
 
+@cache
 def warped():
     table, y = people()
     X = table[["age", "hour"]]
