@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import r2_score
 
 from .._foundation.types import Floats
 from .predictors import Predictor
@@ -32,12 +31,15 @@ def score_facts(predictor: Predictor, items: ReportItems | None, scores: Floats 
 
 def _values(items: ReportItems, scores: Floats) -> dict[str, Any]:
     true, found = np.asarray(items.targets, dtype=np.float64), scores[:, 0]
-    off = np.abs(true - found)
+    unit = float(max(np.abs(true).max(), np.abs(found).max())) or 1.0  # in which squares neither overflow nor all vanish
+    off = np.abs(true / unit - found / unit)
+    spread = float(((true / unit - (true / unit).mean()) ** 2).sum())
     rows: list[list[Any]] = [["items", len(true)]]
-    if len(true) > 1 and np.ptp(true) > 0:
-        rows.append(["R²", float(r2_score(true, found))])
-    rows += [["mean absolute error", float(off.mean())], ["root mean squared error", float(np.sqrt((off**2).mean()))]]
-    rows.append(["largest error", float(off.max())])
+    if spread > 0:
+        rows.append(["R²", 1.0 - float((off**2).sum()) / spread])
+    rows.append(["mean absolute error", unit * float(off.mean())])
+    rows.append(["root mean squared error", unit * float(np.sqrt((off**2).mean()))])
+    rows.append(["largest error", unit * float(off.max())])
     return {"title": "Errors on the items", "head": [], "rows": rows, "notes": [_UNKNOWN]}
 
 

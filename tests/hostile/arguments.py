@@ -317,6 +317,12 @@ def told(report):
 def arguments_of_reports():
     d, index = distance(), np.arange(N).reshape(-1, 2)
     add("report(X)", ITEMS, lambda X: told(sm.report(d, X)), takes={"nothing"}, sparse=True)
+    machine = sm.EmbeddedLinearRegressor(sm.PL2Embedding(3), tol=1.0).fit(ITEMS, ITEMS[:, 0])
+    planes = sm.DPLMClassifier(n_components=2).fit(ITEMS, ITEMS[:, 0] > np.median(ITEMS[:, 0]))
+    for name, model in (("machine", machine), ("planes", planes)):
+        add(f"report({name}, X)", ITEMS, lambda X, m=model: told(sm.report(m, X)), takes={"nothing"}, sparse=True)
+    values = ITEMS[:, 0]
+    add("report(machine, y)", values, lambda y: told(sm.report(machine, ITEMS, y)), takes={"flat", "nothing"})
     add("report(pairs as rows)", index, lambda p: told(sm.report(d, ITEMS, pairs=p, distances=np.ones(len(index)))))
     add("report(pairs)", PAIRS, lambda p: told(sm.report(d, pairs=p, distances=length(PAIRS))))
     add("report(distances)", length(PAIRS), lambda y: told(sm.report(d, pairs=PAIRS, distances=y)), takes={"flat"})
