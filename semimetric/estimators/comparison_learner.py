@@ -8,10 +8,11 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._foundation.errors import NotSupportedError
 from .._foundation.threads import one_blas_thread
 from .._foundation.types import ArrayLike, Comparisons, FeatureChoice, Floats, KnotCounts, Knots, Periods, Tuples
 from .._foundation.validation import check_choice, check_weights
-from ..data.feature_groups import Groups
+from ..data.feature_groups import Groups, only_singles
 from ..data.parts.tuple_parts import TargetSpec
 from ..data.schema import Names
 from ..distances.out_of_range import warn_outside_once
@@ -35,9 +36,10 @@ __all__ = ["ComparisonLearner", "TupleLearner"]
 T = TypeVar("T", bound=Tuples)
 
 _PARAMETERS = (
-    "knots", "groups", "tables", "axioms", "delta", "outside", "penalty", "solver", "categorical_features", "periodic",
+    "knots", "groups", "axioms", "delta", "outside", "penalty", "solver", "categorical_features", "periodic",
     "missing", "constraints", "prior", "n_jobs", "random_state", "effort", "verbose",
 )  # fmt: skip
+_FULL = Recipe()  # of a learner that has chosen nothing yet
 
 
 class TupleLearner(LearnedDistance):
@@ -99,9 +101,23 @@ class TupleLearner(LearnedDistance):
 
     def _recipe(self) -> Recipe:
         check_choice("axioms", self.axioms, ("semimetric", "metric", "quasimetric"))
+        check_choice("tables", self.tables, ("auto", "warped", "full"))
+        tables = "warped" if self._has_scales or self._compares_tables else "full"
         given = {name: getattr(self, name) for name in _PARAMETERS} | self._numbers()
         directions = None if isinstance(self.directions, str) and self.directions == "auto" else self.directions
-        return Recipe(**given, directions=directions, loss=resolve_loss(self.loss, margins=True)).checked()
+        return Recipe(**given, tables=tables, directions=directions, loss=resolve_loss(self.loss, margins=True)).checked()
+
+    @property
+    def _compares_tables(self) -> bool:
+        """Whether scales and full tables are compared: both are semimetrics of single features."""
+        return self.tables == "auto" and self.axioms == "semimetric" and only_singles(self.groups)
+
+    @property
+    def _has_scales(self) -> bool:
+        """Whether the parameters ask for scales: ``tables="auto"`` in a metric of single features, or by what it has chosen."""
+        if self.tables != "auto" or not only_singles(self.groups):
+            return self.tables == "warped"
+        return self.axioms == "metric" or (self._compares_tables and getattr(self, "recipe_", _FULL).tables == "warped")
 
     def _read(self, tuples: ArrayLike, kind: type[T]) -> tuple[T, Names]:
         """Tuples to learn from, and the schema or the names of their features."""
@@ -118,8 +134,9 @@ class TupleLearner(LearnedDistance):
             knots, alpha = isinstance(self.n_knots, str), isinstance(self.alpha, str)
             directions = isinstance(self.directions, str) and self.directions == "auto"
             singles, self.choices_ = choose_settings(
-                without_joint(recipe), data, names, directions=directions, knots=knots, alpha=alpha
-            )
+                without_joint(recipe), data, names,
+                directions=directions, knots=knots, alpha=alpha, tables=self._compares_tables,
+            )  # fmt: skip
             held_out = HeldOutComparisons(data, names)
             self.recipe_, self.group_choices_ = choose_groups(recipe.groups, singles, held_out, knots=knots)
             learned = fit_comparisons(with_discriminants(self.recipe_, data, names), data, names)
@@ -128,6 +145,11 @@ class TupleLearner(LearnedDistance):
     def part_task(self) -> TupleTask:
         """The recipe and the tuples to learn from in parts, see `LearnedDistance`."""
         refuse_choices(self, ("auto", "discriminant"))
+        if self._compares_tables:
+            raise NotSupportedError(
+                'tables="auto" compares both on items held out; give "warped" or "full": fit on a sample, and take that of its '
+                "recipe_"
+            )
         recipe = self._recipe()
         check_solved_by_sums(recipe, resolve_loss(recipe.loss, margins=True))
         return TupleTask(recipe, self._targets)

@@ -111,9 +111,12 @@ directions : "auto" (default), "discriminant", "pca", None, array, transformer w
     error. It adds none to a single feature, nor where ``knots`` are given. Discriminants combine numbers that no item of the
     tuples lacks. An array has the shape (n_directions, n_features); see `EvenDirections`, `HistogramFeatures`, and, for leaves
     of trees, `PartitionFeatures`.
-tables : {"warped", "full"}, default "warped"
+tables : {"warped", "full", "auto"}, default "warped"
     One monotone scale a feature: a metric, with an exact `transform` into L1. Or full tables. Categories, periodic features
     and what may be missing have tables in either case, and the distance is then a semimetric unless ``axioms`` asks for more.
+    "auto" takes full tables of the raw features where they err less on held-out tuples by more than a standard error, as where
+    large differences count no more than moderate ones; `transform` is there if it takes scales. It is "warped" with the axioms
+    "metric", and "full" with "quasimetric" or joint groups.
 axioms : {"semimetric", "metric", "quasimetric"}, default "semimetric"
     What is guaranteed for all points. "metric" adds the triangle inequality, which scales have anyway and which full tables
     keep by rows of the program. "quasimetric" is a metric without symmetry, and needs full tables.

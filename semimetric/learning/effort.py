@@ -12,7 +12,18 @@ from typing import NamedTuple
 
 from .._foundation.storable import storable
 
-__all__ = ["COMPARISONS", "DISTANCES", "EFFORTS", "LABELS", "WIDE_DISTANCES", "Judged", "Limits", "distance_limits", "wide"]
+__all__ = [
+    "BESIDE",
+    "COMPARISONS",
+    "DISTANCES",
+    "EFFORTS",
+    "LABELS",
+    "WIDE_DISTANCES",
+    "Judged",
+    "Limits",
+    "distance_limits",
+    "wide",
+]
 
 EFFORTS = ("fast", "default", "thorough")
 
@@ -47,9 +58,12 @@ class Limits:
     n_passes: int = 1
 
 
-def _same(value: tuple[float, ...]) -> Mapping[str, tuple[float, ...]]:
-    """The same strengths for both kinds of tables."""
-    return MappingProxyType({"full": value, "warped": value})
+BESIDE = "full beside warped"
+
+
+def _same(value: tuple[float, ...], beside: tuple[float, ...] | None = None) -> Mapping[str, tuple[float, ...]]:
+    """The same strengths for both kinds of tables, and others for full ones that are compared beside scales."""
+    return MappingProxyType({"full": value, "warped": value} | ({} if beside is None else {BESIDE: beside}))
 
 
 # Of labelled items the columns are scales ("warped"), tables of numbers that may be missing or are periodic ("tables"), either
@@ -73,22 +87,23 @@ LABELS = {
     ),
 }  # fmt: skip
 
-# Of triplets, quadruplets and judged pairs each fold draws its own sample, on either side.
+# Of triplets, quadruplets and judged pairs each fold draws its own sample, on either side. With tables="auto" full tables are
+# compared beside scales, at fewer settings, because each takes longer.
 _COMPARISON_ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 COMPARISONS = {
     "fast": Limits(
-        {"full": (3, 6), "warped": (2, 8)},
-        _same((1e-4, 1e-3, 1e-2)),
+        {"full": (3, 6), "warped": (2, 8), BESIDE: (6,)},
+        _same((1e-4, 1e-3, 1e-2), (1e-4,)),
         n_folds=2, n_rows=2_000, n_columns={"full": 1_500, "warped": 1_500},
     ),
     "default": Limits(
-        {"full": (3, 4, 6, 8), "warped": (2, 4, 8, 16)},
-        _same(_COMPARISON_ALPHAS),
+        {"full": (3, 4, 6, 8), "warped": (2, 4, 8, 16), BESIDE: (6, 10)},
+        _same(_COMPARISON_ALPHAS, (1e-5, 1e-4, 1e-3)),
         n_folds=4, n_rows=4_000, n_columns={"full": 1_500, "warped": 1_500},
     ),
     "thorough": Limits(
-        {"full": (2, 3, 4, 6, 8, 12), "warped": (2, 3, 4, 6, 8, 12, 16, 24)},
-        _same((1e-6, *_COMPARISON_ALPHAS, 1.0)),
+        {"full": (2, 3, 4, 6, 8, 12), "warped": (2, 3, 4, 6, 8, 12, 16, 24), BESIDE: (4, 6, 10, 16)},
+        _same((1e-6, *_COMPARISON_ALPHAS, 1.0), (1e-6, 1e-5, 1e-4, 1e-3)),
         n_folds=8, n_rows=16_000, n_columns={"full": 3_000, "warped": 3_000},
     ),
 }  # fmt: skip

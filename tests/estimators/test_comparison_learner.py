@@ -10,7 +10,7 @@ from comparisons import FAST, INDEX, ITEMS, LEARNERS, PAIRS, TRIPLETS, Y, every_
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from semimetric import SemimetricWarning, TripletLearner
+from semimetric import NotSupportedError, SemimetricWarning, TripletLearner
 
 
 @every_learner
@@ -179,3 +179,47 @@ def test_metric_learn_s_names_for_distances():
     before = metric(ITEMS[0], ITEMS[1])
     model.fit(ITEMS[pairs] ** 2, Y)
     assert metric(ITEMS[0], ITEMS[1]) == before
+
+
+def saturating(gaps):
+    """Parts of a distance in which large differences count no more than moderate ones."""
+    return 1 - np.exp(-9 * gaps)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("shape", "want"), [(saturating, "full"), (np.asarray, "warped")], ids=["saturating", "linear"])
+def test_tables_are_full_where_scales_cannot_hold_the_distance(name, shape, want):
+    kind, size = LEARNERS[name][0], {"pairs": 2, "triplets": 3, "quadruplets": 4}[name]
+    tuples = np.random.default_rng(0).random((3000, size, 3))
+    near, far = tuples[:, [0, 1]], tuples[:, [-2, -1] if size == 4 else [0, -1]]
+    d_near, d_far = (shape(np.abs(pair[:, 0] - pair[:, 1])) @ [1.0, 2.0, 3.0] for pair in (near, far))
+    if size == 2:
+        given = lambda rows: (tuples[rows], np.where(d_near < np.median(d_near), 1, -1)[rows])  # noqa: E731
+    else:
+        swap = d_near > d_far
+        tuples[swap] = tuples[swap][:, [0, 2, 1] if size == 3 else [2, 3, 0, 1]]
+        given = lambda rows: (tuples[rows],)  # noqa: E731
+    learn, held = slice(0, 1500), slice(1500, None)
+    options = {"directions": None, "alpha": 1e-4, "effort": "fast"}
+    auto, scales = (kind(tables=tables, **options).fit(*given(learn)) for tables in ("auto", "warped"))
+    assert auto.recipe_.tables == auto.choices_.chosen.tables == want
+    assert hasattr(auto, "transform") == (want == "warped")
+    gain = auto.score(*given(held)) - scales.score(*given(held))
+    assert gain > 0.03 if want == "full" else gain == 0.0
+
+
+def test_what_rules_one_kind_of_tables_out_is_not_compared():
+    def tables(**changes):
+        return learned("triplets", tables="auto", **changes)[0]
+
+    metric = tables(axioms="metric")
+    assert (metric.recipe_.tables, len(metric.choices_), hasattr(metric, "transform")) == ("warped", 0, True)
+    for changes in ({"axioms": "quasimetric"}, {"groups": [(0, 1), (2,)]}):
+        assert (tables(**changes).recipe_.tables, hasattr(tables(**changes), "transform")) == ("full", False)
+    open_ = tables()
+    assert {c.tables for c in open_.choices_} == {"warped", "full"}
+    assert not hasattr(TripletLearner(tables="auto"), "transform")
+    assert_refused(
+        TripletLearner(**FAST, tables="auto").part_task, 'tables="auto" compares', "fit on a sample", error=NotSupportedError
+    )
+    assert_refused(lambda: tables(axioms="semimetric", alpha=1e-3, loss="none"), "loss='none'", "not known")

@@ -1,12 +1,14 @@
-"""Directions, knots and strength of the penalty for comparisons, chosen by errors on tuples held out.
+"""Tables, directions, knots and strength of the penalty for comparisons, chosen by errors on tuples held out.
 
-Held-out tuples share no item with those trained on. Discriminants are taken unless raw features alone err less by more than
-one standard error, paired by fold. Given these, the fewest knots and then the strongest penalty within one standard error of
-the best are taken. Candidates are fitted by the squared hinge, whatever the loss is.
+Held-out tuples share no item with those trained on. Scales are taken unless full tables of raw features err less by more than
+one standard error, paired by fold; then discriminants, unless raw features alone err less by as much. Given these, the fewest
+knots and then the strongest penalty within one standard error of the best are taken. Candidates are fitted by the squared
+hinge, whatever the loss is.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from ...embeddings.directions.discriminants import combinable
 from ...programs.losses import SquaredHinge
 from ...solvers.newton import Newton
 from ..candidates import Candidate, Choices, simplest
-from ..effort import COMPARISONS, Judged
+from ..effort import BESIDE, COMPARISONS, Judged
 from ..held_out import FittedModel, HeldOutData, Trial, compare, n_fits, n_losses, uncompared
 from ..recipe import Recipe
 from ..structure import build_structure
@@ -30,7 +32,12 @@ __all__ = ["HeldOutComparisons", "choose_settings"]
 
 _DIRECTIONS = (None, "discriminant")
 _HELD_OUT = {2: 0.3, 3: 0.4, 4: 0.5}  # share of the items, by the size of a tuple: a tuple counts if all its items are out
-_FOR_FEW = {"directions": None, "n_knots": 2, "alpha": 1e-2}  # where nothing can be held out: a weighted L1 distance
+_FOR_FEW = {
+    "tables": "warped",
+    "directions": None,
+    "n_knots": 2,
+    "alpha": 1e-2,
+}  # where nothing can be held out: a weighted L1 distance
 _MEASURE = "held-out error"
 
 
@@ -116,17 +123,17 @@ class HeldOutComparisons(HeldOutData[InMemoryComparisons]):
 
 
 def choose_settings(
-    recipe: Recipe, data: InMemoryComparisons, names: Names, *, directions: bool, knots: bool, alpha: bool
+    recipe: Recipe, data: InMemoryComparisons, names: Names, *, directions: bool, knots: bool, alpha: bool, tables: bool = False
 ) -> tuple[Recipe, Choices]:
-    """Choose directions, numbers of knots and the strength of the penalty.
+    """Choose the kind of tables, directions, numbers of knots and the strength of the penalty.
 
     Parameters
     ----------
     recipe : Recipe
     data : InMemoryComparisons
     names : Schema, or sequence of str
-    directions, knots, alpha : bool
-        Whether each is to be chosen; else that of the recipe stands.
+    directions, knots, alpha, tables : bool
+        Whether each is to be chosen; else that of the recipe stands. Tables are chosen where a number could have a scale.
 
     Returns
     -------
@@ -140,16 +147,18 @@ def choose_settings(
         If there are too many features for any candidate. Of too few tuples to hold some out a warning says what is taken.
     """
     alpha, knots = alpha and isinstance(recipe.penalty, str), knots and isinstance(recipe.knots, str)
-    numbers = combinable(data.items, Schema.of(names).usable)
+    schema = Schema.of(names)
+    numbers = combinable(data.items, schema.usable)
+    tables = tables and bool((schema.usable & ~np.array(schema.missing)).any())
     directions = directions and isinstance(recipe.knots, str) and not recipe.asks_of_features
     directions = directions and numbers.sum() > 1  # one feature has nothing to be combined with
-    if not (directions or knots or alpha):
+    if not (directions or knots or alpha or tables):
         return recipe, Choices(measure=_MEASURE)
-    chosen = {"directions": directions, "knots": knots, "alpha": alpha}
+    chosen = {"directions": directions, "knots": knots, "alpha": alpha, "tables": tables}
     try:
         found = compare(HeldOutComparisons(data, names), _trials(recipe, **chosen), verbose=recipe.verbose)
     except TooFewError as error:
-        given = {"directions": directions, "n_knots": knots, "alpha": alpha}
+        given = {"tables": tables, "directions": directions, "n_knots": knots, "alpha": alpha}
         return uncompared(recipe, error, {name: _FOR_FEW[name] for name, auto in given.items() if auto}), Choices(
             measure=_MEASURE
         )
@@ -160,19 +169,38 @@ def choose_settings(
     thorough = n_fits(_trials(replace(recipe, effort="thorough"), **chosen), COMPARISONS["thorough"].n_folds)
     n_rows = len(data.weight)
     judged = Judged(type(data.tuples).__name__.lower(), min(n_rows, limits.n_rows), n_rows, n_losses(found), thorough)
-    choices = Choices(found, _MEASURE, simplest_with_discriminants, judged=judged)
+    choices = Choices(
+        found, _MEASURE, scales_unless_tables_are_better if tables else simplest_with_discriminants, judged=judged
+    )
     best = choices.chosen
-    recipe = replace(recipe, n_knots=best.n_knots, alpha=best.alpha)
+    recipe = replace(recipe, n_knots=best.n_knots, alpha=best.alpha, tables=str(best.tables))
     return (replace(recipe, directions=best.directions) if directions else recipe), choices
 
 
-def _trials(recipe: Recipe, *, directions: bool, knots: bool, alpha: bool) -> list[Trial]:
-    """What is compared: with and without directions, every number of knots with every strength."""
-    limits, tables = COMPARISONS[recipe.effort], recipe.tables
-    kinds = _DIRECTIONS if directions else (recipe.directions,)
-    sizes = limits.n_knots[tables] if knots else (recipe.n_knots,)
-    alphas = limits.alphas[tables] if alpha else (recipe.alpha,)
-    return [Trial(replace(recipe, directions=kind, n_knots=n), alphas) for kind in kinds for n in sizes]
+def _trials(recipe: Recipe, *, directions: bool, knots: bool, alpha: bool, tables: bool = False) -> list[Trial]:
+    """What is compared: with and without directions, every number of knots with every strength; and full tables without."""
+    limits = COMPARISONS[recipe.effort]
+
+    def trials(recipe: Recipe, kind: str, directions: Sequence[Any]) -> list[Trial]:
+        sizes = limits.n_knots[kind] if knots else (recipe.n_knots,)
+        alphas = limits.alphas[kind] if alpha else (recipe.alpha,)
+        return [Trial(replace(recipe, directions=d, n_knots=n), alphas) for d in directions for n in sizes]
+
+    found = trials(recipe, recipe.tables, _DIRECTIONS if directions else (recipe.directions,))
+    if tables:
+        found += trials(replace(recipe, tables="full"), BESIDE, (None if directions else recipe.directions,))
+    return found
+
+
+@storable
+def scales_unless_tables_are_better(candidates: Sequence[Candidate]) -> Candidate:
+    """The simplest setting of scales, unless full tables are better by more than one standard error."""
+    scales = [c for c in candidates if c.tables != "full"]
+    tables = [c for c in candidates if c.tables == "full"]
+    if not (scales and tables):
+        return simplest_with_discriminants(candidates)
+    best_scales, best_tables = (min(kind, key=lambda c: c.loss) for kind in (scales, tables))
+    return simplest_with_discriminants(tables if best_tables.better_than(best_scales) else scales)
 
 
 @storable

@@ -12,11 +12,17 @@ from hypothesis import strategies as st
 
 from semimetric import PairLearner, SemimetricWarning
 from semimetric._foundation.types import Pairs, Quadruplets, Triplets
+from semimetric.data.schema import Schema
 from semimetric.learning.candidates import Candidate, simplest
 from semimetric.learning.comparisons import selection
-from semimetric.learning.comparisons.selection import HeldOutComparisons, choose_settings, simplest_with_discriminants
+from semimetric.learning.comparisons.selection import (
+    HeldOutComparisons,
+    choose_settings,
+    scales_unless_tables_are_better,
+    simplest_with_discriminants,
+)
 from semimetric.learning.comparisons.tuple_data import JudgedPairs, OrderedTuples
-from semimetric.learning.effort import COMPARISONS
+from semimetric.learning.effort import BESIDE, COMPARISONS
 from semimetric.learning.held_out import Trial
 from semimetric.learning.recipe import Recipe
 from semimetric.programs.losses import SquaredHinge
@@ -129,6 +135,38 @@ def test_discriminants_are_taken_unless_raw_features_are_better(raw, bent):
         best, other = (min(side, key=lambda c: c.loss) for side in (raw, bent))
         assert (found.directions is None) == best.better_than(other)
     assert found is simplest([c for c in raw + bent if c.directions == found.directions])
+
+
+@given(st.lists(LOSSES, max_size=3), st.lists(LOSSES, max_size=3))
+def test_scales_are_taken_unless_full_tables_are_better(scales, full):
+    scales = [Candidate(2 + k, 0.1, losses, tables="warped") for k, losses in enumerate(scales)]
+    full = [Candidate(6 + k, 0.1, losses, tables="full") for k, losses in enumerate(full)]
+    if not scales + full:
+        return
+    found = scales_unless_tables_are_better(scales + full)
+    if scales and full:
+        best, other = (min(side, key=lambda c: c.loss) for side in (full, scales))
+        assert (found.tables == "full") == best.better_than(other)
+    assert found is simplest([c for c in scales + full if c.tables == found.tables])
+
+
+def test_full_tables_are_compared_of_raw_features_where_tables_are_open():
+    recipe, choices = chosen(tables=True)
+    limits = COMPARISONS["default"]
+    full = {(c.n_knots, c.alpha) for c in choices if c.tables == "full"}
+    assert full == {(n, alpha) for n in limits.n_knots[BESIDE] for alpha in limits.alphas[BESIDE]}
+    assert {c.directions for c in choices if c.tables == "full"} == {None}
+    assert [c for c in choices if c.tables == "warped"] == list(chosen()[1])
+    assert recipe.tables == choices.chosen.tables
+    given, compared = chosen(tables=True, directions=False, knots=False, alpha=False)
+    assert [(c.tables, c.n_knots, c.alpha) for c in compared] == [(kind, 3, RECIPE.alpha) for kind in ("warped", "full")]
+    assert given == replace(RECIPE, tables=compared.chosen.tables)
+
+
+def test_categories_alone_have_tables_in_either_case():
+    schema = Schema.fit([[k] for k in range(3)], categorical_features=[0])
+    data = OrderedTuples(Triplets(np.arange(80.0)[:, None] % 3, TRIPLETS), WEIGHT)
+    assert choose_settings(RECIPE, data, schema, directions=False, knots=False, alpha=False, tables=True)[1] == ()
 
 
 @pytest.mark.parametrize("seed", range(3))
