@@ -34,7 +34,7 @@ Exponents: TypeAlias = float | Sequence[float] | str  # one number for all base 
 KnotCounts: TypeAlias = int | Sequence[int] | str  # one number for all features, one for each, or "auto"
 Knots: TypeAlias = str | Sequence[ArrayLike]  # how knots are placed, or the knots of every feature
 FeatureChoice: TypeAlias = str | Sequence[int | str] | None  # features by number or name, or a word for some of them
-Periods: TypeAlias = Mapping[int | str, float] | None  # of features, by number or name
+Periods: TypeAlias = Mapping[int | str, float | str] | None  # of features, by number or name; of times by word
 
 
 class FrozenValue:

@@ -29,6 +29,7 @@ from .mixed_tables import MixedTable, features_in, read_features_of, read_mixed
 from .model_files import check_output, load_unsigned
 from .output import TOLD_OF_COLUMNS, CommandResult, shows_progress, tell_unused
 from .parser import LABEL_SETTINGS
+from .periods import periods_of
 from .table_files import check_memory, read_table
 
 __all__ = ["run_fit_labels", "run_neighbors"]
@@ -128,9 +129,10 @@ def _make_learner(arguments: Namespace, table: MixedTable) -> LargeMarginLearner
         settings["groups"] = _groups(settings["groups"])
     if "directions" in settings:
         settings["directions"] = _directions(settings["directions"])
+    periods = periods_of(arguments.periodic, list(table.features.columns), table.path)
     return LargeMarginLearner(
-        **settings, categorical_features=list(table.categories), missing=arguments.missing, n_jobs=arguments.n_jobs,
-        random_state=arguments.random_state, verbose=shows_progress(arguments),
+        **settings, periodic=periods, categorical_features=list(table.categories), missing=arguments.missing,
+        n_jobs=arguments.n_jobs, random_state=arguments.random_state, verbose=shows_progress(arguments),
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from ..distances.out_of_range import warn_outside
 from ..distances.semimetric import Semimetric
 from .mixed_tables import MixedTable, read_categorical, read_features_of
 from .numeric_tables import NamedRows, frame_of, read_items, warn_of_likely_id
+from .periods import Period, periods_of
 
 __all__ = ["ModelItems", "read_model_items", "read_new_items"]
 
@@ -66,7 +67,9 @@ def read_model_items(d: Semimetric, path: str, id_column: str | None = None, nam
     return items
 
 
-def read_new_items(path: str, id_column: str | None, categorical: Sequence[str], missing: str) -> ModelItems:
+def read_new_items(
+    path: str, id_column: str | None, categorical: Sequence[str], missing: str, periodic: Sequence[Period] = ()
+) -> ModelItems:
     """The items in a table from which a model is to be learned: columns of numbers, and those that are named as categories.
 
     Parameters
@@ -76,6 +79,8 @@ def read_new_items(path: str, id_column: str | None, categorical: Sequence[str],
     categorical : sequence of str
     missing : {"error", "level"}
         Whether empty cells are refused.
+    periodic : sequence of tuples of str and float or str
+        Columns that are circles, and their periods.
 
     Raises
     ------
@@ -84,7 +89,9 @@ def read_new_items(path: str, id_column: str | None, categorical: Sequence[str],
     """
     if categorical or missing == "level":
         mixed = read_categorical(path, categorical, id_column, missing=missing == "level")
-        schema = Schema.fit(mixed.features, categorical_features=list(categorical), missing=missing, name=path)
+        periods = periods_of(periodic, list(mixed.features.columns), path)
+        chosen = list(categorical)
+        schema = Schema.fit(mixed.features, categorical_features=chosen, periodic=periods, missing=missing, name=path)
         return _mixed_items(mixed, schema, id_column)
     items = read_items(path, id_column)
     if items.unused:
@@ -92,7 +99,10 @@ def read_new_items(path: str, id_column: str | None, categorical: Sequence[str],
         warn(f"columns of {path} that are not numeric are not used: {unused}; name categories by --categorical")
     if items.likely_id:
         warn_of_likely_id(items.likely_id, path)
-    return ModelItems(path, items.ids, items.named, frame_of(items.values, items.names), items.values)
+    features, encoded = frame_of(items.values, items.names), items.values
+    if periods := periods_of(periodic, items.names, path):
+        encoded = Schema.fit(features, periodic=periods, name=path).encode(features, name=path)
+    return ModelItems(path, items.ids, items.named, features, encoded)
 
 
 def _mixed_items(table: MixedTable, schema: Schema, id_column: str | None) -> ModelItems:

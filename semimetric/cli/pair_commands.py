@@ -20,18 +20,19 @@ from .model_files import check_output, load_model
 from .model_items import ModelItems, read_model_items, read_new_items
 from .numeric_tables import frame_of, read_items, read_pairs, read_target
 from .output import TOLD_OF_COLUMNS, CommandResult, shows_progress, tell_unused
+from .periods import periods_of
 from .table_files import check_memory, check_table_name, write_table
 
 __all__ = ["run_distance", "run_fit"]
 
 _BYTES_OF_DISTANCE = 64  # in a table of all: as a number, twice, and as text
-_SETTINGS = ("tables", "n_knots", "loss", "penalty", "alpha", "outside", "link", "relative", "n_jobs", "random_state")
+_SETTINGS = ("tables", "n_knots", "loss", "penalty", "alpha", "outside", "link", "relative", "n_jobs", "random_state", "effort")
 
 
 def run_fit(arguments: Namespace) -> CommandResult:
     """Learn from a table of items and a table of pairs with their distances, check the model, and save it."""
     check_output(arguments.output, arguments.items, arguments.pairs)
-    items = read_new_items(arguments.items, arguments.id, arguments.categorical, arguments.missing)
+    items = read_new_items(arguments.items, arguments.id, arguments.categorical, arguments.missing, arguments.periodic)
     pairs, frame = read_pairs(arguments.pairs, (arguments.left, arguments.right), items, items)
     target = read_target(frame, arguments.target, arguments.pairs)
     _check_signs(arguments, target)
@@ -100,6 +101,7 @@ def _fit_and_check(
     settings["axioms"] = None if arguments.axioms == "none" else arguments.axioms
     settings["groups"] = _groups(arguments.groups, items)
     settings["directions"] = _directions(arguments.directions)
+    settings["periodic"] = periods_of(arguments.periodic, list(items.features.columns), items.path)
     settings |= {"categorical_features": arguments.categorical or None, "missing": arguments.missing}
     model = DistanceRegressor(preprocessor=items.features, verbose=shows_progress(arguments), **settings)
     with dask_client(arguments) as client:

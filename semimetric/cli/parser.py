@@ -14,10 +14,11 @@ from typing import Any
 from .._foundation.package_version import package_version
 from .demo_sizes import DemoSizes
 from .one_line_parser import STANDARD_INPUT, OneLineParser
+from .periods import period
 
 __all__ = ["LABEL_SETTINGS", "make_parser"]
 
-LABEL_SETTINGS = ("tables", "n_knots", "groups", "directions", "axioms", "penalty", "alpha", "outside")
+LABEL_SETTINGS = ("tables", "n_knots", "groups", "directions", "axioms", "penalty", "alpha", "outside", "effort")
 """Options of ``fit`` that ``--label`` takes; they are parameters of `LargeMarginLearner`."""
 
 
@@ -146,6 +147,9 @@ def _add_fit(commands: Any) -> None:
     command.add_argument("--label", metavar="COLUMN", help="learn from the classes in this column of ITEMS, without pairs")
     categorical = "columns of ITEMS that are categories; with --label all columns of text are that hold no dates"
     command.add_argument("--categorical", nargs="+", default=[], metavar="COLUMN", action=_StoreGiven, help=categorical)
+    periodic = "columns that are circles, with their periods: --periodic hour=24 angle=360; of dates day, week or year"
+    add = partial(command.add_argument, action=_StoreGiven)
+    add("--periodic", nargs="+", type=period, default=[], metavar="COLUMN=PERIOD", help=periodic)
     missing = "refuse empty cells, or make them a level of their own (error)"
     command.add_argument("--missing", choices=("error", "level"), default="error", action=_StoreGiven, help=missing)
     command.add_argument(
@@ -176,7 +180,7 @@ def _check_fit_pairs(command: argparse.ArgumentParser, arguments: argparse.Names
 
 
 def _check_fit_labels(command: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    wrong = [option for name, option in arguments.given.items() if name not in (*LABEL_SETTINGS, "missing")]
+    wrong = [option for name, option in arguments.given.items() if name not in (*LABEL_SETTINGS, "missing", "periodic")]
     wrong += [f"--{name}" for name in ("scheduler", "workers") if getattr(arguments, name) is not None]
     if arguments.pairs is not None:
         wrong.insert(0, f"PAIRS ({arguments.pairs})")
@@ -200,6 +204,7 @@ def _add_model_options(group: Any) -> None:
     penalties = ("auto", "ridge", "ridge-zero", "roughness", "roughness-2", "lasso")
     add("--penalty", choices=penalties, default="auto")
     add("--alpha", type=_number(float, auto=True), default="auto", metavar="A", help="strength of the penalty, or auto (auto)")
+    add("--effort", choices=("fast", "default", "thorough"), default="default", help="how far is looked for auto (%(default)s)")
     outside = "beyond the range of the items, go on at the slope at that end, or clip"
     add("--outside", choices=("extend", "clip"), default="extend", help=outside)
     link = (

@@ -169,3 +169,42 @@ def test_distance_needs_the_features_of_the_model(folder, tmp_path):
     )  # fmt: skip
     with pytest.raises(InputError):
         run_distance(given)
+
+
+def test_circles_and_effort_reach_the_learner(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"hour": 24 * rng.random(60), "size": rng.random(60)})
+    pairs = rng.integers(0, 60, (400, 2))
+    gap = np.abs(np.subtract(*X["hour"].to_numpy()[pairs].T))
+    y = np.minimum(gap, 24 - gap) / 12 + np.abs(np.subtract(*X["size"].to_numpy()[pairs].T))
+    X.to_csv(tmp_path / "items.csv", index=False)
+    pd.DataFrame({"left": pairs[:, 0], "right": pairs[:, 1], "distance": y}).to_csv(tmp_path / "pairs.csv", index=False)
+    fit = ["fit", *paths(tmp_path, "items.csv", "pairs.csv"), "--output", tmp_path / "m.smm", "--effort", "fast", "--periodic"]
+    values = answer(capsys, *fit, "hour=24")
+    assert values["n_knots"] in (3, 6)  # which the effort compares
+    d = semimetric.load(tmp_path / "m.smm")
+    assert d.schema.kinds == ("periodic", "numeric")
+    assert d([23.9, 0.5], [0.1, 0.5]) == pytest.approx(d([5.1, 0.5], [5.3, 0.5]), abs=0.1)
+    answer(capsys, "distance", tmp_path / "m.smm", tmp_path / "items.csv")
+    for given, words in (
+        (["our=24"], "--periodic names 'our', which is no column of features"), (["hour=24", "hour=12"], "gives 'hour' twice"),
+        (["hour=day"], "the column holds none"),
+    ):  # fmt: skip
+        code, _, err = call(capsys, *fit, *given)
+        assert code == 1
+        assert words in err
+    for given in ("hour=0", "=24", "hour", "hour=noon"):
+        with pytest.raises(SystemExit):
+            call(capsys, *fit, given)
+        assert "must be COLUMN=PERIOD, such as hour=24" in capsys.readouterr().err
+
+
+def test_circles_of_a_table_with_classes(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    when = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 900, 60), unit="h")
+    table = pd.DataFrame({"when": when, "size": rng.random(60), "kind": np.where((when.hour + 6) % 24 < 12, "night", "day")})
+    table.to_csv(tmp_path / "table.csv", index=False)
+    options = ["--periodic", "when=day", "--n-knots", 5, "--alpha", 1e-2, "--directions", "none", "--tables", "warped"]
+    answer(capsys, "fit", tmp_path / "table.csv", "--label", "kind", *options, "--output", tmp_path / "m.smm")
+    (when, size) = semimetric.load(tmp_path / "m.smm").schema.features
+    assert (when.kind, when.time, when.period, size.kind) == ("periodic", "day", 24.0, "numeric")
