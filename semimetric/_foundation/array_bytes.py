@@ -18,7 +18,7 @@ __all__ = ["array_in", "header_of"]
 
 _START = re.compile(rb"\x93NUMPY\x01\x00([\x00-\xff]{2})")
 _HEADER = re.compile(
-    rb"\{'descr': '(<f8|<f4|<i8|<u2|\|u1|\|b1|<U[1-9][0-9]{0,5})', 'fortran_order': False, "
+    rb"\{'descr': '(<f8|<f4|<i8|<i4|<u2|\|u1|\|b1|<U[1-9][0-9]{0,5})', 'fortran_order': False, "
     rb"'shape': \(((?:[0-9]{1,15},|[0-9]{1,15}(?:, [0-9]{1,15})+)?)\), \} *\n"
 )
 _ALIGNED = 64  # bytes: the values of an array begin at a multiple of this

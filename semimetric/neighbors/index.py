@@ -24,6 +24,7 @@ from ..data.schema import MISSING_ADVICE
 from ..distances.semimetric import Semimetric
 from .cells import CellLayout
 from .explained_index import ExplainedIndex
+from .graph_index import GraphIndex
 from .ids import check_ids, masks_of
 from .indexed_items import IndexedItems
 from .item_columns import ItemColumns
@@ -42,8 +43,9 @@ __all__ = ["NeighborIndex"]
 
 
 class NeighborIndex(
-    ShortRepr, ExplainedIndex, IndexedItems, MeasuredIndex, SearchedRepeatedly, StoredIndex, TunedIndex, SearchesUnderLearned
-):
+    ShortRepr, ExplainedIndex, GraphIndex, IndexedItems, MeasuredIndex, SearchedRepeatedly, StoredIndex, TunedIndex,
+    SearchesUnderLearned,
+):  # fmt: skip
     """Nearest neighbours under a `Semimetric`: exact with a certificate, approximate, or one by one.
 
     No axiom is needed, not even symmetry; items and queries that lie so far outside the range of the fit that distances would
@@ -60,17 +62,18 @@ class NeighborIndex(
         A learner stays fitted where the index is cloned, as in a grid search: the index does not fit it.
     side : {"query-first", "query-last"}, default "query-first"
         For distances that are not symmetric: d(query, item), or d(item, query).
-    algorithm : {"exact", "approximate", "brute"}, default "exact"
+    algorithm : {"exact", "approximate", "graph", "brute"}, default "exact"
         What queries use unless they say otherwise. "approximate" refines the ``n_candidates`` items whose cells are
-        typically nearest; "brute" computes every distance (with joint groups, by merging the precomputed order of the
-        fractions with the query's: Pele & Ben-Aliz 2016, section 3).
+        typically nearest; "graph" walks along the edges of `build_graph`, which `fit` then builds; "brute" computes every
+        distance (with joint groups, by merging the precomputed order of the fractions with the query's: Pele & Ben-Aliz 2016,
+        section 3).
     n_lists : int or "auto", default "auto"
         Inverted lists that the approximate search chooses from: about sqrt(n) from 200,000 items on. Exact search visits all,
         and answers a single query faster with 1: in .7 of the time at a million items.
     n_probe : int, default 16
         Lists that the approximate search visits.
     n_candidates : int or None
-        Of the approximate search, and of ``rerank``; None is the larger of 100 and 10 n_neighbors.
+        Of the approximate search, what a walk keeps, and of ``rerank``; None is the larger of 100 and 10 n_neighbors.
     storage : {"float64", "uint16"}, default "float64"
         How the places of the items on the knots are held. "uint16" takes a quarter of the bytes of "float64": an error bound
         tells for which items alone the values themselves are read, and answers are the same to the bit. Items that nobody can
@@ -166,7 +169,7 @@ class NeighborIndex(
         """Index items (n, n_features) that are encoded already, with their checked ids (n,), under ``_view``."""
         self.layout_ = CellLayout.fit(self._view, items, self.random_state)
         self.segments_ = [Segment.build(self._view, self.layout_, ids, items, **self._build_options)]
-        return self
+        return self.build_graph() if self.algorithm == "graph" else self
 
     def _check_parameters(self) -> None:
         """Refuse parameters with which queries could not be answered; an index that is loaded has to pass it too."""
@@ -270,7 +273,7 @@ class NeighborIndex(
     def estimate_recall(
         self, X: ArrayLike, n_neighbors: int = 10, *, max_queries: int = 200, n_candidates: int | None = None, where: Any = None
     ) -> Recall:
-        """How much the approximate search finds of the exact answer, on at most ``max_queries`` rows of X.
+        """How much the approximate search, or that by a graph, finds of the exact answer, on at most ``max_queries`` rows of X.
 
         A neighbour counts if its distance is at most that of the true k-th, so ties count.
 
@@ -286,7 +289,8 @@ class NeighborIndex(
         true = self._answer(queries, None, n_neighbors, algorithm="exact", where=where)
         if not true.distances.size:
             raise InputError(f"there are {len(queries)} queries and no neighbours to find; give items that where= may answer")
-        got = self._answer(queries, None, n_neighbors, algorithm="approximate", n_candidates=n_candidates, where=where)
+        algorithm = "graph" if self.algorithm == "graph" else "approximate"
+        got = self._answer(queries, None, n_neighbors, algorithm=algorithm, n_candidates=n_candidates, where=where)
         return Recall.of(true.distances, got.distances)
 
     def __sklearn_tags__(self) -> Any:

@@ -26,6 +26,8 @@ class IndexedItems:
     storage: str
     semimetric_: Any
     _collection: Any
+    _has_graph: Any
+    _with_graphs: Any
 
     def __len__(self) -> int:
         return self.n_samples_fit_ if hasattr(self, "segments_") else 0
@@ -90,13 +92,15 @@ class IndexedItems:
         """
         check_is_fitted(self)
         items = self._items(X)
-        self.segments_ = with_items(self.segments_, new_ids(ids, len(items), self.ids_), items, self._build_options)
+        segments = with_items(self.segments_, new_ids(ids, len(items), self.ids_), items, self._build_options)
+        self.segments_ = self._with_graphs(segments) if self._has_graph() else segments
         return self
 
     def remove(self, ids: ArrayLike) -> Self:
         """Remove items by id; if one is not in the index, it is an error and nothing is removed."""
         check_is_fitted(self)
-        self.segments_ = without_items(self.segments_, ids_to_remove(ids, self.ids_), self._build_options)
+        segments = without_items(self.segments_, ids_to_remove(ids, self.ids_), self._build_options)
+        self.segments_ = self._with_graphs(segments) if self._has_graph() else segments
         return self
 
     @property

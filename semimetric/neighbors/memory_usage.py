@@ -13,7 +13,7 @@ from .segment import Segment
 
 __all__ = ["MeasuredIndex"]
 
-_PLACES = ("items", "positions", "joint", "codes", "faiss", "ids", "alive", "lists", "mapped")
+_PLACES = ("items", "positions", "joint", "codes", "faiss", "ids", "alive", "lists", "graph", "mapped")
 
 
 class MeasuredIndex:
@@ -37,7 +37,8 @@ class MeasuredIndex:
             "items" are the encoded items, "positions" their places on the knots, "joint" the places of features in joint
             groups; "codes" are the cells of the items, until the first query that scans makes them into "faiss": codes in
             FAISS's layout, with row numbers; and the boxes of joint groups, once a query has made them. "ids" are the ids and
-            their order, "alive" says which items are not removed, "lists" the list of every item. "mapped" are all arrays that
+            their order, "alive" says which items are not removed, "lists" the list of every item, "graph" edges and
+            levels. "mapped" are all arrays that
             lie in files mapped into memory: they are in no other number, and the system may drop their pages at any time.
 
         Examples
@@ -74,3 +75,5 @@ def _arrays(segment: Segment) -> Iterator[tuple[str, NDArray[Any]]]:
     yield "alive", segment.alive
     if segment.lists is not None:
         yield "lists", segment.lists.member
+    if segment.graph is not None:
+        yield from (("graph", array) for array in (segment.graph.codes, segment.graph.edges, segment.graph.below))

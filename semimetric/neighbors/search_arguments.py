@@ -9,11 +9,11 @@ from .._foundation.validation import check_choice, check_count
 
 __all__ = ["ALGORITHMS", "SearchRequest", "candidate_count", "check_neighbors", "check_radius"]
 
-ALGORITHMS = ("exact", "approximate", "brute")
+ALGORITHMS = ("exact", "approximate", "graph", "brute")
 
 
 class SearchRequest(NamedTuple):
-    """The number k of neighbours, the algorithm, and what the approximate one refines (items) and visits (lists)."""
+    """The number k of neighbours, the algorithm, and what the approximate ones refine or keep (items) and visit (lists)."""
 
     k: int
     algorithm: str = "exact"
@@ -38,5 +38,5 @@ def check_radius(radius: float, least: float) -> None:
 
 
 def candidate_count(n_candidates: int | None, k: int) -> int:
-    """The number of items that the approximate search refines for k neighbours."""
+    """The number of items that the approximate search refines for k neighbours, or that a walk keeps."""
     return max(100, 10 * k) if n_candidates is None else max(check_count("n_candidates", n_candidates), k)

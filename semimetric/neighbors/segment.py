@@ -11,12 +11,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .._foundation.errors import InputError
 from .._foundation.types import Floats, Integers
 from .._kernels.search import Candidates
 from .._kernels.whole_tables import magnitudes
 from .faiss_scan import IntegerTables, Scan, ScanCandidates, rounded_down
 from .joint_scan import JointScan
 from .limited_scan import named_within
+from .neighbor_graph import GRAPH_FROM
 from .query_tables import QueryBlock
 from .ranged_scan import smallest_by_range
 from .refinement import NO_VALUES, SegmentResult
@@ -32,6 +34,7 @@ _WORTH = 8  # A scan does not pay where it would name more than this part of the
 _LARGE, _FEW_QUERIES = 65_536, 4  # With so many items and so few queries, the scan is a range search.
 _PROBE = 8_192  # The least size of the sample of items that suggests the range.
 _FIRST, _FIRST_LEAST = 6, 64  # The items that give the limit of an exact search: so many for each neighbour, and at least.
+_WALKED = 0.5  # Where less than this share of the items may be answered, a walk would mostly pass others.
 _SAMPLE = 32  # The number of items that are taken as queries to measure how many survive the filter.
 Mask: TypeAlias = NDArray[np.bool_] | None  # Items that may be answered; None stands for all.
 
@@ -93,6 +96,8 @@ class Segment(SegmentItems):
         few, bounded = n <= max(_FEW, 2 * search.k), self.searchable or self._joint_scan is not None
         if search.algorithm == "brute" or few or not bounded:
             return self._brute(queries, search.k, self._rows(eligible))
+        if search.algorithm == "graph":
+            return self._by_graph(queries, search, eligible, n)
         if search.algorithm == "approximate" and self.searchable:
             return self._approximate(queries, search, eligible)
         boxes, survivors = self._measured
@@ -212,6 +217,28 @@ class Segment(SegmentItems):
         self._refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
         for q in np.flatnonzero(answer.rows[:, -1] < 0):  # A constant table, or too few answers: all items are refined.
             self._complete(queries, int(q), tables, 0.0, eligible, answer)
+        return answer
+
+    def _by_graph(self, queries: QueryBlock, search: SearchRequest, eligible: Mask, n: int) -> SegmentResult:
+        """The nearest items that a walk finds; a scan where there are few items, or where few of them may be answered."""
+        if self._walk is None and len(self) > GRAPH_FROM:
+            raise InputError(
+                "algorithm='graph' was asked for, and the index has no graph; call build_graph() of a NeighborIndex first, or "
+                "use algorithm='approximate'"
+            )
+        share = n / len(self)
+        if self._walk is None or share < _WALKED:
+            return self._approximate(queries, search, eligible)
+        width = min(int(np.ceil(max(search.n_candidates, search.k) / share)), len(self))
+        rows, answer = self._walk.nearest(queries, width), SegmentResult.empty(len(queries), search.k)
+        if eligible is not None:
+            rows[~eligible[rows]] = -1  # -1 names the last item, and is -1 or becomes it.
+            rows = np.take_along_axis(rows, np.argsort(rows < 0, axis=1, kind="stable"), axis=1)
+        self._refinement.each(queries, rows, np.empty((len(rows), 0)), np.zeros(len(rows)), answer)
+        if (answer.rows[:, -1] < 0).any():  # The walk of a query ended with too few answers: all items are refined.
+            tables = rounded_down(self.filter.means(queries))
+            for q in np.flatnonzero(answer.rows[:, -1] < 0):
+                self._complete(queries, int(q), tables, 0.0, eligible, answer)
         return answer
 
     def _scanned(

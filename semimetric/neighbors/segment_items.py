@@ -14,6 +14,7 @@ from .faiss_scan import Scan
 from .inverted_lists import Lists, list_count
 from .item_codes import ItemCodes
 from .joint_scan import JointCodes, JointScan, has_boxes
+from .neighbor_graph import GraphWalk, NeighborGraph
 from .placed_refinement import PlacedRefinement
 from .places import located_items
 from .query_tables import ItemArrays, QueryView
@@ -39,6 +40,8 @@ class SegmentItems:
         Items that have not been removed.
     lists : Lists or None
         How the items are divided for the approximate search.
+    graph : NeighborGraph or None
+        The edges between items that walks of queries follow; it stays under another distance.
     """
 
     view: QueryView
@@ -48,6 +51,7 @@ class SegmentItems:
     codes: ItemCodes
     alive: NDArray[np.bool_]
     lists: Lists | None = None
+    graph: NeighborGraph | None = None
 
     @classmethod
     def build(
@@ -80,6 +84,10 @@ class SegmentItems:
     def with_alive(self, alive: NDArray[np.bool_]) -> Self:
         """The same items, of which ``alive`` (n,) are not removed; the scan is shared."""
         return self._shared(replace(self, alive=alive))
+
+    def with_graph(self, graph: NeighborGraph | None) -> Self:
+        """The same items with a graph, or without one; the scan is shared."""
+        return self._shared(replace(self, graph=graph))
 
     def under(self, view: QueryView) -> Self:
         """The same items and codes under another distance of the same cells."""
@@ -118,6 +126,11 @@ class SegmentItems:
     def _coarse(self) -> Scan | None:
         """The codes of the centroids of the lists; None where there is one list."""
         return None if self.lists is None else Scan(self.lists.codes, self.cells.layout.n_columns)
+
+    @cached_property
+    def _walk(self) -> GraphWalk | None:
+        """The graph under the distance; None where there is no graph."""
+        return None if self.graph is None else GraphWalk(self.view, self.graph)
 
     @property
     def scans(self) -> list[Scan]:

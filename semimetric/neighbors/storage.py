@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -186,6 +187,8 @@ def _large_arrays(segment: Segment) -> dict[str, NDArray[Any]]:
     arrays = {"raw": points.raw, "ids": segment.ids, "alive": segment.alive}
     if segment.lists is not None:
         arrays |= {"member": segment.lists.member, "centroids": segment.lists.codes}
+    if segment.graph is not None:
+        arrays |= {f"graph_{field.name}": getattr(segment.graph, field.name) for field in fields(segment.graph)}
     if points.places is not None:  # A file is to be small: places, joint features and codes are found again from the items.
         return arrays
     arrays |= {"positions": points.positions, "codes": segment.codes.packed}

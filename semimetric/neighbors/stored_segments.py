@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from .cells import CODES, CellLayout, Cells
 from .inverted_lists import Lists
 from .item_codes import ItemCodes
 from .joint_cells import Boxes
+from .neighbor_graph import NeighborGraph
 from .places import STORAGES, located_items
 from .proofs import check_distinct_ids, check_items
 from .query_tables import ItemArrays, QueryView
@@ -29,6 +31,7 @@ __all__ = ["FILE", "read_segments", "storage_of"]
 FILE = "index.smm"
 _PREFIX = "model_"
 _TYPICAL = 3
+_OF_GRAPH = [f"graph_{field.name}" for field in fields(NeighborGraph)]
 _MEMBER_TYPES = (np.uint8, np.uint16, np.uint32)
 
 
@@ -107,6 +110,7 @@ def _names(part: Members, view: QueryView) -> dict[str, str]:
     names = ["raw", "ids", "alive"]
     names += ["positions", "codes", *derived] if "positions" in part or "codes" in part else []
     names += ["member", "centroids"] if "member" in part or "centroids" in part else []
+    names += _OF_GRAPH if any(name in part for name in _OF_GRAPH) else []
     digests = {name: part.text(name) for name in names}
     part.done()
     return digests
@@ -126,6 +130,10 @@ def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayF
         "alive": (np.bool_, n),
         "member": (member if member in _MEMBER_TYPES else np.int64, n),
         "centroids": (np.uint8, None, n_bytes),
+        "graph_levels": (np.float64, len(view.features), None),
+        "graph_codes": (np.uint8, None, len(view.features)),
+        "graph_edges": (np.int32, None, None),
+        "graph_below": (np.int32, None),
     }
     if view.joint is not None:
         n_joint = len(view.joint_features)
@@ -138,14 +146,19 @@ def _segment(view: QueryView, cells: Cells, names: dict[str, str], files: ArrayF
     lists = Lists(found["member"], found["centroids"]) if "member" in found else None
     if lists is not None:
         lists.check(cells.layout)
+    graph = NeighborGraph(*(found[name] for name in _OF_GRAPH)) if _OF_GRAPH[0] in found else None
+    if graph is not None:
+        if not view.simple:
+            raise StorageError("there is a graph of a distance that has none; restore the index, or build it again")
+        graph.check(n, len(view.features))
     if "positions" not in found:
-        return _found_again(view, cells, found, lists)
+        return replace(_found_again(view, cells, found, lists), graph=graph)
     joint = None
     if view.joint is not None:
         joint = Items(Located(*(found[f] for f in Located._fields)), found["order"])
     points = ItemArrays(found["raw"], found["positions"], joint)
     codes = ItemCodes(found["codes"], cells.layout.n_columns, found.get("member"))
-    return Segment(view, found["ids"], points, cells, codes, found["alive"], lists)
+    return Segment(view, found["ids"], points, cells, codes, found["alive"], lists, graph)
 
 
 def _found_again(view: QueryView, cells: Cells, found: dict[str, Any], lists: Lists | None) -> Segment:

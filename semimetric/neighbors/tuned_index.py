@@ -28,11 +28,11 @@ class TunedSearch(NamedTuple):
 
     Attributes
     ----------
-    algorithm : {"exact", "approximate"}
+    algorithm : {"exact", "approximate", "graph"}
     n_probe : int
         Inverted lists that are visited, of ``n_lists``.
     n_candidates : int
-        Items that are refined.
+        Items that are refined, or that a walk along the graph keeps.
     recall : float
         The mean share of the true neighbours that are found.
     microseconds : float
@@ -84,6 +84,7 @@ class TunedIndex:
     random_state: int | None
     verbose: bool
     segments_: list[Any]
+    _has_graph: Any
     _queries: Any
     _answer: Any
 
@@ -91,9 +92,9 @@ class TunedIndex:
         """Choose the fastest search that finds a share of the true neighbours of queries like these, and use it from now on.
 
         Sets ``algorithm``, ``n_probe`` and ``n_candidates``, which are saved with the index. For every power of 2 of inverted
-        lists, fewer than all, the least number of candidates is looked for that reaches the recall on one half of the queries;
-        the other half judges the one that takes the least time. Where none reaches it, or exact search takes no longer,
-        search is exact. An interrupted call leaves the index as it was.
+        lists, fewer than all, and for the graph, where there is one, the least number of candidates is looked for that reaches
+        the recall on one half of the queries; the other half judges the one that takes the least time. Where none reaches it,
+        or exact search takes no longer, search is exact. An interrupted call leaves the index as it was.
 
         Parameters
         ----------
@@ -130,7 +131,7 @@ class TunedIndex:
         true = self._answer(judging, None, n_neighbors, algorithm="exact")
         judged = Recall.of(true.distances, self._found(judging, n_neighbors, chosen).distances)
         self.algorithm = chosen.algorithm
-        if chosen.algorithm == "approximate":
+        if chosen.algorithm != "exact":
             self.n_probe, self.n_candidates = chosen.n_probe, chosen.n_candidates
         return Tuning(chosen, judged, tuple(tried))
 
@@ -141,9 +142,10 @@ class TunedIndex:
         tried = [exact._replace(microseconds=self._microseconds(queries, k, exact))]
         n_items = sum(segment.n_alive for segment in self.segments_)
         probes = _powers_below(max(1 if s.lists is None else len(s.lists.codes) for s in self.segments_))
-        with progress_bar(len(probes), "numbers of lists", verbose=self.verbose) as bar:
-            for n_probe in probes:
-                found = [TunedSearch("approximate", n_probe, n, np.nan, np.nan) for n in _counts(k, n_items)]
+        ways = [("approximate", n_probe) for n_probe in probes] + [("graph", self.n_probe)] * self._has_graph()
+        with progress_bar(len(ways), "ways to search", verbose=self.verbose) as bar:
+            for algorithm, n_probe in ways:
+                found = [TunedSearch(algorithm, n_probe, n, np.nan, np.nan) for n in _counts(k, n_items)]
                 low, high, reached = 0, len(found) - 1, None
                 while low <= high:  # recall grows with the candidates
                     middle = (low + high) // 2

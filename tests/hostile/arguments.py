@@ -259,7 +259,7 @@ def arguments_of_search():
     add("NeighborIndex.fit(X)", ITEMS, lambda X: sm.NeighborIndex(distance()).fit(X).kneighbors(ITEMS, 3), sparse=True)
     added = {"sparse": True}
     add("NeighborIndex.add(X)", ITEMS, lambda X: sm.NeighborIndex(distance()).fit(ITEMS).add(X).kneighbors(ITEMS, 3), **added)
-    for algorithm in ("exact", "approximate", "brute"):
+    for algorithm in ("exact", "approximate", "graph", "brute"):
         add(
             f"kneighbors(X), {algorithm}", ITEMS, lambda X, a=algorithm: searched().kneighbors(X, 3, algorithm=a),
             takes={"nothing"}, sparse=True,

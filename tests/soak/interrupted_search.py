@@ -12,7 +12,9 @@ from soak.attack import Attack
 from soak.interruption import SOON, interrupted
 
 _INTERRUPTIONS = 6  # of each case
-CALLS = ("fit", "add", "remove", "exact", "brute", "approximate", "radius", "graph", "save", "build", "add to shards")
+CALLS = (
+    "fit", "add", "remove", "exact", "brute", "approximate", "radius", "graph", "build graph", "save", "build", "add to shards",
+)  # fmt: skip
 
 
 def draw(rng):
@@ -56,6 +58,7 @@ def attempt(case, folder):
         "approximate": lambda subject: subject.kneighbors(np.tile(queries, (10, 1)), 10, algorithm="approximate"),
         "radius": lambda subject: subject.radius_neighbors(queries, radius),
         "graph": lambda subject: subject.kneighbors_graph(queries, 10, algorithm="approximate"),
+        "build graph": lambda subject: subject.build_graph(),
         "save": lambda subject: subject.save(built),
         "build": lambda subject: ShardedIndex.build(built, d, items, n_shards=4, n_jobs=case["n_jobs"]),
         "add to shards": lambda subject: subject.add(more),
