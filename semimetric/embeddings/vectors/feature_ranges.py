@@ -1,6 +1,7 @@
 """The ranges of the values of features, and the refusal of ranges that overflow."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -9,7 +10,7 @@ from scipy import sparse
 from ..._foundation.errors import InputError
 from ..._foundation.types import Floats
 
-__all__ = ["check_reach", "feature_ranges"]
+__all__ = ["check_reach", "feature_ranges", "restored_ranges"]
 
 _SLACK = 16.0  # an entry is at most so many times as large as the number of cells beyond the knots, for splines of any degree
 
@@ -29,6 +30,18 @@ def feature_ranges(items: Floats, names: Sequence[str]) -> tuple[Floats, Floats]
         f = int(np.flatnonzero(wide)[0])
         raise InputError(f"feature {names[f]!r} runs from {low[f]:g} to {high[f]:g}, which overflows: give it in larger units")
     return low, high
+
+
+def restored_ranges(fitted: Mapping[str, Any], n_features: int) -> tuple[Floats, Floats]:
+    """``low_`` and ``high_`` of a saved embedding, each of shape (n_features,), refused if they are not ranges of features."""
+    low, high = fitted["low_"], fitted["high_"]
+    if not low.shape == high.shape == (n_features,):
+        raise InputError(f"low_ and high_ have shapes {low.shape} and {high.shape}; ({n_features},) is required")
+    with np.errstate(over="ignore", invalid="ignore"):
+        known = np.isfinite(low) & np.isfinite(high) & (low <= high) & np.isfinite(high - low)
+    if not (known | (np.isnan(low) & np.isnan(high))).all():
+        raise InputError("low_ and high_ are not the ranges of features: low_ <= high_, both finite, or both missing")
+    return np.array(low), np.array(high)
 
 
 def check_reach(items: Floats | sparse.csr_array, knots: Sequence[Floats], names: Sequence[str], dtype: DTypeLike) -> None:

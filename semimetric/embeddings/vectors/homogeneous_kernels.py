@@ -12,7 +12,7 @@ from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_alpha, check_count
 from .base import DenseMap, FeatureMap, Term, check_columns_fit
-from .feature_ranges import feature_ranges
+from .feature_ranges import feature_ranges, restored_ranges
 
 __all__ = ["AdditiveChi2Embedding"]
 
@@ -99,13 +99,9 @@ class AdditiveChi2Embedding(DenseMap):
 
     def _restore_columns(self, fitted: dict[str, Any]) -> None:
         self._check_parameters()
-        low, high = fitted["low_"], fitted["high_"]
-        if not low.shape == high.shape == (self.n_features_in_,):
-            raise InputError(f"low_ and high_ have shapes {low.shape} and {high.shape}; ({self.n_features_in_},) is required")
-        known = (low >= 0) & (low <= high) & np.isfinite(high)
-        if not (known | (np.isnan(low) & np.isnan(high))).all():
-            raise InputError("low_ and high_ are not the ranges of amounts: 0 <= low_ <= high_, both finite, or both missing")
-        self.low_, self.high_ = np.array(low), np.array(high)
+        self.low_, self.high_ = restored_ranges(fitted, self.n_features_in_)
+        if (self.low_ < 0).any():
+            raise InputError("low_ has negative values, which are the least of no amounts; restore the file")
         self._lay_out()
 
     def _check_parameters(self) -> None:

@@ -12,7 +12,7 @@ from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_choice, check_count
 from .base import DenseMap, FeatureMap, Term, check_columns_fit
-from .feature_ranges import feature_ranges
+from .feature_ranges import feature_ranges, restored_ranges
 
 __all__ = ["FourierEmbedding", "HermiteEmbedding"]
 
@@ -41,14 +41,8 @@ class _OrthogonalMap(DenseMap):
 
     def _restore_columns(self, fitted: dict[str, Any]) -> None:
         self._check_parameters()
-        low, high = fitted["low_"], fitted["high_"]
-        if not low.shape == high.shape == (self.n_features_in_,):
-            raise InputError(f"low_ and high_ have shapes {low.shape} and {high.shape}; ({self.n_features_in_},) is required")
-        with np.errstate(over="ignore", invalid="ignore"):
-            known = np.isfinite(low) & np.isfinite(high) & (low <= high) & np.isfinite(high - low)
-        if not (known | (np.isnan(low) & np.isnan(high))).all():
-            raise InputError("low_ and high_ are not the ranges of features: low_ <= high_, both finite, or both missing")
-        self.low_, self.high_, self.varies_ = np.array(low), np.array(high), low < high
+        self.low_, self.high_ = restored_ranges(fitted, self.n_features_in_)
+        self.varies_ = self.low_ < self.high_
         self._center, self._unit = self._restored_scale(fitted)
         self._lay_out()
 
