@@ -145,16 +145,14 @@ def _add_fit(commands: Any) -> None:
     command.add_argument("pairs", type=_table, metavar="PAIRS", nargs="?", help=pairs)
     command.add_argument("--output", metavar="MODEL", help="file for the model (with --label: model.smm)")
     command.add_argument("--label", metavar="COLUMN", help="learn from the classes in this column of ITEMS, without pairs")
-    categorical = "columns of ITEMS that are categories; with --label all columns of text are that hold no dates"
-    command.add_argument("--categorical", nargs="+", default=[], metavar="COLUMN", action=_StoreGiven, help=categorical)
-    periodic = "columns that are circles, with their periods: --periodic hour=24 angle=360; of dates day, week or year"
     add = partial(command.add_argument, action=_StoreGiven)
+    categorical = "columns of ITEMS that are categories; with --label all columns of text are that hold no dates"
+    add("--categorical", nargs="+", default=[], metavar="COLUMN", help=categorical)
+    periodic = "columns that are circles, with their periods: --periodic hour=24 angle=360; of dates day, week or year"
     add("--periodic", nargs="+", type=period, default=[], metavar="COLUMN=PERIOD", help=periodic)
     missing = "refuse empty cells, or make them a level of their own (error)"
-    command.add_argument("--missing", choices=("error", "level"), default="error", action=_StoreGiven, help=missing)
-    command.add_argument(
-        "--target", default="distance", metavar="COLUMN", action=_StoreGiven, help="measured distances (%(default)s)"
-    )
+    add("--missing", choices=("error", "level"), default="error", help=missing)
+    add("--target", default="distance", metavar="COLUMN", help="measured distances (%(default)s)")
     _add_pair_columns(command)
     share = "share of the items that check the model, before it learns from all; 0 for no check (%(default)s)"
     command.add_argument("--held-out", type=_share, default=0.2, metavar="SHARE", help=share)
@@ -341,9 +339,8 @@ def _add_n_jobs(command: argparse.ArgumentParser, default: int | None = None) ->
 
 
 def _add_random_state(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--random-state", type=_number(int, least=0, below=2**32), default=0, metavar="SEED", help="(%(default)s)"
-    )
+    seed = _number(int, least=0, below=2**32)
+    command.add_argument("--random-state", type=seed, default=0, metavar="SEED", help="(%(default)s)")
 
 
 def _add_cluster(command: argparse.ArgumentParser) -> None:

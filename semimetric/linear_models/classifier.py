@@ -209,12 +209,10 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
         Parameters
         ----------
-        X, y
+        X, y, sample_weight
             As in `fit`.
         classes : array-like or None
             All classes there will be; required in the first call.
-        sample_weight
-            As in `fit`.
 
         Raises
         ------
@@ -256,9 +254,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     def _check_classes(self, classes: ArrayLike | None) -> np.ndarray:
         """The different classes that the first call of `partial_fit` names, sorted; at least two."""
         if classes is None:
-            raise InputError(
-                "classes=None in the first call of partial_fit: all classes are required; give classes=np.unique(y)"
-            )
+            raise InputError("classes=None in the first call of partial_fit: all are required; give classes=np.unique(y)")
         known = np.unique(classes)
         if len(known) < 2:
             raise InputError(f"classes={known.tolist()}: at least two are required; name those of later blocks too")
@@ -283,9 +279,10 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         check_is_fitted(self, "_calibrator", msg="%(name)s has scores but no probabilities: fit was interrupted; call it again")
         return probabilities(self._calibrator, self.decision_function(X))
 
-    score_curves_ = property(
-        lambda self: self._calibrator, doc="With ``calibration`` the functions from scores to probabilities."
-    )
+    @property
+    def score_curves_(self) -> ScoreCurves:
+        """With ``calibration`` the functions from scores to probabilities."""
+        return self._calibrator
 
     @property
     def coef_(self) -> Floats:

@@ -20,7 +20,7 @@ from ..embeddings.vectors.identity import IdentityEmbedding
 from ..embeddings.vectors.knot_map import KnotMap
 from ..embeddings.vectors.orthogonal import FourierEmbedding, HermiteEmbedding
 from ..embeddings.vectors.splines import BSplineEmbedding
-from .additive_model import AdditiveModel, Curve, Table
+from .additive_model import AdditiveModel, Curve, Surface
 
 __all__ = ["additive_model", "scaling_of"]
 
@@ -174,7 +174,7 @@ def _rescaled(curve: Curve, a: float, b: float) -> Curve:
     return Curve((curve.breaks - b) / a, curve.series, curve.missing, curve.outside, curve.slopes * a)
 
 
-def _table(embedding: FeatureMap, weights: Floats, term: Term) -> Table:
+def _table(embedding: FeatureMap, weights: Floats, term: Term) -> Surface:
     """The table of a pair: the weights of its vertices, 0 where a vertex has no column, and for missing values without one."""
     assert isinstance(embedding, KnotMap)  # no other embedding has terms of two features
     f, g = term.features
@@ -188,7 +188,7 @@ def _table(embedding: FeatureMap, weights: Floats, term: Term) -> Table:
             "knots, or with a larger most_vertices"
         )
     values[:, used[0][:, None], used[1]] = weights[:, term.start : term.stop].reshape(-1, *shape)
-    return Table((f, g), values)
+    return Surface((f, g), values)
 
 
 def _vertices(knots: Floats, embedding: KnotMap) -> Integers:

@@ -20,7 +20,7 @@ from .._foundation.types import Floats, Integers
 from ..linear_models.shape_functions import split_off_effects
 from .packed_numbers import packed
 
-__all__ = ["AdditiveModel", "Curve", "Table"]
+__all__ = ["AdditiveModel", "Curve", "Surface"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Surface:
     """The functions of two columns: values at the breaks of both, and at a last row and column for missing ones.
 
     Parameters
@@ -108,12 +108,12 @@ class AdditiveModel:
     intercept : ndarray of shape (K,)
     curves : sequence of Curve
         One for each column.
-    tables : sequence of Table
+    tables : sequence of Surface
     """
 
     intercept: Floats
     curves: Sequence[Curve]
-    tables: Sequence[Table] = ()
+    tables: Sequence[Surface] = ()
 
     @property
     def n_numbers(self) -> int:
@@ -142,14 +142,14 @@ class AdditiveModel:
         for table in self.tables:
             weights = self._weights(table, known)
             pure, effects = zip(*(split_off_effects(values, weights) for values in table.values), strict=True)
-            tables.append(Table(table.features, np.stack(pure)))
+            tables.append(Surface(table.features, np.stack(pure)))
             for side, f in enumerate(table.features):
                 curves[f] = curves[f].moved(np.stack([effect[side] for effect in effects]))
         centred = [curve.centred(None if known is None else known[:, f]) for f, curve in enumerate(curves)]
         means = np.sum([mean for _, mean in centred], axis=0)
         return AdditiveModel(self.intercept + means, [curve for curve, _ in centred], tables)
 
-    def _weights(self, table: Table, items: Floats | None) -> Floats:
+    def _weights(self, table: Surface, items: Floats | None) -> Floats:
         """The mean weight of every vertex of a table over the items; without items 0, which stands for equal weights."""
         weights = np.zeros(table.values.shape[1:])
         if items is not None:
