@@ -76,3 +76,11 @@ def test_a_distance_takes_the_place_of_euclids(rng):
         lambda: SupportPointClassifier(semimetric="l1").fit(X, y), "semimetric='l1'", "Semimetric", "None for Euclid"
     )
     assert_refused(lambda: SupportPointClassifier(semimetric=l1).fit(X[:, :1], y), "2 features", "X has 1", "the same features")
+
+
+def test_support_points_are_rows_of_the_fit_with_their_classes():
+    X = np.random.default_rng(0).normal(size=(60, 3)) * [1, 1e6, 1e-6]
+    y = np.where(X[:, 0] > 0, "right", "left")
+    model = SupportPointClassifier().fit(X, y)
+    np.testing.assert_array_equal(model.support_points_, X[model.support_])  # a power of 2 is the unit
+    np.testing.assert_array_equal(model.classes_[model.support_codes_], y[model.support_])
