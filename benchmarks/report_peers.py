@@ -97,7 +97,7 @@ def kept(call: Callable[[], Any]) -> str:
 
 
 def interpret_rows(X: pd.DataFrame, new: pd.DataFrame, y: Any, y_new: Any) -> list[dict[str, Any]]:
-    """The Explainable Boosting Machine, with fewer bags than by its defaults: what `show` leaves, and what `preserve` writes."""
+    """The Explainable Boosting Machine, with fewer bags than by default: what `show` leaves, and what `preserve` writes."""
     from interpret import preserve, set_visualize_provider, show
     from interpret.glassbox import ExplainableBoostingClassifier
     from interpret.provider import InlineProvider

@@ -178,16 +178,21 @@ class ExplainedDistance:
 
         ``named`` are further members of the `Explanation`, such as ``labels``.
         """
-        pairs = [np.repeat(item, len(others), axis=0), others][:: -1 if flip else 1]
         rows = np.arange(len(others))
-        distances = self.paired_by_index(np.vstack(pairs), np.column_stack([rows, len(others) + rows]))
-        parts = self.contributions_of_encoded(*pairs, by=by)
+        distances, parts = self.explanation_parts(np.repeat(item, len(others), axis=0), others, by=by, flip=flip)
         named = {"indices": rows, "targets": None} | named
         rules = self._rules_of(item, others) if by == "terms" else {}
         return Explanation(
             distances=distances, terms=self.contribution_names(by), contributions=parts, by=by, features=self.feature_names,
             item=self.schema.told(item)[0], values=self.schema.told(others), rules=rules, **named,
         )  # fmt: skip
+
+    def explanation_parts(self, left: Floats, right: Floats, *, by: str, flip: bool = False) -> tuple[Floats, Floats]:
+        """Distances of encoded items to others, (n,), and what features or terms add, (n, n_terms); reversed with ``flip``."""
+        left, right = (right, left) if flip else (left, right)
+        rows = np.arange(len(left))
+        distances = self.paired_by_index(np.vstack([left, right]), np.column_stack([rows, len(left) + rows]))
+        return distances, self.contributions_of_encoded(left, right, by=by)
 
     def counterfactual(
         self,

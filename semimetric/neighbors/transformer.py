@@ -156,6 +156,25 @@ class SemimetricNeighborsTransformer(TransformerMixin, IndexEstimator, auto_wrap
         check_is_fitted(self)
         return self.index_.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
 
+    def explain_graph(self, graph: Any, X: ArrayLike | None = None, *, by: str = "features") -> Any:
+        """What every feature adds to the distance of every edge of a graph, as `NeighborIndex.explain_graph`.
+
+        Parameters
+        ----------
+        graph : sparse matrix of shape (n_rows, n_samples_fit_)
+            That of `transform`, or what was made from it, such as ``graph.maximum(graph.T)``.
+        X : array-like of shape (n_rows, n_features), frame, or None
+            The rows of the graph; None if they are the items of `fit`.
+        by : {"features", "terms"}, default "features"
+
+        Returns
+        -------
+        DataFrame
+            "from", "to", "distance", and a column for each feature.
+        """
+        check_is_fitted(self)
+        return self.index_.explain_graph(graph, X, by=by)
+
     def set_output(self, *, transform: str | None = None) -> SemimetricNeighborsTransformer:
         """Take what a pipeline passes on to all of its steps, and do nothing: the graph stays sparse."""
         return self

@@ -8,9 +8,10 @@ import pytest
 from cases import assert_refused
 from mixed_distances import distance, items
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from semimetric import NeighborIndex, ShardedIndex
+from semimetric import NeighborIndex, Semimetric, SemimetricNeighborsTransformer, ShardedIndex
 
 IDS = np.array([f"id{k}" for k in range(40)])
 
@@ -103,3 +104,50 @@ def test_what_is_not_there_is_refused(rng):
 def test_ids_and_a_condition_are_not_both_taken(rng):
     index = NeighborIndex("l1").fit(rng.random((5, 2)))
     assert_refused(lambda: index.explain([0.1, 0.2], [1], where="x0 > 0"), "ids= names the items", "one of the two")
+
+
+@pytest.mark.parametrize("by", ["features", "terms"])
+@pytest.mark.parametrize("groups", ["singles", "pairs"])
+def test_every_edge_of_a_graph_is_explained_as_its_pair_is(by, groups, rng):
+    d = distance(1, groups)
+    X, q = d.schema.told(items(rng, 40)), d.schema.told(items(rng, 5))
+    index = NeighborIndex(d).fit(X, ids=IDS)
+    for graph, rows, names in (
+        (index.kneighbors_graph(None, 3), X, IDS),
+        (index.kneighbors_graph(q, 3, "distance"), q, range(5)),
+    ):
+        found = index.explain_graph(graph, None if rows is X else rows, by=by)
+        assert list(found.columns) == ["from", "to", "distance", *d.contribution_names(by)]
+        assert len(found) == graph.nnz
+        name_of = dict(zip(names, range(len(names)), strict=True))
+        start, end = found["from"].map(name_of), found["to"].map(dict(zip(IDS, range(40), strict=True)))
+        assert_array_equal(np.column_stack([start, end]), np.column_stack(graph.nonzero()))
+        left, right = rows[start], X[end]
+        assert_allclose(found["distance"], d.paired(left, right))
+        assert_allclose(found.iloc[:, 3:], d.contributions(left, right, by=by))
+        assert_allclose(found.iloc[:, 3:].sum(axis=1), d.link_function.invert(found["distance"].to_numpy()))
+
+
+def test_a_graph_of_the_transformer_has_no_edge_of_an_item_to_itself(rng):
+    X = pd.DataFrame(rng.random((30, 2)), columns=["distance", "width"])
+    transformer = SemimetricNeighborsTransformer(Semimetric.l1(X), n_neighbors=4)
+    graph = transformer.fit_transform(X)
+    found = transformer.explain_graph(graph)
+    assert len(found) == 30 * 4 == graph.nnz - 30
+    assert list(found.columns) == ["from", "to", "distance", "distance (2)", "width"]
+    assert_allclose(found["distance (2)"] + found["width"], found["distance"])
+    both = transformer.explain_graph(graph.maximum(graph.T))
+    assert {*zip(both["from"], both["to"], strict=True)} == {*zip(both["to"], both["from"], strict=True)}
+    named = transformer.explain_graph(transformer.transform(X[:3]), X[:3].set_axis(list("abc")))
+    assert set(named["from"]) == set("abc")
+    assert len(named) == 15
+    nothing = transformer.explain_graph(sparse.csr_array((30, 30)))
+    assert nothing.shape == (0, 5)
+
+
+def test_graphs_of_other_shapes_are_refused(rng):
+    index = NeighborIndex("l1").fit(rng.random((30, 2)))
+    assert_refused(lambda: index.explain_graph(np.ones((30, 30))), "graph is a ndarray", "a sparse matrix", "kneighbors_graph")
+    few = sparse.csr_array((3, 30))
+    assert_refused(lambda: index.explain_graph(few), "shape (3, 30)", "(30, 30) is required", "give X=")
+    assert_refused(lambda: index.explain_graph(few, rng.random((4, 2))), "shape (3, 30)", "(4, 30) is required", "X=")
