@@ -88,6 +88,12 @@ class SemimetricClusterer(ClusterMixin, TransformerMixin, IndexEstimator):
     array([0, 0, 1, 1, 1, 1])
     """
 
+    learner_: Any
+    labels_: Integers
+    medoid_indices_: Integers
+    inertia_: float
+    n_iter_: int
+
     _fitted: ClassVar[dict[str, Any]] = IndexEstimator._fitted | {
         "learner_": NotRequired[SavedEstimator],
         "distance": NotRequired[Semimetric],

@@ -157,6 +157,10 @@ class DistanceApproximator(ObjectDistances, CalledPairs, DistanceRegressor):
     """
 
     _learns_from_items = True
+    pairs_: Integers
+    distances_: Floats
+    vertices_: Floats
+
     _fitted = {
         **DistanceRegressor._fitted,
         "pairs_": Integers,

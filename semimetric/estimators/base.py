@@ -76,6 +76,12 @@ class LearnedDistance(ShortRepr, SavedEstimator, BaseEstimator):
 
     semimetric_: Semimetric
     solution_: Solution
+    recipe_: Recipe
+    choices_: Choices
+    group_choices_: Choices
+    link_choices_: Choices
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
     preprocessor: Any
     n_knots: Any
     knots: Any

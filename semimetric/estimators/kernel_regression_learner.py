@@ -86,6 +86,12 @@ class KernelRegressionLearner(LearnedCoordinates):
 
     _learns_from_items = True
 
+    semimetric_: Semimetric
+    slopes_: Floats
+    n_steps_: int
+    held_out_losses_: Floats
+    n_features_in_: int
+
     _fitted = {
         "semimetric_": Semimetric,
         "slopes_": Floats,

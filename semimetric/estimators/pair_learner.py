@@ -103,6 +103,8 @@ class PairLearner(ClassifierMixin, TupleLearner):
     True
     """
 
+    threshold_: float
+
     _fitted = {**TupleLearner._fitted, "threshold_": float, "calibration": NotRequired[dict[str, Any]]}
 
     def _stored(self) -> dict[str, Any]:

@@ -86,6 +86,10 @@ class LandmarkFeatures(ObjectFeatures):
     ['iced', 'stone']
     """
 
+    landmark_indices_: Integers
+    landmarks_: list[Any]
+    n_calls_: int
+
     _fitted: ClassVar[dict[str, Any]] = {"landmark_indices_": Integers, "landmarks_": list[Any], "n_calls_": int}
 
     def __init__(

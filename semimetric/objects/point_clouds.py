@@ -71,6 +71,9 @@ class PointCloudFeatures(ObjectFeatures):
     (2.5, 4.75)
     """
 
+    directions_: Floats
+    centers_: Floats
+
     _fitted: ClassVar[dict[str, Any]] = {"directions_": Floats, "centers_": Floats, "radii_": Floats}
 
     def __init__(

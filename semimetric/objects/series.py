@@ -53,6 +53,8 @@ class SeriesFeatures(ObjectFeatures):
     [[0.0, 4.0, 0.0, 4.0, 4.0, 0.0, 3.0, 0.0, 2.0, 4.0], [0.0, 4.0, 0.0, 4.0, 4.0, 0.0, 5.0, 0.0, 2.0, 4.0]]
     """
 
+    n_channels_: int
+
     _fitted: ClassVar[dict[str, Any]] = {"n_channels_": int}
 
     def __init__(self, *, n_path: int = 16, n_quantiles: int = 8, n_windows: int = 8) -> None:

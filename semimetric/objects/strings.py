@@ -60,6 +60,9 @@ class StringFeatures(ObjectFeatures):
     [[4.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0]]
     """
 
+    grams_: list[Any]
+    symbols_: list[Any]
+
     _fitted: ClassVar[dict[str, Any]] = {"grams_": list[Any], "symbols_": list[Any]}
 
     def __init__(self, q: Sequence[int] = (1, 2), *, max_grams: int = 200, n_places: int = 5) -> None:

@@ -148,6 +148,18 @@ class BoundaryPoints(ShortRepr, SavedEstimator, BaseEstimator):
     ([[1.5, 0.0], [1.5, 0.5]], [[3.0, 0.0], [3.0, -1.0]], [3, 1])
     """
 
+    classes_: NDArray[Any]
+    boundary_points_: Floats
+    directions_: Floats
+    pairs_: Integers
+    multiplicities_: Integers
+    boundary_of_: Integers
+    edge_points_: Floats
+    support_: Integers
+    self_support_: Integers
+    support_share_: float
+    self_support_share_: float
+
     _fitted: ClassVar[dict[str, Any]] = {
         "classes_": NDArray[Any],
         "boundary_points_": Floats,

@@ -137,6 +137,12 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     (6, True)
     """
 
+    pieces_: list[Pieces]
+    n_components_: int | Integers
+    trace_: Floats | list[Floats]
+    posterior_n_components_: Floats | list[Floats]
+    r_hat_: float | Floats
+
     _fitted: ClassVar[dict[str, Any]] = {
         "classes_": NDArray[Any],
         "pieces_": list[Pieces],

@@ -105,6 +105,17 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
     (2, [[0, 0, 1], [1, 0, 0]])
     """
 
+    labels_: Integers
+    n_components_: int
+    centres_: Floats
+    normals_: Floats
+    thickness_: Floats
+    weights_: Floats
+    spread_: Floats
+    posterior_n_components_: Floats
+    r_hat_: float
+    trace_: Floats
+
     _fitted: ClassVar[dict[str, Any]] = {
         "labels_": Integers,
         "n_components_": int,

@@ -76,6 +76,11 @@ class SupportPointClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEst
     (1.0, True)
     """
 
+    classes_: NDArray[Any]
+    support_: Integers
+    support_share_: float
+    generalization_bound_: float
+
     _fitted: ClassVar[dict[str, Any]] = {
         "classes_": NDArray[Any],
         "support_": Integers,
