@@ -5,24 +5,24 @@ import math
 from collections.abc import Sequence
 
 from .._foundation.errors import InputError
-from ..data.times import PERIODS
 
 __all__ = ["Period", "period", "periods_of"]
 
 Period = tuple[str, float | str]
+_OF_TIMES = ("day", "week", "year")  # as in `data.times`, which a parser does not import, because it takes NumPy with it
 
 
 def period(text: str) -> Period:
     """The type of an option that names a column and its period, such as ``hour=24``, or ``when=day`` of times."""
     column, _, given = text.rpartition("=")
-    if column and given in PERIODS:
+    if column and given in _OF_TIMES:
         return column, given
     try:
         value = float(given)
     except ValueError:
         value = math.nan
     if not column or not 0 < value < math.inf:
-        words = ", ".join(PERIODS)
+        words = ", ".join(_OF_TIMES)
         raise argparse.ArgumentTypeError(f"{text!r} must be COLUMN=PERIOD, such as hour=24; of times the period is {words}")
     return column, value
 

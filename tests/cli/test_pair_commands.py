@@ -11,6 +11,8 @@ from command_line import answer, call, paths
 import semimetric
 from semimetric import InputError
 from semimetric.cli.pair_commands import run_distance
+from semimetric.cli.periods import period
+from semimetric.data.times import PERIODS
 
 pd = pytest.importorskip("pandas")
 
@@ -197,6 +199,11 @@ def test_circles_and_effort_reach_the_learner(tmp_path, capsys):
         with pytest.raises(SystemExit):
             call(capsys, *fit, given)
         assert "must be COLUMN=PERIOD, such as hour=24" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", PERIODS)
+def test_periods_of_times_are_those_of_the_learners(word):
+    assert period(f"when={word}") == ("when", word)
 
 
 def test_circles_of_a_table_with_classes(tmp_path, capsys):
