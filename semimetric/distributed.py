@@ -236,7 +236,7 @@ def kneighbors(
     algorithm: str | None = None,
     n_candidates: int | None = None,
     key: bytes | None = None,
-) -> tuple[Floats, NDArray]:
+) -> tuple[Floats, NDArray[Any]]:
     """Distances and ids (n, k) of the nearest items for every row of X: those of one index, to the bit.
 
     Parameters
@@ -264,7 +264,7 @@ def kneighbors(
 
 def radius_neighbors(
     client: Any, folder: Any, X: Any, radius: float = 1.0, *, key: bytes | None = None
-) -> list[tuple[Floats, NDArray]]:
+) -> list[tuple[Floats, NDArray[Any]]]:
     """Distances and ids of all items within ``radius`` of every row of X, nearest first: a pair of arrays for each row.
 
     Parameters

@@ -93,7 +93,7 @@ class Tuples:
         """How often each of the items `used` occurs as a member of a tuple, shape (n_used,)."""
         return np.unique(self.index, return_counts=True)[1]
 
-    def take(self, rows: NDArray | slice) -> Self:
+    def take(self, rows: NDArray[Any] | slice) -> Self:
         """Some of the tuples, over the same items; ``rows`` are their numbers, a slice or a mask."""
         return type(self)(self.items, self.index[rows])
 

@@ -29,7 +29,7 @@ _TABLE = "columns.csv"
 _FACTS = "columns.json"
 
 
-def columns_of(path: str, id_column: str | None, categories: Sequence[str] = ()) -> dict[str, NDArray]:
+def columns_of(path: str, id_column: str | None, categories: Sequence[str] = ()) -> dict[str, NDArray[Any]]:
     """All columns of a table except its ids: float64, or text as it is written, empty for missing cells.
 
     The columns ``categories`` are text, although their cells may look like numbers.
@@ -41,13 +41,13 @@ def columns_of(path: str, id_column: str | None, categories: Sequence[str] = ())
     return {name: _text(written[name]) if numbers is None else numbers for name, numbers in columns.items()}
 
 
-def _text(column: object) -> NDArray:
+def _text(column: object) -> NDArray[Any]:
     """The cells of a column as text."""
     cells = optional("pandas").Series(column)
     return cells.astype(object).where(cells.notna(), "").astype(str).to_numpy(dtype=object)
 
 
-def write_columns(folder: str | os.PathLike[str], columns: Mapping[str, NDArray]) -> None:
+def write_columns(folder: str | os.PathLike[str], columns: Mapping[str, NDArray[Any]]) -> None:
     """Write the columns of its items beside the index in ``folder``, which must be saved before."""
     root = Path(folder)
     content = optional("pandas").DataFrame(dict(columns)).to_csv(index=False, lineterminator="\n").encode()
@@ -57,7 +57,7 @@ def write_columns(folder: str | os.PathLike[str], columns: Mapping[str, NDArray]
     write_beside(root / _FACTS, lambda file: file.write(json.dumps(facts, indent=1).encode()))
 
 
-def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray]:
+def read_columns(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     """The columns that `write_columns` wrote into ``folder``.
 
     Raises
@@ -89,7 +89,7 @@ def column_names(folder: str | os.PathLike[str], features: Sequence[str]) -> lis
     return list(read_columns(folder) if (Path(folder) / _FACTS).is_file() else features)
 
 
-def _cells(column: Any, kind: str) -> NDArray:
+def _cells(column: Any, kind: str) -> NDArray[Any]:
     """The cells of a column that was written as ``kind``: float64, NaN where they are empty, or text."""
     if kind == "number":
         return np.array([float(cell or "nan") for cell in column])

@@ -58,7 +58,7 @@ def run_index(arguments: Namespace) -> CommandResult:
     return CommandResult(values, text)
 
 
-def _index_shards(arguments: Namespace, d: Semimetric, X: NDArray, ids: NDArray | None) -> CommandResult:
+def _index_shards(arguments: Namespace, d: Semimetric, X: NDArray[Any], ids: NDArray[Any] | None) -> CommandResult:
     """Build a sharded index; it keeps no columns of the items, since an update may move items between shards."""
     begin = time.perf_counter()
     with dask_client(arguments) as client:
@@ -117,7 +117,9 @@ def _check_query(arguments: Namespace) -> None:
         check_table_name(arguments.output)
 
 
-def _search_here(index: Any, arguments: Namespace, X: Any, where: NDArray | str | None) -> tuple[NDArray, NDArray]:
+def _search_here(
+    index: Any, arguments: Namespace, X: Any, where: NDArray[Any] | str | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Search in this process: distances and ids, shape (n_queries, k), of the items that ``where`` lets answer."""
     if isinstance(index, ShardedIndex):
         index.n_jobs = arguments.n_jobs

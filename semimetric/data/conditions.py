@@ -90,7 +90,7 @@ class Comparison:
         found = self._compared(cells, self.values)
         return found & ~np.isnan(cells) if numbers else found
 
-    def _compared(self, cells: NDArray, values: Sequence[Any]) -> NDArray[np.bool_]:
+    def _compared(self, cells: NDArray[Any], values: Sequence[Any]) -> NDArray[np.bool_]:
         if self.sign in _OPERATORS:
             return np.asarray(_OPERATORS[self.sign](cells, values[0]), dtype=bool)
         among = np.logical_or.reduce([np.asarray(cells == value, dtype=bool) for value in values])
@@ -114,7 +114,7 @@ class Joined:
         return np.asarray(join.reduce([part.holds(columns) for part in self.parts]))
 
 
-Cells: TypeAlias = NDArray | TimeCells
+Cells: TypeAlias = NDArray[Any] | TimeCells
 Condition: TypeAlias = Comparison | Joined
 
 

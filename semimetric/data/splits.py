@@ -146,7 +146,7 @@ class ItemClasses:
         The class that most rows of an item have; of equally many the first.
     """
 
-    def __init__(self, rows: Floats | sparse.csr_array, labels: NDArray) -> None:
+    def __init__(self, rows: Floats | sparse.csr_array, labels: NDArray[Any]) -> None:
         first, self.number, _ = identities(rows)
         self.labels = labels[first]
         if len(first) < len(labels):

@@ -9,7 +9,7 @@ the weights: a distance that is learned again on the same grid keeps the codes.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +117,7 @@ class CellLayout:
         return np.arange(CODES) // self.step[:, None] % self.count[:, None]
 
     @classmethod
-    def fit(cls, view: QueryView, X: NDArray, random_state: int | None) -> "CellLayout":
+    def fit(cls, view: QueryView, X: NDArray[Any], random_state: int | None) -> "CellLayout":
         """The layout whose cells follow the items X (n, n_features) and the steepness of the tables."""
         rng = np.random.default_rng(random_state)
         rows = np.arange(len(X)) if len(X) <= _SAMPLE else np.sort(rng.choice(len(X), _SAMPLE, replace=False))

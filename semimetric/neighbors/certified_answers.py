@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ class CertifiedNeighbors(NamedTuple):
     """
 
     distances: Floats
-    ids: NDArray
+    ids: NDArray[Any]
     certified: NDArray[np.bool_]
     n_calls: Integers
 
@@ -56,9 +56,9 @@ class CertifiedWithin(NamedTuple):
     n_calls : ndarray of shape (n_queries,)
     """
 
-    distances: NDArray
-    ids: NDArray
-    undecided: NDArray
+    distances: NDArray[Any]
+    ids: NDArray[Any]
+    undecided: NDArray[Any]
     n_calls: Integers
 
 

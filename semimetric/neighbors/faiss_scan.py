@@ -45,11 +45,11 @@ class IntegerTables(NamedTuple):
         """Whether the tables of a query are constant, shape (B,): then every item has the same bound."""
         return np.isinf(self.step)
 
-    def of(self, queries: NDArray) -> "IntegerTables":
+    def of(self, queries: NDArray[Any]) -> "IntegerTables":
         """The tables of some of the queries, given by their numbers or by a mask."""
         return IntegerTables(self.tables[queries], self.step[queries], self.base[queries])
 
-    def bounds(self, sums: NDArray) -> Floats:
+    def bounds(self, sums: NDArray[Any]) -> Floats:
         """The bounds that integer sums (B, R) stand for, of the same shape; infinite where the sums only fill up."""
         with np.errstate(over="ignore"):
             return sums / self.step[:, None] + self.base[:, None]

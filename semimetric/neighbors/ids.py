@@ -1,6 +1,7 @@
 """Ids of items, and which of them a query may answer."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +14,14 @@ from .item_columns import ItemColumns, items_that_fulfil
 __all__ = ["check_ids", "check_known", "ids_to_remove", "known_ids", "masks_of", "new_ids", "next_ids"]
 
 
-def next_ids(old_ids: NDArray, n: int) -> NDArray:
+def next_ids(old_ids: NDArray[Any], n: int) -> NDArray[Any]:
     """The n integers after the largest of the ids that are in the index."""
     if old_ids.dtype.kind != "i":
         raise InputError("this index has strings as ids; give ids= for the new items too")
     return int(old_ids.max(initial=-1)) + 1 + np.arange(n)
 
 
-def new_ids(ids: ArrayLike | None, n: int, old_ids: NDArray) -> NDArray:
+def new_ids(ids: ArrayLike | None, n: int, old_ids: NDArray[Any]) -> NDArray[Any]:
     """Ids for n new items, of the kind of ``old_ids`` and none of them; None numbers on."""
     given = check_ids(next_ids(old_ids, n) if ids is None else ids, n, old_ids.dtype.kind)
     if np.isin(given, old_ids).any():
@@ -28,21 +29,21 @@ def new_ids(ids: ArrayLike | None, n: int, old_ids: NDArray) -> NDArray:
     return given
 
 
-def ids_to_remove(ids: ArrayLike, old_ids: NDArray) -> NDArray:
+def ids_to_remove(ids: ArrayLike, old_ids: NDArray[Any]) -> NDArray[Any]:
     """Distinct ids, increasing, all of which are among ``old_ids``."""
     removed = np.unique(check_ids(ids, None, old_ids.dtype.kind, unique=False))
     check_known(removed, old_ids, "; nothing was removed")
     return removed
 
 
-def check_known(wanted: NDArray, ids: NDArray, then: str = "") -> None:
+def check_known(wanted: NDArray[Any], ids: NDArray[Any], then: str = "") -> None:
     """Refuse ids that are not among those of an index; ``then`` says what follows from it."""
     if missing := np.setdiff1d(wanted, ids).tolist():
         near = did_you_mean(missing[0], ids.tolist())
         raise InputError(f"id {missing[0]!r} is not in the index{then}: drop it from ids{near}")
 
 
-def known_ids(ids: ArrayLike, old_ids: NDArray) -> NDArray:
+def known_ids(ids: ArrayLike, old_ids: NDArray[Any]) -> NDArray[Any]:
     """Ids, or one id, in the order given, all of which are among ``old_ids``: shape (n,)."""
     given = check_ids(ids, None, old_ids.dtype.kind, unique=False)
     check_known(given, old_ids)
@@ -76,7 +77,7 @@ def masks_of(where: ArrayLike | Iterable | None, columns: ItemColumns) -> list[N
     return masks
 
 
-def check_ids(ids: ArrayLike | Iterable, n: int | None, kind: str | None = None, *, unique: bool = True) -> NDArray:
+def check_ids(ids: ArrayLike | Iterable, n: int | None, kind: str | None = None, *, unique: bool = True) -> NDArray[Any]:
     """Ids as int64 or as strings, shape (n,) where n is given; of ``kind`` "i" or "U", and distinct, where that is asked."""
     given = np.asarray(list(ids) if isinstance(ids, (set, frozenset)) else ids).ravel()
     if given.dtype.kind == "O" and all(isinstance(value, str) for value in given):

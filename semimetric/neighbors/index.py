@@ -165,7 +165,7 @@ class NeighborIndex(
         self.__dict__ = fitted.__dict__  # in one step, so that no signal comes between
         return self
 
-    def fit_encoded(self, items: NDArray, ids: NDArray) -> NeighborIndex:
+    def fit_encoded(self, items: NDArray[Any], ids: NDArray[Any]) -> NeighborIndex:
         """Index items (n, n_features) that are encoded already, with their checked ids (n,), under ``_view``."""
         self.layout_ = CellLayout.fit(self._view, items, self.random_state)
         self.segments_ = [Segment.build(self._view, self.layout_, ids, items, **self._build_options)]
@@ -298,7 +298,7 @@ class NeighborIndex(
         tags.input_tags.sparse = True
         return tags
 
-    def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
+    def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray[Any]:
         d = self.semimetric_
         if (table := d.schema.table(X)) is not X and not reset:
             return d.schema.encode(table)  # which was read by its names
@@ -311,7 +311,7 @@ class NeighborIndex(
         check_shape(items, X, n_features=d.n_features, names=d.feature_names)
         return items
 
-    def _queries(self, X: ArrayLike | None) -> NDArray:
+    def _queries(self, X: ArrayLike | None) -> NDArray[Any]:
         check_is_fitted(self)
         if X is None:
             return np.concatenate([s.points.raw[s.alive] for s in self.segments_])
@@ -324,8 +324,8 @@ class NeighborIndex(
 
     def _answer(
         self,
-        queries: NDArray,
-        own: NDArray | None,
+        queries: NDArray[Any],
+        own: NDArray[Any] | None,
         n_neighbors: int,
         *,
         algorithm: str | None = None,

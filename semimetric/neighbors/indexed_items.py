@@ -48,7 +48,7 @@ class IndexedItems:
         return sum(s.n_alive for s in self.segments_)
 
     @property
-    def ids_(self) -> NDArray:
+    def ids_(self) -> NDArray[Any]:
         """Ids of the items that have not been removed, shape (n_samples_fit_,)."""
         return np.concatenate([s.ids[s.alive] for s in self.segments_])
 
@@ -107,6 +107,6 @@ class IndexedItems:
     def _build_options(self) -> dict[str, Any]:
         return {"n_lists": self.n_lists, "n_jobs": self.n_jobs, "seed": self.random_state, "storage": self.storage}
 
-    def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray:
+    def _items(self, X: ArrayLike, *, reset: bool = False) -> NDArray[Any]:
         """The rows of X, encoded."""
         raise NotImplementedError

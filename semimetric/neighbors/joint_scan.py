@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,7 @@ class ScannedSums(NamedTuple):
     base: float
     slack: float
 
-    def bounds(self, sums: NDArray) -> Floats:
+    def bounds(self, sums: NDArray[Any]) -> Floats:
         """The bounds that sums stand for."""
         return sums / self.step + self.base
 

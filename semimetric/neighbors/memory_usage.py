@@ -61,7 +61,7 @@ class MeasuredIndex:
 def _arrays(segment: Segment) -> Iterator[tuple[str, NDArray[Any]]]:
     """The arrays of a segment that grow with the number of items, each with what it is for."""
     points = segment.points
-    joint: Sequence[NDArray] = () if points.joint is None else (*points.joint.located, points.joint.order)
+    joint: Sequence[NDArray[Any]] = () if points.joint is None else (*points.joint.located, points.joint.order)
     yield "items", points.raw
     yield "positions", points.positions if points.places is None else points.places.of_items.codes
     yield from (("joint", array) for array in joint)

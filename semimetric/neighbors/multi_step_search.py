@@ -71,14 +71,14 @@ class CandidateItems:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def upper(self, chosen: NDArray) -> Floats:
+    def upper(self, chosen: NDArray[Any]) -> Floats:
         """The least upper bounds of some candidates, infinite without bounds."""
         out = np.full(len(chosen), np.inf)
         for bound in self._bounds:
             out = np.minimum(out, bound.upper(self.rows[chosen]))
         return out
 
-    def keep(self, kept: NDArray) -> None:
+    def keep(self, kept: NDArray[Any]) -> None:
         """Discard the other candidates."""
         self.rows, self.lower = self.rows[kept], self.lower[kept]
         if self.estimates is not None:

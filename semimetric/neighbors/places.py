@@ -40,7 +40,7 @@ class LocatedRows:
         The encoded items, which may lie in a file.
     """
 
-    def __init__(self, view: QueryView, raw: NDArray) -> None:
+    def __init__(self, view: QueryView, raw: NDArray[Any]) -> None:
         self.view, self.raw = view, raw
 
     @property
@@ -64,7 +64,7 @@ class CodedPlaces(NamedTuple):
         return bounds + _ROUNDING * view.size
 
 
-def located_items(view: QueryView, X: NDArray, storage: str, *, n_jobs: int | None = None) -> ItemArrays:
+def located_items(view: QueryView, X: NDArray[Any], storage: str, *, n_jobs: int | None = None) -> ItemArrays:
     """The rows of X (n, n_features), located and held as ``storage`` says.
 
     With "uint16" they are located block by block, and X itself is kept: it may be an array that is mapped from a file.

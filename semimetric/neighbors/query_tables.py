@@ -37,7 +37,7 @@ class ItemArrays(NamedTuple):
     With ``places``, which are the positions in 16 bits, positions are located when rows of them are read.
     """
 
-    raw: NDArray
+    raw: NDArray[Any]
     positions: Floats
     joint: Items | None
     places: Any = None
@@ -45,12 +45,12 @@ class ItemArrays(NamedTuple):
     def __len__(self) -> int:  # The number of items, not of fields.
         return len(self.raw)
 
-    def take(self, rows: NDArray) -> "ItemArrays":
+    def take(self, rows: NDArray[Any]) -> "ItemArrays":
         """The items of these row numbers, or of a mask."""
         return ItemArrays(self.raw[rows], self.positions[rows], None if self.joint is None else _take(self.joint, rows))
 
 
-def _take(items: Items, rows: NDArray) -> Items:
+def _take(items: Items, rows: NDArray[Any]) -> Items:
     return Items(Located(*(array[rows] for array in items.located)), items.order[rows])
 
 
@@ -198,7 +198,7 @@ class QueryView:
             return same and a.directions is b.directions
         return same and a.directions.same_as(b.directions)
 
-    def points(self, X: NDArray, *, n_jobs: int | None = None) -> ItemArrays:
+    def points(self, X: NDArray[Any], *, n_jobs: int | None = None) -> ItemArrays:
         """The rows of X (n, n_features), located on the grid of the distance."""
         positions = np.empty((len(X), len(self.features)))
 

@@ -1,5 +1,7 @@
 """The items of the smallest sums of single queries, by a range search up to a sum that a sample of the items suggests."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,7 +41,7 @@ def smallest_by_range(
 
 def _up_to(
     scan: Scan, tables: IntegerTables, q: int, limit: float, eligible: NDArray[np.bool_] | None
-) -> tuple[NDArray, Integers, float]:
+) -> tuple[NDArray[Any], Integers, float]:
     """Sums and rows of all items up to a sum, increasing, and the least sum of the others (NaN: unknown)."""
     found = None if tables.flat[q] or not np.isfinite(limit) else scan.within(tables, q, limit, eligible)
     if found is None:

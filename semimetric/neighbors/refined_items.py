@@ -30,7 +30,7 @@ class _Rows:
     """Encoded items in the form of a segment of an index, of which none was removed."""
 
     raw: Floats
-    ids: NDArray
+    ids: NDArray[Any]
 
     @property
     def points(self) -> _Rows:
@@ -115,7 +115,7 @@ class RefinedItems:
         block = self.view.block(self.view.points(queries.features[q : q + 1]))
         return self.view.linked(refinement.sums(block, 0, rows))
 
-    def mask(self, where: ArrayLike | Iterable | None, ids: NDArray) -> NDArray[np.bool_]:
+    def mask(self, where: ArrayLike | Iterable | None, ids: NDArray[Any]) -> NDArray[np.bool_]:
         """Which items a query may answer, shape (n_items,): see `NeighborIndex.kneighbors`."""
         if where is None:
             return np.ones(len(self), dtype=bool)

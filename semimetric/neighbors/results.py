@@ -40,7 +40,7 @@ class Neighbors(NamedTuple):
     """
 
     distances: Floats
-    ids: NDArray
+    ids: NDArray[Any]
     refined: Integers
     at_once: NDArray[np.bool_]
 
@@ -76,17 +76,17 @@ class Collection(NamedTuple):
         masked = zip(self.segments, self.masks, strict=True)
         return sum(s.n_alive if mask is None else int((s.alive & mask).sum()) for s, mask in masked)
 
-    def nearest(self, X: NDArray, search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
+    def nearest(self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
         """The k nearest items of every row of X; k must be at most `n_eligible`."""
         found = self.sums(X, search, n_jobs=n_jobs, verbose=verbose)
         return found._replace(distances=self.view.linked(found.distances))
 
-    def sums(self, X: NDArray, search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
+    def sums(self, X: NDArray[Any], search: SearchRequest, *, n_jobs: int | None, verbose: bool) -> Neighbors:
         """`nearest` with the sums before the link for distances: what nearest of several collections are merged by."""
         blocks = self._answered(lambda queries: self.of_block(queries, search), X, n_jobs, verbose)
         return Neighbors(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
 
-    def _answered(self, answer: Callable[[QueryBlock], Any], X: NDArray, n_jobs: int | None, verbose: bool) -> list[Any]:
+    def _answered(self, answer: Callable[[QueryBlock], Any], X: NDArray[Any], n_jobs: int | None, verbose: bool) -> list[Any]:
         """What ``answer`` returns for every block of the queries X, in order; blocks run in parallel."""
         with tqdm(total=len(X), desc="queries", disable=not verbose) as bar:
 
@@ -108,16 +108,18 @@ class Collection(NamedTuple):
         found = Neighbors(sums, ids, refined, at_once)
         return found if len(answers) == 1 else _smallest(found, search.k)  # One segment answers in order already.
 
-    def within(self, X: NDArray, radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray]]:
+    def within(self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray[Any]]]:
         """Distances and ids of all items within ``radius`` of every row of X, nearest first, ties of the sum by id."""
         return [(self.view.linked(sums), ids) for sums, ids in self.sums_within(X, radius, n_jobs=n_jobs, verbose=verbose)]
 
-    def sums_within(self, X: NDArray, radius: float, *, n_jobs: int | None, verbose: bool) -> list[tuple[Floats, NDArray]]:
+    def sums_within(
+        self, X: NDArray[Any], radius: float, *, n_jobs: int | None, verbose: bool
+    ) -> list[tuple[Floats, NDArray[Any]]]:
         """`within` with the sums before the link for distances: what answers of several collections are merged by."""
         blocks = self._answered(lambda queries: self._within(queries, radius), X, n_jobs, verbose)
         return [found for block in blocks for found in block]
 
-    def _within(self, queries: QueryBlock, radius: float) -> list[tuple[Floats, NDArray]]:
+    def _within(self, queries: QueryBlock, radius: float) -> list[tuple[Floats, NDArray[Any]]]:
         limit, found = self.view.unlinked(radius), []
         limit += 1e-12 * abs(limit)
         prepared = [(s, s.bounds(queries), mask) for s, mask in zip(self.segments, self.masks, strict=True)]
@@ -129,7 +131,7 @@ class Collection(NamedTuple):
             found.append(_increasing(sums[near], ids[near]))
         return found
 
-    def vectors(self, ids: NDArray) -> NDArray:
+    def vectors(self, ids: NDArray[Any]) -> NDArray[Any]:
         """Encoded vectors of items by id, of the dtype that they were given in: shape (*ids.shape, n_features)."""
         rows = [np.flatnonzero(s.alive & np.isin(s.ids, ids)) for s in self.segments]
         found = np.concatenate([s.ids[of_segment] for s, of_segment in zip(self.segments, rows, strict=True)])
@@ -138,7 +140,7 @@ class Collection(NamedTuple):
         return vectors[order[np.searchsorted(found, ids, sorter=order)]]
 
     def reranked(
-        self, X: NDArray, found: Neighbors, distance: Callable, k: int, *, n_jobs: int | None, verbose: bool
+        self, X: NDArray[Any], found: Neighbors, distance: Callable, k: int, *, n_jobs: int | None, verbose: bool
     ) -> Neighbors:
         """Of the neighbours that were found, the k nearest by another distance, with its values as distances."""
         n, m = found.ids.shape
@@ -153,7 +155,7 @@ class Collection(NamedTuple):
         )
 
 
-def _increasing(sums: Floats, ids: NDArray) -> tuple[Floats, NDArray]:
+def _increasing(sums: Floats, ids: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
     """Sums and their ids by increasing sum; ties go to the smallest id."""
     order = np.lexsort((ids, sums))
     return sums[order], ids[order]
@@ -171,7 +173,7 @@ def merged(answers: Sequence[Neighbors], k: int) -> Neighbors:
     return _smallest(Neighbors(sums, ids, refined, at_once), k)
 
 
-def merged_within(answers: Sequence[tuple[Floats, NDArray]]) -> tuple[Floats, NDArray]:
+def merged_within(answers: Sequence[tuple[Floats, NDArray[Any]]]) -> tuple[Floats, NDArray[Any]]:
     """Several answers of sums and ids to the same query as one, increasing; ties go to the smallest id."""
     sums, ids = (np.concatenate(arrays) for arrays in zip(*answers, strict=True))
     return _increasing(sums, ids)
@@ -185,7 +187,7 @@ def _smallest(found: Neighbors, k: int) -> Neighbors:
     )
 
 
-def as_graph(values: Floats, ids: NDArray, all_ids: NDArray) -> sparse.csr_matrix:
+def as_graph(values: Floats, ids: NDArray[Any], all_ids: NDArray[Any]) -> sparse.csr_matrix:
     """Values of ids (n_queries, k) as a sparse matrix with a column for each of ``all_ids``; rows keep their order."""
     order = np.argsort(all_ids, kind="stable")
     columns = order[np.searchsorted(all_ids, ids.ravel(), sorter=order)]
@@ -193,7 +195,7 @@ def as_graph(values: Floats, ids: NDArray, all_ids: NDArray) -> sparse.csr_matri
     return sparse.csr_matrix((values.ravel(), columns, indptr), shape=(len(ids), len(all_ids)))
 
 
-def as_objects(arrays: Sequence[NDArray]) -> NDArray:
+def as_objects(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Arrays of any lengths as an array of objects, shape (len(arrays),)."""
     out = np.empty(len(arrays), dtype=object)
     out[:] = arrays
@@ -205,7 +207,7 @@ def no_neighbors(n: int, dtype: np.dtype) -> Neighbors:
     return Neighbors(np.empty((n, 0)), np.empty((n, 0), dtype), np.zeros(n, np.int64), np.ones(n, dtype=bool))
 
 
-def without_own(found: Neighbors, own: NDArray) -> Neighbors:
+def without_own(found: Neighbors, own: NDArray[Any]) -> Neighbors:
     """Neighbours (n, k - 1) without the id ``own`` (n,) of the query itself, or without the last where it is not among them."""
     drop = found.ids == own[:, None]
     drop[~drop.any(axis=1), -1] = True

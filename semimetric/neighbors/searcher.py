@@ -37,7 +37,7 @@ class Searcher:
     def __repr__(self) -> str:
         return f"Searcher of the {self.k} nearest of {self._collection.n_eligible} items, {self._request.algorithm}"
 
-    def __call__(self, X: ArrayLike) -> tuple[NDArray, NDArray]:
+    def __call__(self, X: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
         """The nearest items of one query, or of each row of X.
 
         Parameters
@@ -59,7 +59,7 @@ class Searcher:
             found = collection.nearest(items, self._request, n_jobs=self.n_jobs, verbose=False)
         return (found.distances[0], found.ids[0]) if single else (found.distances, found.ids)
 
-    def _items(self, X: ArrayLike) -> tuple[NDArray, bool]:
+    def _items(self, X: ArrayLike) -> tuple[NDArray[Any], bool]:
         """The queries, encoded, and whether X is a single one."""
         d = self._collection.view.semimetric
         if isinstance(X, np.ndarray) and self._takes_rows and X.dtype in (np.float32, np.float64):

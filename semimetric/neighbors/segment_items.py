@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class SegmentItems:
     """
 
     view: QueryView
-    ids: NDArray
+    ids: NDArray[Any]
     points: ItemArrays
     cells: Cells
     codes: ItemCodes
@@ -58,8 +58,8 @@ class SegmentItems:
         cls,
         view: QueryView,
         layout: CellLayout,
-        ids: NDArray,
-        X: NDArray,
+        ids: NDArray[Any],
+        X: NDArray[Any],
         *,
         n_lists: int | str,
         n_jobs: int | None,

@@ -16,7 +16,7 @@ _TAIL = 8_192  # A segment holds at least so many items before another is begun.
 _DEAD = 0.25  # From this share of removed items on, a segment is built anew.
 
 
-def with_items(segments: Sequence[Segment], ids: NDArray, items: NDArray, options: BuildOptions) -> list[Segment]:
+def with_items(segments: Sequence[Segment], ids: NDArray[Any], items: NDArray[Any], options: BuildOptions) -> list[Segment]:
     """The segments with new items, which join those segments at the end that are small or not twice as large as they are."""
     kept = list(segments)
     while kept and len(kept[-1]) < max(2 * len(ids), _TAIL):
@@ -26,13 +26,13 @@ def with_items(segments: Sequence[Segment], ids: NDArray, items: NDArray, option
     return [*kept, _built_like(segments[0], ids, items, options)]
 
 
-def without_items(segments: Sequence[Segment], removed: NDArray, options: BuildOptions) -> list[Segment]:
+def without_items(segments: Sequence[Segment], removed: NDArray[Any], options: BuildOptions) -> list[Segment]:
     """The segments without the ids ``removed``; at least one segment is left, which may be empty."""
     kept = [_without(s, removed, options) for s in segments]
     return [s for s in kept if s.n_alive] or kept[:1]
 
 
-def _without(segment: Segment, removed: NDArray, options: BuildOptions) -> Segment:
+def _without(segment: Segment, removed: NDArray[Any], options: BuildOptions) -> Segment:
     alive = segment.alive & ~np.isin(segment.ids, removed)
     n = int(alive.sum())
     if n == segment.n_alive:
@@ -42,5 +42,5 @@ def _without(segment: Segment, removed: NDArray, options: BuildOptions) -> Segme
     return segment.with_alive(alive)
 
 
-def _built_like(segment: Segment, ids: NDArray, items: NDArray, options: BuildOptions) -> Segment:
+def _built_like(segment: Segment, ids: NDArray[Any], items: NDArray[Any], options: BuildOptions) -> Segment:
     return Segment.build(segment.view, segment.cells.layout, ids, items, **options)

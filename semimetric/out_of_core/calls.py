@@ -175,7 +175,7 @@ def kneighbors(
     n_candidates: int | None = None,
     memory_limit: str | int = "1 GiB",
     key: bytes | None = None,
-) -> tuple[Floats, NDArray]:
+) -> tuple[Floats, NDArray[Any]]:
     """Distances and ids (n, k) of the nearest items of a saved index, sharded or not, for many queries.
 
     Parameters

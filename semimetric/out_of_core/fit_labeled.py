@@ -115,8 +115,8 @@ def _label_columns(engine: Engine, parts: Sequence[LabeledPart], table: LabeledT
 
 
 def _used_parts(
-    parts: Sequence[LabeledPart], counts: Sequence[int], used: NDArray[np.bool_], weight: NDArray
-) -> tuple[list[LabeledPart], list[NDArray]]:
+    parts: Sequence[LabeledPart], counts: Sequence[int], used: NDArray[np.bool_], weight: NDArray[Any]
+) -> tuple[list[LabeledPart], list[NDArray[Any]]]:
     """The parts that have items of weight > 0, with a mask of these items, and the weights of these items."""
     kept, weights, ends = [], [], np.cumsum([0, *counts])
     for part, a, b in zip(parts, ends[:-1], ends[1:], strict=True):

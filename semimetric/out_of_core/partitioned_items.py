@@ -129,7 +129,7 @@ def _vectors(index: NeighborIndex, numbers: Integers) -> Floats:
 
 
 def _search(
-    task: tuple[int, Floats], places: Sequence[Place], d: Semimetric, labels: NDArray, rule: LargeMargin
+    task: tuple[int, Floats], places: Sequence[Place], d: Semimetric, labels: NDArray[Any], rule: LargeMargin
 ) -> PartNeighbors:
     """Targets and impostors of the items from a number on, one item for each weight."""
     start, weight = task
@@ -291,7 +291,7 @@ class PartitionedItems(LabeledItems):
     engine: Engine
     parts: Sequence[LabeledPart]
     table: LabeledTable
-    labels: NDArray
+    labels: NDArray[Any]
     weights: Sequence[Floats]
     survey: ItemSurvey
     limit: int

@@ -87,7 +87,7 @@ class TripletDesign(Design):
         counted = np.flatnonzero(weights)
         Z = self.combine[counted]
         pair_gram = sparse.csr_array(Z.T @ (Z * weights[counted, None]))  # Zᵀ S Z
-        used: NDArray = np.flatnonzero(np.diff(pair_gram.indptr))
+        used: NDArray[Any] = np.flatnonzero(np.diff(pair_gram.indptr))
         pair_gram = sparse.csr_array(pair_gram[used][:, used])
         A = self.pairs[used]
 

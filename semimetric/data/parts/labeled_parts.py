@@ -159,8 +159,8 @@ class LabelColumns(NamedTuple):
     """How many items one part has, and the classes and weights in its columns, of shape (n,), where it has such columns."""
 
     n: int
-    y: NDArray | None = None
-    weight: NDArray | None = None
+    y: NDArray[Any] | None = None
+    weight: NDArray[Any] | None = None
 
 
 def read_label_columns(part: LabeledPart, table: LabeledTable) -> LabelColumns:
@@ -181,7 +181,7 @@ def read_label_columns(part: LabeledPart, table: LabeledTable) -> LabelColumns:
     return LabelColumns(len(frame), y, weight)
 
 
-def _label_column(part: LabeledPart, frame: Any, name: str) -> NDArray:
+def _label_column(part: LabeledPart, frame: Any, name: str) -> NDArray[Any]:
     if name not in getattr(frame, "columns", ()):
         raise InputError(f"{part.name}: it has no column {name!r}; name another, or add it")
     missing = np.flatnonzero(frame[name].isna())

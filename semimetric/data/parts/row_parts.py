@@ -90,7 +90,7 @@ class ArrayRows(LazyRows):
     """A slice of an array in memory."""
 
     name: str
-    array: NDArray
+    array: NDArray[Any]
     start: int
     stop: int
 
@@ -100,7 +100,7 @@ class ArrayRows(LazyRows):
     def __reduce__(self) -> tuple[Any, ...]:  # only these rows go to another process, not the array
         return type(self), (self.name, np.ascontiguousarray(self.array[self.start : self.stop]), 0, len(self))
 
-    def read(self) -> NDArray:
+    def read(self) -> NDArray[Any]:
         """The slice, a view of the array."""
         return self.array[self.start : self.stop]
 
@@ -119,7 +119,7 @@ class MappedRows(LazyRows):
     def __len__(self) -> int:
         return self.n
 
-    def read(self) -> NDArray:
+    def read(self) -> NDArray[Any]:
         """A copy of the rows in memory; the file is closed again."""
         count = self.n * int(np.prod(self.shape, dtype=np.int64))
         with _naming(self.name, self.path):
@@ -128,7 +128,7 @@ class MappedRows(LazyRows):
             raise InputError(f"{self.name}: {self.path} is shorter than it was; write it again, or open it again")
         return values.reshape(self.n, *self.shape)
 
-    def view(self) -> NDArray:
+    def view(self) -> NDArray[Any]:
         """The rows as a mapped array, whose file stays open as long as the array is used."""
         with _naming(self.name, self.path):
             return np.memmap(self.path, self.dtype, "r", self.offset, (self.n, *self.shape))

@@ -178,7 +178,7 @@ def _check_targets(y: Floats, spec: TargetSpec) -> None:
     raise InputError(f"y[{bad}] is {y[bad]:g}; distances must be >= 0: correct them, or use axioms=None for signed targets")
 
 
-def _points(frame: Any, table: TupleTable) -> NDArray:
+def _points(frame: Any, table: TupleTable) -> NDArray[Any]:
     """The tuples as points of shape (m, size, n_features), or as row numbers of shape (m, size)."""
     by_row, n, size = table.items is not None, len(table.names), table.spec.kind.size
     if hasattr(frame, "columns"):
@@ -199,7 +199,7 @@ def _points(frame: Any, table: TupleTable) -> NDArray:
     return values
 
 
-def _tuples(points: NDArray, table: TupleTable) -> Tuples:
+def _tuples(points: NDArray[Any], table: TupleTable) -> Tuples:
     """Tuples over the items that they use, or over all if these are most."""
     kind = table.spec.kind
     if table.items is None:

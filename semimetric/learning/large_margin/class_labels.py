@@ -28,7 +28,7 @@ class ClassLabels(NamedTuple):
         The weights of all items, which sum to 1.
     """
 
-    classes: NDArray
+    classes: NDArray[Any]
     used: NDArray[np.bool_]
     codes: Integers
     weight: Floats
@@ -64,7 +64,7 @@ def encode_class_labels(y: Any, n_items: int, sample_weight: Any, n_targets: int
     return ClassLabels(classes, used, codes.astype(np.int64), weight)
 
 
-def _warn_of_small_classes(classes: NDArray, counts: Integers, n_targets: int) -> None:
+def _warn_of_small_classes(classes: NDArray[Any], counts: Integers, n_targets: int) -> None:
     small = np.flatnonzero(counts <= n_targets)
     if len(small):
         shown = ", ".join(f"{classes[c]}: {counts[c]}" for c in small[:5]) + (", ..." if len(small) > 5 else "")

@@ -84,7 +84,7 @@ def build_shards(
     return shards
 
 
-def _built_shard(part: ItemPart, root: str, semimetric: Semimetric, n_jobs: int | None) -> tuple[Shard, NDArray | None]:
+def _built_shard(part: ItemPart, root: str, semimetric: Semimetric, n_jobs: int | None) -> tuple[Shard, NDArray[Any] | None]:
     """The saved shard of a part, and its ids if they were given."""
     try:
         X, ids = part.read()
@@ -96,7 +96,7 @@ def _built_shard(part: ItemPart, root: str, semimetric: Semimetric, n_jobs: int 
     return shard, None if isinstance(part.ids, int) else index.ids_
 
 
-def _check_distinct(names: Sequence[str], built: Sequence[tuple[Shard, NDArray | None]]) -> None:
+def _check_distinct(names: Sequence[str], built: Sequence[tuple[Shard, NDArray[Any] | None]]) -> None:
     """Refuse ids that two shards share, or that are integers in one and text in another."""
     every = [ids for _, ids in built if ids is not None]
     if len(every) < len(built):  # Items without ids are numbered on from shard to shard.

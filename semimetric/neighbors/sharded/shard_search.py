@@ -43,7 +43,7 @@ def nearest(
     return Neighbors(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
-def within(engine: Engine, places: Sequence[Place], X: ArrayLike, radius: float) -> list[tuple[Floats, NDArray]]:
+def within(engine: Engine, places: Sequence[Place], X: ArrayLike, radius: float) -> list[tuple[Floats, NDArray[Any]]]:
     """Distances and ids of all items within ``radius`` of every row of X, nearest first."""
     index, out = places[0].open(), []
     check_radius(radius, index._view.least)
@@ -62,7 +62,7 @@ def graph(engine: Engine, places: Sequence[Place], X: ArrayLike, k: int, mode: s
     return as_graph(found.distances if mode == "distance" else np.ones(found.ids.shape), found.ids, ids)
 
 
-def _answers(engine: Engine, places: Sequence[Place], queries: NDArray, function: Any, request: Any) -> list[list[Any]]:
+def _answers(engine: Engine, places: Sequence[Place], queries: NDArray[Any], function: Any, request: Any) -> list[list[Any]]:
     """The answers of all shards to every block of queries; there are as few blocks as keep all workers busy.
 
     ``function`` takes a place with a block of queries, and the request.
@@ -75,7 +75,7 @@ def _answers(engine: Engine, places: Sequence[Place], queries: NDArray, function
     return [found[b * len(places) : (b + 1) * len(places)] for b in range(len(blocks))]
 
 
-def _shard_nearest(task: tuple[Place, NDArray], search: SearchRequest) -> Neighbors:
+def _shard_nearest(task: tuple[Place, NDArray[Any]], search: SearchRequest) -> Neighbors:
     """The nearest items of one shard with their sums before the link, so that ties are those of one index."""
     place, queries = task
     index = place.open()
@@ -83,11 +83,11 @@ def _shard_nearest(task: tuple[Place, NDArray], search: SearchRequest) -> Neighb
     return index._collection(None).sums(queries, search, n_jobs=None, verbose=False)
 
 
-def _shard_within(task: tuple[Place, NDArray], radius: float) -> list[tuple[Floats, NDArray]]:
+def _shard_within(task: tuple[Place, NDArray[Any]], radius: float) -> list[tuple[Floats, NDArray[Any]]]:
     """The items of one shard within the radius with their sums before the link, so that ties are those of one index."""
     place, queries = task
     return place.open()._collection(None).sums_within(queries, radius, n_jobs=None, verbose=False)
 
 
-def _shard_ids(place: Place) -> NDArray:
+def _shard_ids(place: Place) -> NDArray[Any]:
     return place.open().ids_

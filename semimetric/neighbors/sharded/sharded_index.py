@@ -176,7 +176,7 @@ class ShardedIndex:
         return self._joined.n_features_in_
 
     @property
-    def ids_(self) -> NDArray:
+    def ids_(self) -> NDArray[Any]:
         """Ids of the items, shard after shard."""
         return self._joined.ids_
 
