@@ -51,8 +51,9 @@ def check_items(segment: Segment, release: Callable[[], None]) -> None:
         )
         prove(block, rows.start)
         codes = packed[rows]
-        astray = np.full(1, -1)
-        prove_cells(block.positions, codes, byte, shift, low, high, ends, astray)
+        astray, own_ends = np.full(1, -1), np.zeros_like(ends)  # Threads that share the ends would undo what others have found.
+        prove_cells(block.positions, codes, byte, shift, low, high, own_ends, astray)
+        ends[own_ends] = True
         if astray[0] >= 0:
             raise StorageError(
                 f"the array 'codes' puts item {rows.start + astray[0]} into a cell in which it is not; {_ADVICE}"

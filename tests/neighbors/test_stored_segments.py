@@ -11,6 +11,7 @@ from soak import containers
 
 import semimetric
 from semimetric import Grid, NeighborIndex, StorageError
+from semimetric.neighbors import proofs
 
 
 @pytest.fixture(scope="module")
@@ -205,3 +206,20 @@ def test_what_is_found_again_is_held_against_the_cells(change, message, tmp_path
     parts.write(tmp_path / "changed")
     with pytest.raises(StorageError, match=message):
         semimetric.load(tmp_path / "changed")
+
+
+def test_blocks_that_are_proved_at_once_share_no_ends(folders, monkeypatch):
+    """Each thread reads and writes the ends again and again, so shared ones lose what another thread has found meanwhile."""
+    given = []
+
+    def proved(*arguments):
+        given.append(arguments[6])
+        assert not arguments[6].any()
+        return prove(*arguments)
+
+    prove = proofs.prove_cells
+    monkeypatch.setattr(proofs, "prove_cells", proved)
+    monkeypatch.setattr(proofs, "_ROWS", 8)
+    semimetric.load(folders / "singles")
+    assert len(given) == 10
+    assert len({id(ends) for ends in given}) == 10
