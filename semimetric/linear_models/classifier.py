@@ -209,10 +209,12 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y
             As in `fit`.
         classes : array-like or None
             All classes there will be; required in the first call.
+        sample_weight
+            As in `fit`.
 
         Raises
         ------
@@ -229,9 +231,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         is_first = not hasattr(self, "_state")
         known = self._check_classes(classes) if is_first else self._check_same_classes(classes)
         if len(unseen := np.setdiff1d(labels, known)):
-            raise InputError(
-                f"y has the class {unseen.tolist()[0]!r}, but the classes are {known.tolist()}; name all in the first call"
-            )
+            raise InputError(f"y has the class {unseen.tolist()[0]!r}, not one of {known.tolist()}; name all in the first call")
         record_features(self, X, reset=is_first)
         X, labels, weight = drop_zero_weights(X, labels, sample_weight)
         codes = np.searchsorted(known, labels)
