@@ -12,6 +12,7 @@ from tqdm import tqdm
 from .._foundation.threads import map_blocks
 from .._foundation.types import Floats, Integers, Pairs
 from ..distances.callables import DistanceFunction
+from .ordered_segments import nearest_in_order, pays
 from .query_tables import QueryBlock, QueryView
 from .search_arguments import SearchRequest
 from .segment import Segment
@@ -101,6 +102,8 @@ class Collection(NamedTuple):
 
     def of_block(self, queries: QueryBlock, search: SearchRequest) -> Neighbors:
         """The k nearest of every query of a block, with sums for distances."""
+        if pays(self.view, self.segments, search):
+            return Neighbors(*nearest_in_order(self.view, self.segments, self.masks, queries, search))
         answers = [s.nearest(queries, search, mask) for s, mask in zip(self.segments, self.masks, strict=True)]
         sums = np.hstack([a.sums for a in answers])
         ids = np.hstack([s.ids[a.rows] for s, a in zip(self.segments, answers, strict=True)])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._foundation.errors import InputError
 from .._foundation.types import Floats, Integers
-from .._kernels.search import Candidates
+from .._kernels.search import Candidates, cell_minima
 from .._kernels.whole_tables import magnitudes
 from .faiss_scan import IntegerTables, Scan, ScanCandidates, rounded_down
 from .joint_scan import JointScan
@@ -89,8 +89,18 @@ class Segment(SegmentItems):
     def _rows(self, eligible: Mask) -> Integers:
         return np.arange(len(self)) if eligible is None else np.flatnonzero(eligible)
 
-    def nearest(self, queries: QueryBlock, search: SearchRequest, keep: Mask) -> SegmentResult:
-        """The k nearest of the items that are alive and kept, for a block of queries."""
+    def least(self, queries: QueryBlock) -> Floats:
+        """A number that no sum between a query of the block and an item is below, shape (B,), for sums over single features."""
+        scales, low, high = self.view.scales, self.cells.low.min(axis=1), self.cells.high.max(axis=1)
+        values = np.empty((len(queries), len(low), 1))
+        cell_minima(scales, queries.profiles, self.cells.layout.entries, low[:, None], high[:, None], values)
+        return values.sum(axis=(1, 2)) - _SLACK * (np.abs(values).sum(axis=(1, 2)) + self.view.size)
+
+    def nearest(self, queries: QueryBlock, search: SearchRequest, keep: Mask, limits: Floats | None = None) -> SegmentResult:
+        """The k nearest of the items that are alive and kept, for a block of queries.
+
+        Where ``limits`` (B,) are given, items whose sum exceeds that of their query may be left out of an exact answer.
+        """
         eligible = self._eligible(keep)
         n = len(self) if eligible is None else int(eligible.sum())
         few, bounded = n <= max(_FEW, 2 * search.k), self.searchable or self._joint_scan is not None
@@ -100,6 +110,8 @@ class Segment(SegmentItems):
             return self._by_graph(queries, search, eligible, n)
         if search.algorithm == "approximate" and self.searchable:
             return self._approximate(queries, search, eligible)
+        if limits is not None and self.view.simple and np.isfinite(limits).all():
+            return self._limited(queries, search, eligible, limits)
         boxes, survivors = self._measured
         n_first = max(4 * search.k, int(1.5 * survivors * np.sqrt(max(search.k, 10) / 10)), 64)
         if n_first * (_WORTH if boxes is None else _WORTH // 2) > n:
@@ -173,12 +185,20 @@ class Segment(SegmentItems):
             self._complete(queries, int(q), tables, slack[q], eligible, answer)
         return answer
 
-    def _limited(self, queries: QueryBlock, search: SearchRequest, eligible: Mask) -> SegmentResult:
-        """The exact answer: items that are typically near give a limit, and one scan names all whose bound is within it."""
-        answer = self._first(queries, search._replace(n_candidates=max(_FIRST * search.k, _FIRST_LEAST)), eligible)
+    def _limited(
+        self, queries: QueryBlock, search: SearchRequest, eligible: Mask, limits: Floats | None = None
+    ) -> SegmentResult:
+        """The exact answer: items that are typically near give a limit, and one scan names all whose bound is within it.
+
+        Finite ``limits`` (B,) take the place of such items.
+        """
+        answer = SegmentResult.empty(len(queries), search.k)
+        if limits is None:
+            answer = self._first(queries, search._replace(n_candidates=max(_FIRST * search.k, _FIRST_LEAST)), eligible)
+            limits = answer.sums[:, -1]
         found, minima = answer.rows.copy(), self.filter.minima(queries)
         slack = self._slack(minima)
-        for named in named_within(self.scan, minima, answer.sums[:, -1] + slack, self.filter.floor, eligible):
+        for named in named_within(self.scan, minima, limits + slack, self.filter.floor, eligible):
             self._refinement.named(queries, named, slack, answer)
         answer.at_once[:] = (answer.rows == found).all(axis=1)
         return answer

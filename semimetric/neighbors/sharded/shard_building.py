@@ -74,22 +74,25 @@ def build_shards(
     *,
     n_jobs: int | None = None,
     key: bytes | None = None,
+    storage: str = "float64",
 ) -> list[Shard]:
     """Build a shard of every part, check that ids are distinct across them, and make them the index in ``folder``."""
     with new_root(folder) as root, building(root) as built:
-        saved = list(engine.each(_built_shard, list(parts), str(built), semimetric, n_jobs))
+        saved = list(engine.each(_built_shard, list(parts), str(built), semimetric, n_jobs, storage))
         shards = [shard for shard, _ in saved]
         _check_distinct([part.name for part in parts], saved)
         switch(root, distance_digest(semimetric), shards, built, key=key)
     return shards
 
 
-def _built_shard(part: ItemPart, root: str, semimetric: Semimetric, n_jobs: int | None) -> tuple[Shard, NDArray[Any] | None]:
+def _built_shard(
+    part: ItemPart, root: str, semimetric: Semimetric, n_jobs: int | None, storage: str
+) -> tuple[Shard, NDArray[Any] | None]:
     """The saved shard of a part, and its ids if they were given."""
     try:
         X, ids = part.read()
         numbered = np.arange(part.ids, part.ids + len(X)) if ids is None or isinstance(ids, int) else ids
-        index = NeighborIndex(semimetric, n_jobs=n_jobs).fit(X, ids=numbered)
+        index = NeighborIndex(semimetric, n_jobs=n_jobs, storage=storage).fit(X, ids=numbered)
     except (SemimetricError, ValueError) as error:
         raise InputError(f"{part.name}: {error}") from error
     shard = save_shard(root, index)

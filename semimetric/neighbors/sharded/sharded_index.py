@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..._foundation.storage import read_whole
 from ..._foundation.types import ArrayLike
-from ..._foundation.validation import check_count
+from ..._foundation.validation import check_choice, check_count
 from ...data.parts.engine import Engine, SerialEngine
 from ...data.parts.readers import item_rows
 from ...data.parts.row_parts import parse_memory, slices
@@ -23,8 +23,10 @@ from ...distances.explanations import Explanation
 from ...distances.semimetric import Semimetric
 from ..ids import ids_to_remove, new_ids
 from ..index import NeighborIndex
+from ..places import STORAGES
 from ..proofs import check_distinct_ids
 from ..searched_distance import searched_distance
+from .clustered_parts import clustered_parts
 from .shard_building import build_shards, parts_of
 from .shard_files import (
     FILE,
@@ -126,6 +128,8 @@ class ShardedIndex:
         base_distances: Sequence[Any] = (),
         n_jobs: int | None = None,
         key: bytes | None = None,
+        storage: str = "float64",
+        partition: str = "rows",
     ) -> Self:
         """Index the rows of X, shard after shard; items need not fit into memory.
 
@@ -144,6 +148,13 @@ class ShardedIndex:
         n_jobs : int or None
         key : bytes or None
             Sign the folder, so that it opens with this key only: at least 16 bytes.
+        storage : {"float64", "uint16"}, default "float64"
+            As in `NeighborIndex`, of every shard.
+        partition : {"rows", "kmeans"}, default "rows"
+            How items are divided: rows that follow one another, or clusters of k-means on scales that the tables rise evenly
+            on, of an array or a .npy file under a distance of single features. Exact queries pass over shards whose
+            items all lie too far away, which clusters let them. Shards are then as large as their clusters, and fewer where a
+            cluster is empty.
 
         Raises
         ------
@@ -156,8 +167,10 @@ class ShardedIndex:
         n = sum(map(len, rows))
         if n_shards is not None:
             rows = item_rows(X, max(-(-n // check_count("n_shards", n_shards)), 1))
-        parts = parts_of(rows, ids)
-        build_shards(SerialEngine(), folder, semimetric, parts, n_jobs=n_jobs, key=key)
+        check_choice("partition", partition, ("rows", "kmeans"))
+        check_choice("storage", storage, STORAGES)
+        parts = parts_of(rows, ids) if partition == "rows" else clustered_parts(semimetric, rows, ids)
+        build_shards(SerialEngine(), folder, semimetric, parts, n_jobs=n_jobs, key=key, storage=storage)
         return cls(folder, base_distances=base_distances, n_jobs=n_jobs, key=key)
 
     @property
