@@ -9,7 +9,7 @@ SEED ?=
 MINUTES ?= 1
 ATTACKS ?=
 
-.PHONY: demo dist docs test test-all test-browser test-site test-oldest test-newest test-random soak coverage bench bench-quick lint clean
+.PHONY: demo dist docs notebooks test test-all test-browser test-site test-oldest test-newest test-random soak coverage bench bench-quick lint clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("semimetric needs Python 3.11 or newer; call make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -67,6 +67,10 @@ docs: $(STAMP)-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python tools/check_site.py docs/_build/html
 	@echo "the site is docs/_build/html/index.html"
+
+notebooks: $(STAMP)-docs
+	$(BIN)/python -m pip install --quiet nbclient ipykernel
+	$(BIN)/python tools/run_notebooks.py docs/_build/notebooks
 
 dist: $(STAMP)-dev
 	rm -rf dist build

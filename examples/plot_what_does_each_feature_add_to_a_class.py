@@ -9,9 +9,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from semimetric import PL2Embedding
+from semimetric import PL2Embedding, report
 from semimetric.linear_models import Shapes
 from semimetric.plotting import plot_curve, plot_surface
 
@@ -33,3 +34,8 @@ for ax, feature in zip(axes, strongest, strict=False):
 names = [wine.feature_names[f] for f in pair]
 plot_surface(shapes[1], pair, axes[2], names=names).set_title(f"class_1: {names[0]} with {names[1]}", fontsize=9)
 figure.suptitle("What does each feature add to the score of a class?")
+plt.show()
+
+# %%
+# The same as a page, which computes the scores again as one changes the values of a wine.
+report(make_pipeline(embedding, machine), test, truth, title="What does each feature add?")

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 
-from semimetric import LargeMarginLearner, SemimetricClassifier
+from semimetric import LargeMarginLearner, SemimetricClassifier, report
 from semimetric.plotting import plot_explanation, plot_importances
 
 data = load_wine(as_frame=True)
@@ -37,3 +37,7 @@ plot_importances(model, axes[0]).set_title("What separates the cultivars")
 plot_explanation(explanation, axes[1], most=6).set_title(f"The neighbours of one wine of {truth[0]}")
 figure.suptitle("Which features tell wines apart?")
 plt.show()
+
+# %%
+# The same as a page: tables, neighbours and votes, which are computed again as one changes the values of a wine.
+report(model, test, truth, title="Which features tell wines apart?")

@@ -9,7 +9,7 @@ told in the measurements themselves, beside the values of both wines, and so is 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 
-from semimetric import LargeMarginLearner, SemimetricClassifier
+from semimetric import LargeMarginLearner, SemimetricClassifier, report
 from semimetric.plotting import plot_contributions, plot_explanation
 
 data = load_wine(as_frame=True)
@@ -39,3 +39,7 @@ plot_contributions(d, asked.to_numpy(), far.to_numpy(), axes[1], by="terms").set
 plot_contributions(d, asked.to_numpy(), far.to_numpy(), axes[2]).set_title("The same, by measurements")
 figure.suptitle("Why are these two wines far apart?")
 plt.show()
+
+# %%
+# Any two wines can be compared on a page, and their values changed.
+report(model, X, cultivar, title="Why are two wines far apart?")
