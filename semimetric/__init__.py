@@ -97,8 +97,8 @@ if TYPE_CHECKING:
 __version__ = package_version()
 
 __all__ = [
-    "AdditiveChi2Embedding",
     "Absolute",
+    "AdditiveChi2Embedding",
     "AtLeast",
     "AtMost",
     "AutoGroups",

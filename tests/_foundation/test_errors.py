@@ -70,7 +70,7 @@ def test_a_cause_is_told_once_in_all_folds_at_the_line_of_the_caller(name, actio
 def test_a_model_that_a_person_fits_tells_it_once_every_time(monkeypatch):
     monkeypatch.setattr(errors, "_TOLD", set())
     X, y = tied()
-    model = SemimetricClassifier(LargeMarginLearner(effort="fast"))
+    model = SemimetricClassifier(LEARNER)
     for fit in (model.fit, make_pipeline(StandardScaler(), model).fit):
         for _ in range(2):
             with warnings.catch_warnings(record=True) as caught:
