@@ -14,6 +14,7 @@ from .._foundation.validation import check_n_jobs
 from ..data.single_rows import single_row
 from .results import Collection
 from .search_arguments import SearchRequest, candidate_count, check_neighbors
+from .turns import turn
 
 __all__ = ["Searcher", "SearchedRepeatedly"]
 
@@ -23,6 +24,8 @@ class Searcher:
 
     Arguments and ``where`` were checked then, and rows of floating-point numbers are taken as they are, so that little is done
     beside the search. Items that are added to the index or removed later change nothing here; threads may share a searcher.
+    Their single queries take turns, so that they do not hinder one another; for more a second, ask in batches, or from several
+    processes.
     """
 
     def __init__(self, index: Any, collection: Collection, request: SearchRequest, n_jobs: int | None) -> None:
@@ -52,9 +55,10 @@ class Searcher:
         items, single = self._items(X)
         collection = self._collection
         if len(items) == 1:
-            queries = collection.view.block(collection.view.points(items))
-            found = collection.of_block(queries, self._request)
-            found = found._replace(distances=collection.view.linked(found.distances))
+            with turn(self._request.algorithm):
+                queries = collection.view.block(collection.view.points(items))
+                found = collection.of_block(queries, self._request)
+                found = found._replace(distances=collection.view.linked(found.distances))
         else:
             found = collection.nearest(items, self._request, n_jobs=self.n_jobs, verbose=False)
         return (found.distances[0], found.ids[0]) if single else (found.distances, found.ids)
