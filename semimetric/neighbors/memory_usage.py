@@ -38,8 +38,8 @@ class MeasuredIndex:
             groups; "codes" are the cells of the items, until the first query that scans makes them into "faiss": codes in
             FAISS's layout, with row numbers; and the boxes of joint groups, once a query has made them. "ids" are the ids and
             their order, "alive" says which items are not removed, "lists" the list of every item, "graph" edges and
-            levels. "mapped" are all arrays that
-            lie in files mapped into memory: they are in no other number, and the system may drop their pages at any time.
+            levels. "mapped" are all arrays that lie in files mapped into memory: they are in no other number, and the system
+            may drop their pages at any time.
 
         Examples
         --------

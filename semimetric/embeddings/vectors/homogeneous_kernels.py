@@ -8,11 +8,13 @@ import numpy as np
 from scipy import sparse
 
 from ..._foundation.errors import InputError
+from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats
 from ..._foundation.validation import check_alpha, check_count
 from .base import DenseMap, FeatureMap, Term, check_columns_fit
 from .feature_ranges import feature_ranges, restored_ranges
+from .shared_parameters import DENSE_PARAMETERS
 
 __all__ = ["AdditiveChi2Embedding"]
 
@@ -21,6 +23,7 @@ _LARGEST_GAMMA = 2.0  # up to which x^(gamma / 2) overflows for no x
 
 
 @storable
+@with_shared_parameters(DENSE_PARAMETERS)
 class AdditiveChi2Embedding(DenseMap):
     """Additive functions of amounts, such as counts in histograms: the products of rows are nearly the chi-squared kernel.
 
@@ -43,11 +46,9 @@ class AdditiveChi2Embedding(DenseMap):
         L; None is 0.8, 0.5, 0.4 for 1, 2, 3 steps, as in scikit-learn, and has to be given for more.
     gamma : float in (0, 2], default 1.0
         The degree of homogeneity: 1 is the chi-squared kernel, and with less, such as 0.5, large amounts count less.
-    missing : {"error", "zeros", "indicator"}, default "error"
-        NaN is refused, adds nothing, or has a column of its own.
-    dtype : float64 or float32, default float64
-    n_jobs : int or None, default None
-        The number of threads.
+    {missing}
+    {dtype}
+    {n_jobs}
 
     Attributes
     ----------

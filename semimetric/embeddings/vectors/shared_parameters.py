@@ -1,6 +1,14 @@
-"""Descriptions of the parameters that maps on knots share: `with_shared_parameters` puts them into docstrings."""
+"""Descriptions of the parameters that embeddings share: `with_shared_parameters` puts them into docstrings."""
 
-__all__ = ["KNOT_PARAMETERS"]
+__all__ = ["DENSE_PARAMETERS", "KNOT_PARAMETERS"]
+
+DENSE_PARAMETERS = """
+missing : {"error", "zeros", "indicator"}, default "error"
+    NaN is refused, adds nothing, or has a column of its own.
+dtype : float64 or float32, default float64
+n_jobs : int or None, default None
+    The number of threads.
+"""
 
 KNOT_PARAMETERS = """
 n_knots : int or one int a feature, each >= 2, default 8

@@ -32,12 +32,8 @@ __all__ = ["HeldOutComparisons", "choose_settings"]
 
 _DIRECTIONS = (None, "discriminant")
 _HELD_OUT = {2: 0.3, 3: 0.4, 4: 0.5}  # share of the items, by the size of a tuple: a tuple counts if all its items are out
-_FOR_FEW = {
-    "tables": "warped",
-    "directions": None,
-    "n_knots": 2,
-    "alpha": 1e-2,
-}  # where nothing can be held out: a weighted L1 distance
+# where nothing can be held out: a weighted L1 distance
+_FOR_FEW = {"tables": "warped", "directions": None, "n_knots": 2, "alpha": 1e-2}
 _MEASURE = "held-out error"
 
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import validated
 from ..._foundation.saved_estimators import SavedEstimator, check_names
+from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.short_reprs import ShortRepr
 from ..._foundation.storable import storable
 from ..._foundation.target_arrays import check_sorted_classes
@@ -27,6 +28,7 @@ from .mixture_fit import FoundPieces, MixtureSettings, find_pieces, warn_unless_
 from .mixture_prior import WPrior, check_w_prior
 from .piecewise_boundary import Pieces
 from .prior_choice import PriorChoice
+from .shared_parameters import CHAIN_PARAMETERS
 from .support_pairs import DistinctPlaces, find_distinct_places
 
 __all__ = ["DPLMClassifier"]
@@ -37,6 +39,7 @@ def _has_probabilities(model: DPLMClassifier) -> bool:
 
 
 @storable
+@with_shared_parameters(CHAIN_PARAMETERS)
 class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     """Classes separated by pieces of planes, whose number is inferred from the data (Gai & Zhang 2010).
 
@@ -93,12 +96,9 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         Whether EM refines the best state of the chains, unless a component would lose all its points.
     semimetric : Semimetric or None, default None
         The distance of support points, in place of Euclid in equation 3; planes stay Euclidean.
-    n_jobs : int or None, default None
-        Number of threads.
-    random_state : int or None, default 0
-    verbose : bool or None, default None
-        Whether to show the progress of the chains; None shows it at a terminal and in notebooks, if it takes more than ten
-        seconds.
+    {n_jobs}
+    {random_state}
+    {verbose}
 
     Attributes
     ----------

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._foundation.errors import InputError
 from ..._foundation.input_arrays import validated
 from ..._foundation.saved_estimators import SavedEstimator, check_names
+from ..._foundation.shared_docstrings import with_shared_parameters
 from ..._foundation.short_reprs import ShortRepr
 from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
@@ -22,6 +23,7 @@ from .gibbs_chains import ChainsResult, Schedule
 from .mixture_em import Planes, fit_planes
 from .mixture_fit import sample_planes, say_if_fewer, warn_unless_converged
 from .mixture_prior import Units, WPrior, base_measure, check_w_prior
+from .shared_parameters import CHAIN_PARAMETERS
 
 __all__ = ["HyperplaneMixture"]
 
@@ -29,6 +31,7 @@ _FARTHEST = 1e70  # spreads from a centre
 
 
 @storable
+@with_shared_parameters(CHAIN_PARAMETERS)
 class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
     """Clouds of points as pieces of hyperplanes, whose number is inferred: subspace segmentation (Gai & Zhang 2010).
 
@@ -57,12 +60,9 @@ class HyperplaneMixture(ShortRepr, SavedEstimator, BaseEstimator):
         Number of sweeps of each chain of Gibbs sampling, of which the first tenth is left out.
     n_chains : int, default 2
         Number of chains, which vote on the number of pieces together.
-    n_jobs : int or None, default None
-        Number of threads.
-    random_state : int or None, default 0
-    verbose : bool or None, default None
-        Whether to show the progress of the chains; None shows it at a terminal and in notebooks, if it takes more than ten
-        seconds.
+    {n_jobs}
+    {random_state}
+    {verbose}
 
     Attributes
     ----------
