@@ -30,7 +30,7 @@ for model in models:
     print(f"alpha {model.alpha:g}: {model.n_components_} pieces ({100 * share:.0f} % of states), right on {right:.1f} % unseen")
 
 zigzag = DPLMClassifier(n_sweeps=1000, n_chains=1, local="plane").fit(*make_zigzag())
-(choice,) = zigzag.prior_choices_
+choice = zigzag.choice_
 one, pieces = 100 * choice.accuracy[0], 100 * choice.accuracy[choice.chosen]
 print(f"zigzag: {zigzag.n_components_} pieces; held-out items are right {one:.0f} % by one plane, {pieces:.0f} % by pieces")
 

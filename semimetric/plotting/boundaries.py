@@ -76,10 +76,12 @@ def plot_boundary_points(
 def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
     """Draw the boundary points in the colours of their pieces, and the boundary that the pieces make (Figs 1 and 4).
 
+    Of several classes the items have the colours, and every piece is drawn where it parts two classes that are predicted.
+
     Parameters
     ----------
     model : DPLMClassifier
-        Fitted on two features and two classes.
+        Fitted on two features.
     X : array-like of shape (n_items, 2) or None
         Items to draw.
     y : array-like of shape (n_items,) or None
@@ -89,7 +91,7 @@ def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike 
     Raises
     ------
     InputError
-        If the model has more than two classes, or does not have two features.
+        If the model does not have two features.
 
     Examples
     --------
@@ -103,18 +105,26 @@ def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike 
     >>> len(ax.get_title()) > 0
     True
     """
-    pieces = _only_pieces(model)
+    check_is_fitted(model, "pieces_")
     axes = axes_of(ax)
-    points = check_items(pieces.boundary_points, n_features=2)
+    points = check_items(np.concatenate([pieces.boundary_points for pieces in model.pieces_]), n_features=2)
     items = points if X is None else check_items(X, n_features=2)
-    if X is not None:
-        positive = np.ones(len(items), bool) if y is None else np.asarray(y) == model.classes_[1]
-        _draw_items(axes, items, positive, alpha=0.25)
-    _draw_boundary(axes, pieces, np.concatenate([items, points]))
-    for j in range(pieces.n_components):
-        axes.plot(*points[pieces.components == j].T, "s", color=f"C{j % 10}", mec=INK, mew=0.4, ms=5)
-    n = pieces.n_components
-    axes.set(aspect="equal", title=f"{n} piece{'s' if n > 1 else ''} through {len(points)} boundary points")
+    n = sum(pieces.n_components for pieces in model.pieces_)
+    between = f"through {len(points)} boundary points"
+    if len(model.pieces_) == 1:
+        if X is not None:
+            positive = np.ones(len(items), bool) if y is None else np.asarray(y) == model.classes_[1]
+            _draw_items(axes, items, positive, alpha=0.25)
+        (pieces,) = model.pieces_
+        _draw_boundary(axes, pieces, np.concatenate([items, points]))
+        for j in range(pieces.n_components):
+            axes.plot(*points[pieces.components == j].T, "s", color=f"C{j % 10}", mec=INK, mew=0.4, ms=5)
+    else:
+        between = f"between {len(model.classes_)} classes"
+        if X is not None:
+            _draw_classes(axes, items, model.predict(items) if y is None else np.asarray(y), model.classes_)
+        _draw_pieces(axes, model, np.concatenate([items, points]))
+    axes.set(aspect="equal", title=f"{n} piece{'s' if n > 1 else ''} {between}")
     return axes
 
 
@@ -169,29 +179,49 @@ def _posterior(model: DPLMClassifier) -> Floats:
     return share
 
 
-def _only_pieces(model: DPLMClassifier) -> Pieces:
-    """The pieces of a model of two classes; one of more classes is refused."""
-    check_is_fitted(model, "pieces_")
-    if len(model.pieces_) > 1:
-        raise InputError(f"the model has {len(model.classes_)} classes, two are required; fit one against the rest, (y == one)")
-    return model.pieces_[0]
-
-
 def _draw_items(axes: Any, items: Floats, positive: Any, *, alpha: float) -> None:
     """Draw positive items as triangles and negative ones as circles."""
     axes.plot(*items[positive].T, "^", color=_POSITIVE, alpha=alpha, ms=4, mew=0)
     axes.plot(*items[~positive].T, "o", color=_NEGATIVE, alpha=alpha, ms=4, mew=0)
 
 
-def _draw_boundary(axes: Any, pieces: Pieces, items: Floats) -> None:
-    """Draw the plane of each piece within the region of the piece, over the range of the items."""
+def _draw_classes(axes: Any, items: Floats, y: Any, classes: Any) -> None:
+    """Draw the items of every class in its colour, with a legend."""
+    for k, name in enumerate(np.asarray(classes).tolist()):
+        axes.plot(*items[y == name].T, "o", color=f"C{k % 10}", alpha=0.4, ms=4, mew=0, label=str(name))
+    axes.legend(fontsize=8, frameon=False)
+
+
+def _grid_over(items: Floats) -> tuple[Floats, Floats, Floats]:
+    """Both axes of a grid over the range of the items and a margin, and its places, shape (steps², 2)."""
     low = items.min(axis=0)
     high = items.max(axis=0)
     margin = 0.03 * (high - low).max()
     x, y = (np.linspace(a - margin, b + margin, _STEPS) for a, b in zip(low, high, strict=True))
-    places = np.stack(np.meshgrid(x, y), axis=2).reshape(-1, 2)
-    piece = pieces.of_items(places).reshape(_STEPS, _STEPS)
+    return x, y, np.stack(np.meshgrid(x, y), axis=2).reshape(-1, 2)
+
+
+def _draw_pieces(axes: Any, model: DPLMClassifier, items: Floats) -> None:
+    """Draw every plane within the region of its piece, where its two classes are the likeliest ones."""
+    x, y, places = _grid_over(items)
+    order = np.argsort(-model.decision_function(places), axis=1, kind="stable")[:, :2]
+    best_two = np.sort(order, axis=1)
+    pairs = getattr(model, "class_pairs_", None)
+    for k, pieces in enumerate(model.pieces_):
+        told = (order[:, 0] == k) | (order[:, 1] == k) if pairs is None else (best_two == pairs[k]).all(axis=1)
+        _draw_planes(axes, pieces, (x, y), places, told)
+
+
+def _draw_boundary(axes: Any, pieces: Pieces, items: Floats) -> None:
+    """Draw the plane of each piece within the region of the piece, over the range of the items."""
+    x, y, places = _grid_over(items)
+    _draw_planes(axes, pieces, (x, y), places, np.ones(len(places), dtype=bool))
+
+
+def _draw_planes(axes: Any, pieces: Pieces, sides: tuple[Floats, Floats], places: Floats, shown: Any) -> None:
+    """Draw the plane of each piece within its region, where ``shown`` (n_places,) is true, in the colour of the piece."""
+    piece = np.where(shown, pieces.of_items(places), -1).reshape(_STEPS, _STEPS)
     for j in range(pieces.n_components):
         height = ((places - pieces.centres[j]) @ pieces.normals[j]).reshape(_STEPS, _STEPS)
         if (height[piece == j] > 0).any() and (height[piece == j] <= 0).any():
-            axes.contour(x, y, np.where(piece == j, height, np.nan), levels=[0.0], colors=f"C{j % 10}", linewidths=2)
+            axes.contour(*sides, np.where(piece == j, height, np.nan), levels=[0.0], colors=f"C{j % 10}", linewidths=2)

@@ -16,6 +16,7 @@ from ..data.schema import Schema
 from ..linear_models.pieces.dplm import DPLMClassifier
 from ..linear_models.pieces.piecewise_boundary import Pieces
 from ..linear_models.pieces.support_point_classifier import SupportPointClassifier
+from ..linear_models.pieces.two_classes import votes_of_pairs
 from .model_tables import distance_tables
 from .packed_numbers import packed
 from .predictors import Predictor
@@ -71,14 +72,29 @@ class PlanesPredictor(_PointsOfColumns):
         return self.classes[1:] if len(self._sets) == 1 else self.classes
 
     @property
+    def _sides(self) -> list[tuple[str, str | None]]:
+        """The classes on both sides of every set, the positive one first; None stands for all others."""
+        assert self.classes is not None
+        if len(self._sets) == 1:
+            return [(self.classes[1], self.classes[0])]
+        if self._pairs is None:
+            return [(name, None) for name in self.classes]
+        return [(self.classes[b], self.classes[a]) for a, b in self._pairs]
+
+    @property
+    def _pairs(self) -> Integers | None:
+        """The numbers of the classes of every set, where pairs of classes vote."""
+        return getattr(self.model, "class_pairs_", None)
+
+    @property
     def _numbers(self) -> list[tuple[int, int]]:
         """The number of the set and of the plane in it, for every plane."""
         return [(k, j) for k, pieces in enumerate(self._sets) for j in range(pieces.n_components)]
 
     @property
     def terms(self) -> tuple[str, ...]:
-        of = [f"{name}: " if len(self._sets) > 1 else "" for name in self.outputs]
-        return tuple(f"{of[k]}piece {j + 1}" for k, j in self._numbers)
+        of = [f"{one}: " if other is None else f"{one} or {other}: " for one, other in self._sides]
+        return tuple(f"{of[k] if len(of) > 1 else ''}piece {j + 1}" for k, j in self._numbers)
 
     @property
     def summary(self) -> list[str]:
@@ -86,7 +102,10 @@ class PlanesPredictor(_PointsOfColumns):
         return [" ".join(repr(self.model).split()), f"{len(self.terms)} pieces of planes near {n:,} boundary points"]
 
     def scores(self, values: Floats) -> Floats:
-        return np.column_stack([pieces.decision(values) for pieces in self._sets])
+        decisions = np.column_stack([pieces.decision(values) for pieces in self._sets])
+        if self._pairs is None:
+            return decisions
+        return votes_of_pairs(decisions, np.array([pieces.width for pieces in self._sets]), len(self.outputs))
 
     def probabilities(self, values: Floats) -> Floats | None:
         if not hasattr(self.model, "predict_proba"):
@@ -95,7 +114,10 @@ class PlanesPredictor(_PointsOfColumns):
         return np.column_stack([1 - positive, positive])
 
     def settled(self, values: Floats) -> NDArray[np.bool_]:
-        return np.all([_settled(pieces.boundary_points, values, pieces.components) for pieces in self._sets], axis=0)
+        near = np.all([_settled(pieces.boundary_points, values, pieces.components) for pieces in self._sets], axis=0)
+        if self._pairs is None:
+            return near
+        return near & np.all([np.abs(p.decision(values)) > _APART * p.width for p in self._sets], axis=0)
 
     def _decided(self, items: ReportItems) -> list[Integers]:
         """The number of the plane that decides each item, for every set."""
@@ -128,6 +150,7 @@ class PlanesPredictor(_PointsOfColumns):
             }
             for p in self._sets
         ]  # fmt: skip
+        pairs = None if self._pairs is None else {"classes": self._pairs.tolist(), "units": [p.width for p in self._sets]}
         found = None if items is None or not len(items) else self._decided(items)
         terms = []
         for (k, j), name in zip(self._numbers, self.terms, strict=True):
@@ -137,6 +160,7 @@ class PlanesPredictor(_PointsOfColumns):
                 {
                     "name": name,
                     "set": k,
+                    "side": self._sides[k][0],
                     "plane": j,
                     "items": n_items,
                     "points": n_points,
@@ -144,14 +168,22 @@ class PlanesPredictor(_PointsOfColumns):
                 }
             )
         probability = {"kind": "normal"} if hasattr(self.model, "predict_proba") else None
-        return {"pieces": {"kind": "planes", "sets": sets}, "terms": terms, "probability": probability}
+        return {"pieces": {"kind": "planes", "sets": sets, "pairs": pairs}, "terms": terms, "probability": probability}
 
     def _right(self, items: ReportItems | None, found: list[Integers] | None, k: int, j: int) -> float | None:
-        """How often the side of a plane is right for the items that it decides; None without any, or without classes."""
-        if items is None or found is None or items.targets is None or items.target_name != "class" or not (found[k] == j).any():
+        """How often the side of a plane is right for the items that it decides, of its two classes if pairs vote.
+
+        None without any such items, or without classes.
+        """
+        if items is None or found is None or items.targets is None or items.target_name != "class":
             return None
+        one, other = self._sides[k]
         decided = found[k] == j
-        positive = np.asarray(items.targets[decided] == self.outputs[k])
+        if self._pairs is not None:
+            decided &= np.isin(items.targets, [one, str(other)])
+        if not decided.any():
+            return None
+        positive = np.asarray(items.targets[decided] == one)
         return float(((self._sets[k].decision(items.values[decided]) > 0) == positive).mean())
 
 

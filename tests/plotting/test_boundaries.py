@@ -48,5 +48,22 @@ def test_what_has_no_picture_is_refused(model):
     assert_refused(lambda: plot_boundary_points(found, X[:5], Y[:5]), "5 items, the fit had 200", "give the items of the fit")
     given = DPLMClassifier(n_components=2).fit(X, Y)
     assert_refused(lambda: plot_n_components(given), "no posterior", "two classes", "n_components=None")
-    three = DPLMClassifier(n_components=1).fit(X, np.arange(200) % 3)
-    assert_refused(lambda: plot_pieces(three), "3 classes", "two are required", "(y == one)")
+
+
+def test_pieces_between_several_classes_are_drawn_where_the_prediction_changes(rng):
+    centres = np.array([[0.0, 0], [4, 0], [0, 4]])
+    y = rng.integers(0, 3, 150)
+    items = centres[y] + rng.normal(size=(150, 2)) * 0.5
+    for multi_class in ("ovo", "ovr"):
+        three = DPLMClassifier(n_components=1, multi_class=multi_class).fit(items, np.array(["a", "b", "c"])[y])
+        axes = plot_pieces(three, items, np.array(["a", "b", "c"])[y], pyplot.figure().gca())
+        assert axes.get_title() == "3 pieces between 3 classes"
+        assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a", "b", "c"]
+        vertices = np.concatenate([p.vertices for c in axes.collections for p in c.get_paths() if len(p.vertices)])
+        assert len(vertices) > 10
+        step = 0.05 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
+        around = np.column_stack([three.predict(vertices + move) for move in step])
+        if multi_class == "ovo":
+            assert ((around != around[:, :1]).any(axis=1)).mean() > 0.95
+    wide = DPLMClassifier(n_components=1).fit(np.column_stack([X, X]), Y)
+    assert_refused(lambda: plot_pieces(wide), "4 features", "2 features are required")

@@ -73,10 +73,13 @@ def test_pieces_decide_all_items(name):
     assert sum(report.facts["importances"]["terms"].values()) == pytest.approx(1.0)
     if isinstance(model, sm.DPLMClassifier):
         assert sum(term["items"] for term in terms) == len(X) * len(model.pieces_)
-        right = np.mean(
-            [(p.decision(X) > 0) == (y == (1 if len(model.pieces_) == 1 else k)) for k, p in enumerate(model.pieces_)]
-        )
-        told = np.average([term["right"] or 0.0 for term in terms], weights=[term["items"] for term in terms])
+        pairs = getattr(model, "class_pairs_", [[0, 1]])
+        right, told = 0, 0.0
+        for k, (pieces, pair) in enumerate(zip(model.pieces_, pairs, strict=True)):
+            of_pair = np.isin(y, model.classes_[pair])
+            right += ((pieces.decision(X) > 0) == (y == model.classes_[pair[1]]))[of_pair].sum()
+            counts = np.bincount(pieces.of_items(X)[of_pair], minlength=pieces.n_components)
+            told += counts @ [term["right"] or 0.0 for term in terms if term["set"] == k]
         assert told == pytest.approx(right)
     else:
         assert sum(term["points"] for term in terms) == len(model.support_)

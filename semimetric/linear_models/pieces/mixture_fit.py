@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
@@ -16,11 +17,12 @@ from ...distances.semimetric import Semimetric
 from .boundary_points import Boundary
 from .gibbs_chains import ChainsResult, Schedule, run_chains
 from .merged_planes import merged_labels
-from .mixture_em import Planes, fit_planes, planes_of_labels, run_em
+from .mixture_em import Planes, fine_labels, fit_planes, planes_of_labels, run_em
 from .mixture_prior import Units, WPrior, base_measure
+from .piece_choice import Machine, PieceChoice, Way, choose_pieces, machines_to_try, ways_to_try
 from .piecewise_boundary import Pieces, with_support_vector_machines
-from .prior_choice import PriorChoice, choose_prior
-from .support_pairs import DistinctPlaces, find_support_pairs
+from .support_pairs import find_support_pairs
+from .two_classes import TwoClasses
 
 __all__ = [
     "FoundPieces",
@@ -29,7 +31,6 @@ __all__ = [
     "sample_planes",
     "say_if_fewer",
     "warn_unless_converged",
-    "without_sweeps",
 ]
 
 _MAX_R_HAT = 1.1  # above it the chains are taken not to have converged
@@ -42,9 +43,10 @@ class MixtureSettings:
     """The parameters of `DPLMClassifier` of the same names."""
 
     schedule: Schedule
-    n_components: int | None
+    n_components: int | str | None
     local: str
-    C: float
+    C: float | str
+    overlap: float | str
     w_prior: WPrior
     counted: bool
     prior_points: str
@@ -56,106 +58,136 @@ class MixtureSettings:
 
 @dataclass(frozen=True)
 class FoundPieces:
-    """Pieces, the chains or the trace of EM that found them, and how their prior was chosen, if it was."""
+    """Pieces, and the chains, the trace of EM or the log joint density of groups that found them."""
 
     pieces: Pieces
     run: ChainsResult | Floats
-    choice: PriorChoice | None
 
 
 @dataclass(frozen=True)
 class _Setup:
     """Boundary points between two classes, in the units of their prior."""
 
+    problem: TwoClasses
     boundary: Boundary
     units: Units
     points: Points
 
     @classmethod
-    def of(cls, places: DistinctPlaces, items: Floats, settings: MixtureSettings) -> _Setup:
-        pairs = find_support_pairs(places, semimetric=settings.semimetric, n_jobs=settings.n_jobs)
-        boundary = Boundary.of(places, pairs)
-        units = Units.of(boundary.points if settings.prior_points == "boundary" else items, boundary.directions)
+    def of(cls, problem: TwoClasses, settings: MixtureSettings) -> _Setup:
+        pairs = find_support_pairs(problem.places, semimetric=settings.semimetric, n_jobs=settings.n_jobs)
+        boundary = Boundary.of(problem.places, pairs)
+        units = Units.of(boundary.points if settings.prior_points == "boundary" else problem.items, boundary.directions)
         weight = boundary.counts if settings.counted else np.ones(len(boundary.points))
-        return cls(boundary, units, units.points(boundary.points, boundary.directions, weight.astype(np.float64)))
+        return cls(problem, boundary, units, units.points(boundary.points, boundary.directions, weight.astype(np.float64)))
 
     def prior(self, w_prior: WPrior) -> Prior:
         return base_measure(self.boundary.points.shape[1], self.units.sigma, w_prior)
 
-    def pieces(
-        self, planes: Planes, labels: Integers, items: Floats, positive: Integers, settings: MixtureSettings, **limit: int
-    ) -> Pieces:
-        """The pieces of these planes, with machines where ``local="svm"``, whose passes ``max_iter=`` may limit."""
-        pieces = Pieces.of(self.boundary, planes, labels, self.units)
-        if settings.local != "svm":
+    def pieces(self, planes: Planes, labels: Integers) -> Pieces:
+        """The pieces of these planes."""
+        return Pieces.of(self.boundary, planes, labels, self.units)
+
+    def with_machine(self, pieces: Pieces, machine: Machine, **limit: int) -> Pieces:
+        """The pieces with machines in place of planes; ``max_iter=`` may limit the passes of each. NaN leaves the planes."""
+        if np.isnan(machine.C):
             return pieces
-        return with_support_vector_machines(pieces, items, positive, settings.C, **limit)
+        problem = self.problem
+        return with_support_vector_machines(
+            pieces, problem.items, problem.positive, machine.C, overlap=machine.overlap, **limit
+        )
 
 
 def find_pieces(
-    items: Floats, positive: Integers, places: DistinctPlaces, settings: MixtureSettings, rng: np.random.Generator
-) -> FoundPieces:
-    """The pieces that separate the positive items from the rest.
+    problems: Sequence[TwoClasses], settings: MixtureSettings, rng: np.random.Generator
+) -> tuple[list[FoundPieces], PieceChoice | None]:
+    """The pieces that separate the positive items of each problem from the others, and what held-out items chose, if they did.
 
-    Parameters
-    ----------
-    items : ndarray of shape (n_items, n_features)
-    positive : ndarray of shape (n_items,)
-        Whether each item is of the positive class.
-    places : DistinctPlaces
-        Those of the items, with codes 0 and 1.
-    settings : MixtureSettings
-    rng : Generator
+    After Ctrl-C the problems that are left are answered without sweeps.
+
+    Raises
+    ------
+    InputError
+        If ``n_components`` is more than there are boundary points in one of them.
     """
-    setup = _Setup.of(places, items, settings)
-    m = len(setup.boundary.points)
-    n_components, w_prior, choice = settings.n_components, settings.w_prior, None
-    if n_components is not None and n_components > m:
-        raise InputError(f"n_components={n_components} is more than there are boundary points, {m}; give fewer, or None")
-    if w_prior == "auto":
-        w_prior = 1000.0
-        if n_components is None:
-            choice = choose_prior(places, items, positive, _Judge(settings), random_state=int(rng.integers(2**31)))
-            n_components = 1 if choice.one_piece else None
-            w_prior = w_prior if choice.one_piece else float(choice.w_prior[choice.chosen])
-    prior = setup.prior(w_prior)
-    run: ChainsResult | Floats
-    if n_components is None:
-        planes, labels, run = sample_planes(
-            setup.points,
-            prior,
-            settings.schedule,
-            rng,
-            refine=settings.refine,
-            n_jobs=settings.n_jobs,
-            verbose=settings.verbose,
+    setups = [_Setup.of(problem, settings) for problem in problems]
+    n_points = min(len(setup.boundary.points) for setup in setups)
+    if isinstance(settings.n_components, int) and settings.n_components > n_points:
+        raise InputError(
+            f"n_components={settings.n_components} is more than there are boundary points, {n_points}; give fewer, or None"
         )
-    else:
-        planes, labels, run = fit_planes(setup.points, n_components, prior, rng)
+    ways = ways_to_try(settings.w_prior, settings.n_components, settings.local)
+    machines = machines_to_try(settings.C, settings.overlap, settings.local)
+    candidates = [(way, machine) for way in ways for machine in machines]
+    choice = None
+    if len(candidates) > 1:
+        choice = choose_pieces(problems, ways, machines, _Judge(settings), random_state=int(rng.integers(2**31)))
+    way, machine = candidates[0 if choice is None else choice.chosen]
+    found: list[FoundPieces] = []
+    for setup in setups:
+        planes, labels, run = _planes(setup, way, settings, rng)
+        found.append(FoundPieces(setup.with_machine(setup.pieces(planes, labels), machine), run))
+        if isinstance(run, ChainsResult) and run.interrupted:
+            settings = replace(settings, schedule=replace(settings.schedule, n_sweeps=0))
+    return found, choice
+
+
+def _planes(
+    setup: _Setup, way: Way, settings: MixtureSettings, rng: np.random.Generator
+) -> tuple[Planes, Integers, ChainsResult | Floats]:
+    """The planes, the labels (m,) of the boundary points, and the result of the chains, or the trace of EM or of the groups."""
+    prior = setup.prior(way.w_prior)
+    if way.n_groups > 1:
+        labels = fine_labels(setup.points, way.n_groups, int(rng.integers(2**31)))
+        planes = planes_of_labels(setup.points, labels, int(labels.max()) + 1, prior)
+        of_points = planes.log_density(setup.points)[np.arange(len(labels)), labels]
+        return planes, labels, np.array([setup.points.weight @ of_points + planes.log_prior(prior).sum()])
+    n_components = 1 if way.n_groups else settings.n_components
+    if isinstance(n_components, int):
+        planes, labels, trace = fit_planes(setup.points, n_components, prior, rng)
         say_if_fewer(len(np.unique(labels)), n_components)
-    return FoundPieces(setup.pieces(planes, labels, items, positive, settings), run, choice)
+        return planes, labels, trace
+    return sample_planes(
+        setup.points,
+        prior,
+        settings.schedule,
+        rng,
+        refine=settings.refine,
+        n_jobs=settings.n_jobs,
+        verbose=settings.verbose,
+    )
 
 
 @dataclass(frozen=True)
 class _Judge:
-    """It makes pieces of some items by merging, without sampling, and decides on other items."""
+    """It makes pieces of some items without sampling, by groups or by merging groups, and decides on other items."""
 
     settings: MixtureSettings
 
     def __call__(
-        self, places: DistinctPlaces, items: Floats, positive: Integers, others: Floats, w_prior: float
-    ) -> tuple[Floats, int]:
-        setup = _Setup.of(places, items, self.settings)
-        is_one = np.isnan(w_prior)
-        prior = setup.prior(1000.0 if is_one else w_prior)
-        labels = np.zeros(len(setup.points.x), np.int64)
-        if not is_one:
-            labels = merged_labels(setup.points, prior, self.settings.schedule.first_alpha, _GROUPS_BY_FOLD, 0)
-        planes = planes_of_labels(setup.points, labels, int(labels.max()) + 1, prior)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotConverged)  # the machines that are kept warn of themselves
-            pieces = setup.pieces(planes, labels, items, positive, self.settings, max_iter=_PASSES_OF_JUDGED)
-        return pieces.decision(others), pieces.n_components
+        self, problem: TwoClasses, others: Floats, ways: Sequence[Way], machines: Sequence[Machine]
+    ) -> tuple[Floats, Floats]:
+        setup = _Setup.of(problem, self.settings)
+        decided, n_components = [], []
+        for way in ways:
+            prior = setup.prior(way.w_prior)
+            labels = self._labels(setup.points, prior, way)
+            pieces = setup.pieces(planes_of_labels(setup.points, labels, int(labels.max()) + 1, prior), labels)
+            n_components.append(pieces.n_components)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NotConverged)  # the machines that are kept warn of themselves
+                for machine in machines:
+                    separated = setup.with_machine(pieces, machine, max_iter=_PASSES_OF_JUDGED)
+                    decided.append(separated.decision(others))
+        return np.array(decided), np.array(n_components, dtype=np.float64)
+
+    def _labels(self, points: Points, prior: Prior, way: Way) -> Integers:
+        """Groups of points, or what merging them finds: as many as are given, or as the joint density asks for."""
+        if way.n_groups:
+            return fine_labels(points, way.n_groups, 0)
+        given = self.settings.n_components if isinstance(self.settings.n_components, int) else None
+        start = max(2 * (given or 0), _GROUPS_BY_FOLD)
+        return merged_labels(points, prior, self.settings.schedule.first_alpha, start, 0, n_components=given)
 
 
 def say_if_fewer(found: int, asked: int) -> None:
@@ -198,9 +230,3 @@ def sample_planes(
     if len(np.unique(labels)) < size:  # a component lost its points
         return run.planes, run.labels, run
     return planes, labels, run
-
-
-def without_sweeps(settings: MixtureSettings) -> MixtureSettings:
-    """The settings of what is left to do after Ctrl-C: no sweeps, and no choice of the prior."""
-    w_prior = 1000.0 if settings.w_prior == "auto" else settings.w_prior
-    return replace(settings, schedule=replace(settings.schedule, n_sweeps=0), w_prior=w_prior)

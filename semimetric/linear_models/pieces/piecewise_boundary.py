@@ -86,17 +86,33 @@ class Pieces:
         """Number of pieces, K."""
         return len(self.centres)
 
+    @property
+    def width(self) -> float:
+        """The mean distance of the two support points of a boundary point, a unit for distances to the planes."""
+        largest = np.abs(self.directions).max()
+        return float(largest * np.linalg.norm(self.directions / largest, axis=1).mean())
+
     def of_items(self, X: Floats) -> Integers:
         """The number of the piece of the nearest boundary point, for each of the items X (n, d); equation 24, shape (n,).
 
         Values beyond 1e140 times the largest difference of the boundary points count as if they lay there, because the squares
         of larger ones are not finite.
         """
+        points, items = self._scaled(X)
+        nearest = NearestNeighbors(n_neighbors=1).fit(points)
+        return self.components[nearest.kneighbors(items, return_distance=False)[:, 0]]
+
+    def distances(self, X: Floats) -> Floats:
+        """The distance of each of the items X (n, d) to the nearest boundary point of each piece, in a common unit: (n, K)."""
+        points, items = self._scaled(X)
+        of_pieces = [NearestNeighbors(n_neighbors=1).fit(points[self.components == j]) for j in range(self.n_components)]
+        return np.column_stack([nearest.kneighbors(items)[0][:, 0] for nearest in of_pieces])
+
+    def _scaled(self, X: Floats) -> tuple[Floats, Floats]:
+        """The boundary points and the items X in a unit in which no square overflows."""
         unit = common_unit(self.boundary_points)
-        nearest = NearestNeighbors(n_neighbors=1).fit(self.boundary_points / unit)
         with np.errstate(over="ignore"):
-            scaled = np.clip(X / unit, -_FARTHEST, _FARTHEST)
-        return self.components[nearest.kneighbors(scaled, return_distance=False)[:, 0]]
+            return self.boundary_points / unit, np.clip(X / unit, -_FARTHEST, _FARTHEST)
 
     def decision(self, X: Floats) -> Floats:
         """The signed distance of each of the items X (n, d) to the plane of its piece, shape (n,)."""
@@ -116,26 +132,32 @@ class Pieces:
         return ((X - self.centres[piece]) * self.normals[piece]).sum(axis=1)
 
 
-def with_support_vector_machines(pieces: Pieces, X: Floats, positive: Integers, C: float, *, max_iter: int = 20_000) -> Pieces:
+def with_support_vector_machines(
+    pieces: Pieces, X: Floats, positive: Integers, C: float, *, overlap: float = 1.0, max_iter: int = 20_000
+) -> Pieces:
     """The pieces with the planes of linear support vector machines, each trained on the items of its piece.
 
-    The items X (n, d) are those of the training, and ``positive`` (n,) says which are of the positive class. A piece
+    The items X (n, d) are those of the training, and ``positive`` (n,) says which are of the positive class. The items of a
+    piece are those to which its nearest boundary point is at most ``overlap`` times as far as the nearest of all. A piece
     whose items are all of one class, or a billion times closer together than all items are, keeps its plane. The
     machines are trained on differences from the mean of the items, divided by the largest difference, so that C has no
     unit. ``max_iter`` is the most passes of a machine over its items.
     """
-    piece = pieces.of_items(X)
+    if overlap > 1.0 and pieces.n_components > 1:
+        distances = pieces.distances(X)
+        inside = distances <= overlap * distances.min(axis=1, keepdims=True)
+    else:
+        inside = pieces.of_items(X)[:, None] == np.arange(pieces.n_components)
     centres = pieces.centres.copy()
     normals = pieces.normals.copy()
     mean = X.mean(axis=0)
     unit = np.abs(X - mean).max()
-    for j in range(pieces.n_components):
-        inside = piece == j
-        scaled = (X[inside] - mean) / unit
-        if len(np.unique(positive[inside])) < 2 or not np.ptp(scaled, axis=0).max() > _NARROWEST:
+    for j, of_piece in enumerate(inside.T):
+        scaled = (X[of_piece] - mean) / unit
+        if len(np.unique(positive[of_piece])) < 2 or not np.ptp(scaled, axis=0).max() > _NARROWEST:
             continue
         machine = LinearSVC(C=C, dual="auto", max_iter=max_iter, random_state=0)
-        machine.fit(scaled, positive[inside])
+        machine.fit(scaled, positive[of_piece])
         length = np.linalg.norm(machine.coef_[0])
         if length > 0:
             normals[j] = machine.coef_[0] / length

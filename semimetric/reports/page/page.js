@@ -138,6 +138,7 @@ function readPieces(page, given) {
 function readPlanes(page, given) {
   const planes = makePlanes(given.pieces, page.nRaw);
   page.pieces = planes;
+  if (planes.votes) return readVotes(page, given, planes);
   page.scoreName = "distance to the plane, > 0 on its side";
   page.explainSaid = "What makes the distance to the plane of";
   page.explain = (raw, k) => {
@@ -155,6 +156,21 @@ function readPlanes(page, given) {
     return [1 - share, share];
   });
   return readScores(page, given, planes.scores, probabilities, largest);
+}
+
+function readVotes(page, given, planes) {
+  page.scoreName = "votes of pairs of classes, and less than half a vote for its distances";
+  page.explainSaid = "What makes the distances from the other classes of";
+  page.explain = (raw, c) => {
+    const found = planes.votes(raw)[c];
+    return {
+      names: page.columns.map((column) => column.name), parts: found.parts, adds: found.parts,
+      totals: [{ name: "sum of its distances from the other classes", value: found.sum }, { name: "votes, with the share of the sum", value: planes.score(found) }],
+      notes: [`${given.outputs[c]} has ${found.votes} of ${given.outputs.length - 1} votes: a pair of classes votes for the one on whose side of its plane the item lies.`],
+      label: `What columns add to the distances from the other classes of ${given.outputs[c]}, ${say(found.sum)}`,
+    };
+  };
+  return readScores(page, given, planes.scores, null, largest);
 }
 
 /** Tabs as WAI-ARIA describes them: arrows, Home and End move between them, and each panel is drawn when it is first seen. */

@@ -31,7 +31,26 @@ function makePlanes(given, n) {
     return { ...found, plane, parts, height: parts.reduce((sum, part) => sum + part, 0), steepness: set.steepness[plane] };
   }
 
-  return { sets, decide, scores: (raw) => sets.map((_, k) => decide(k, raw).height) };
+  const all = (raw) => sets.map((_, k) => decide(k, raw));
+  if (!given.pairs) return { sets, decide, scores: (raw) => all(raw).map((found) => found.height) };
+
+  const { classes, units } = given.pairs;
+  const nClasses = 1 + Math.max(...classes.map((pair) => pair[1]));
+
+  /** The votes of pairs for every class, what its distances from the others sum to, and what every column adds to that sum. */
+  function votes(raw) {
+    const counted = Array.from({ length: nClasses }, () => ({ votes: 0, sum: 0, parts: new Array(n).fill(0) }));
+    all(raw).forEach((found, k) => classes[k].forEach((c, isPositive) => {
+      const side = (isPositive ? 1 : -1) / units[k];
+      counted[c].votes += (found.height > 0) === (isPositive === 1) ? 1 : 0;
+      counted[c].sum += side * found.height;
+      found.parts.forEach((part, f) => { counted[c].parts[f] += side * part; });
+    }));
+    return counted;
+  }
+
+  const score = ({ votes: count, sum }) => count + sum / (3 * (Math.abs(sum) + 1));
+  return { sets, decide, votes, score, scores: (raw) => votes(raw).map(score) };
 }
 
 /** Support points: the class of the nearest decides, under the Euclidean distance or a learned one. */

@@ -70,15 +70,15 @@ function drawPiecesTab(page, panel) {
       })));
   }
 
-  function planeDetail({ set, plane, items: nItems, points, right }) {
+  function planeDetail({ set, plane, side, items: nItems, points, right }) {
     const { centres, normals, components, steepness } = pieces.sets[set];
     const [normal, centre] = [normals[plane], centres[plane]];
-    const decides = nItems === null ? "" : ` It decides ${say(nItems)} item${nItems === 1 ? "" : "s"}${right === null ? "" : `, of which ${sayShare(right)} lie on the right side`}.`;
+    const decides = nItems === null ? "" : ` It decides ${say(nItems)} item${nItems === 1 ? "" : "s"}${right === null ? "" : `; ${sayShare(right)} of those of its classes lie on the right side`}.`;
     const order = page.featureOrder.slice().sort((a, b) => Math.abs(normal[b]) - Math.abs(normal[a]));
     return [element("p", {}, `The plane has ${say(points)} boundary point${points === 1 ? "" : "s"}.${decides}`),
       axisControls(), scatter(set, (k) => components[k] === plane, { normal, centre }),
       element("h4", {}, "The plane"),
-      element("p", { class: "note" }, `The sum of direction × (value − centre) is the distance to the plane, > 0 on the side of ${page.outputs[set]}. ` +
+      element("p", { class: "note" }, `The sum of direction × (value − centre) is the distance to the plane, > 0 on the side of ${side}. ` +
         `Boundary points lie around it with a standard deviation of ${say(1 / steepness[plane])}.`),
       element("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "The plane" }, element("table", {},
         element("thead", {}, element("tr", {}, ["column", "direction", "centre"].map((name) => element("th", { scope: "col" }, name)))),

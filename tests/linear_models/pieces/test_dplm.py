@@ -5,7 +5,7 @@ import pytest
 from cases import assert_refused
 from scipy.stats import norm
 from sklearn.datasets import make_moons
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 from semimetric import ConvergenceWarning, DPLMClassifier, SemimetricWarning
 from semimetric.datasets.planar import make_horseshoe, make_s_shape, make_zigzag
@@ -98,17 +98,68 @@ def test_probabilities_are_how_far_the_boundary_may_reach(horseshoe):
     assert np.allclose(P[:, 1], norm.cdf(f * pieces.steepness[pieces.of_items(X)]))
 
 
-def test_every_class_against_the_rest(rng):
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_every_class_against_the_rest_or_every_other(rng, multi_class):
     centres = np.array([[0.0, 0], [4, 0], [0, 4]])
     y = rng.integers(0, 3, 150)
     X = centres[y] + rng.normal(size=(150, 2)) * 0.5
-    model = DPLMClassifier(n_sweeps=200).fit(X, np.array(["a", "b", "c"])[y])
+    model = DPLMClassifier(n_sweeps=200, multi_class=multi_class).fit(X, np.array(["a", "b", "c"])[y])
     assert model.score(X, np.array(["a", "b", "c"])[y]) > 0.97
     assert model.decision_function(X).shape == (150, 3)
     assert model.n_components_.shape == model.r_hat_.shape == (3,)
     assert len(model.posterior_n_components_) == len(model.trace_) == 3
-    two = DPLMClassifier(n_sweeps=200).fit(X, y == 1)
-    assert np.array_equal(model.pieces_[1].boundary_points, two.pieces_[0].boundary_points)
+    if multi_class == "ovr":
+        two = DPLMClassifier(n_sweeps=200).fit(X, y == 1)
+        assert np.array_equal(model.pieces_[1].boundary_points, two.pieces_[0].boundary_points)
+        assert not hasattr(model, "class_pairs_")
+    else:
+        two = DPLMClassifier(n_sweeps=200).fit(X[y != 1], y[y != 1])
+        assert model.class_pairs_.tolist() == [[0, 1], [0, 2], [1, 2]]
+        assert np.array_equal(model.pieces_[1].boundary_points, two.pieces_[0].boundary_points)
+        votes = np.round(model.decision_function(X))
+        assert np.array_equal(votes.sum(axis=1), np.full(150, 3))
+        assert np.array_equal(
+            votes[:, 1] + votes[:, 2] - 1, (model.pieces_[0].decision(X) > 0) + (model.pieces_[1].decision(X) > 0)
+        )
+
+
+def spirals(n, seed):
+    """Three arms that wind into one another."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    angle = rng.uniform(0.6, 2.0, n) * np.pi
+    turned = angle + y * 2 * np.pi / 3
+    return (angle / 2 * np.vstack([np.cos(turned), np.sin(turned)])).T + 0.15 * rng.normal(size=(n, 2)), y
+
+
+def test_three_curved_classes_are_told_apart_as_well_as_by_a_kernel():
+    (X, y), unseen = spirals(600, 0), spirals(600, 1)
+    model = DPLMClassifier(n_components="auto", n_sweeps=500).fit(X, y)
+    assert model.score(*unseen) > SVC(C=100.0).fit(X, y).score(*unseen) - 0.01
+    assert model.score(*unseen) > LinearSVC(C=10.0).fit(X, y).score(*unseen) + 0.3
+    assert model.n_components_.max() <= 24
+    assert (model.n_components_ > 1).all()
+    assert not model.choice_.one_piece
+    assert DPLMClassifier(n_components="auto", n_sweeps=500).fit(3.7 * X, y).predict(3.7 * unseen[0]).tolist() == (
+        model.predict(unseen[0]).tolist()
+    )
+
+
+def test_a_wider_overlap_teaches_machines_from_more_items(monkeypatch):
+    X, y = make_horseshoe(100, 60)
+    seen, fit = [], LinearSVC.fit
+
+    def counting(self, X, y):
+        seen.append(len(X))
+        return fit(self, X, y)
+
+    monkeypatch.setattr(LinearSVC, "fit", counting)
+    taught = []
+    for overlap in (1.0, 1.5, 1e9):
+        seen.clear()
+        DPLMClassifier(n_components=4, C=10.0, overlap=overlap).fit(X, y)
+        taught.append(sum(seen))
+    assert taught[0] <= 160 < taught[1] < taught[2] == 4 * 160
 
 
 @pytest.mark.parametrize(
@@ -163,7 +214,7 @@ def test_parameters_out_of_range_are_refused_before_any_work(monkeypatch):
         assert_refused(lambda: DPLMClassifier(**parameters).fit(X, y), given, required, remedy)
 
     refused("n_components=999 is more than there are boundary points", "", "give fewer, or None", n_components=999)
-    monkeypatch.setattr(dplm, "find_distinct_places", None)  # no work is done
+    monkeypatch.setattr(dplm, "split_classes", None)  # no work is done
     refused("alpha=0", "> 0", alpha=0)
     refused("alpha='many'", "'auto'", alpha="many")
     refused("alpha=-1.0", "> 0", alpha=-1.0)
@@ -177,6 +228,11 @@ def test_parameters_out_of_range_are_refused_before_any_work(monkeypatch):
     refused("w_prior=0", "> 0", w_prior=0)
     refused("prior_points='x'", "'boundary', 'items'", prior_points="x")
     refused("C=0", "> 0", C=0)
+    refused("C='large'", "'auto'", C="large")
+    refused("overlap=0.5", ">= 1", "its own piece", overlap=0.5)
+    refused("overlap='wide'", "'auto'", overlap="wide")
+    refused("multi_class='all'", "'ovo', 'ovr'", multi_class="all")
+    refused("n_components='many'", "'auto'", n_components="many")
     refused("semimetric='l2' is no", "Semimetric", "None for Euclid", semimetric="l2")
     assert_refused(lambda: DPLMClassifier().fit(X, np.zeros(32)), "one class only", "two classes", "add some")
 
@@ -208,7 +264,7 @@ def test_by_default_sets_get_the_pieces_that_they_have(make):
     model = DPLMClassifier(n_sweeps=1000).fit(*make(random_state=1))
     assert fewest <= model.n_components_ <= most
     assert model.score(*make(random_state=3)) > 0.96
-    (choice,) = model.prior_choices_
+    choice = model.choice_
     assert not choice.one_piece
     assert choice.accuracy[choice.chosen] > choice.accuracy[0] + 0.05  # the first candidate is one piece
 
@@ -220,14 +276,16 @@ def test_where_classes_overlap_along_a_plane_held_out_items_ask_for_one_piece(rn
     assert model.n_components_ == 1
     assert model.r_hat_ == 1
     assert model.posterior_n_components_.tolist() == [0, 1]
-    machine = LinearSVC(C=10.0, dual="auto", random_state=0).fit((X - X.mean(axis=0)) / np.abs(X - X.mean(axis=0)).max(), y)
-    assert np.array_equal(model.predict(X), machine.predict((X - X.mean(axis=0)) / np.abs(X - X.mean(axis=0)).max()))
+    scaled = (X - X.mean(axis=0)) / np.abs(X - X.mean(axis=0)).max()
+    C = model.choice_.C[model.choice_.chosen]
+    machine = LinearSVC(C=C, dual="auto", max_iter=20_000, random_state=0).fit(scaled, y)
+    assert np.array_equal(model.predict(X), machine.predict(scaled))
 
 
 def test_a_class_of_one_item_leaves_nothing_to_choose_by():
     model = DPLMClassifier(n_sweeps=20).fit([[0.0], [1.0], [2.0], [9.0]], [0, 0, 0, 1])
-    assert model.prior_choices_[0].one_piece
-    assert np.isnan(model.prior_choices_[0].accuracy).all()
+    assert model.choice_.one_piece
+    assert np.isnan(model.choice_.accuracy).all()
 
 
 def test_as_many_pieces_as_asked_for_or_a_warning():
