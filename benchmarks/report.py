@@ -1,4 +1,10 @@
-"""What the benchmarks share: data, timing, and a report as a table and JSON lines."""
+"""What the benchmarks share: data, timing, and a report as a table and JSON lines, which are kept.
+
+``report(title, rows)`` prints rows and keeps them, with machine, date, version and commit, in a file of the script that runs,
+``benchmarks/results/<script>.jsonl``. A script that imports `append`, or is called with ``--results``, keeps its rows itself.
+The variable ``SEMIMETRIC_RESULTS`` names another folder for what `report` keeps; ``tools/bench.py --quick`` sets it, so that
+rows of small inputs never stand beside those that are quoted.
+"""
 
 import json
 import os
@@ -14,6 +20,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+
+FOLDER = Path(__file__).resolve().parent
+RESULTS = FOLDER / "results"
 
 
 def data_folder(files: str = "the data sets", name: str = "") -> Path:
@@ -98,7 +107,7 @@ def append(file: Path | None, row: dict) -> None:
 
 
 def report(title: str, rows: list[dict]) -> None:
-    """Print the rows as an aligned table, then as JSON lines."""
+    """Print the rows as an aligned table and as JSON lines, and keep them in the file of the script that runs."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [names] + [[_shown(row.get(name)) for name in names] for row in rows]
     widths = [max(len(line[k]) for line in cells) for k in range(len(names))]
@@ -107,6 +116,32 @@ def report(title: str, rows: list[dict]) -> None:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
     for row in rows:
         print(json.dumps({"benchmark": title} | row, default=float))
+    if file := file_of_rows():
+        keep(file, title, rows)
+
+
+def file_of_rows() -> Path | None:
+    """Where `report` keeps the rows of the script that runs: nowhere for one that does so itself, or is no benchmark."""
+    script = Path(sys.argv[0]).resolve()
+    if script.parent != FOLDER or hasattr(sys.modules["__main__"], "append") or "--results" in sys.argv:
+        return None
+    return Path(os.environ.get("SEMIMETRIC_RESULTS", RESULTS)) / f"{script.stem}.jsonl"
+
+
+def keep(file: Path, title: str, rows: list[dict]) -> None:
+    """Write rows with their origin to a file of JSON lines, in the place of those of an earlier run.
+
+    An earlier run is one of the same title and the same arguments of the command line, at whatever commit: its rows are in the
+    history of the repository. The file is written beside and renamed, so that a run that is stopped loses no row.
+    """
+    about = {"benchmark": title} | ({"arguments": " ".join(sys.argv[1:])} if len(sys.argv) > 1 else {})
+    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    lines = [line for line in lines if (line["benchmark"], line.get("arguments")) != (title, about.get("arguments"))]
+    lines += [about | origin("semimetric") | row for row in rows]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_name(f"{file.name}.{os.getpid()}")
+    beside.write_text("".join(json.dumps(line, default=float) + "\n" for line in lines))
+    beside.replace(file)
 
 
 def _shown(value: object) -> str:

@@ -1,6 +1,6 @@
 """How long does a report of 1,000 items with 50 columns take, how large is its page, and how soon does it answer a change?
 
-    SEMIMETRIC_BROWSER=/usr/bin/chromium python benchmarks/report_pages.py [results.jsonl]
+    SEMIMETRIC_BROWSER=/usr/bin/chromium python benchmarks/report_pages.py
 
 Distances of four kinds, medians of five. Beside them skrub's TableReport of the same table, where skrub is installed: it tells
 of columns, not of a distance, and is the nearest thing that others write into one file. A change is an event in a field of the
@@ -8,12 +8,11 @@ items tab of an open page, in Playwright's Chromium; without a browser these num
 """
 
 import os
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from report import append, origin, report, seconds
+from report import report, seconds
 
 import semimetric as sm
 
@@ -93,9 +92,6 @@ def main() -> None:
         rows.append({"page": name, "made_s": made, "megabytes": len(page.encode()) / 1e6} | answers(page))
     rows += skrub_row(X)
     report("report pages", rows)
-    file = Path(sys.argv[1]) if len(sys.argv) > 1 else None
-    for row in rows:
-        append(file, {"benchmark": "report pages"} | row | origin("semimetric"))
 
 
 if __name__ == "__main__":

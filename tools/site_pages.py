@@ -172,17 +172,20 @@ def described(script: Path) -> tuple[str, str]:
 
 
 def rows_page(name: str, rows: list[dict[str, Any]], what: str, command: str) -> str:
-    """The page of one file of results: where they come from, and a table of all rows."""
+    """The page of one file of results: where they come from, and a table of the rows of every title."""
     same = {key: rows[0][key] for key in REPEATED if key in rows[0] and len({row.get(key) for row in rows}) == 1}
     dates = sorted(str(row["date"])[:10] for row in rows)
-    columns = [key for key in dict.fromkeys(key for row in rows for key in row) if key not in {"benchmark", "date", *same}]
     said = [f"{key} {value}" for key, value in same.items() if key != "date"]
     said.append(f"measured on {dates[0]}" + (f" to {dates[-1]}" if dates[-1] != dates[0] else ""))
     lines = ["---", "orphan: true", "---", "", f"# {name}", "", what, "", f"`{command}`; {'; '.join(said)}.", ""]
-    lines += [":::{div} benchmark-rows", ""]
-    lines += ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(shown(row.get(key)) for key in columns) + " |" for row in rows]
-    return "\n".join([*lines, "", ":::", ""])
+    titles = list(dict.fromkeys(row.get("benchmark") for row in rows))
+    for title in titles:
+        under = [row for row in rows if row.get("benchmark") == title]
+        lines += [f"## {shown(title)}", ""] * (len(titles) > 1) + [":::{div} benchmark-rows", ""]
+        columns = [key for key in dict.fromkeys(key for row in under for key in row) if key not in {"benchmark", "date", *same}]
+        lines += ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+        lines += ["| " + " | ".join(shown(row.get(key)) for key in columns) + " |" for row in under] + ["", ":::", ""]
+    return "\n".join(lines)
 
 
 def shown(value: Any) -> str:

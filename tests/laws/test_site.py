@@ -67,9 +67,11 @@ def test_every_kept_row_of_a_benchmark_is_on_its_page():
     for file in kept:
         rows = [json.loads(line) for line in file.read_text().splitlines()]
         page = pages[f"benchmarks/{file.stem}.md"]
-        assert page.count("\n| ") == len(rows) + 1
+        titles = {row["benchmark"] for row in rows}
+        assert page.count("\n| ") == len(rows) + len(titles)
+        assert page.count("\n## ") == (len(titles) if len(titles) > 1 else 0)
         assert f"| [{file.stem}](benchmarks/{file.stem}.md) | {len(rows)} |" in index
-        header = page[page.index("\n| ") :].splitlines()[1].strip("| ").split(" | ")
+        header = " | ".join(re.findall(r"^\| (.*) \|\n\|---", page, re.MULTILINE)).split(" | ")
         assert {*header} | {"benchmark", "date", "machine", "version", "commit"} >= {name for row in rows for name in row}
 
 
@@ -80,6 +82,15 @@ def test_a_row_is_shown_with_its_numbers_and_what_all_rows_share_is_said_once():
     assert "| x | y | z |" in page
     assert "| 1.235 | a\\|b |  |\n| 2 |  | u: 0.5 |" in page
     assert "machine M; measured on 2026-01-02 to 2026-01-04." in page
+    assert "## " not in page
+
+
+def test_rows_of_other_titles_stand_in_tables_of_their_own():
+    measured = (("seconds", "s"), ("memory", "MiB"), ("seconds", "s"))
+    rows = [{"benchmark": title, name: 1, "date": "2026-01-02"} for title, name in measured]
+    page = PAGES["rows_page"]("b", rows, "What?", "b")
+    tables = ["## seconds", "| s |", "| 1 |", "| 1 |", "## memory", "| MiB |", "| 1 |"]
+    assert re.findall(r"^(?:## .*|\| .*)", page, re.MULTILINE) == tables
 
 
 def test_links_to_files_of_the_project_lead_to_pages_of_the_site():
