@@ -42,9 +42,9 @@ def _unaligned(X):
 
 
 def _mapped(X):
-    file = Path(tempfile.mkdtemp()) / "mapped.npy"
-    np.save(file, X)
-    return np.load(file, mmap_mode="r")
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "mapped.npy", X)
+        return np.load(Path(folder) / "mapped.npy", mmap_mode="r")  # what is mapped stays there without its name
 
 
 def _objects(X, kind):

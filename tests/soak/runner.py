@@ -45,11 +45,16 @@ class Record:
 
 
 class Child:
-    """A process that tries cases; its answers are read by a thread, so that silence is noticed."""
+    """A process that tries cases; its answers are read by a thread, so that silence is noticed.
+
+    What it leaves in the temporary directory, which is one of its own, goes with it, however it ends.
+    """
 
     def __init__(self, attack):
         self.errors = tempfile.TemporaryFile("w+")
+        self.folder = tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True)
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "MPLBACKEND": "Agg"}
+        environment["TMPDIR"] = self.folder.name
         self.process = subprocess.Popen(
             [sys.executable, "-m", "soak.child", attack],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=environment,
@@ -95,6 +100,7 @@ class Child:
         for file in (self.process.stdin, self.process.stdout, self.errors):
             with suppress(BrokenPipeError):  # a case that was never read
                 file.close()
+        self.folder.cleanup()
 
 
 def drawn(attack, seed):

@@ -1,7 +1,5 @@
 """Small saved objects of every kind, made once a process: what the attacks on files start from."""
 
-import atexit
-import shutil
 import tempfile
 import warnings
 from functools import cache
@@ -98,9 +96,7 @@ def built_index(name):
 
 @cache
 def root():
-    folder = tempfile.mkdtemp(prefix="saved-objects-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+    return Path(tempfile.mkdtemp(prefix="saved-objects-"))  # in the directory that the runner gives to a process, and removes
 
 
 @cache

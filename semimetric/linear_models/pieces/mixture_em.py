@@ -148,8 +148,8 @@ def _basis_of_span(rows: Floats) -> Floats:
 def _least_eigenvector(matrix: Floats, d: int) -> tuple[float, Floats]:
     """The smallest eigenvalue of a matrix that is 0 in the rest of its d dimensions, and its eigenvector in the span.
 
-    If the eigenvector lies in the rest, the vector that is returned is 0. LAPACK is called without the checks of SciPy's `eigh`,
-    which take several times as long as a small matrix does.
+    If the eigenvector lies in the rest, the vector that is returned is 0. LAPACK is called without the checks of SciPy's
+    `eigh`, which take several times as long as a small matrix does.
     """
     n_work, n_int_work, _ = lapack.dsyevr_lwork(len(matrix), lower=1)
     values, axes, _, _, info = lapack.dsyevr(

@@ -29,6 +29,21 @@ def horseshoe():
     return DPLMClassifier(alpha=1.0, n_sweeps=2000, local="plane").fit(X, y)
 
 
+@pytest.fixture(scope="module")
+def small():
+    """160 items, their classes, and planes of one short chain."""
+    X, y = make_horseshoe(100, 60)
+    return X, y, DPLMClassifier(**PLANES).fit(X, y)
+
+
+IN_ANY_UNIT = (PLANES | {"n_sweeps": 150, "local": "svm"}, {"n_components": 3, "local": "plane"})
+
+
+@pytest.fixture(scope="module")
+def unscaled():
+    return [DPLMClassifier(**parameters).fit(*make_horseshoe(100, 60)) for parameters in IN_ANY_UNIT]
+
+
 def test_the_horseshoe_has_six_planes_and_seven_segments(horseshoe):
     assert horseshoe.n_components_ == 6
     assert horseshoe.posterior_n_components_.argmax() == 6
@@ -65,10 +80,10 @@ def test_one_component_is_one_plane(rng):
 
 
 @pytest.mark.parametrize("factor", [2.0**-40, 3.7, 2.0**300])
-def test_a_common_factor_of_all_features_plays_no_part(factor):
+def test_a_common_factor_of_all_features_plays_no_part(factor, unscaled):
     X, y = make_horseshoe(100, 60)
-    for parameters in (PLANES | {"n_sweeps": 150, "local": "svm"}, {"n_components": 3, "local": "plane"}):
-        one, other = (DPLMClassifier(**parameters).fit(X * s, y) for s in (1.0, factor))
+    for parameters, one in zip(IN_ANY_UNIT, unscaled, strict=True):
+        other = DPLMClassifier(**parameters).fit(X * factor, y)
         assert np.array_equal(one.pieces_[0].components, other.pieces_[0].components)
         assert (one.predict(X) == other.predict(X * factor)).all()
         assert np.allclose(other.decision_function(X * factor) / factor, one.decision_function(X), atol=1e-6)
@@ -82,10 +97,10 @@ def test_equation_26_as_printed_depends_on_the_unit():
         assert (1.2 if w_prior == "covariance" else 1 - 1e-6) < large / small < most
 
 
-def test_the_order_of_items_plays_no_part():
-    X, y = make_horseshoe(100, 60)
+def test_the_order_of_items_plays_no_part(small):
+    X, y, one = small
     order = np.random.default_rng(0).permutation(160)
-    one, other = DPLMClassifier(**PLANES).fit(X, y), DPLMClassifier(**PLANES).fit(X[order], y[order])
+    other = DPLMClassifier(**PLANES).fit(X[order], y[order])
     assert np.array_equal(one.trace_, other.trace_)
     assert np.array_equal(one.decision_function(X), other.decision_function(X))
 
@@ -165,9 +180,9 @@ def test_a_wider_overlap_teaches_machines_from_more_items(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "value"), [("counted", True), ("prior_points", "items"), ("w_prior", "precision"), ("refine", False)]
 )
-def test_readings_of_the_paper_change_what_they_should(name, value):
-    X, y = make_horseshoe(100, 60)
-    one, other = DPLMClassifier(**PLANES).fit(X, y), DPLMClassifier(**PLANES, **{name: value}).fit(X, y)
+def test_readings_of_the_paper_change_what_they_should(name, value, small):
+    X, y, one = small
+    other = DPLMClassifier(**PLANES, **{name: value}).fit(X, y)
     assert not np.array_equal(one.decision_function(X), other.decision_function(X))
     assert np.isfinite(other.decision_function(X)).all()
     assert np.array_equal(one.trace_, other.trace_) == (name == "refine")
