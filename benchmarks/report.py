@@ -87,9 +87,10 @@ def commit() -> str:
 
 
 def origin(package: str) -> dict[str, str]:
-    """Where and when a result comes from, with the version of the package that it is a result of."""
+    """Where and when a result comes from, with the version of the package that it is of, and the load of the machine."""
     named = {"version": f"{package} {version(package)}", "commit": commit(), "machine": machine()}
-    return {"date": datetime.now(UTC).isoformat(timespec="seconds")} | named
+    waiting = {"load": round(os.getloadavg()[0], 1)} if hasattr(os, "getloadavg") else {}  # of a calm machine about 1 a thread
+    return {"date": datetime.now(UTC).isoformat(timespec="seconds")} | named | waiting
 
 
 def read(file: Path | None, benchmark: str) -> list[dict]:

@@ -39,6 +39,7 @@ def test_rows_are_kept_with_where_they_come_from(script, capsys):
         assert (row["machine"], row["commit"]) == (machine(), commit())
         assert row["version"].startswith("semimetric ")
         assert row["date"].endswith("+00:00")
+        assert row["load"] >= 0
         assert "arguments" not in row
     assert '{"benchmark": "seconds", "solver": "gram", "s": 0.25}' in capsys.readouterr().out.splitlines()
     assert [path.name for path in file.parent.iterdir()] == ["solve.jsonl"]  # nothing is left of what was written beside
