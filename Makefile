@@ -3,6 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 PYTEST_JOBS ?= auto
+# each worker begins with a run of neighbouring tests, which share what is fitted once a module, and takes over from one that has more left
+PYTEST := -m pytest -n $(PYTEST_JOBS) --dist worksteal
 
 SEED ?=
 
@@ -24,24 +26,24 @@ demo: $(STAMP)-demo
 	$(BIN)/semimetric demo
 
 test: $(STAMP)-dev
-	$(BIN)/python -m pytest -n $(PYTEST_JOBS) -m "not slow"
+	$(BIN)/python $(PYTEST) -m "not slow"
 
 test-all: $(STAMP)-dev
-	$(BIN)/python -m pytest -n $(PYTEST_JOBS)
+	$(BIN)/python $(PYTEST)
 
 test-oldest test-newest test-random: test-%:
 	$(PYTHON) -m venv --clear .venv-$*
 	.venv-$*/bin/python -m pip install --quiet --upgrade pip uv packaging
 	.venv-$*/bin/python tools/environments.py $* $(SEED:%=--seed %) > .venv-$*/releases.txt
 	.venv-$*/bin/uv pip install --quiet --compile-bytecode --python .venv-$*/bin/python -e . -r .venv-$*/releases.txt
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv-$*/kernels .venv-$*/bin/python -m pytest -n $(PYTEST_JOBS) -m "not slow"
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-$*/kernels .venv-$*/bin/python $(PYTEST) -m "not slow"
 
 CHROMIUM ?= $(firstword $(shell command -v chromium chromium-browser google-chrome 2>/dev/null))
 
 test-browser: $(STAMP)-dev
 	@test -n "$(CHROMIUM)" || { echo "reports are tested in Chromium, which is not there: apt-get install chromium, or give CHROMIUM=/path/to/it"; exit 1; }
 	$(BIN)/python -m pip install --quiet playwright axe-playwright-python
-	SEMIMETRIC_BROWSER="$(CHROMIUM)" $(BIN)/python -m pytest -n $(PYTEST_JOBS) tests/reports/test_in_browser.py tests/reports/test_predictors_in_browser.py
+	SEMIMETRIC_BROWSER="$(CHROMIUM)" $(BIN)/python $(PYTEST) tests/reports/test_in_browser.py tests/reports/test_predictors_in_browser.py
 
 test-site: docs
 	@test -n "$(CHROMIUM)" || { echo "the site is looked at in Chromium, which is not there: apt-get install chromium, or give CHROMIUM=/path/to/it"; exit 1; }
@@ -52,7 +54,7 @@ soak: $(STAMP)-dev
 	PYTHONPATH=tests $(BIN)/python -m soak $(ATTACKS) --minutes $(MINUTES)
 
 coverage: $(STAMP)-dev
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(PYTEST_JOBS) -m "not slow and not compiled" --cov
+	NUMBA_DISABLE_JIT=1 $(BIN)/python $(PYTEST) -m "not slow and not compiled" --cov
 
 lint: $(STAMP)-dev
 	$(BIN)/ruff check .

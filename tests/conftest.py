@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # pictures without a screen
+if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores, and threads of OpenMP turn round while they wait for one
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile(
     "semimetric", derandomize=True, deadline=None, max_examples=50, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
