@@ -6,6 +6,7 @@ The data are small whole numbers, so that every form holds them without an error
 import tempfile
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -41,10 +42,16 @@ def _unaligned(X):
     return out
 
 
+@cache
+def _folder():
+    """A folder of this process, which goes with it: fits in parts open a mapped file again by its name."""
+    return tempfile.TemporaryDirectory(prefix="mapped-")
+
+
 def _mapped(X):
-    with tempfile.TemporaryDirectory() as folder:
-        np.save(Path(folder) / "mapped.npy", X)
-        return np.load(Path(folder) / "mapped.npy", mmap_mode="r")  # what is mapped stays there without its name
+    file = Path(tempfile.mkdtemp(dir=_folder().name)) / "mapped.npy"
+    np.save(file, X)
+    return np.load(file, mmap_mode="r")
 
 
 def _objects(X, kind):
