@@ -128,6 +128,7 @@ CHAINS = {"n_sweeps": 200, "w_prior": 1000.0, "n_chains": 1}
 EMBEDDINGS = {f"embedding of {name}": given for name, given in MAPS.items()} | {
     "splines": BSplineEmbedding(4),
     "cubic splines of quantiles": BSplineEmbedding(3, degree=3, knots="quantile", missing="indicator", dtype=np.float32),
+    "splines of Eilers and Marx": BSplineEmbedding(3, degree=2, penalty_order=2, null_space_ridge=0.01, missing="indicator"),
     "splines on given knots": BSplineEmbedding(knots=[0.0, 0.5, 1.0], penalty_order=2, extrapolation="linear"),
     "chi-squared": AdditiveChi2Embedding(3, missing="indicator"),
     "waves": FourierEmbedding(2, missing="zeros"),

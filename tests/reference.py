@@ -177,6 +177,17 @@ def differences(n, order):
     return np.linalg.matrix_power(np.eye(n) - np.eye(n, k=-1), order)
 
 
+def eilers_marx_fit(psi, widths, order, y, alpha):
+    """Fitted values of P-splines (Eilers & Marx 1996): min |y - b - psi v|² + alpha |D v|², D = differences of each block."""
+    D = [np.diff(np.eye(m), order, axis=0) for m in widths]
+    penalty, start = np.zeros((1 + sum(widths),) * 2), 1
+    for m, part in zip(widths, D, strict=True):
+        penalty[start : start + m, start : start + m] = alpha * part.T @ part
+        start += m
+    A = np.hstack([np.ones((len(y), 1)), psi])
+    return A @ np.linalg.lstsq(A.T @ A + penalty, A.T @ y, rcond=1e-12)[0]  # levels and b are one: the shortest of many
+
+
 def linear_objective(model, F, y, weight=None):
     """The objective of an EmbeddedLinearClassifier or -Regressor on stored rows F (n, n_columns), written out."""
     W, b = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)

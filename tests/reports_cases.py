@@ -149,6 +149,7 @@ MACHINES = {
     "ID of pairs": lambda: machine(sm.IDEmbedding(3, groups=[(1,), (2, 0)])),
     "cubic splines": lambda: machine(sm.BSplineEmbedding(5, degree=3, extrapolation="linear"), scaled=True),
     "quadratic splines with gaps": lambda: machine(sm.BSplineEmbedding(4, degree=2, missing="indicator"), gaps=True),
+    "splines and straight lines": lambda: machine(sm.BSplineEmbedding(4, degree=2, penalty_order=2, null_space_ridge=0.1)),
     "waves": lambda: machine(sm.FourierEmbedding(6, span="half"), n_classes=0),
     "polynomials": lambda: machine(sm.HermiteEmbedding(5, scale="standard"), n_classes=2),
     "straight lines": lambda: machine("linear", n_classes=0, scaled=True),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Chunk", "Ladder"]
+__all__ = ["BlockMaps", "Chunk", "Ladder"]
 
 
 class Chunk(NamedTuple):
@@ -32,3 +32,15 @@ class Ladder(NamedTuple):
 
     order: int
     starts: NDArray[np.int64]
+
+
+class BlockMaps(NamedTuple):
+    """Matrices by which blocks of columns are multiplied: ``sources[b]:sources[b + 1]`` become ``targets[b]:targets[b + 1]``.
+
+    That of block b begins at ``first[b]`` of ``tables``, row by row; blocks may share one.
+    """
+
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    first: NDArray[np.int64]
+    tables: NDArray[np.float64]

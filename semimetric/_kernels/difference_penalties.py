@@ -8,7 +8,16 @@ import numpy as np
 
 from .jit import kernel
 
-__all__ = ["add_row", "gather", "gather_block", "prefix_sums", "squared_norm", "suffix_sum_rows", "suffix_sum_widths"]
+__all__ = [
+    "add_row",
+    "gather",
+    "gather_block",
+    "mapped_rows",
+    "prefix_sums",
+    "squared_norm",
+    "suffix_sum_rows",
+    "suffix_sum_widths",
+]
 
 
 @kernel
@@ -120,3 +129,25 @@ def suffix_sum_rows(psi, rows, starts, order, out):
                 for c in range(last - 1, first - 1, -1):
                     out.data[place + c - first] += out.data[place + c - first + 1]
             place += last - first + 1
+
+
+@kernel
+def mapped_rows(psi, maps, out):
+    """Write the rows of psi, each block of columns times the matrix that ``maps`` has for it, into ``out``, without zeros."""
+    k = 0
+    out.indptr[0] = 0
+    for i in range(out.indptr.shape[0] - 1):
+        b, entry, end = 0, psi.indptr[i], psi.indptr[i + 1]
+        while entry < end:
+            while maps.sources[b + 1] <= psi.indices[entry]:
+                b += 1
+            target, width, begin = maps.targets[b], maps.targets[b + 1] - maps.targets[b], entry
+            while entry < end and psi.indices[entry] < maps.sources[b + 1]:
+                entry += 1
+            for c in range(width):
+                total = 0.0
+                for e in range(begin, entry):
+                    total += psi.data[e] * maps.tables[maps.first[b] + (psi.indices[e] - maps.sources[b]) * width + c]
+                out.indices[k], out.data[k] = target + c, total
+                k += out.data[k] != 0  # what float32 rounds to 0 is written over too
+        out.indptr[i + 1] = k

@@ -227,6 +227,7 @@ CHECKED = [
     BSplineEmbedding(),
     BSplineEmbedding(4, degree=3, penalty_order=0, knots="quantile", missing="indicator"),
     BSplineEmbedding(3, degree=1, extrapolation="linear", sparse_output=False),
+    BSplineEmbedding(3, degree=2, penalty_order=2, null_space_ridge=0.01),
     BSplineEmbedding(2, degree=1, knots="uniform", missing="zeros", dtype=np.float32),
     AdditiveChi2Embedding(),
     AdditiveChi2Embedding(1, missing="zeros"),

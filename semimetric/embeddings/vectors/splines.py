@@ -13,10 +13,12 @@ from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count
 from ..._kernels.bsplines import Splines, spline_rows
-from ..._kernels.csr_rows import Chunk, Ladder
+from ..._kernels.csr_rows import BlockMaps, Chunk, Ladder
+from ..._kernels.difference_penalties import mapped_rows
 from .base import FeatureMap, Term, check_columns_fit, distinct_labels
 from .difference_penalties import climbed
 from .feature_ranges import check_reach, feature_ranges
+from .null_spaces import block_maps, check_null_space_ridge
 from .stored_knots import STORED_KNOTS, knots_of_stored, stored_knots
 
 __all__ = ["BSplineEmbedding"]
@@ -50,6 +52,16 @@ class BSplineEmbedding(FeatureMap):
         With 0 rows are sparse, with degree + 1 entries for each feature. Else the rows of `transform` are dense up to the place
         of the value; linear models of this package keep psi, and make phi of a block of rows while they learn from these. From
         order 2 on the columns of a feature have ever more unlike sizes, and machines need more passes.
+    null_space_ridge : float or None, default None
+        None has the regular D above. With a number r, of at least 1e-12, D is the rectangular matrix of Eilers & Marx (1996),
+        which takes differences alone, and whose null space are the coefficients v that are a polynomial of a degree below
+        ``penalty_order``. A machine that learns an intercept then minimises ``|D v|^2 + r |t|^2``: t are the polynomials of
+        degree 1 and more of each feature, in units of what they reach at its outer B-splines. As r falls, less of a straight
+        line is lost (order 2 or more), and solvers need more steps; 0.01 is a good start. The level of a feature is no column,
+        since levels and the intercept are one constant; a machine should not penalise it, or little. With order 1 there is no
+        t: the penalty is exactly that of Eilers and Marx, for every r, and with a free intercept fits are those of the regular
+        D. The result does not depend on the direction of features. Rows are dense, with n_bins + degree - 1 columns a feature.
+        Without effect for order 0.
     knots : "uniform", "quantile", array of shape (n_knots,), or one such array a feature, default "uniform"
         The ends of the cells; arrays replace ``n_bins``. Of equal quantiles only one is kept. The paper has uniform knots. On
         other knots D_1 still penalises steps from knot to knot (the min kernel, after a feature is mapped so that its knots are
@@ -75,7 +87,7 @@ class BSplineEmbedding(FeatureMap):
         The increasing knots of every feature. A constant feature has one knot and one column; a feature without values has
         neither.
     centres_ : tuple of ndarray
-        The middle of the support of the B-spline of each column.
+        The middle of the support of each B-spline.
     n_columns_ : int
     terms_ : tuple of Term
         The columns of each feature.
@@ -96,11 +108,15 @@ class BSplineEmbedding(FeatureMap):
            [1. , 1. , 1. ]])
     >>> embedding.get_feature_names_out().tolist()
     ['x0~0', 'x0~0.5', 'x0~1']
+    >>> free = BSplineEmbedding(n_bins=3, penalty_order=2, null_space_ridge=1e-4).fit(X)  # a line, and two bends
+    >>> free.get_feature_names_out().tolist()
+    ['x0^1', 'x0~0.667', 'x0~1']
     """
 
     _fitted: ClassVar[dict[str, Any]] = FeatureMap._fitted | STORED_KNOTS
     _splines: Splines
     _starts: Integers
+    _maps: BlockMaps | None
 
     def __init__(
         self,
@@ -108,6 +124,7 @@ class BSplineEmbedding(FeatureMap):
         *,
         degree: int = 1,
         penalty_order: int = 1,
+        null_space_ridge: float | None = None,
         knots: str | ArrayLike | Sequence[ArrayLike] = "uniform",
         norm: str = "kernel",
         extrapolation: str = "clip",
@@ -119,6 +136,7 @@ class BSplineEmbedding(FeatureMap):
         self.n_bins = n_bins
         self.degree = degree
         self.penalty_order = penalty_order
+        self.null_space_ridge = null_space_ridge
         self.knots = knots
         self.norm = norm
         self.extrapolation = extrapolation
@@ -209,10 +227,8 @@ class BSplineEmbedding(FeatureMap):
         marks = np.full(len(bins), int(self.missing == "indicator"))
         stops = np.cumsum(widths + marks)
         first = stops - widths - marks
-        self.n_columns_ = int(stops[-1])
-        self.terms_ = tuple(Term((f,), int(a), int(b)) for f, (a, b) in enumerate(zip(first, stops, strict=True)))
         self._starts = np.unique(np.concatenate([[0], first, first + widths, stops])).astype(np.int64)
-        self._most = int(np.maximum(np.minimum(widths, self.degree + 1), marks).sum())
+        self._most_of_psi = int(np.maximum(np.minimum(widths, self.degree + 1), marks).sum())
         factor = np.sqrt(1.0 / np.maximum(bins, 1)) if self.norm == "kernel" else np.ones(len(bins))
         low = np.array([knots[0] if len(knots) else 0.0 for knots in self.knots_])
         width = np.array([np.ptp(knots) if len(knots) > 1 else 1.0 for knots in self.knots_])
@@ -222,21 +238,30 @@ class BSplineEmbedding(FeatureMap):
         offset = np.cumsum([0, *([0 if self._equal else len(knots) for knots in extended])])
         missing = np.where(marks, first + widths, -1)
         self._splines = Splines(low, width, bins, first, missing, factor, flat, offset)
+        check_null_space_ridge(self.null_space_ridge, widths.tolist())
+        free = self.penalty_order > 0 and self.null_space_ridge is not None
+        self._maps = block_maps(widths, factor, self.penalty_order, self.null_space_ridge, missing=marks) if free else None
+        kept = np.maximum(widths - free, 0) + marks  # the level of each feature is left to the intercept
+        stops = np.cumsum(kept)
+        self.n_columns_ = int(stops[-1])
+        self.terms_ = tuple(Term((f,), int(b - n), int(b)) for f, (n, b) in enumerate(zip(kept, stops, strict=True)))
 
     @property
     def most_nonzeros(self) -> int:
-        return self._most
+        return self._most_of_psi if self._maps is None else self.n_columns_
 
     @property
     def ladder(self) -> Ladder | None:
-        return Ladder(self.penalty_order, self._starts) if self.penalty_order else None
+        return Ladder(self.penalty_order, self._starts) if self.penalty_order and self._maps is None else None
 
     @property
     def names(self) -> list[str]:
         found = []
         for name, centres in zip(self.feature_names, self.centres_, strict=True):
-            labels = [*distinct_labels(centres), *["missing"] * (self.missing == "indicator")]
-            found += [f"{name}~{label}" for label in labels]
+            labels = [f"~{label}" for label in distinct_labels(centres)]
+            if self._maps is not None:
+                labels = [*(f"^{k}" for k in range(1, min(self.penalty_order, len(labels)))), *labels[self.penalty_order :]]
+            found += [name + label for label in [*labels, *["~missing"] * (self.missing == "indicator")]]
         return found
 
     def encode(self, X: ArrayLike, *, reset: bool = False) -> Floats | sparse.csr_array:
@@ -267,7 +292,14 @@ class BSplineEmbedding(FeatureMap):
                 )
 
     def write(self, items: Floats, out: Chunk) -> None:
-        spline_rows(items, self._splines, self.degree, self.extrapolation == "linear", out)
+        linear = self.extrapolation == "linear"
+        if self._maps is None:
+            spline_rows(items, self._splines, self.degree, linear, out)
+            return
+        room = len(items) * self._most_of_psi
+        psi = Chunk(np.empty(len(items) + 1, np.int64), np.empty(room, np.int64), np.empty(room))
+        spline_rows(items, self._splines, self.degree, linear, psi)
+        mapped_rows(psi, self._maps, out)
 
     def _matrix(self, items: Floats | sparse.csr_array) -> sparse.csr_array:
         psi = super()._matrix(items)
