@@ -148,6 +148,7 @@ MACHINES = {name: lambda given=given: embedding_of(given) for name, given in EMB
     "machine": machine,
     "machine of three classes": lambda: machine(BSplineEmbedding(4), THREE, loss="hinge", multi_class="crammer_singer"),
     "machine of truth values": lambda: machine("linear", CLASSES > 0, solver="pegasos", fit_intercept=False),
+    "machine by Newton steps": lambda: machine(ConicEmbedding(2, "each"), THREE, solver="newton"),
     "machine with lines": lambda: machine(FourierEmbedding(2), calibration="logistic", class_weight={"no": 2.0, "yes": 1.0}),
     "machine with steps": lambda: machine(IDEmbedding(3), THREE, calibration="isotonic", class_weight="balanced"),
     "machine in steps": streamed,

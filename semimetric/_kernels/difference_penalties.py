@@ -9,6 +9,7 @@ import numpy as np
 from .jit import kernel
 
 __all__ = [
+    "add_moments",
     "add_row",
     "gather",
     "gather_block",
@@ -58,6 +59,17 @@ def squared_norm(values):
     for j in range(values.shape[0]):
         norm += values[j] * values[j]
     return norm
+
+
+@kernel
+def add_moments(phi, factors, out):
+    """out += sum_r factors[r] phi_r phi_rᵀ on and below the diagonal, whose columns are sorted in every row."""
+    for r in range(factors.shape[0]):
+        begin, factor = phi.indptr[r], factors[r]
+        for i in range(begin, phi.indptr[r + 1]):
+            v, row = factor * phi.data[i], out[phi.indices[i]]
+            for j in range(begin, i + 1):
+                row[phi.indices[j]] += v * phi.data[j]
 
 
 @kernel

@@ -32,6 +32,7 @@ from .training.dual_descent import DualDescent
 from .training.embedded_rows import EmbeddedRows
 from .training.fit import MAX_ITER, TrainedState, fit_machine, partial_fit_machine
 from .training.pegasos import Pegasos
+from .training.primal_newton import MOST_COLUMNS, PrimalNewton
 from .training.saved_state import STORED_STATE, state_of_stored, stored_state
 
 __all__ = ["EmbeddedLinear", "drop_zero_weights"]
@@ -104,6 +105,8 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
         check_n_jobs(self.n_jobs)
         if self.positive is not False and self.solver != "dual":
             raise NotSupportedError(f'positive={self.positive!r} needs solver="dual", not {self.solver!r}; give that')
+        if self.solver == "newton" and not self._squared:
+            raise NotSupportedError(f'solver="newton" needs a squared loss, not loss={self.loss!r}; give "{self._losses[0]}"')
         if self.fit_intercept:
             check_alpha("intercept_scaling", self.intercept_scaling, strict=True)
         if not (self.embedding is None or self.embedding == "linear" or isinstance(self.embedding, FeatureMap)):
@@ -157,12 +160,18 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
             columns[term.start : term.stop] = chosen.issuperset(term.features)
         return columns
 
-    def _solver(self) -> DualDescent | Pegasos:
+    def _solver(self) -> DualDescent | PrimalNewton | Pegasos:
         """The solver with the parameters of this model."""
         random = check_random_state(self.random_state)
         max_iter = self.max_iter or MAX_ITER[self.solver]
         if self.solver == "dual":
             return DualDescent(self.tol, max_iter, random, self.verbose)
+        if self.solver == "newton":
+            if (d := self.embedding_.n_columns_) > MOST_COLUMNS:
+                raise NotSupportedError(
+                    f'{d:,} columns, and solver="newton" holds a square of at most {MOST_COLUMNS:,}; give solver="dual"'
+                )
+            return PrimalNewton(self.tol, max_iter, self.verbose)
         return Pegasos(max_iter, random, self.verbose)
 
     def _fit_weights(self, X: ArrayLike, problem: Problem, n_classes: int) -> None:

@@ -81,7 +81,7 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
         Weights of phi, which is what ``embedding_.transform`` returns.
     intercept_ : ndarray of shape (n_classes,) or (1,)
     n_iter_ : int
-        Number of passes over the rows.
+        Number of passes over the rows, or of Newton steps.
     duality_gap_ : float
         ``(P - D) / P`` with the objective P at ``coef_`` and a value D of its dual, so the optimum is at least ``(1 - gap) P``;
         with every class against the rest, the largest gap of a class. It is loose for "pegasos", and NaN after `partial_fit`.

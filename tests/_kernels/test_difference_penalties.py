@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from semimetric._kernels.coordinate_descent import Machine
 from semimetric._kernels.csr_rows import Chunk
 from semimetric._kernels.difference_penalties import (
+    add_moments,
     add_row,
     gather,
     prefix_sums,
@@ -73,3 +74,17 @@ def test_prefix_sums_solve_with_the_differences(order, K, seed):
     found = W.copy()
     prefix_sums(found, order, STARTS)
     np.testing.assert_allclose(found, np.linalg.solve(differences(order), W), atol=1e-9)
+
+
+@given(st.integers(0, 1000), st.integers(0, 5))
+def test_second_moments_are_those_of_the_dense_rows(seed, n):
+    rng = np.random.default_rng(seed)
+    rows = np.where(rng.random((n, 11)) < 0.5, rng.normal(size=(n, 11)), 0.0)
+    entries, factors = [np.flatnonzero(row) for row in rows], rng.normal(size=n)
+    indptr = np.cumsum([0, *map(len, entries)])
+    phi = Chunk(indptr, np.concatenate([np.zeros(0, np.int64), *entries]), rows[rows != 0])
+    out = np.tril(np.ones((12, 12)))  # a last row and column belong to the intercept
+    add_moments(phi, factors, out)
+    want = np.tril(np.ones((12, 12)))
+    want[:11, :11] += np.tril((rows.T * factors) @ rows)
+    np.testing.assert_allclose(out, want, atol=1e-12)

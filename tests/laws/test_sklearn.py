@@ -321,6 +321,7 @@ CLASSIFIERS = [
     EmbeddedLinearClassifier(),
     EmbeddedLinearClassifier("linear", loss="hinge", multi_class="crammer_singer", tol=1e-2),
     EmbeddedLinearClassifier(solver="pegasos"),
+    EmbeddedLinearClassifier(solver="newton"),
     EmbeddedLinearClassifier("linear", positive=True),
     DPLMClassifier(n_components=1),
     DPLMClassifier(n_components=1, local="plane"),

@@ -83,6 +83,8 @@ CHECKED = [
     R(),
     R("linear", loss="epsilon_insensitive", epsilon=0.1, tol=1e-3),
     R(ConicEmbedding(anchors="kmeans", n_anchors=3), tol=1e-1),
+    C(ConicEmbedding(2, "each"), solver="newton"),
+    R(PL1Embedding(3), solver="newton", epsilon=0.1),
     R(BSplineEmbedding(4), solver="pegasos", fit_intercept=False),
 ]
 

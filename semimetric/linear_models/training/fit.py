@@ -12,10 +12,11 @@ from .coefficients import clip_weights, intercepts, of_phi, set_weights_of_phi
 from .dual_descent import DualDescent, TrainingReport, add_weights_of_dual
 from .embedded_rows import EmbeddedRows
 from .pegasos import Pegasos, StepCounter, run_epoch
+from .primal_newton import PrimalNewton
 
 __all__ = ["MAX_ITER", "TrainedState", "fit_machine", "partial_fit_machine"]
 
-MAX_ITER = {"dual": 1000, "pegasos": 20}
+MAX_ITER = {"dual": 1000, "newton": 200, "pegasos": 20}
 """The names of the solvers, and the default of their ``max_iter``."""
 
 
@@ -76,20 +77,28 @@ def _have_the_same_columns(a: Machine, b: Machine) -> bool:
 
 
 def fit_machine(
-    solver: DualDescent | Pegasos, rows: EmbeddedRows, problem: Problem, state: TrainedState, *, keep_dual: bool = False
+    solver: DualDescent | PrimalNewton | Pegasos,
+    rows: EmbeddedRows,
+    problem: Problem,
+    state: TrainedState,
+    *,
+    keep_dual: bool = False,
 ) -> TrainingReport:
-    """Train the machine of ``state``, in place, from its weights (Pegasos) or its dual variables, which may be kept."""
+    """Train the machine of ``state``, in place, from its weights (Newton, Pegasos) or its dual variables, which may be kept."""
     state.objective = _objective_of(problem)
     machine = of_phi(state.machine)
     if isinstance(solver, Pegasos):
         state.counter.n_rows = float(len(rows))
         report = solver.train(rows, problem, machine, state.counter)
     else:
-        dual = _start_dual(rows, problem, state, machine)
-        report = solver.train(rows, problem, machine, dual)
-        clip_weights(machine)
+        if isinstance(solver, PrimalNewton):
+            report, dual = solver.train(rows, problem, machine), None
+        else:
+            dual = _start_dual(rows, problem, state, machine)
+            report = solver.train(rows, problem, machine, dual)
+            clip_weights(machine)
         state.counter.n_steps = state.counter.n_rows = float(len(rows))  # as after one epoch of Pegasos
-        state.dual, state.codes = (dual, problem.codes) if keep_dual else (None, None)
+        state.dual, state.codes = (dual, problem.codes) if keep_dual and dual is not None else (None, None)
     set_weights_of_phi(state.machine, machine)
     _warn_unless_solved(report, keep_dual)
     return report
