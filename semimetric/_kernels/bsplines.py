@@ -7,7 +7,9 @@ import numpy as np
 from .jit import kernel
 from .locate import clipped, lower_knot
 
-__all__ = ["Splines", "spline_rows"]
+__all__ = ["SLACK", "Splines", "spline_places", "spline_rows", "spline_sum_rows"]
+
+SLACK = 4  # entries that `spline_sum_rows` may write beyond the last
 
 
 class Splines(NamedTuple):
@@ -135,6 +137,65 @@ def spline_rows(x, splines, degree, linear, out):
                 a, b, c, d = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
             _put(k, first + cell, factor * a, out)
             k = _after(k, out)
+            _put(k, first + cell + 1, factor * b, out)
+            k = _after(k, out)
+            if degree > 1:
+                _put(k, first + cell + 2, factor * c, out)
+                k = _after(k, out)
+            if degree > 2:
+                _put(k, first + cell + 3, factor * d, out)
+                k = _after(k, out)
+        out.indptr[i + 1] = k
+
+
+@kernel
+def spline_places(x, splines, degree, places, indptr):
+    """Places of the rows x (n, F) on equal cells, clipped, and in ``indptr`` (n + 1,) the room of their sums, a bound."""
+    n = 0
+    indptr[0] = 0
+    for i in range(x.shape[0]):
+        for f in range(x.shape[1]):
+            bins = splines.bins[f]
+            place = (x[i, f] - splines.low[f]) / splines.width[f] * bins
+            place = 0.0 if place < 0.0 else place
+            place = float(bins) if place > bins else place
+            places[i, f] = place  # NaN stays NaN
+            n += degree + 1 + (int(place) if place == place else 0)
+        indptr[i + 1] = n
+
+
+@kernel
+def spline_sum_rows(places, splines, degree, out):
+    """Write the suffix sums of psi within each feature, which are phi of first differences, of rows at these places.
+
+    They are the whole sum, c, from the first column to the cell. Four of these are written at a time, which spares
+    branches that would be mispredicted, so there must be room for `SLACK` more.
+    """
+    k = 0
+    out.indptr[0] = 0
+    for i in range(places.shape[0]):
+        for f in range(places.shape[1]):
+            place, bins, first, factor = places[i, f], splines.bins[f], splines.first[f], splines.factor[f]
+            if place != place:
+                if splines.missing[f] >= 0:
+                    _put(k, splines.missing[f], 1.0, out)
+                    k = _after(k, out)
+                continue
+            if bins <= 0:
+                if bins == 0:
+                    _put(k, first, factor, out)
+                    k = _after(k, out)
+                continue
+            cell = min(int(place), bins - 1)
+            a, b, c, d = _on_equal_cells(place - cell, degree)
+            c += d
+            b += c
+            total = factor * (a + b)
+            for j in range(0, cell + 1, 4):
+                at = np.uint64(k + j)
+                for more in range(4):
+                    out.indices[at + np.uint64(more)], out.data[at + np.uint64(more)] = first + j + more, total
+            k += cell + 1
             _put(k, first + cell + 1, factor * b, out)
             k = _after(k, out)
             if degree > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..._foundation.errors import InputError, NotSupportedError
 from ..._foundation.storable import storable
 from ..._foundation.types import ArrayLike, Floats, Integers
 from ..._foundation.validation import check_choice, check_count
-from ..._kernels.bsplines import Splines, spline_rows
+from ..._kernels.bsplines import SLACK, Splines, spline_places, spline_rows, spline_sum_rows
 from ..._kernels.csr_rows import BlockMaps, Chunk, Ladder
 from ..._kernels.difference_penalties import mapped_rows
 from .base import FeatureMap, Term, check_columns_fit, distinct_labels
@@ -300,6 +300,15 @@ class BSplineEmbedding(FeatureMap):
         psi = Chunk(np.empty(len(items) + 1, np.int64), np.empty(room, np.int64), np.empty(room))
         spline_rows(items, self._splines, self.degree, linear, psi)
         mapped_rows(psi, self._maps, out)
+
+    def write_phi(self, items: Floats, room: Callable[[int], Chunk]) -> Chunk | None:
+        if self.ladder is None or self.penalty_order > 1 or self.extrapolation == "linear" or not self._equal:
+            return None
+        places, most = np.empty(items.shape), np.empty(len(items) + 1, np.int64)
+        spline_places(items, self._splines, self.degree, places, most)
+        out = room(int(most[-1]) + SLACK)
+        spline_sum_rows(places, self._splines, self.degree, out)
+        return out
 
     def _matrix(self, items: Floats | sparse.csr_array) -> sparse.csr_array:
         psi = super()._matrix(items)

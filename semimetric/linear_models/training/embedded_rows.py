@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -72,28 +73,47 @@ class EmbeddedRows:
         chunk : Chunk
             The embedding of these rows, which the next block overwrites.
         """
+        for place, numbers in self._numbered(rows):
+            yield place, numbers, self._written(dense_rows(self.items, numbers))
+
+    def phi_blocks(self, rows: Integers | None = None) -> Iterator[tuple[slice, Integers, Chunk]]:
+        """`blocks` of rows phi: for an embedding with a ladder sums of the rows psi, in a buffer of their own."""
+        ladder = self.embedding.ladder
+        if ladder is None:
+            yield from self.blocks(rows)
+            return
+        for place, numbers in self._numbered(rows):
+            items = dense_rows(self.items, numbers)
+            phi = self.embedding.write_phi(items, partial(self._room, len(numbers)))
+            yield place, numbers, self._suffix_sums(self._written(items), ladder, len(numbers)) if phi is None else phi
+
+    def _numbered(self, rows: Integers | None) -> Iterator[tuple[slice, Integers]]:
+        """The place of every block among ``rows``, and the numbers of its rows."""
         n = len(self) if rows is None else len(rows)
         for start in range(0, n, self.size):
             place = slice(start, min(start + self.size, n))
-            numbers = np.arange(place.start, place.stop, dtype=self.index_dtype) if rows is None else rows[place]
-            chunk = self._chunk._replace(indptr=self._chunk.indptr[: len(numbers) + 1])
-            self.embedding.write(dense_rows(self.items, numbers), chunk)
-            yield place, numbers, chunk
+            yield place, np.arange(place.start, place.stop, dtype=self.index_dtype) if rows is None else rows[place]
 
-    def phi_blocks(self, rows: Integers | None = None) -> Iterator[tuple[slice, Integers, Chunk]]:
-        """`blocks` of rows phi: for an embedding with a ladder suffix sums of the rows psi, in a buffer of their own."""
-        ladder = self.embedding.ladder
-        for place, numbers, chunk in self.blocks(rows):
-            yield place, numbers, chunk if ladder is None else self._suffix_sums(chunk, ladder, len(numbers))
+    def _written(self, items: Floats) -> Chunk:
+        """What the embedding writes of a block of items."""
+        chunk = self._chunk._replace(indptr=self._chunk.indptr[: len(items) + 1])
+        self.embedding.write(items, chunk)
+        return chunk
+
+    def _room(self, n: int, n_entries: int) -> Chunk:
+        """Buffers for n rows phi with so many entries; the next call gives the same."""
+        if len(self._phi.data) < n_entries:
+            room = int(n_entries * _MORE_ROOM)
+            self._phi = self._phi._replace(
+                indices=np.empty(room, self._phi.indices.dtype), data=np.empty(room, self._phi.data.dtype)
+            )
+        return self._phi._replace(indptr=np.zeros(n + 1, np.int64))
 
     def _suffix_sums(self, psi: Chunk, ladder: Ladder, n: int) -> Chunk:
         """phi of the n rows of psi; the next call writes over it."""
-        indptr = np.zeros(n + 1, np.int64)
-        np.cumsum(suffix_sum_widths(psi, (0, n), ladder.starts), out=indptr[1:])
-        if len(self._phi.data) < indptr[-1]:
-            room = int(indptr[-1] * _MORE_ROOM)
-            self._phi = Chunk(indptr, np.empty(room, psi.indices.dtype), np.empty(room, psi.data.dtype))
-        out = self._phi._replace(indptr=indptr)
+        widths = suffix_sum_widths(psi, (0, n), ladder.starts)
+        out = self._room(n, int(widths.sum()))
+        np.cumsum(widths, out=out.indptr[1:])
         suffix_sum_rows(psi, (0, n), ladder.starts, ladder.order, out)
         return out
 

@@ -114,6 +114,41 @@ def test_local_rows_and_the_ladder_give_transform(X, n_bins, degree, order, extr
     assert phi.has_canonical_format
 
 
+@given(
+    values,
+    st.integers(1, 9),
+    st.sampled_from([1, 2, 3]),
+    st.sampled_from(["error", "zeros", "indicator"]),
+    st.sampled_from([np.float32, np.float64]),
+)
+def test_first_differences_are_written_at_once_as_by_sums(X, n_bins, degree, missing, dtype):
+    """Constant features, features without values, places on knots and outside; the buffers are no larger than asked for."""
+    if missing != "error":
+        X = np.column_stack([X, np.full(len(X), np.nan)])
+        X[::3, 0] = np.nan
+    embedding = BSplineEmbedding(n_bins, degree=degree, missing=missing, dtype=dtype).fit(X)
+    Z, asked = np.vstack([X, 2 * X - 1]), []
+
+    def room(n):
+        asked.append(n)
+        return Chunk(np.full(len(Z) + 1, -1), np.full(n, -1, np.int32), np.full(n, np.nan, dtype))
+
+    phi, want = embedding.write_phi(embedding.encode(Z), room), embedding.transform(Z)
+    n = want.nnz
+    assert len(asked) == 1
+    assert_array_equal(phi.indptr, want.indptr)
+    assert_array_equal(phi.indices[:n], want.indices)
+    assert_allclose(phi.data[:n], want.data, rtol=4 * np.finfo(dtype).eps, atol=1e-30)
+
+
+def test_what_is_written_by_sums_alone(rng):
+    X = rng.normal(size=(20, 2))
+    options = [{"penalty_order": 0}, {"penalty_order": 2}, {"extrapolation": "linear"}, {"knots": "quantile"}]
+    for option in [*options, {"null_space_ridge": 0.1}]:
+        embedding = BSplineEmbedding(4, **option).fit(X)
+        assert embedding.write_phi(embedding.encode(X), lambda n: pytest.fail("buffers were asked for")) is None
+
+
 @DEGREES
 @pytest.mark.parametrize("n_bins", [1, 4, 20])
 def test_penalised_first_differences_make_the_min_kernel(degree, n_bins):
