@@ -31,7 +31,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from report import data, report
+from report import append, data, origin, read, report
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
@@ -227,8 +227,7 @@ def keys(parts: Iterable[str], rows: int) -> list[tuple]:
 def results(arguments: argparse.Namespace) -> dict[tuple, dict]:
     """All fits asked for, those of the file included."""
     file = Path(arguments.results) if arguments.results else None
-    lines = file.read_text().splitlines() if file and file.exists() else []
-    rows = [row for row in map(json.loads, lines) if row["features"] == arguments.features]
+    rows = [row for row in read(file, "paper1") if row["features"] == arguments.features]
     found = {tuple(row["key"]): row for row in rows}
     for key in keys(arguments.parts, arguments.rows):
         if key in found:
@@ -239,9 +238,8 @@ def results(arguments: argparse.Namespace) -> dict[tuple, dict]:
         else:
             row = run(key, arguments)
         found[key] = row | {"key": key, "features": arguments.features}
-        if file:
-            with file.open("a") as out:
-                out.write(json.dumps(found[key]) + "\n")
+        package = "semimetric" if key[2] not in ("linear", "min") else "scikit-learn"
+        append(file, {"benchmark": "paper1", **origin(package), **found[key]})
     return found
 
 

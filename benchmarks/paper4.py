@@ -17,7 +17,6 @@ takes longer than the limit of seconds is stopped, and said so.
 """
 
 import argparse
-import json
 import multiprocessing
 import time
 import warnings
@@ -25,7 +24,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
-from report import data, report
+from report import append, data, origin, read, report
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_digits
 from sklearn.kernel_approximation import Nystroem, RBFSampler
@@ -226,17 +225,15 @@ def limited(call: Callable[[], dict], limit: float) -> dict:
 def results(chosen: argparse.Namespace) -> dict[tuple[str, str, int], dict]:
     """All runs asked for, those of the file included; what failed once on a set is not tried on its other folds."""
     file = Path(chosen.results) if chosen.results else None
-    lines = file.read_text().splitlines() if file and file.exists() else []
-    found = {tuple(row["run"]): row for row in map(json.loads, lines)}
+    found = {tuple(row["run"]): row for row in read(file, "paper4")}
     for part in chosen.parts:
         for run, call in PARTS[part](chosen):
             failed = any(row["accuracy"] is None for other, row in found.items() if other[:2] == run[:2])
             if run in found or failed:
                 continue
             found[run] = {"run": run} | limited(call, chosen.limit)
-            if file:
-                with file.open("a") as out:
-                    out.write(json.dumps(found[run]) + "\n")
+            package = "semimetric" if run[1].startswith("phi") else "scikit-learn"
+            append(file, {"benchmark": "paper4", **origin(package), **found[run]})
     return found
 
 

@@ -27,6 +27,7 @@ HELPERS = {"report", "report_pages"}  # which measure nothing
 # arguments that make a benchmark short
 QUICK = {
     "additive_speed": ["--rows", "500"],
+    "clustering": ["--sets", "iris", "--seeds", "1", "--links", "1"],
     "fit_times": ["--sizes", "1000x20", "--methods", "semimetric_2s", "boosting"],
     "half_million": ["--rows", "20000", "--methods", "linear", "PL1", "PL2", "boosting"],
     "imputation": ["--sets", "vowel", "--rows", "1000"],
