@@ -20,8 +20,7 @@ are one number each, and in all 54, where they are 44 indicators. These make the
 it lies along the mean row, so that a machine with C = 0.1 is at a gap of 0.9 after 20 passes. Without the columns of zeros,
 which add no functions, it is 46, of which 11 %.
 
-The paper prints the accuracies on the three given splits as bars only, and tests none; there we saw spectf PL2 73.3, RBF 80.2,
-landsat 90.4 and 91.2, segment 95.5 and 91.0 %.
+The paper prints the accuracies on the three given splits as bars only, and tests none.
 """
 
 import argparse
