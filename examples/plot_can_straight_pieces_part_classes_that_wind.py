@@ -1,5 +1,5 @@
 """Can straight pieces part classes that wind?
-=============================================
+===========================================
 
 Three arms wind into one another, so no straight line tells them apart. Every pair of classes is separated by pieces of planes,
 and the pairs vote. How many pieces a Dirichlet process proves from the few boundary points is one question, how many predict

@@ -160,6 +160,7 @@ MACHINES = {
 BOUNDARIES = {
     "planes": lambda: boundary(sm.DPLMClassifier, local="plane"),
     "planes of three classes": lambda: boundary(sm.DPLMClassifier, 3),
+    "planes of each of three classes": lambda: boundary(sm.DPLMClassifier, 3, multi_class="ovr"),
     "support points": lambda: boundary(sm.SupportPointClassifier),
     "support points of three classes": lambda: boundary(sm.SupportPointClassifier, 3),
     "support points of a learned distance": lambda: boundary(

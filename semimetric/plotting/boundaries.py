@@ -76,7 +76,8 @@ def plot_boundary_points(
 def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
     """Draw the boundary points in the colours of their pieces, and the boundary that the pieces make (Figs 1 and 4).
 
-    Of several classes the items have the colours, and every piece is drawn where it parts two classes that are predicted.
+    Of several classes the items have the colours. A piece is drawn where its two classes are the likeliest ones, so that the
+    prediction changes at it; with ``multi_class="ovr"`` where its class is one of the two, whose boundary lies between planes.
 
     Parameters
     ----------

@@ -73,11 +73,13 @@ def test_pieces_decide_all_items(name):
     assert sum(report.facts["importances"]["terms"].values()) == pytest.approx(1.0)
     if isinstance(model, sm.DPLMClassifier):
         assert sum(term["items"] for term in terms) == len(X) * len(model.pieces_)
-        pairs = getattr(model, "class_pairs_", [[0, 1]])
+        every = range(len(model.classes_))
+        sides = [(every, k) for k in every] if len(model.pieces_) > 1 else [(every, 1)]
+        sides = [(pair, pair[1]) for pair in getattr(model, "class_pairs_", [])] or sides
         right, told = 0, 0.0
-        for k, (pieces, pair) in enumerate(zip(model.pieces_, pairs, strict=True)):
-            of_pair = np.isin(y, model.classes_[pair])
-            right += ((pieces.decision(X) > 0) == (y == model.classes_[pair[1]]))[of_pair].sum()
+        for k, (pieces, (of, positive)) in enumerate(zip(model.pieces_, sides, strict=True)):
+            of_pair = np.isin(y, model.classes_[np.array(of)])
+            right += ((pieces.decision(X) > 0) == (y == model.classes_[positive]))[of_pair].sum()
             counts = np.bincount(pieces.of_items(X)[of_pair], minlength=pieces.n_components)
             told += counts @ [term["right"] or 0.0 for term in terms if term["set"] == k]
         assert told == pytest.approx(right)

@@ -83,7 +83,7 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         pieces costly, so that a small data set gets few of them; a narrow one makes planes thick. With ``"auto"``, five folds
         of the items choose among 1000, 30, 1, and one piece alone. The candidate with the fewest pieces is taken, unless
         another is right more often by more than 1.5 standard errors; errors of all pairs of classes are counted together.
-        Without two items of both classes of a pair, one piece is taken; with a number of pieces it is 1000. The equation
+        Where no pair has two places of both classes, one piece is taken, with C = 1; of a given number, 1000. The equation
         prints ``"covariance"``: the variance is sigma^2 itself, so that the result depends on the unit of the features.
         ``"precision"`` is the variance 1 / sigma^2, the number 1.
     counted : bool, default False
@@ -138,7 +138,7 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     InputError
         If there are fewer than two classes, or a parameter is out of its range.
     KeyboardInterrupt
-        After Ctrl-C; the attributes are then set from the sweeps so far.
+        After Ctrl-C; while chains run, the attributes are then set from the sweeps so far.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from sklearn.model_selection import StratifiedKFold
 from ..._foundation.errors import InputError
 from ..._foundation.storable import storable
 from ..._foundation.types import Floats, Integers
-from ..._foundation.validation import check_alpha
+from ..._foundation.validation import check_finite_number
 from .mixture_prior import WPrior
 from .two_classes import TwoClasses
 
@@ -128,7 +128,7 @@ def machines_to_try(C: float | str, overlap: float | str, local: str) -> list[Ma
 
 def check_overlap(overlap: float | str) -> None:
     """Refuse a number that is not finite and >= 1; "auto" is none."""
-    if not isinstance(overlap, str) and not check_alpha("overlap", overlap, strict=True) >= 1.0:
+    if not isinstance(overlap, str) and not check_finite_number("overlap", overlap) >= 1.0:
         raise InputError(f"overlap={overlap!r}, a number >= 1 is required: 1 leaves every item to the machine of its own piece")
 
 

@@ -14,6 +14,8 @@ from .support_pairs import DistinctPlaces, find_distinct_places
 
 __all__ = ["TwoClasses", "class_pairs", "some_places", "split_classes", "votes_of_pairs"]
 
+_FARTHEST = 1e140  # units to a plane; sums of so many are finite
+
 
 @dataclass(frozen=True)
 class TwoClasses:
@@ -44,7 +46,7 @@ class TwoClasses:
 def some_places(places: DistinctPlaces, kept: Integers, is_item: Any = True) -> tuple[DistinctPlaces, Integers]:
     """The places with the numbers ``kept``, sorted, and the rows of the items there, by which they are numbered anew.
 
-    Where ``is_item`` (n_items,) is false, an item is left out, unless it is the first of its class at its place.
+    Items for which ``is_item`` (n_items,) is false are left out. It must be true of the rows of the places that are kept.
     """
     new_number = np.full(len(places.points), -1)
     new_number[kept] = np.arange(len(kept))
@@ -105,7 +107,7 @@ def votes_of_pairs(decisions: Floats, units: Floats, n_classes: int) -> Floats:
 
     Every pair gives a vote to the class on whose side an item lies. To the votes is added s / (3 (|s| + 1)), where s is the
     sum of the signed distances to the planes, in their units, which count for the positive class and against the negative
-    one: as in scikit-learn's `sklearn.svm.SVC` with ``decision_function_shape="ovr"``.
+    one, up to 1e140 each: as in scikit-learn's `sklearn.svm.SVC` with ``decision_function_shape="ovr"``.
 
     Parameters
     ----------
@@ -124,6 +126,8 @@ def votes_of_pairs(decisions: Floats, units: Floats, n_classes: int) -> Floats:
         is_positive = decision > 0
         votes[:, positive] += is_positive
         votes[:, negative] += ~is_positive
-        sums[:, positive] += decision / unit
-        sums[:, negative] -= decision / unit
+        with np.errstate(over="ignore"):
+            told = np.clip(decision / unit, -_FARTHEST, _FARTHEST)
+        sums[:, positive] += told
+        sums[:, negative] -= told
     return votes + sums / (3 * (np.abs(sums) + 1))

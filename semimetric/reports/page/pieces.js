@@ -14,6 +14,8 @@ function euclidean(x, y) {
 }
 
 /** Planes near boundary points: the plane of the nearest point decides (paper 3, equation 24). */
+const FARTHEST = 1e140; // units to a plane that count
+
 function makePlanes(given, n) {
   const rows = (flat) => split(flat, new Array(flat.length / n).fill(n));
   const sets = given.sets.map((set) => ({
@@ -43,7 +45,7 @@ function makePlanes(given, n) {
     all(raw).forEach((found, k) => classes[k].forEach((c, isPositive) => {
       const side = (isPositive ? 1 : -1) / units[k];
       counted[c].votes += (found.height > 0) === (isPositive === 1) ? 1 : 0;
-      counted[c].sum += side * found.height;
+      counted[c].sum += Math.min(Math.max(side * found.height, -FARTHEST), FARTHEST);
       found.parts.forEach((part, f) => { counted[c].parts[f] += side * part; });
     }));
     return counted;

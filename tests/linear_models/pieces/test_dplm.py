@@ -245,6 +245,7 @@ def test_parameters_out_of_range_are_refused_before_any_work(monkeypatch):
     refused("C=0", "> 0", C=0)
     refused("C='large'", "'auto'", C="large")
     refused("overlap=0.5", ">= 1", "its own piece", overlap=0.5)
+    refused("overlap=-1", ">= 1", "its own piece", overlap=-1)
     refused("overlap='wide'", "'auto'", overlap="wide")
     refused("multi_class='all'", "'ovo', 'ovr'", multi_class="all")
     refused("n_components='many'", "'auto'", n_components="many")

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from cases import assert_refused
 from hypothesis import given
 from hypothesis import strategies as st
 from mixtures import draw_planes, prior_of
@@ -22,6 +23,16 @@ def made(seed, m=8, d=2, k=3):
     boundary = Boundary(points, directions, np.zeros((m, 2), np.int64), rng.integers(1, 4, m), np.arange(m))
     planes, labels, units = draw_planes(prior_of(d), k, d, rng), rng.integers(0, k, m), Units.of(points, directions)
     return Pieces.of(boundary, planes, labels, units), boundary, planes, labels, units
+
+
+def test_pieces_that_a_file_may_hold_wrongly_are_refused():
+    pieces = made(0)[0]
+    pieces.check(2)
+    wrong = {"directions": 0 * pieces.directions, "normals": 2 * pieces.normals, "steepness": -pieces.steepness}
+    wrong |= {"components": pieces.components + 1, "centres": pieces.centres + np.nan}
+    for name, array in wrong.items():
+        broken = dataclasses.replace(pieces, **{name: array})
+        assert_refused(lambda broken=broken: broken.check(2), "not made of points and planes", "restore the file")
 
 
 @given(st.integers(0, 1000), st.integers(1, 4))

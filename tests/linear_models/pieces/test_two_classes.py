@@ -48,3 +48,10 @@ def test_votes_are_those_of_scikit_learn(rng):
     machine.decision_function_shape = "ovr"
     assert np.allclose(votes, machine.decision_function(X))
     assert np.allclose(votes_of_pairs(-8 * pairs, np.full(6, 8.0), 4), votes)
+
+
+def test_distances_beyond_all_bounds_leave_the_votes():
+    far = np.array([[1e308, 1e308, -1e308]])
+    votes = votes_of_pairs(far, np.full(3, 1e-3), 3)
+    assert np.array_equal(np.round(votes), [[0, 2, 1]])
+    assert votes.argmax() == 1
