@@ -255,9 +255,26 @@ CHECKED = [
     HyperplaneMixture(2, n_sweeps=5),
     HyperplaneMixture(n_sweeps=5, alpha=1.0),
     DPLMClassifier(n_components=1, local="plane"),
-    DPLMClassifier(n_sweeps=20, w_prior=30.0, counted=True, prior_points="items", n_chains=1),
-    DPLMClassifier(n_sweeps=20, w_prior="precision", refine=False, n_auxiliary=1),
+    DPLMClassifier(n_sweeps=20, w_prior=30.0, counted=True, prior_points="items", n_chains=1, C=10.0, overlap=1.0),
+    DPLMClassifier(n_sweeps=20, w_prior="precision", refine=False, n_auxiliary=1, C=10.0, overlap=1.5),
 ]
+
+
+def learned_by(estimator):
+    """The class that a setting is one of: that of the learner, where items are numbers of pairs of others."""
+    return type(getattr(estimator, "learner", None) if isinstance(estimator, PairsOf) else estimator)
+
+
+def numbered(estimators):
+    """Each estimator with how many of its class come before it."""
+    seen = Counter()
+    for estimator in estimators:
+        yield seen[learned_by(estimator)], estimator
+        seen[learned_by(estimator)] += 1
+
+
+FIRST = [estimator for before, estimator in numbered(CHECKED) if before < 2]
+FURTHER = [estimator for before, estimator in numbered(CHECKED) if before >= 2]  # checked among the slow tests
 
 
 def expected_failures(estimator):
@@ -288,8 +305,15 @@ SLOW = [
 
 
 @pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning", "ignore::sklearn.exceptions.DataConversionWarning")
-@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
+@parametrize_with_checks(FIRST, expected_failed_checks=expected_failures)
 def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning", "ignore::sklearn.exceptions.DataConversionWarning")
+@parametrize_with_checks(FURTHER, expected_failed_checks=expected_failures)
+def test_scikit_learns_checks_of_further_settings(estimator, check):
     check(estimator)
 
 

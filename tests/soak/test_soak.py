@@ -1,4 +1,7 @@
-"""A short part of every attack, and every case that once broke something: a found case joins by a line in found.jsonl."""
+"""A short part of every attack, and every case that once broke something: a found case joins by a line in found.jsonl.
+
+Half of the short part is tried in every run of the tests, and the whole of it among the slow ones.
+"""
 
 import pytest
 
@@ -13,12 +16,27 @@ def fails(record):
     return record.findings and "\n".join(f"{f['case']}\n{f['finding']}" for f in record.findings)
 
 
+def finds_nothing(attack, seeds):
+    record = run(attack, (drawn(attack, seed) for seed in seeds))
+    assert not fails(record)
+    assert record.tries == len(seeds)
+
+
+def half(attack):
+    return (ATTACKS[attack].short + 1) // 2
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("attack", [pytest.param(name, marks=[pytest.mark.slow] * ATTACKS[name].slow) for name in SHORT])
 def test_a_short_attack_finds_nothing(attack):
-    record = run(attack, (drawn(attack, seed) for seed in range(ATTACKS[attack].short)))
-    assert not fails(record)
-    assert record.tries == ATTACKS[attack].short
+    finds_nothing(attack, range(half(attack)))
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize("attack", SHORT)
+def test_its_other_half_finds_nothing(attack):
+    finds_nothing(attack, range(half(attack), ATTACKS[attack].short))
 
 
 @pytest.mark.compiled

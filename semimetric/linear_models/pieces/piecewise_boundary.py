@@ -79,7 +79,7 @@ class Pieces:
         arrays = [getattr(self, f.name) for f in fields(self)]
         right = m > 0 and K > 0 and all(a.shape == shape for a, shape in zip(arrays, shapes, strict=True))
         right = right and all(np.isfinite(a).all() for a in arrays) and np.array_equal(np.unique(self.components), np.arange(K))
-        right = right and self.directions.any(axis=1).all()
+        right = right and bool(self.directions.any(axis=1).all())
         if not right or not np.allclose(np.linalg.norm(self.normals, axis=1), 1.0) or not (self.steepness > 0).all():
             raise InputError(f"pieces are not made of points and planes in {d} dimensions; restore the file")
 
