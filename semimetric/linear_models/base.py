@@ -80,7 +80,7 @@ class EmbeddedLinear(ShortRepr, SavedEstimator, BaseEstimator):
         if not hasattr(self.embedding_, "n_columns_"):
             raise InputError("embedding_ is not fitted; restore the file")
         check_names(self, self.embedding_.n_features_in_)
-        check_choice("status_", self.status_, ("solved", "max_iter", "done", "interrupted"))
+        check_choice("status_", self.status_, ("solved", "max_iter", "rounding", "done", "interrupted"))
         check_count("n_iter_", self.n_iter_, minimum=0)
         self._check_scores()
         self._state = state_of_stored(fitted, self.embedding_, self._n_machine_columns)

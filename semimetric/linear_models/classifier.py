@@ -85,8 +85,8 @@ class EmbeddedLinearClassifier(ClassifierMixin, EmbeddedLinear):
     duality_gap_ : float
         ``(P - D) / P`` with the objective P at ``coef_`` and a value D of its dual, so the optimum is at least ``(1 - gap) P``;
         with every class against the rest, the largest gap of a class. It is loose for "pegasos", and NaN after `partial_fit`.
-    status_ : {"solved", "max_iter", "done", "interrupted"}
-        Why training stopped: the gap is within ``tol``, ``max_iter`` was reached, "pegasos" made all its passes, or Ctrl-C.
+    status_ : {"solved", "max_iter", "rounding", "done", "interrupted"}
+        The gap is within ``tol``, ``max_iter`` was reached, rounding ends "newton", "pegasos" made all its passes, or Ctrl-C.
     n_features_in_ : int
 
     Examples

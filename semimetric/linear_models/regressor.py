@@ -60,8 +60,8 @@ class EmbeddedLinearRegressor(RegressorMixin, EmbeddedLinear):
     duality_gap_ : float
         ``(P - D) / P``, P the objective at ``coef_`` and D a value of its dual, so the optimum is at least ``(1 - gap) P``.
         Loose for "pegasos"; NaN after `partial_fit`.
-    status_ : {"solved", "max_iter", "done", "interrupted"}
-        Why learning stopped: within ``tol``, at ``max_iter``, after all passes of "pegasos", by Ctrl-C.
+    status_ : {"solved", "max_iter", "rounding", "done", "interrupted"}
+        Why learning stopped: within ``tol``, at ``max_iter``, by rounding ("newton"), after all passes of "pegasos", by Ctrl-C.
     n_features_in_ : int
 
     Examples

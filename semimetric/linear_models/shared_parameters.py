@@ -15,7 +15,8 @@ solver : {"dual", "newton", "pegasos"}, default "dual"
    Dual coordinate descent, until the duality gap is within ``tol``; or Pegasos, which keeps no dual variables. "newton" is for
    squared losses and at most 5,000 columns: ten or twenty steps, of which each solves with the second moments of the rows that
    cost something (Keerthi & DeCoste 2005). Scales of columns and large C do not slow it down, so it is the choice for a few
-   hundred columns or less, such as those of `ConicEmbedding`.
+   hundred columns or less, such as those of `ConicEmbedding`. Where C |phi|² is beyond 1e15 or so, rounding can end it before
+   the gap is within ``tol``, which a warning says.
 fit_intercept : bool, default True
     Whether rows have one column more, a constant, whose weight makes the intercept.
 intercept_scaling : float, default 1.0

@@ -33,7 +33,7 @@ _GAP_PER_ESTIMATE = 0.3  # the gap is expected to be this share of the first est
 
 
 class TrainingReport(NamedTuple):
-    """How training ended: the number of epochs, a bound of the relative duality gap, and why it stopped."""
+    """How training ended: the number of epochs or Newton steps, a bound of the relative duality gap, and why it stopped."""
 
     n_iter: int
     gap: float

@@ -100,7 +100,7 @@ def fit_machine(
         state.counter.n_steps = state.counter.n_rows = float(len(rows))  # as after one epoch of Pegasos
         state.dual, state.codes = (dual, problem.codes) if keep_dual and dual is not None else (None, None)
     set_weights_of_phi(state.machine, machine)
-    _warn_unless_solved(report, keep_dual)
+    _warn_unless_solved(report, "steps" if isinstance(solver, PrimalNewton) else "passes", keep_dual)
     return report
 
 
@@ -149,14 +149,20 @@ def partial_fit_machine(rows: EmbeddedRows, problem: Problem, state: TrainedStat
         set_weights_of_phi(state.machine, machine)
 
 
-def _warn_unless_solved(report: TrainingReport, keep_dual: bool) -> None:
-    """Warn after Ctrl-C, and where dual descent used up its epochs."""
+def _warn_unless_solved(report: TrainingReport, unit: str, keep_dual: bool) -> None:
+    """Warn after Ctrl-C, and where a solver used up its passes or steps, whose ``unit`` is said, or met rounding."""
     known = f"the objective is at most {report.gap:.2g} of its value above the optimum (duality_gap_)"
     if report.status == "interrupted":
         then = "call fit again to go on" if keep_dual else "only with warm_start=True does another fit go on from there"
-        warn(f"interrupted after {report.n_iter} passes: {known}; {then}", ConvergenceWarning)
+        warn(f"interrupted after {report.n_iter} {unit}: {known}; {then}", ConvergenceWarning)
     elif report.status == "max_iter":
         warn(
-            f"stopped after max_iter={report.n_iter} passes: {known}; scale the features, lower C, or raise max_iter or tol",
+            f"stopped after max_iter={report.n_iter} {unit}: {known}; scale the features, lower C, or raise max_iter or tol",
+            ConvergenceWarning,
+        )
+    elif report.status == "rounding":
+        warn(
+            f"stopped after {report.n_iter} {unit}, since rounding lets the objective fall no more: {known}; scale the "
+            "features, or lower C; more steps change nothing",
             ConvergenceWarning,
         )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._foundation.progress import progress_bar
-from ..._foundation.types import Integers
+from ..._foundation.types import Floats, Integers
 from ..._kernels.coordinate_descent import Machine, Problem, answer_pass, stochastic_pass
 from .coefficients import squared_norms
 from .dual_descent import TrainingReport, relative_gap
@@ -87,11 +87,12 @@ def run_epoch(rows: EmbeddedRows, order: Integers, problem: Problem, machine: Ma
         counter.n_steps = float(scale_steps_rows[1])
 
 
-def bound_gap(rows: EmbeddedRows, problem: Problem, machine: Machine) -> float:
+def bound_gap(rows: EmbeddedRows, problem: Problem, machine: Machine, known: Floats | float = 0.0) -> float:
     """An upper bound of the relative duality gap, from one pass over the rows and a second set of weights.
 
     The dual variables are s a, with a = -loss'(f) and a common factor s per column. The dual objective is then
     s linear - s² quadratic, and its best factor is linear / (2 quadratic), between 0 and, unless the loss is squared, 1.
+    ``known`` (K,) are dual objectives that were found otherwise, which count where they are larger.
     """
     machine_of_dual = machine._replace(weights=np.zeros_like(machine.weights), bias=np.zeros_like(machine.bias))
     sums = np.zeros((3, len(machine.bias)))
@@ -105,4 +106,5 @@ def bound_gap(rows: EmbeddedRows, problem: Problem, machine: Machine) -> float:
     factor = np.divide(linear, 2 * quadratic, out=np.zeros_like(linear), where=quadratic > 0)
     factor = np.maximum(factor if problem.squared else np.minimum(factor, 1.0), 0.0)
     dual = factor * linear - factor**2 * quadratic
+    dual = np.maximum(dual, known)
     return relative_gap(primal - dual, dual, problem.joint)

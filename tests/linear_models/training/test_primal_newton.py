@@ -1,5 +1,8 @@
 """Newton steps in the weights: the optimum of the written objective, few steps, and a gap that is certified."""
 
+import tracemalloc
+import warnings
+
 import numpy as np
 import pytest
 from cases import assert_refused
@@ -9,6 +12,7 @@ from linear_machines import PL1, TWO, VALUES, X_DIABETES, Ladders, X, Y, small_p
 from numpy.testing import assert_allclose
 from reference import linear_objective
 from scipy import linalg
+from scipy.optimize import nnls
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
@@ -59,6 +63,15 @@ def with_parameters_of(model, theirs):
     return theirs
 
 
+def hard_margin(rows, bounds):
+    """The least |w|² with rows w >= bounds: from the residual r of the nearest point of a cone, w = -r[:-1] / r[-1] (NNLS)."""
+    system, corner = np.vstack([rows.T, bounds]), np.append(np.zeros(rows.shape[1]), 1.0)
+    residual = system @ nnls(system, corner, maxiter=10_000)[0] - corner
+    weights = -residual[:-1] / residual[-1]
+    assert (rows @ weights - bounds).min() > -1e-6
+    return weights @ weights
+
+
 def test_without_epsilon_it_is_ridge_regression_in_one_step():
     model = EmbeddedLinearRegressor("linear", C=5.0, fit_intercept=False, solver="newton").fit(X_DIABETES, VALUES)
     assert model.n_iter_ == 1
@@ -97,18 +110,78 @@ def test_a_warm_start_goes_on_from_the_weights():
 
 
 def test_a_limit_of_steps_is_told():
-    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 steps"):
         model = EmbeddedLinearClassifier(PL1, solver="newton", max_iter=2, C=100.0, tol=1e-9).fit(X, TWO)
     assert (model.n_iter_, model.status_) == (2, "max_iter")
     assert model.duality_gap_ > 1e-9
 
 
-@pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")
-def test_rounding_ends_the_descent():
-    """No gap of 0 is reached, so steps end where the objective falls no more."""
-    model = EmbeddedLinearClassifier(PL1, solver="newton", tol=0.0).fit(X, TWO)
+@pytest.mark.parametrize("dual_equations", [True, False])
+def test_rounding_ends_the_descent(dual_equations, monkeypatch):
+    """Whatever the tolerance, steps end where the objective falls no more; without the dual equations the gap is not 0."""
+    if not dual_equations:
+        monkeypatch.setattr(newton_module._Column, "dual_step", lambda column: False)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        model = EmbeddedLinearClassifier(PL1, solver="newton", tol=0.0).fit(X, TWO)
+    assert model.status_ == ("rounding" if model.duality_gap_ else "solved")
+    assert model.duality_gap_ or dual_equations
+    assert len(warned) == (model.status_ == "rounding")
     assert model.n_iter_ < 200
     assert model.duality_gap_ < 1e-12
+
+
+@pytest.mark.parametrize(("scale", "C"), [(1e6, 1.0), (1.0, 1e12)])
+@pytest.mark.parametrize("own", [0, 1, 2])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_dual_equations_certify_what_scores_are_too_coarse_for(scale, C, own, fit_intercept):
+    """Raw columns of wine, whose margins are all but hard: the optimum of the hard margin, which SciPy finds."""
+    model = EmbeddedLinearClassifier("linear", C=C, solver="newton", fit_intercept=fit_intercept).fit(scale * X, Y == own)
+    assert model.status_ == "solved"
+    assert model.duality_gap_ <= 1e-4
+    signed = np.where(Y == own, 1.0, -1.0)[:, None] * np.c_[X, np.full(len(X), fit_intercept / scale)]
+    weights = scale * np.append(model.coef_, model.intercept_)
+    assert (signed @ weights).min() > 1 - 1e-6
+    assert weights @ weights <= hard_margin(signed, np.ones(len(X))) * (1 + 2e-4)
+
+
+def test_the_dual_equations_of_regression_keep_their_signs():
+    """More columns than rows, and errors that cost so much that they stay at epsilon: the least weights that do."""
+    rows, values = X_DIABETES[:7], VALUES[:7]
+    model = EmbeddedLinearRegressor("linear", C=1e5, epsilon=0.1, fit_intercept=False, solver="newton").fit(1e6 * rows, values)
+    weights = 1e6 * model.coef_
+    assert model.status_ == "solved"
+    assert np.abs(rows @ weights - values).max() < 0.1 + 1e-6
+    bounds = np.append(values - 0.1, -values - 0.1)
+    assert weights @ weights <= hard_margin(np.vstack([rows, -rows]), bounds) * (1 + 2e-4)
+
+
+def test_where_nothing_helps_the_status_is_rounding():
+    """At the default tolerance, with columns so long that all digits of the second moments are lost."""
+    with pytest.warns(ConvergenceWarning, match="rounding lets the objective fall no more") as warned:
+        model = EmbeddedLinearClassifier("linear", solver="newton").fit(1e9 * X, Y)
+    assert model.status_ == "rounding"
+    assert model.n_iter_ < 200
+    assert 1e-4 < model.duality_gap_ <= 1.0
+    text = str(warned[0].message)
+    assert "scale the features" in text
+    assert "max_iter" not in text
+    assert "passes" not in text
+    assert EmbeddedLinearClassifier("linear", solver="newton").fit(X, TWO).status_ == "solved"
+
+
+def test_a_step_holds_one_square_besides_the_moments():
+    _, rows, problem = small_problem("squared hinge", 0, n=50, d=600)
+    column = newton_module._Column(rows, problem, zero_machine(rows.embedding, len(problem.own), 1.0), 0)
+    tracemalloc.start()
+    try:
+        assert column.step()
+        assert tracemalloc.get_traced_memory()[1] < 1.5 * column.moments.nbytes
+    finally:
+        tracemalloc.stop()
+    below = np.tril(column.moments, -1)
+    moments = below + below.T + np.diag(np.diag(column.moments))
+    assert_allclose(column.gradient, column.weights + moments @ column.weights - column.pull, atol=1e-9)
 
 
 def test_moments_that_hide_the_ridge_are_solved_by_eigenvalues(monkeypatch):
@@ -130,7 +203,7 @@ def test_ctrl_c_keeps_the_weights(monkeypatch):
 
     monkeypatch.setattr(newton_module._Column, "step", interrupted)
     model = EmbeddedLinearClassifier(PL1, solver="newton", C=10.0, tol=1e-9)
-    with pytest.warns(ConvergenceWarning, match="interrupted after 2"), pytest.raises(KeyboardInterrupt):
+    with pytest.warns(ConvergenceWarning, match="interrupted after 2 steps"), pytest.raises(KeyboardInterrupt):
         model.fit(X, TWO)
     assert model.status_ == "interrupted"
     assert model.score(X, TWO) > 0.9
