@@ -3,7 +3,8 @@
     v = K w + N t + level,   K = D' (D D')^{-1},   N a basis of the polynomials in i that have mean 0,   A = (K, N / sqrt(r))
 
 D, of shape (m - d, m), takes the differences of order d of m coefficients, so |w|² + r |t / sqrt(r)|² is |D v|² and a ridge of
-the straight line, parabola and so on that D does not see.
+the straight line, parabola and so on that D does not see. The level is left to the intercept. But where
+missing values add 0, levels of features are no constants: there N has a column of the level.
 """
 
 from __future__ import annotations
@@ -36,11 +37,12 @@ def check_null_space_ridge(value: float | None, widths: Sequence[int]) -> None:
         )
 
 
-def difference_basis(m: int, factor: float, *, order: int, ridge: float) -> Floats:
-    """The map A of one feature with m B-splines, shape (m, m - 1): polynomials first, then differences.
+def difference_basis(m: int, factor: float, *, order: int, ridge: float, level: bool = False) -> Floats:
+    """The map A of one feature with m B-splines, shape (m, m - 1), with ``level`` (m, m): polynomials, then differences.
 
     Columns of polynomials of degree 1, 2, ..., ``order - 1`` in the number of the B-spline are orthogonal to one another and to
-    constants, and end at 1 / (factor sqrt(ridge)): times rows psi that are c = ``factor`` times B-splines, at 1 / sqrt(ridge).
+    constants, which are the first column with ``level``. All end at 1 / (factor sqrt(ridge)): times rows psi that are c =
+    ``factor`` times B-splines, at 1 / sqrt(ridge).
     """
     low = min(order, m)
     powers = np.linalg.qr(np.polynomial.legendre.legvander(np.linspace(-1.0, 1.0, m), low - 1))[0] if m else np.empty((0, 0))
@@ -50,16 +52,20 @@ def difference_basis(m: int, factor: float, *, order: int, ridge: float) -> Floa
     inverse = inverse[:, low:]
     for _ in range(2):  # once more for what rounding left
         inverse = inverse - powers @ (powers.T @ inverse)
-    return np.hstack([powers[:, 1:] / powers[-1:, 1:] / (factor * np.sqrt(ridge)), inverse])
+    lines = powers[:, 0 if level else 1 :]
+    return np.hstack([lines / lines[-1:] / (factor * np.sqrt(ridge)), inverse])
 
 
-def block_maps(widths: Integers, factors: Floats, order: int, ridge: float | None, *, missing: Integers) -> BlockMaps:
+def block_maps(
+    widths: Integers, factors: Floats, order: int, ridge: float | None, *, missing: Integers, level: bool
+) -> BlockMaps:
     """The maps of all features, with ``widths`` B-splines that are ``factors`` times as long, and that of missing values.
 
-    ``missing`` is 1 for features whose B-splines are followed by a column of missing values, which stays as it is.
+    ``missing`` is 1 for features whose B-splines are followed by a column of missing values, which stays as it is. With
+    ``level`` every feature has a column of its level, as it needs where missing values add nothing.
     """
     bases = {
-        key: difference_basis(*key, order=order, ridge=1.0 if ridge is None else ridge)
+        key: difference_basis(*key, order=order, ridge=1.0 if ridge is None else ridge, level=level)
         for key in zip(widths.tolist(), factors.tolist(), strict=True)
     }
     places = dict(zip(bases, np.cumsum([1, *(basis.size for basis in bases.values())])[:-1].tolist(), strict=True))

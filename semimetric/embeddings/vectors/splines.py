@@ -60,8 +60,9 @@ class BSplineEmbedding(FeatureMap):
         line is lost (order 2 or more), and solvers need more steps; 0.01 is a good start. The level of a feature is no column,
         since levels and the intercept are one constant; a machine should not penalise it, or little. With order 1 there is no
         t: the penalty is exactly that of Eilers and Marx, for every r, and with a free intercept fits are those of the regular
-        D. The result does not depend on the direction of features. Rows are dense, with n_bins + degree - 1 columns a feature.
-        Without effect for order 0.
+        D. But with ``missing="zeros"`` a level counts only where the value is known, so t has the level of each feature too.
+        The result does not depend on the direction of features. Rows are dense, with n_bins + degree - 1 columns a feature,
+        and one more with ``missing="zeros"``. Without effect for order 0.
     knots : "uniform", "quantile", array of shape (n_knots,), or one such array a feature, default "uniform"
         The ends of the cells; arrays replace ``n_bins``. Of equal quantiles only one is kept. The paper has uniform knots. On
         other knots D_1 still penalises steps from knot to knot (the min kernel, after a feature is mapped so that its knots are
@@ -240,8 +241,10 @@ class BSplineEmbedding(FeatureMap):
         self._splines = Splines(low, width, bins, first, missing, factor, flat, offset)
         check_null_space_ridge(self.null_space_ridge, widths.tolist())
         free = self.penalty_order > 0 and self.null_space_ridge is not None
-        self._maps = block_maps(widths, factor, self.penalty_order, self.null_space_ridge, missing=marks) if free else None
-        kept = np.maximum(widths - free, 0) + marks  # the level of each feature is left to the intercept
+        self._levels = free and self.missing == "zeros"  # else the level of each feature is left to the intercept
+        spaces = self.penalty_order, self.null_space_ridge
+        self._maps = block_maps(widths, factor, *spaces, missing=marks, level=self._levels) if free else None
+        kept = np.maximum(widths - (free and not self._levels), 0) + marks
         stops = np.cumsum(kept)
         self.n_columns_ = int(stops[-1])
         self.terms_ = tuple(Term((f,), int(b - n), int(b)) for f, (n, b) in enumerate(zip(kept, stops, strict=True)))
@@ -260,7 +263,8 @@ class BSplineEmbedding(FeatureMap):
         for name, centres in zip(self.feature_names, self.centres_, strict=True):
             labels = [f"~{label}" for label in distinct_labels(centres)]
             if self._maps is not None:
-                labels = [*(f"^{k}" for k in range(1, min(self.penalty_order, len(labels)))), *labels[self.penalty_order :]]
+                powers = range(1 - self._levels, min(self.penalty_order, len(labels)))
+                labels = [*(f"^{k}" for k in powers), *labels[self.penalty_order :]]
             found += [name + label for label in [*labels, *["~missing"] * (self.missing == "indicator")]]
         return found
 

@@ -82,13 +82,18 @@ def test_with_a_free_intercept_order_one_is_the_same_under_both(rng, knots):
 @pytest.mark.parametrize("m", [0, 1, 2, 5, 40, 400])
 def test_the_basis_inverts_differences_and_spans_what_they_do_not_see(order, m):
     basis, low = difference_basis(m, 0.5, order=order, ridge=0.25), min(order, m)
+    levels = difference_basis(m, 0.5, order=order, ridge=0.25, level=True)
+    assert levels.shape == (m, m)
+    assert_allclose(levels[:, :1], 4.0)
+    assert_allclose(levels[:, 1:], basis, atol=0)
     lines, bends = basis[:, : max(low - 1, 0)], basis[:, max(low - 1, 0) :]
     assert basis.shape == (m, max(m - 1, 0))
     if m > order:
         scale = np.abs(bends).max() * m
         assert_allclose(np.diff(bends, order, axis=0), np.eye(m - order), atol=1e-13 * scale)
-        assert_allclose(lines.T @ bends, 0, atol=1e-11 * scale)
-        assert_allclose(bends.sum(axis=0), 0, atol=1e-11 * scale)
+        lengths = np.linalg.norm(bends, axis=0)
+        assert_allclose(lines.T @ (bends / lengths), 0, atol=1e-13 * 4 * m)
+        assert_allclose((bends / lengths).sum(axis=0), 0, atol=1e-13 * m)
         assert_allclose(np.diff(lines, order, axis=0), 0, atol=1e-12)
     if lines.size:
         assert_allclose(lines[-1], 4.0)  # 1 / (0.5 sqrt(0.25)), where i is the greatest
@@ -110,7 +115,9 @@ def test_rows_are_those_of_b_splines_times_the_maps(rng, extrapolation, missing)
     want = []
     for width in wide:
         factor = 5**-0.5 if width > 1 else 1.0
-        want.append(psi[:, start : start + width] @ difference_basis(width, factor, order=2, ridge=0.01))
+        want.append(
+            psi[:, start : start + width] @ difference_basis(width, factor, order=2, ridge=0.01, level=missing == "zeros")
+        )
         start += width
         if missing == "indicator":
             want.append(psi[:, start : start + 1])
@@ -132,6 +139,21 @@ def test_columns_of_polynomials_and_of_differences_are_named():
     assert free.get_feature_names_out().tolist() == ["x0^1", "x0~2", "x0~3", "x0~missing"]
     short = BSplineEmbedding(1, penalty_order=4, null_space_ridge=1e-3).fit([[0.0], [3.0]])
     assert short.get_feature_names_out().tolist() == ["x0^1"]
+
+
+@ORDERS
+@pytest.mark.parametrize("missing", ["zeros", "indicator"])
+def test_known_values_have_a_level_that_missing_ones_lack(rng, order, missing):
+    """Targets 5 + x where x is known and 0 where it is not: levels are no constants, so the intercept cannot stand for them."""
+    X = rng.random((200, 2))
+    y = 5 + X[:, 0]
+    X[::3, 0] = np.nan
+    y[::3] = 0.0
+    free = BSplineEmbedding(6, degree=2, penalty_order=order, null_space_ridge=0.01, missing=missing)
+    assert_allclose(fitted_by_ridge(free, X, y, 1e-9), y, atol=1e-4)
+    names = free.get_feature_names_out().tolist()
+    assert ("x0^0" in names, "x1^0" in names) == (missing == "zeros",) * 2
+    assert len(set(names)) == free.n_columns_ == 2 * 8
 
 
 def test_order_zero_has_no_null_space(rng):
