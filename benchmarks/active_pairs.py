@@ -10,11 +10,10 @@ that of the mean errors to random draws, its median over seeds, with the share o
 
 import argparse
 import warnings
-from pathlib import Path
 
 import numpy as np
 from intervals import earth_movers, euclidean, values
-from report import append, origin, report
+from report import add_results, append, report, with_origin
 
 from semimetric import DistanceRegressor, SemimetricWarning
 from semimetric.data.pair_sampling import sample_pairs
@@ -68,7 +67,7 @@ def drawn(rule, distance, items, budget, seed, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results" / "active_pairs.jsonl")
+    add_results(parser)
     chosen = parser.parse_args()
     warnings.simplefilter("ignore", SemimetricWarning)
     emd, histograms = earth_movers()
@@ -102,7 +101,7 @@ def main():
                     "median error": median, "90 % error": high, "ratio": float(np.median(ratio)),
                     "better in": float((ratio < 1).mean()),
                 })  # fmt: skip
-                append(chosen.results, {"benchmark": "active_pairs"} | table[-1] | origin("semimetric"))
+                append(chosen.results, with_origin({"benchmark": "active_pairs"} | table[-1], "semimetric"))
                 print(table[-1], flush=True)
     report("Active draws", table)
 

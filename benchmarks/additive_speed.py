@@ -15,11 +15,10 @@ import argparse
 import time
 import warnings
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 from paper1 import Stored, accuracy, embedding, objective, problem
-from report import append, origin, report, use_one_thread
+from report import add_results, append, report, use_one_thread, with_origin
 
 from semimetric import EmbeddedLinearClassifier
 
@@ -60,7 +59,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=7291)
     parser.add_argument("--task", default="parity", choices=("parity", "digits"))
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--results", type=Path)
+    add_results(parser)
     arguments = parser.parse_args()
     use_one_thread()
     warnings.simplefilter("ignore")
@@ -78,14 +77,15 @@ def main() -> None:
             for row in reached(make, (X, y, X_test, t), best[method]):
                 seconds.setdefault((name, row["within"]), []).append(row.pop("seconds"))
                 if not repeat:  # all but seconds are the same in each
-                    rows.append({"machine": name, "entries a row": entries[method]} | row)
+                    rows.append({"method": name, "entries a row": entries[method]} | row)
     for row in rows:
-        times = seconds[row["machine"], row["within"]]
+        times = seconds[row["method"], row["within"]]
         row |= {"seconds": float(np.median(times)), "least": min(times), "greatest": max(times), "repeats": len(times)}
-    base = {row["within"]: row["seconds"] for row in rows if row["machine"] == "linear, LIBLINEAR"}
+    base = {row["within"]: row["seconds"] for row in rows if row["method"] == "linear, LIBLINEAR"}
     shown = [row | {"to linear": row["seconds"] / base[row["within"]]} for row in rows]
     for row in shown:
-        append(arguments.results, {"benchmark": "additive_speed", "rows": len(X)} | row | origin("semimetric"))
+        package = "scikit-learn" if row["method"] == "linear, LIBLINEAR" else "semimetric"
+        append(arguments.results, with_origin({"benchmark": "additive_speed", "rows": len(X)} | row, package))
     report("seconds to an excess of the objective", shown)
 
 

@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from report import append, once, origin, report
+from report import append, once, report, with_origin
 from scipy.spatial.distance import cdist
 
 from semimetric import EarthMoversDistance, LandmarkBounds, TransportBounds
@@ -85,7 +85,7 @@ def main() -> None:
         rows += [each | {"seconds": seconds} for each in found]
     report("bounds_hold", rows)
     for each in rows:
-        append(RESULTS, {"benchmark": "bounds_hold"} | each | origin("semimetric"))
+        append(RESULTS, with_origin({"benchmark": "bounds_hold"} | each, "semimetric"))
 
 
 if __name__ == "__main__":

@@ -24,11 +24,10 @@ import time
 import warnings
 from collections.abc import Callable
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 from pairs import modernised
-from report import append, data, origin, read, report
+from report import add_results, append, data, read, report, with_origin
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
@@ -157,6 +156,12 @@ def warm() -> None:
         ours(learns=learns, keeps=keeps)(X, 3, links, 0)
 
 
+def package_of(method: str) -> str:
+    """Whose version stands in a row of a method: of the package that makes the clusters, or learns their distance."""
+    packages = {"semimetric": "semimetric", "ITML": "metric-learn", "MMC": "metric-learn", "k-medoids": "kmedoids"}
+    return packages.get(method.partition(",")[0], "scikit-learn")
+
+
 def runs(given: argparse.Namespace) -> list[dict]:
     """All rows asked for, those of the file included; methods that see no links run once a seed."""
     rows = read(given.results, "clustering")
@@ -172,9 +177,7 @@ def runs(given: argparse.Namespace) -> list[dict]:
                     if key in done or failed:
                         continue
                     row = dict(zip(("set", "links", "seed", "method"), key, strict=True)) | judged(method, name, share, seed)
-                    package = "semimetric" if method.startswith("semimetric") else "scikit-learn"
-                    package = {"ITML": "metric-learn", "MMC,": "metric-learn", "k-me": package}.get(method[:4], package)
-                    append(given.results, {"benchmark": "clustering", **origin(package), **row})
+                    append(given.results, with_origin({"benchmark": "clustering", **row}, package_of(method)))
                     rows.append(row)
     return rows
 
@@ -205,7 +208,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--links", type=float, nargs="+", default=LINKS, help="pairs an item")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
-    parser.add_argument("--results", type=Path)
+    add_results(parser)
     parser.add_argument("--kept", action="store_true", help="run nothing, print what FILE holds")
     given = parser.parse_args()
     if given.kept:

@@ -19,7 +19,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from report import append, data, origin, report
+from report import append, data, report, with_origin
 from skimage.color import deltaE_ciede2000
 from sklearn.cluster import KMeans
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -116,7 +116,7 @@ def main() -> None:
                 predicted[test] = fit_predict(train, test)
             row[protocol] = stress(predicted)
         rows.append(row | {"seconds": time.perf_counter() - start})
-        append(RESULTS, {"benchmark": "colour"} | rows[-1] | origin("semimetric"))
+        append(RESULTS, with_origin({"benchmark": "colour"} | rows[-1], "semimetric"))
     report("colour: STRESS", rows)
 
 

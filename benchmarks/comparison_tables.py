@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from report import append, origin, report, use_one_thread
+from report import append, report, use_one_thread, with_origin
 
 from semimetric import TripletLearner
 
@@ -41,7 +41,7 @@ def main() -> None:
                 row = {"distance": shape, "triplets": n, "features": n_features, "tables": tables}
                 row |= {"processor seconds": time.process_time() - start, "taken": model.recipe_.tables}
                 rows.append(row | {"percent wrong": round(100 * (1 - model.score(every[n:])), 3)})
-                append(RESULTS, {"benchmark": "comparison_tables"} | origin("semimetric") | rows[-1])
+                append(RESULTS, with_origin({"benchmark": "comparison_tables"} | rows[-1], "semimetric"))
     report("comparison tables", rows)
 
 

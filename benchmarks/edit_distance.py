@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from report import append, once, origin, report, seconds
+from report import append, once, report, seconds, with_origin
 from scipy.stats import spearmanr
 
 from semimetric import (
@@ -138,7 +138,7 @@ def main() -> None:
     ]
     report("edit_distance", rows)
     for row in rows:
-        append(RESULTS, {"benchmark": "edit_distance"} | row | origin("semimetric"))
+        append(RESULTS, with_origin({"benchmark": "edit_distance"} | row, "semimetric"))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import ot
-from report import append, data, once, origin, report, seconds, use_one_thread
+from report import append, data, once, report, seconds, use_one_thread, with_origin
 from scipy.spatial.distance import cdist
 
 from semimetric import DistanceRegressor, HistogramFeatures, SemimetricWarning
@@ -151,7 +151,7 @@ def main() -> None:
         row["times_faster_than_emd2"] = s["exact_us"] / row["us_1_thread"]
     report("emd_wide", rows)
     for row in rows:
-        append(RESULTS, {"benchmark": "emd_wide"} | row | origin("semimetric"))
+        append(RESULTS, with_origin({"benchmark": "emd_wide"} | row, "semimetric"))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import ot
 from emd_digits import FEATURES, GROUND, SEED, C, X, distinct, exact
-from report import append, once, origin, report, use_one_thread
+from report import append, once, report, use_one_thread, with_origin
 
 from semimetric import (
     DistanceRegressor,
@@ -122,7 +122,7 @@ def main() -> None:
     ]  # fmt: skip
     report("exact_neighbors", rows)
     for row in rows:
-        append(RESULTS, {"benchmark": "exact_neighbors"} | row | origin("semimetric"))
+        append(RESULTS, with_origin({"benchmark": "exact_neighbors"} | row, "semimetric"))
 
 
 if __name__ == "__main__":

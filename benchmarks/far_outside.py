@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from report import append, data, origin, report, use_one_thread
+from report import append, data, report, use_one_thread, with_origin
 from scipy.optimize import nnls
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -172,7 +172,7 @@ def main() -> None:
         for seed in SEEDS:
             found = run(truth, seed)
             for row in found:
-                append(file, {"benchmark": BENCHMARK} | origin("semimetric") | row)
+                append(file, with_origin({"benchmark": BENCHMARK} | row, "semimetric"))
             rows += found
     methods = list(dict.fromkeys(row["method"] for row in rows))
     table = []

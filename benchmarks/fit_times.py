@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from report import append, on_threads, origin, report
+from report import add_results, append, on_threads, report, with_origin
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
@@ -116,7 +116,7 @@ def compare(
             }
             row |= measured(method, size, limit, gibibytes, processor_clock)
             package = "semimetric" if method.startswith("semimetric") else "scikit-learn"
-            append(results, row | origin(package))
+            append(results, with_origin(row, package))
             rows.append(row)
     shown = ("size", "method", "seconds", "processor_seconds", "mebibytes", "seconds_of_queries", "error", "failed")
     report("fit with default settings on two threads", [{name: row.get(name) for name in shown} for row in rows])
@@ -129,7 +129,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--limit", type=int, default=900, help="seconds of one process")
     parser.add_argument("--gibibytes", type=float, default=14, help="address space of one process")
-    parser.add_argument("--results", type=Path)
+    add_results(parser)
     parser.add_argument("--processor-clock", action="store_true", help="time budgets are seconds of the processor")
     parser.add_argument("--fit", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -8,9 +8,8 @@ Queries a second are those that one processor answers in a batch.
 
 import argparse
 import warnings
-from pathlib import Path
 
-from report import append, once, origin, report, use_one_thread
+from report import add_results, append, once, report, use_one_thread, with_origin
 from search import K, learned, more, recall, timed
 
 from semimetric import NeighborIndex, SemimetricWarning
@@ -54,14 +53,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--queries", type=int, default=2_000)
-    parser.add_argument("--results", type=Path, help="append the rows to this file of JSON lines")
+    add_results(parser)
     options = parser.parse_args()
     warnings.simplefilter("ignore", SemimetricWarning)
     found = rows(options.points, options.queries)
     report(f"graph search: {options.points} points x 32 features, k = {K}, one thread", found)
     for row in found:
         about = {"benchmark": "graph_search", "points": options.points, "features": 32, "k": K}
-        append(options.results, about | row | origin("semimetric"))
+        append(options.results, with_origin(about | row, "semimetric"))
 
 
 if __name__ == "__main__":

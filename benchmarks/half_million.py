@@ -17,10 +17,9 @@ import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
-from report import append, on_threads, origin, report
+from report import add_results, append, on_threads, report, with_origin
 
 N_FEATURES = 12
 N_TEST = 100_000
@@ -92,7 +91,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=500_000)
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
-    parser.add_argument("--results", type=Path)
+    add_results(parser)
     parser.add_argument("--one", choices=METHODS, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
@@ -107,7 +106,7 @@ def main() -> None:
         out = subprocess.run(call, env=on_threads(1), stdout=subprocess.PIPE, text=True, check=True).stdout
         rows.append(json.loads(out.splitlines()[-1]))
         package = "semimetric" if method.startswith("PL") else "interpret-core" if method == "EBM" else "scikit-learn"
-        append(given.results, {"benchmark": "half_million", **origin(package), **rows[-1]})
+        append(given.results, with_origin({"benchmark": "half_million", **rows[-1]}, package))
     report("half a million rows, processor seconds of one thread", rows)
 
 

@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from report import append, data_folder, origin, report, use_one_thread
+from report import add_results, append, data_folder, report, use_one_thread, with_origin
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.preprocessing import StandardScaler
@@ -87,7 +87,7 @@ def compare(folder: Path, names: list[str], results: Path | None) -> None:
                     "rmse": float(np.mean(errors)),
                 }
                 row |= {"rows": len(X), "features": X.shape[1], "processor_seconds": seconds}
-                append(results, row | origin("semimetric" if method.startswith("semimetric") else "scikit-learn"))
+                append(results, with_origin(row, "semimetric" if method.startswith("semimetric") else "scikit-learn"))
                 table.append(row)
     report("values filled in: root mean square error in standard deviations", summary(table))
 
@@ -122,7 +122,7 @@ def growth(counts: list[int], results: Path | None) -> None:
             numbers = {"processor_seconds": time.process_time() - start, "seconds": time.perf_counter() - wall}
             error = float(np.sqrt(np.mean((filled - X)[np.isnan(lacking)] ** 2)))
             row = {"benchmark": "imputation", "rows": n, "features": 20, "method": method, "rmse": error} | numbers
-            append(results, row | origin("semimetric" if method == "semimetric" else "scikit-learn"))
+            append(results, with_origin(row, "semimetric" if method == "semimetric" else "scikit-learn"))
             table.append(row)
     report("seconds by rows", table)
 
@@ -132,7 +132,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="*", default=list(SETS))
     parser.add_argument("--rows", nargs="*", type=int, default=[1_000, 10_000, 100_000])
-    parser.add_argument("--results", type=Path)
+    add_results(parser)
     arguments = parser.parse_args()
     folder = data_folder()
     use_one_thread()

@@ -11,10 +11,9 @@ from all pairs that ours had, those set aside among them; of every tenth seed.
 
 import argparse
 import warnings
-from pathlib import Path
 
 import numpy as np
-from report import append, origin, report
+from report import add_results, append, report, with_origin
 from scipy.spatial.distance import cdist
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -132,7 +131,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--items", type=int, default=400)
-    parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results" / "intervals.jsonl")
+    add_results(parser)
     parser.add_argument("--only", default="", help="problems whose names hold this")
     options = parser.parse_args()
     warnings.simplefilter("ignore", SemimetricWarning)
@@ -147,7 +146,7 @@ def main():
                 found.setdefault(method, []).append(row)
         for method, rows in found.items():
             table.append(summed(problem, method, rows))
-            append(options.results, {"benchmark": "intervals"} | table[-1] | origin("semimetric"))
+            append(options.results, with_origin({"benchmark": "intervals"} | table[-1], "semimetric"))
             print(table[-1], flush=True)
     report("Intervals of 90 %", table)
 

@@ -15,15 +15,13 @@ import itertools
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-from report import append, data, origin, report, use_one_thread
+from report import add_results, append, data, report, use_one_thread, with_origin
 from search import K, more
 
 from semimetric import DistanceRegressor, NeighborIndex, Semimetric, SemimetricWarning
 
-RESULTS = Path(__file__).parent / "results" / "joint_search.jsonl"
 GROUPS = {
     "all pairs of 6 features": list(itertools.combinations(range(6), 2)),
     "15 pairs of 30 features": [(2 * k, 2 * k + 1) for k in range(15)],
@@ -111,7 +109,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, nargs="+", default=[20_000, 1_000_000])
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--groups", nargs="+", choices=list(GROUPS), default=list(GROUPS))
-    parser.add_argument("--results", type=Path, help=f"where rows are kept, such as {RESULTS.name}")
+    add_results(parser)
     options = parser.parse_args()
     use_one_thread()
     warnings.simplefilter("ignore", SemimetricWarning)
@@ -121,7 +119,7 @@ def main() -> None:
             rows = compared(name, d, X, n, options.queries)
             report(f"joint search: {name}, {n} points, k = {K}", rows)
             for row in rows:
-                append(options.results, {"benchmark": "joint_search"} | row | origin("semimetric"))
+                append(options.results, with_origin({"benchmark": "joint_search"} | row, "semimetric"))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 from accuracy_peers import FAMILIES, METHODS, full, log_loss, package
 from accuracy_summary import summarize
-from report import append, data_folder, origin, read, use_one_thread
+from report import add_results, append, data_folder, kept_file, read, use_one_thread, with_origin
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.preprocessing import StandardScaler
 
@@ -150,7 +150,7 @@ def run(tasks: dict[str, Task], arguments: argparse.Namespace, found: dict, file
                     key = (name, str(answer["method"]), split)
                     if key[1] in arguments.methods and key not in found:
                         row = {"benchmark": BENCHMARK, "set": name, "split": split} | answer
-                        found[key] = row | origin(package(key[1]))
+                        found[key] = with_origin(row, package(key[1]))
                         append(file, found[key])
                         failed |= {key[:2]} if answer["error"] is None else set()
                     if all((name, m, split) in found for m in asked):
@@ -165,14 +165,14 @@ def main() -> None:
     parser.add_argument("--report", type=int, nargs="*", help="splits to report; default 2 to 9")
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--limit", type=int, default=60)
-    parser.add_argument("--results", type=Path)
+    add_results(parser)
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--timing", action="store_true")
     arguments = parser.parse_args()
     if arguments.timing:
         from fit_times import compare
 
-        compare(arguments.results)
+        compare(kept_file("fit_times") if arguments.results == kept_file() else arguments.results)
         return
     folder = data_folder()
     use_one_thread()

@@ -23,7 +23,7 @@ import numpy as np
 from accuracy_peers import WEIGHTS, K
 from knn_accuracy import CHOICES, ROWS, SPLITS, arrays
 from rank_statistics import friedman, nemenyi, ranks, signed_rank
-from report import append, data_folder, origin, read, report, use_one_thread
+from report import add_results, append, data_folder, read, report, use_one_thread, with_origin
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.metrics import r2_score
@@ -143,7 +143,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, nargs="*", help="splits to run; default all that are reported")
     parser.add_argument("--report", type=int, nargs="*", default=[k for k in range(SPLITS) if k not in CHOICES])
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
-    parser.add_argument("--results", type=Path)
+    add_results(parser)
     arguments = parser.parse_args()
     folder = data_folder()
     use_one_thread()
@@ -160,7 +160,7 @@ def main() -> None:
                     row = {"benchmark": BENCHMARK, "set": name, "method": method, "split": split} | one(
                         method, *task, *parts[split]
                     )
-                    row |= origin("semimetric" if method == "semimetric" else "scikit-learn")
+                    row = with_origin(row, "semimetric" if method == "semimetric" else "scikit-learn")
                     found[name, method, split] = row
                     append(arguments.results, row)
     if seen := set(arguments.report) & set(CHOICES):

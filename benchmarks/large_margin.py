@@ -22,12 +22,11 @@ import resource
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from accuracy_peers import metric_learn
 from paper1 import pyramid
-from report import append, data, origin, report
+from report import add_results, append, data, report, with_origin
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
@@ -98,7 +97,7 @@ def compared(name: str, methods: dict, parts: list[tuple[np.ndarray, ...]], give
         rows.append(row | {"MiB so far": peak()})
         package = "metric-learn" if "metric-learn" in method else "semimetric" if "semimetric" in method else "scikit-learn"
         kept = {"data": name, "errors": [round(error, 4) for error in errors]}
-        append(given.results, {"benchmark": "large_margin", **origin(package), **kept, **row})
+        append(given.results, with_origin({"benchmark": "large_margin", **kept, **row}, package))
     report(name, rows)
 
 
@@ -159,7 +158,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", nargs="*", default=list(PARTS), choices=PARTS)
     parser.add_argument("--methods", nargs="*", default=[])
-    parser.add_argument("--results", type=Path)
+    add_results(parser)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     for part in given.only:

@@ -13,12 +13,12 @@ takes overlapping splits for independent; the corrected resampled t-test stands 
     python benchmarks/paper0.py [--sets iris wine ...] [--splits 20] [--methods PL2 RBF ...] [--results FILE]
                                 [--irrelevant glass wine] [--figure FILE] [--large] [--kept]
 
-Results are appended to FILE as JSON lines, one a split, with the setting and C that each method chose; what is there is not run
-again, and with --kept nothing is run. --irrelevant adds uniform features to a set (Fig. 6). --large compares linear machines on
-covtype_75k, with settings by 30 % of the rows to learn from: in 12 features, as the paper has them, where the area and the soil
-are one number each, and in all 54, where they are 44 indicators. These make the rows of PL2 alike: |phi|² is 1,300, and 71 % of
-it lies along the mean row, so that a machine with C = 0.1 is at a gap of 0.9 after 20 passes. Without the columns of zeros,
-which add no functions, it is 46, of which 11 %.
+Results are appended to FILE as JSON lines, by default to the kept ones, one a split, with the setting and C that each method
+chose; what is there is not run again, and with --kept nothing is run. --irrelevant adds uniform features to a set (Fig. 6).
+--large compares linear machines on covtype_75k, with settings by 30 % of the rows to learn from: in 12 features, as the paper
+has them, where the area and the soil are one number each, and in all 54, where they are 44 indicators. These make the rows of
+PL2 alike: |phi|² is 1,300, and 71 % of it lies along the mean row, so that a machine with C = 0.1 is at a gap of 0.9 after 20
+passes. Without the columns of zeros, which add no functions, it is 46, of which 11 %.
 
 The paper prints the accuracies on the three given splits as bars only, and tests none.
 """
@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from report import append, data, origin, read, report
+from report import add_results, append, data, read, report, with_origin
 from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -176,9 +176,9 @@ def known(path: Path | None) -> dict[tuple, dict]:
     """What a file holds of every set, number of irrelevant features, split and method: a line is a split."""
     return {
         (row["set"], row["irrelevant"], row["split"], method): {"accuracy": found}
-        | dict(zip(("setting", "C"), chosen, strict=True))
+        | dict(zip(("setting", "C"), row["chosen"][method], strict=True))
         for row in read(path, "paper0")
-        for (method, found), chosen in zip(row["accuracy"].items(), row["chosen"].values(), strict=True)
+        for method, found in row["accuracy"].items()
     }
 
 
@@ -202,7 +202,7 @@ def measure(sets: list[str], methods: list[str], n: int, path: Path | None, irre
             }
             row["accuracy"] = {method: result["accuracy"] for method, result in found.items()}
             row["chosen"] = {method: [result["setting"], result["C"]] for method, result in found.items()}
-            append(path, {"benchmark": "paper0", **origin("semimetric"), **row})
+            append(path, with_origin({"benchmark": "paper0", **row}, "semimetric"))
     return done
 
 
@@ -327,7 +327,7 @@ def large(n: int, path: Path | None) -> None:
         rows = large_rows(features, y, methods, n)
         report(f"covtype_75k, {features.shape[1]} features, settings by 30 % of the rows to learn from", rows)
         for row in rows:
-            append(path, {"benchmark": "paper0 covtype", **origin("semimetric"), **row})
+            append(path, with_origin({"benchmark": "paper0 covtype", **row}, "semimetric"))
 
 
 def large_rows(X: np.ndarray, y: np.ndarray, methods: dict[str, list[dict]], n: int) -> list[dict]:
@@ -393,7 +393,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=[*PAPER, *FIXED], choices=[*PAPER, *FIXED])
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
-    parser.add_argument("--results", type=Path)
+    add_results(parser)
     parser.add_argument("--irrelevant", nargs="*", default=[], choices=[*PAPER, *FIXED])
     parser.add_argument("--figure")
     parser.add_argument("--large", action="store_true")

@@ -16,7 +16,7 @@ Tables 2 (also of pixels) and 5 (C = 1) have been run in full with --rows 1000.
     python benchmarks/paper1.py [--features pyramid|pixels] [--parts toy table2 ...] [--rows 7291] [--grid 0.1 1 10]
                                 [--results FILE]
 
-Results are appended to FILE as JSON lines, and what is there is not run again.
+Results are appended to FILE as JSON lines, by default to the kept ones, and what is there is not run again.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from report import append, data, origin, read, report
+from report import add_results, append, data, read, report, with_origin
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
@@ -226,8 +226,7 @@ def keys(parts: Iterable[str], rows: int) -> list[tuple]:
 
 def results(arguments: argparse.Namespace) -> dict[tuple, dict]:
     """All fits asked for, those of the file included."""
-    file = Path(arguments.results) if arguments.results else None
-    rows = [row for row in read(file, "paper1") if row["features"] == arguments.features]
+    rows = [row for row in read(arguments.results, "paper1") if row["features"] == arguments.features]
     found = {tuple(row["key"]): row for row in rows}
     for key in keys(arguments.parts, arguments.rows):
         if key in found:
@@ -239,7 +238,7 @@ def results(arguments: argparse.Namespace) -> dict[tuple, dict]:
             row = run(key, arguments)
         found[key] = row | {"key": key, "features": arguments.features}
         package = "semimetric" if key[2] not in ("linear", "min") else "scikit-learn"
-        append(file, {"benchmark": "paper1", **origin(package), **found[key]})
+        append(arguments.results, with_origin({"benchmark": "paper1", **found[key]}, package))
     return found
 
 
@@ -328,7 +327,7 @@ def main() -> None:
     parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=PARTS)
     parser.add_argument("--rows", type=int, default=SIZES[-1], help="of the tables, to learn from")
     parser.add_argument("--grid", type=float, nargs="*", default=[0.1, 1.0, 10.0])
-    parser.add_argument("--results")
+    add_results(parser)
     parser.add_argument("--peak", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from report import append, data, origin, read, report
+from report import add_results, append, data, origin, read, report
 from sklearn.datasets import make_moons
 from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
@@ -271,7 +271,7 @@ def main() -> None:
     parser.add_argument("--sweeps", type=int, default=1000)
     parser.add_argument("--methods", nargs="*", choices=list(methods(1)))
     parser.add_argument("--only", nargs="*", default=["table", "pieces", "classes", "horseshoe", "growth"])
-    parser.add_argument("--results", type=Path)
+    add_results(parser)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     if "horseshoe" in arguments.only:

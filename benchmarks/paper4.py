@@ -12,8 +12,8 @@ text says. POL and RBF on Magic and Adult are the paper's figures: they are slow
     python benchmarks/paper4.py [--parts tables fig3 fig5 fig6] [--sets fourclass ...] [--methods LIN phi_1_d ...]
                                 [--limit 600] [--results FILE]
 
-Results are appended to FILE as JSON lines, and what is there is not run again. A run (a fold of a small set, a large set) that
-takes longer than the limit of seconds is stopped, and said so.
+Results are appended to FILE as JSON lines, by default to the kept ones, and what is there is not run again. A run (a fold of a
+small set, a large set) that takes longer than the limit of seconds is stopped, and said so.
 """
 
 import argparse
@@ -21,10 +21,9 @@ import multiprocessing
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import numpy as np
-from report import append, data, origin, read, report
+from report import add_results, append, data, read, report, with_origin
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_digits
 from sklearn.kernel_approximation import Nystroem, RBFSampler
@@ -222,18 +221,21 @@ def limited(call: Callable[[], dict], limit: float) -> dict:
         process.join()
 
 
+def package_of(method: str) -> str:
+    """Whose machine or map it is: LinearSVC under our maps is told as ours, and so is a linear machine by our Newton steps."""
+    return "semimetric" if method.startswith("phi") or method.endswith("newton") else "scikit-learn"
+
+
 def results(chosen: argparse.Namespace) -> dict[tuple[str, str, int], dict]:
     """All runs asked for, those of the file included; what failed once on a set is not tried on its other folds."""
-    file = Path(chosen.results) if chosen.results else None
-    found = {tuple(row["run"]): row for row in read(file, "paper4")}
+    found = {tuple(row["run"]): row for row in read(chosen.results, "paper4")}
     for part in chosen.parts:
         for run, call in PARTS[part](chosen):
             failed = any(row["accuracy"] is None for other, row in found.items() if other[:2] == run[:2])
             if run in found or failed:
                 continue
             found[run] = {"run": run} | limited(call, chosen.limit)
-            package = "semimetric" if run[1].startswith("phi") else "scikit-learn"
-            append(file, {"benchmark": "paper4", **origin(package), **found[run]})
+            append(chosen.results, with_origin({"benchmark": "paper4", **found[run]}, package_of(run[1])))
     return found
 
 
@@ -306,7 +308,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=list(PAPER), choices=list(PAPER))
     parser.add_argument("--methods", nargs="*", default=METHODS, choices=METHODS)
     parser.add_argument("--limit", type=float, default=600.0)
-    parser.add_argument("--results")
+    add_results(parser)
     chosen = parser.parse_args()
     found = results(chosen)
     if "tables" in chosen.parts:

@@ -1,11 +1,13 @@
 """What the benchmarks share: data, timing, and a report as a table and JSON lines, which are kept.
 
 ``report(title, rows)`` prints rows and keeps them, with machine, date, version and commit, in a file of the script that runs,
-``benchmarks/results/<script>.jsonl``. A script that imports `append`, or is called with ``--results``, keeps its rows itself.
-The variable ``SEMIMETRIC_RESULTS`` names another folder for what `report` keeps; ``tools/bench.py --quick`` sets it, so that
-rows of small inputs never stand beside those that are quoted.
+``benchmarks/results/<script>.jsonl``, in the place of an earlier run's. A script that imports `append`, or is called with
+``--results``, keeps its rows itself: each as soon as it is measured, at the end of the same file, or of the one named. The
+variable ``SEMIMETRIC_RESULTS`` names another folder for both; ``tools/bench.py --quick`` sets it, so that rows of small inputs
+never stand beside those that are quoted.
 """
 
+import argparse
 import json
 import os
 import platform
@@ -93,6 +95,14 @@ def origin(package: str) -> dict[str, str]:
     return {"date": datetime.now(UTC).isoformat(timespec="seconds")} | named | waiting
 
 
+def with_origin(row: dict, package: str) -> dict:
+    """A row and its origin in one; ValueError where both have a name, of which one would be lost."""
+    about = origin(package)
+    if clash := sorted(set(row) & set(about)):
+        raise ValueError(f"a row has {', '.join(clash)}, which its origin has too; rename it in the row")
+    return row | about
+
+
 def read(file: Path | None, benchmark: str) -> list[dict]:
     """The rows of a benchmark in a file of JSON lines; none without a file."""
     lines = file.read_text().splitlines() if file and file.exists() else []
@@ -123,10 +133,18 @@ def report(title: str, rows: list[dict]) -> None:
 
 def file_of_rows() -> Path | None:
     """Where `report` keeps the rows of the script that runs: nowhere for one that does so itself, or is no benchmark."""
-    script = Path(sys.argv[0]).resolve()
-    if script.parent != FOLDER or hasattr(sys.modules["__main__"], "append") or "--results" in sys.argv:
-        return None
-    return Path(os.environ.get("SEMIMETRIC_RESULTS", RESULTS)) / f"{script.stem}.jsonl"
+    foreign = Path(sys.argv[0]).resolve().parent != FOLDER
+    return None if foreign or hasattr(sys.modules["__main__"], "append") or "--results" in sys.argv else kept_file()
+
+
+def kept_file(script: str = "") -> Path:
+    """The file of a script's rows, of the one that runs by default, where the quoted ones are or SEMIMETRIC_RESULTS says."""
+    return Path(os.environ.get("SEMIMETRIC_RESULTS", RESULTS)) / f"{script or Path(sys.argv[0]).stem}.jsonl"
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """Give a script that appends its rows itself ``--results FILE``, by default the file of its kept rows."""
+    parser.add_argument("--results", type=Path, default=kept_file(), metavar="FILE", help="append rows here (%(default)s)")
 
 
 def keep(file: Path, title: str, rows: list[dict]) -> None:
@@ -138,7 +156,7 @@ def keep(file: Path, title: str, rows: list[dict]) -> None:
     about = {"benchmark": title} | ({"arguments": " ".join(sys.argv[1:])} if len(sys.argv) > 1 else {})
     lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     lines = [line for line in lines if (line["benchmark"], line.get("arguments")) != (title, about.get("arguments"))]
-    lines += [about | origin("semimetric") | row for row in rows]
+    lines += [about | with_origin(row, "semimetric") for row in rows]
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_name(f"{file.name}.{os.getpid()}")
     beside.write_text("".join(json.dumps(line, default=float) + "\n" for line in lines))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from report import append, origin, report, use_one_thread
+from report import append, report, use_one_thread, with_origin
 from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 
@@ -137,7 +137,7 @@ def main() -> None:
     report("report peers", rows)
     file = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     for found in rows:
-        append(file, {"benchmark": "report peers"} | found | origin(str(found["page"]).partition(".")[0]))
+        append(file, with_origin({"benchmark": "report peers"} | found, str(found["page"]).partition(".")[0]))
 
 
 if __name__ == "__main__":

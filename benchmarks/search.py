@@ -11,11 +11,10 @@ import argparse
 import time
 import warnings
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numba import njit
-from report import append, data, once, origin, report, seconds
+from report import add_results, append, data, once, report, seconds, with_origin
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
@@ -269,7 +268,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=1_000_000, help="largest index of the growth table; 1e7 takes 15 GB")
     parser.add_argument("--figure")
     parser.add_argument("--part", choices=("large", "all"), default="all", help="large: the first table alone")
-    parser.add_argument("--results", type=Path, help="append the rows of the first table to this file of JSON lines")
+    add_results(parser)
     options = parser.parse_args()
     warnings.simplefilter("ignore", SemimetricWarning)
     start = time.perf_counter()
@@ -278,7 +277,7 @@ def main() -> None:
     report(f"search: {options.points} points x 32 features, k = {K}", rows)
     for row in rows:
         about = {"benchmark": "search", "points": options.points, "features": 32, "k": K}
-        append(options.results, about | row | origin("semimetric"))
+        append(options.results, with_origin(about | row, "semimetric"))
     if options.part == "large":
         return
     report("search: growth", growth(d, X, options.most, options.figure))

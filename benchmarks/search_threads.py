@@ -15,11 +15,10 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import faiss
 import numpy as np
-from report import append, origin, report
+from report import add_results, append, report, with_origin
 from search import K, learned, more
 
 from semimetric import NeighborIndex, SemimetricWarning
@@ -115,14 +114,14 @@ def rows(n: int) -> list[dict]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=1_000_000)
-    parser.add_argument("--results", type=Path, help="append the rows to this file of JSON lines")
+    add_results(parser)
     options = parser.parse_args()
     warnings.simplefilter("ignore", SemimetricWarning)
     share = processors()
     found = [row | {"clock_share": share} for row in rows(options.points)]
     report("queries a second by the clock", found)
     for row in found:
-        append(options.results, {"benchmark": "search_threads", "k": K} | row | origin("semimetric"))
+        append(options.results, with_origin({"benchmark": "search_threads", "k": K} | row, "semimetric"))
 
 
 if __name__ == "__main__":

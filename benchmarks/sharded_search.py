@@ -14,7 +14,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-from report import append, once, origin, report, use_one_thread
+from report import add_results, append, once, report, use_one_thread, with_origin
 from search import K, learned, more
 
 from semimetric import NeighborIndex, Semimetric, SemimetricWarning, ShardedIndex
@@ -81,7 +81,7 @@ def main() -> None:
         "--data", nargs="+", default=["pixels", "clusters", "uniform"], choices=["pixels", "clusters", "uniform"]
     )
     parser.add_argument("--shards", nargs="+", type=int, default=[1, 2, 4, 8, 16])
-    parser.add_argument("--results", type=Path, help="append the rows to this file of JSON lines")
+    add_results(parser)
     options = parser.parse_args()
     warnings.simplefilter("ignore", SemimetricWarning)
     for kind in options.data:
@@ -89,7 +89,7 @@ def main() -> None:
         report(f"sharded search: {options.points} points x 32 features, k = {K}, exact, one thread", found)
         for row in found:
             about = {"benchmark": "sharded_search", "points": options.points, "features": 32, "k": K}
-            append(options.results, about | row | origin("semimetric"))
+            append(options.results, with_origin(about | row, "semimetric"))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numba
 import numpy as np
-from report import append, once, origin, report, seconds
+from report import append, once, report, seconds, with_origin
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
 from scipy.stats import spearmanr
 from sklearn.pipeline import make_union
@@ -131,7 +131,7 @@ def main() -> None:
     ]
     report("time_warping", rows)
     for row in rows:
-        append(RESULTS, {"benchmark": "time_warping"} | row | origin("semimetric"))
+        append(RESULTS, with_origin({"benchmark": "time_warping"} | row, "semimetric"))
 
 
 if __name__ == "__main__":

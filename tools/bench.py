@@ -3,9 +3,12 @@
     python tools/bench.py [--quick] [--again] [name ...]
 
 Every benchmark is a process of its own; what one prints goes to ``benchmarks/results/runs/<name>.txt``. One that ended well at
-the same commit and with the same arguments is not run again unless ``--again`` is given. ``--quick`` runs some of them on small
-inputs, in less than five minutes, to see that they work; its figures are not to be quoted, and rows that would be
-kept go to ``benchmarks/results/runs`` too.
+the same commit and with the same arguments is not run again unless ``--again`` is given. ``--quick`` runs some of them on
+small inputs, in less than five minutes, to see that they work; its figures are not to be quoted, and rows that would be kept
+go to ``benchmarks/results/runs`` too.
+
+A whole run keeps rows in ``benchmarks/results``. Long benchmarks append each row there as soon as it is measured; those that
+say so in their first lines do not measure again what is there: whoever wants it anew removes it first.
 """
 
 from __future__ import annotations
@@ -58,6 +61,8 @@ def run(name: str, arguments: list[str], at: str, *, quick: bool) -> bool:
     start = time.perf_counter()
     RUNS.mkdir(parents=True, exist_ok=True)
     environment = os.environ | ({"SEMIMETRIC_RESULTS": str(RUNS)} if quick else {})
+    if quick:
+        (RUNS / f"{name}.jsonl").unlink(missing_ok=True)  # rows of an earlier quick run, which would not be measured again
     with (RUNS / f"{name}.txt").open("w") as out:
         call = [sys.executable, FOLDER / f"{name}.py", *arguments]
         code = subprocess.run(call, cwd=ROOT, env=environment, stdout=out, stderr=out, check=False).returncode

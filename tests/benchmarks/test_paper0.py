@@ -51,7 +51,7 @@ def test_rows_that_were_kept_are_read_by_split_and_method_and_other_parts_are_le
     file = tmp_path / "rows.jsonl"
     split = {"set": "iris", "irrelevant": 5, "split": 2, "accuracy": {"PL2": 95.0, "RBF": 90.0}}
     paper0.append(file, {"benchmark": "paper0 covtype", "rows": 10})
-    paper0.append(file, {"benchmark": "paper0", **split, "chosen": {"PL2": [4, 0.5], "RBF": [2.0, 8.0]}})
+    paper0.append(file, {"benchmark": "paper0", **split, "chosen": {"RBF": [2.0, 8.0], "PL2": [4, 0.5]}})
     found = paper0.known(file)
     assert sorted(found) == [("iris", 5, 2, "PL2"), ("iris", 5, 2, "RBF")]
     assert found["iris", 5, 2, "RBF"] == {"accuracy": 90.0, "setting": 2.0, "C": 8.0}

@@ -1,8 +1,10 @@
 """What `report` prints it keeps, with where it comes from, in one file of the script that runs."""
 
+import argparse
 import json
 import sys
 import types
+from pathlib import Path
 
 import pytest
 
@@ -78,6 +80,44 @@ def test_kept_rows_lie_in_the_folder_of_results(script, monkeypatch):
     assert file_of_rows() == FOLDER / "results" / "solve.jsonl"
 
 
+def test_scripts_that_append_do_so_to_their_kept_file_or_to_the_one_that_is_named(script, monkeypatch, tmp_path):
+    from report import FOLDER, add_results
+
+    def named(*arguments):
+        parser = argparse.ArgumentParser()
+        add_results(parser)
+        return parser.parse_args(arguments).results
+
+    file = script("paper1")
+    assert named() == file
+    assert named("--results", "other.jsonl") == Path("other.jsonl")
+    monkeypatch.delenv("SEMIMETRIC_RESULTS")
+    assert named() == FOLDER / "results" / "paper1.jsonl"
+
+
+def test_no_script_has_an_option_of_results_of_its_own():
+    from report import FOLDER
+
+    own = '"--' + 'results", '
+    scripts = {path.stem for path in FOLDER.glob("*.py") if f"add_argument({own}" in path.read_text()}
+    assert scripts == {"report"}
+
+
+def test_a_row_keeps_all_its_names_beside_its_origin(script):
+    from report import origin, report, with_origin
+
+    row = with_origin({"method": "newton", "s": 1.5}, "numpy")
+    assert row | origin("numpy") | {"date": row["date"], "load": row["load"]} == row
+    assert (row["method"], row["s"]) == ("newton", 1.5)
+    assert row["version"].startswith("numpy ")
+    with pytest.raises(ValueError, match="a row has load, machine, which its origin has too"):
+        with_origin({"machine": "newton", "load": 3}, "semimetric")
+    file = script("solve")
+    with pytest.raises(ValueError, match="machine"):
+        report("seconds", [{"machine": "newton"}])
+    assert not file.exists()
+
+
 def test_quick_runs_keep_nothing_beside_what_is_quoted(tmp_path, monkeypatch):
     """`tools/bench.py --quick` hands its processes a folder of their own, and a whole run hands them none."""
     import runpy
@@ -90,6 +130,13 @@ def test_quick_runs_keep_nothing_beside_what_is_quoted(tmp_path, monkeypatch):
     within = bench["run"].__globals__
     for name, path in (("FOLDER", tmp_path), ("RUNS", tmp_path / "runs"), ("DONE", tmp_path / "runs" / "done.jsonl")):
         monkeypatch.setitem(within, name, path)
+    rows = tmp_path / "runs" / "shown.jsonl"  # of an earlier quick run, which scripts that go on would not measure again
+    rows.parent.mkdir()
+    rows.write_text("{}")
+    assert bench["run"]("shown", [], "commit", quick=False)
+    assert rows.exists()
+    assert bench["run"]("shown", [], "commit", quick=True)
+    assert not rows.exists()
     for quick, shown in ((True, str(tmp_path / "runs")), (False, "None")):
         assert bench["run"]("shown", [], "commit", quick=quick)
         assert (tmp_path / "runs" / "shown.txt").read_text().strip() == shown
