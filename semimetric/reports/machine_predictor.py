@@ -183,7 +183,7 @@ class MachinePredictor(Predictor):
         return {"machine": self._pure(items).to_page(), "terms": terms, "probability": self._probability}
 
     def evidence(self, items: ReportItems | None) -> list[dict[str, Any]]:
-        told = {"passes over the rows": "n_iter_", "duality gap": "duality_gap_", "status": "status_"}
+        told = {"passes over the rows, or steps": "n_iter_", "duality gap": "duality_gap_", "status": "status_"}
         rows = [[name, getattr(self._last, key)] for name, key in told.items() if hasattr(self._last, key)]
         rows = [[name, np.asarray(value).tolist()] for name, value in rows if np.ndim(value) == 0]
         notes = ["The objective could fall by this share of it, at most."] if any(r[0] == "duality gap" for r in rows) else []
