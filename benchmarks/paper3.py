@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from report import add_results, append, data, origin, read, report
+from report import add_results, append, data, read, report, with_origin
 from sklearn.datasets import make_moons
 from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
@@ -93,7 +93,7 @@ def table(seeds: int, chosen: dict[str, Callable[[], object]], file: Path | None
                     continue
                 row = {"benchmark": "paper3 table 1", "set": name, "method": method, "seed": seed} | one(name, make, seed)
                 found[name, method, seed] = row
-                append(file, row | origin("semimetric"))
+                append(file, with_origin(row, "semimetric"))
     report("table 1, % right: mean (deviation over seeds; seeds)", [shown(found, name, list(chosen)) for name in SETS])
     report("boundary points, % of the training items, and components", [counts(found, name) for name in SETS])
 
@@ -136,7 +136,7 @@ def known_pieces(seeds: int, sweeps: int, file: Path | None) -> None:
             row |= {"r_hat": float(model.r_hat_), "linear": 100 * LinearSVC(C=10.0).fit(*train).score(*unseen)}
             row["rbf"] = 100 * rbf().fit(*train).score(*unseen)
             found[name, seed] = row
-            append(file, row | origin("semimetric"))
+            append(file, with_origin(row, "semimetric"))
     report("pieces found by default", list(found.values()))
 
 
@@ -209,7 +209,7 @@ def several_classes(seeds: int, sweeps: int, file: Path | None) -> None:
                 if isinstance(model, DPLMClassifier):
                     row["components"] = np.ravel(model.n_components_).tolist()
                 found[name, method, seed] = row
-                append(file, row | origin("semimetric"))
+                append(file, with_origin(row, "semimetric"))
     report("several classes, % right: mean over seeds", [means(found, name, list(models)) for name in CLASSES])
 
 

@@ -19,7 +19,7 @@ from .gibbs_chains import ChainsResult, Schedule, run_chains
 from .merged_planes import merged_labels
 from .mixture_em import Planes, fine_labels, fit_planes, planes_of_labels, run_em
 from .mixture_prior import Units, WPrior, base_measure
-from .piece_choice import Machine, PieceChoice, Way, choose_pieces, machines_to_try, ways_to_try
+from .piece_choice import PieceChoice, PieceMachine, Way, choose_pieces, machines_to_try, ways_to_try
 from .piecewise_boundary import Pieces, with_support_vector_machines
 from .support_pairs import find_support_pairs
 from .two_classes import TwoClasses
@@ -88,7 +88,7 @@ class _Setup:
         """The pieces of these planes."""
         return Pieces.of(self.boundary, planes, labels, self.units)
 
-    def with_machine(self, pieces: Pieces, machine: Machine, **limit: int) -> Pieces:
+    def with_machine(self, pieces: Pieces, machine: PieceMachine, **limit: int) -> Pieces:
         """The pieces with machines in place of planes; ``max_iter=`` may limit the passes of each. NaN leaves the planes."""
         if np.isnan(machine.C):
             return pieces
@@ -165,7 +165,7 @@ class _Judge:
     settings: MixtureSettings
 
     def __call__(
-        self, problem: TwoClasses, others: Floats, ways: Sequence[Way], machines: Sequence[Machine]
+        self, problem: TwoClasses, others: Floats, ways: Sequence[Way], machines: Sequence[PieceMachine]
     ) -> tuple[Floats, Floats]:
         setup = _Setup.of(problem, self.settings)
         decided, n_components = [], []

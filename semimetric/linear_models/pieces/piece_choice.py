@@ -23,7 +23,7 @@ from ..._foundation.validation import check_finite_number
 from .mixture_prior import WPrior
 from .two_classes import TwoClasses
 
-__all__ = ["Machine", "PieceChoice", "Way", "check_overlap", "choose_pieces", "machines_to_try", "ways_to_try"]
+__all__ = ["PieceMachine", "PieceChoice", "Way", "check_overlap", "choose_pieces", "machines_to_try", "ways_to_try"]
 
 _MOST_FOLDS = 5
 _STANDARD_ERRORS = 1.5  # chosen on other splits of the sets of Table 1 than those that benchmarks report
@@ -34,7 +34,7 @@ _MACHINES = ((1.0, 1.0), (10.0, 1.0), (100.0, 1.0), (100.0, 1.5))  # C and overl
 
 
 @dataclass(frozen=True)
-class Machine:
+class PieceMachine:
     """The C of the machines of the pieces, and how far beyond its own items a piece learns from (`DPLMClassifier`)."""
 
     C: float
@@ -118,12 +118,12 @@ def ways_to_try(w_prior: WPrior, n_components: int | str | None, local: str) -> 
     return [Way(n_groups=1), *map(Way, priors), *(Way(n_groups=n) for n in groups)]
 
 
-def machines_to_try(C: float | str, overlap: float | str, local: str) -> list[Machine]:
+def machines_to_try(C: float | str, overlap: float | str, local: str) -> list[PieceMachine]:
     """Machines of the C and the overlap that are given, or four; a single one where planes separate."""
     if local != "svm":
-        return [Machine(np.nan, np.nan)]
+        return [PieceMachine(np.nan, np.nan)]
     tried = {(c if C == "auto" else float(C), o if overlap == "auto" else float(overlap)): None for c, o in _MACHINES}
-    return [Machine(*of) for of in tried]
+    return [PieceMachine(*of) for of in tried]
 
 
 def check_overlap(overlap: float | str) -> None:
@@ -133,11 +133,11 @@ def check_overlap(overlap: float | str) -> None:
 
 
 # The decisions of pieces between two classes on other items, (n_ways * n_machines, n_others), and their numbers (n_ways,).
-Judge = Callable[[TwoClasses, Floats, Sequence[Way], Sequence[Machine]], tuple[Floats, Floats]]
+Judge = Callable[[TwoClasses, Floats, Sequence[Way], Sequence[PieceMachine]], tuple[Floats, Floats]]
 
 
 def choose_pieces(
-    problems: Sequence[TwoClasses], ways: Sequence[Way], machines: Sequence[Machine], judge: Judge, *, random_state: int
+    problems: Sequence[TwoClasses], ways: Sequence[Way], machines: Sequence[PieceMachine], judge: Judge, *, random_state: int
 ) -> PieceChoice:
     """The choice by the items at held-out places of all problems.
 
@@ -174,7 +174,7 @@ def choose_pieces(
 
 
 def _held_out(
-    problem: TwoClasses, ways: Sequence[Way], machines: Sequence[Machine], judge: Judge, random_state: int
+    problem: TwoClasses, ways: Sequence[Way], machines: Sequence[PieceMachine], judge: Judge, random_state: int
 ) -> tuple[Floats, Floats]:
     """Who errs among the held-out items, (n_candidates, n_items), and mean numbers of pieces, (n_ways,); 0 without folds."""
     places = problem.places
@@ -192,7 +192,7 @@ def _held_out(
 
 
 def _choice(
-    ways: Sequence[Way], machines: Sequence[Machine], n_components: Floats, accuracy: Floats, error: Floats, chosen: int
+    ways: Sequence[Way], machines: Sequence[PieceMachine], n_components: Floats, accuracy: Floats, error: Floats, chosen: int
 ) -> PieceChoice:
     candidates = [(way, machine) for way in ways for machine in machines]
     priors = [np.nan if way.n_groups or isinstance(way.w_prior, str) else way.w_prior for way, _ in candidates]

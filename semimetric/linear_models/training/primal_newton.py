@@ -79,7 +79,7 @@ class PrimalNewton:
                 while moved:  # once more where rounding, which a column gathers, left a gap
                     before = list(left)
                     for c in range(len(left)):
-                        self._descend(_Column(rows, problem, machine, c), left, known, bar)
+                        self._descend(_WeightColumn(rows, problem, machine, c), left, known, bar)
                     gap, moved = bound_gap(rows, problem, machine, known), left != before
                     if gap <= self.tol:
                         return TrainingReport(self.max_iter - min(left), gap, "solved")
@@ -87,7 +87,7 @@ class PrimalNewton:
             except KeyboardInterrupt:
                 return TrainingReport(self.max_iter - min(left), bound_gap(rows, problem, machine, known), "interrupted")
 
-    def _descend(self, column: _Column, left: list[int], known: Floats, bar: Any) -> None:
+    def _descend(self, column: _WeightColumn, left: list[int], known: Floats, bar: Any) -> None:
         """Take steps until the column is done, or as many as are ``left`` for it, which are counted down.
 
         ``known`` (K,) are dual objectives that were found before, and becomes what the column finds.
@@ -104,7 +104,7 @@ class PrimalNewton:
             bar.set_postfix(gap=gap)
 
 
-class _Column:
+class _WeightColumn:
     """One column of weights, that of the intercept last, and the second moments of the rows that cost something there.
 
     Attributes

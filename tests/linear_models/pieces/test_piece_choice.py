@@ -3,8 +3,8 @@ import pytest
 from cases import assert_refused
 
 from semimetric.linear_models.pieces.piece_choice import (
-    Machine,
     PieceChoice,
+    PieceMachine,
     Way,
     choose_pieces,
     machines_to_try,
@@ -46,7 +46,7 @@ def test_the_fewest_pieces_within_the_error(errors, chosen):
 
 
 def test_of_machines_for_as_few_pieces_the_most_accurate_is_taken():
-    machines = [Machine(1.0, 1.0), Machine(10.0, 1.0), Machine(100.0, 1.5)]
+    machines = [PieceMachine(1.0, 1.0), PieceMachine(10.0, 1.0), PieceMachine(100.0, 1.5)]
     choice, _ = choice_with((50, 50, 50, 9, 7, 8, 6, 6, 6, 5, 5, 5), (1, 3, 6, 9), machines=machines)
     assert (choice.n_components[choice.chosen], choice.C[choice.chosen], choice.overlap[choice.chosen]) == (3, 10.0, 1.0)
 
@@ -81,7 +81,7 @@ def test_what_is_given_is_not_chosen():
     assert ways_to_try("precision", None, "plane") == [Way("precision")]
     assert [way.n_groups for way in ways_to_try(30.0, "auto", "svm")] == [1, 0, 6, 10, 16, 24]
     assert [way.n_groups for way in ways_to_try("auto", "auto", "plane")] == [1, 0, 0, 0]
-    assert machines_to_try(10.0, 1.0, "svm") == [Machine(10.0, 1.0)]
+    assert machines_to_try(10.0, 1.0, "svm") == [PieceMachine(10.0, 1.0)]
     assert [m.overlap for m in machines_to_try(10.0, "auto", "svm")] == [1.0, 1.5]
     assert [m.C for m in machines_to_try("auto", 1.2, "svm")] == [1.0, 10.0, 100.0]
 

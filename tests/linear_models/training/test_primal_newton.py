@@ -120,7 +120,7 @@ def test_a_limit_of_steps_is_told():
 def test_rounding_ends_the_descent(dual_equations, monkeypatch):
     """Whatever the tolerance, steps end where the objective falls no more; without the dual equations the gap is not 0."""
     if not dual_equations:
-        monkeypatch.setattr(newton_module._Column, "dual_step", lambda column: False)
+        monkeypatch.setattr(newton_module._WeightColumn, "dual_step", lambda column: False)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         model = EmbeddedLinearClassifier(PL1, solver="newton", tol=0.0).fit(X, TWO)
@@ -172,7 +172,7 @@ def test_where_nothing_helps_the_status_is_rounding():
 
 def test_a_step_holds_one_square_besides_the_moments():
     _, rows, problem = small_problem("squared hinge", 0, n=50, d=600)
-    column = newton_module._Column(rows, problem, zero_machine(rows.embedding, len(problem.own), 1.0), 0)
+    column = newton_module._WeightColumn(rows, problem, zero_machine(rows.embedding, len(problem.own), 1.0), 0)
     tracemalloc.start()
     try:
         assert column.step()
@@ -194,14 +194,14 @@ def test_moments_that_hide_the_ridge_are_solved_by_eigenvalues(monkeypatch):
 
 
 def test_ctrl_c_keeps_the_weights(monkeypatch):
-    step, calls = newton_module._Column.step, iter(range(100))
+    step, calls = newton_module._WeightColumn.step, iter(range(100))
 
     def interrupted(self):
         if next(calls) == 2:
             raise KeyboardInterrupt
         return step(self)
 
-    monkeypatch.setattr(newton_module._Column, "step", interrupted)
+    monkeypatch.setattr(newton_module._WeightColumn, "step", interrupted)
     model = EmbeddedLinearClassifier(PL1, solver="newton", C=10.0, tol=1e-9)
     with pytest.warns(ConvergenceWarning, match="interrupted after 2 steps"), pytest.raises(KeyboardInterrupt):
         model.fit(X, TWO)
