@@ -102,6 +102,19 @@ def _after(k, out):
 
 
 @kernel
+def _put_without_cells(k, is_missing, splines, f, out):
+    """Write the entry of a missing value, or of a feature of one knot; returns the place of the entry after it."""
+    if is_missing:
+        if splines.missing[f] >= 0:
+            _put(k, splines.missing[f], 1.0, out)
+            k = _after(k, out)
+    elif splines.bins[f] == 0:
+        _put(k, splines.first[f], splines.factor[f], out)
+        k = _after(k, out)
+    return k
+
+
+@kernel
 def spline_rows(x, splines, degree, linear, out):
     """Write psi of the rows x (n, F) into the CSR buffers ``out``; outside the knots linear, or clipped."""
     work, k, equal = np.zeros((2, 4)), 0, splines.knots.shape[0] == 0
@@ -109,15 +122,8 @@ def spline_rows(x, splines, degree, linear, out):
     for i in range(x.shape[0]):
         for f in range(x.shape[1]):
             value, bins, first, factor = x[i, f], splines.bins[f], splines.first[f], splines.factor[f]
-            if value != value:
-                if splines.missing[f] >= 0:
-                    _put(k, splines.missing[f], 1.0, out)
-                    k = _after(k, out)
-                continue
-            if bins <= 0:
-                if bins == 0:
-                    _put(k, first, factor, out)
-                    k = _after(k, out)
+            if value != value or bins <= 0:
+                k = _put_without_cells(k, value != value, splines, f, out)
                 continue
             if equal:
                 place = (value - splines.low[f]) / splines.width[f] * bins
@@ -176,15 +182,8 @@ def spline_sum_rows(places, splines, degree, out):
     for i in range(places.shape[0]):
         for f in range(places.shape[1]):
             place, bins, first, factor = places[i, f], splines.bins[f], splines.first[f], splines.factor[f]
-            if place != place:
-                if splines.missing[f] >= 0:
-                    _put(k, splines.missing[f], 1.0, out)
-                    k = _after(k, out)
-                continue
-            if bins <= 0:
-                if bins == 0:
-                    _put(k, first, factor, out)
-                    k = _after(k, out)
+            if place != place or bins <= 0:
+                k = _put_without_cells(k, place != place, splines, f, out)
                 continue
             cell = min(int(place), bins - 1)
             a, b, c, d = _on_equal_cells(place - cell, degree)

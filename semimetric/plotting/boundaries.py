@@ -111,8 +111,8 @@ def plot_pieces(model: DPLMClassifier, X: ArrayLike | None = None, y: ArrayLike 
     points = check_items(np.concatenate([pieces.boundary_points for pieces in model.pieces_]), n_features=2)
     items = points if X is None else check_items(X, n_features=2)
     n = sum(pieces.n_components for pieces in model.pieces_)
-    between = f"through {len(points)} boundary points"
     if len(model.pieces_) == 1:
+        between = f"through {len(points)} boundary points"
         if X is not None:
             positive = np.ones(len(items), bool) if y is None else np.asarray(y) == model.classes_[1]
             _draw_items(axes, items, positive, alpha=0.25)

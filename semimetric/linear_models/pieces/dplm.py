@@ -225,6 +225,8 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
                 check_choice(name, given, ("auto",))
             elif name in ("alpha", "C"):
                 check_alpha(name, given, strict=True)
+            elif name == "n_components" and given is not None:
+                check_count(name, given)
         check_overlap(self.overlap)
         check_choice("local", self.local, ("svm", "plane"))
         check_choice("multi_class", self.multi_class, ("ovo", "ovr"))
@@ -232,7 +234,6 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
         check_w_prior(self.w_prior)
         for name in ("n_sweeps", "n_auxiliary", "n_chains"):
             check_count(name, getattr(self, name))
-        _ = self._given_number  # which checks it
         if self._burn_in >= self.n_sweeps:
             given = f"burn_in={self.burn_in!r} and n_sweeps={self.n_sweeps!r}"
             raise InputError(f"{given}: sweeps must be left behind the burn-in; raise n_sweeps")
@@ -240,8 +241,7 @@ class DPLMClassifier(ShortRepr, SavedEstimator, ClassifierMixin, BaseEstimator):
     @property
     def _given_number(self) -> int | None:
         """The number of pieces, if it is given."""
-        n = self.n_components
-        return None if n is None or isinstance(n, str) else check_count("n_components", n)
+        return None if self.n_components is None or isinstance(self.n_components, str) else int(self.n_components)
 
     @property
     def _burn_in(self) -> int:

@@ -176,9 +176,7 @@ class _Judge:
             n_components.append(pieces.n_components)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", NotConverged)  # the machines that are kept warn of themselves
-                for machine in machines:
-                    separated = setup.with_machine(pieces, machine, max_iter=_PASSES_OF_JUDGED)
-                    decided.append(separated.decision(others))
+                decided += _decisions(setup, pieces, machines, others)
         return np.array(decided), np.array(n_components, dtype=np.float64)
 
     def _labels(self, points: Points, prior: Prior, way: Way) -> Integers:
@@ -188,6 +186,17 @@ class _Judge:
         given = self.settings.n_components if isinstance(self.settings.n_components, int) else None
         start = max(2 * (given or 0), _GROUPS_BY_FOLD)
         return merged_labels(points, prior, self.settings.schedule.first_alpha, start, 0, n_components=given)
+
+
+def _decisions(setup: _Setup, pieces: Pieces, machines: Sequence[PieceMachine], others: Floats) -> list[Floats]:
+    """The decisions on other items by each of the machines; one piece has no neighbour, so that there overlap plays no part."""
+    known: dict[PieceMachine, Floats] = {}
+    for machine in machines:
+        of = replace(machine, overlap=1.0) if pieces.n_components == 1 else machine
+        if of not in known:
+            known[of] = setup.with_machine(pieces, of, max_iter=_PASSES_OF_JUDGED).decision(others)
+        known[machine] = known[of]
+    return [known[machine] for machine in machines]
 
 
 def say_if_fewer(found: int, asked: int) -> None:

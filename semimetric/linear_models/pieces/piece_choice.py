@@ -23,7 +23,7 @@ from ..._foundation.validation import check_finite_number
 from .mixture_prior import WPrior
 from .two_classes import TwoClasses
 
-__all__ = ["PieceMachine", "PieceChoice", "Way", "check_overlap", "choose_pieces", "machines_to_try", "ways_to_try"]
+__all__ = ["PieceChoice", "PieceMachine", "Way", "check_overlap", "choose_pieces", "machines_to_try", "ways_to_try"]
 
 _MOST_FOLDS = 5
 _STANDARD_ERRORS = 1.5  # chosen on other splits of the sets of Table 1 than those that benchmarks report
@@ -35,7 +35,7 @@ _MACHINES = ((1.0, 1.0), (10.0, 1.0), (100.0, 1.0), (100.0, 1.5))  # C and overl
 
 @dataclass(frozen=True)
 class PieceMachine:
-    """The C of the machines of the pieces, and how far beyond its own items a piece learns from (`DPLMClassifier`)."""
+    """The ``C`` and the ``overlap`` of the machines of all pieces, as in `DPLMClassifier`; NaN where planes separate."""
 
     C: float
     overlap: float
@@ -70,7 +70,7 @@ class PieceChoice:
     w_prior : ndarray of shape (n_candidates,)
         Factors of equation 26; NaN where it plays no part, or is given by a name.
     C, overlap : ndarray of shape (n_candidates,)
-        Of the machines.
+        Of the machines; NaN where planes separate.
     n_components : ndarray of shape (n_candidates,)
         Mean number of pieces over the folds, summed over the pairs of classes; NaN where there were too few items for folds.
     accuracy : ndarray of shape (n_candidates,)
@@ -186,7 +186,7 @@ def _held_out(
     for kept, _ in folds.split(places.points, places.codes):
         rest = np.flatnonzero(~np.isin(places.place_of_item, kept))
         decisions, found = judge(problem.of_places(kept), problem.items[rest], ways, machines)
-        wrong[:, rest] = (decisions > 0) != problem.positive[rest].astype(bool)
+        wrong[:, rest] = (decisions > 0) != problem.positive[rest]
         n_components += found / n_folds
     return wrong, n_components
 
@@ -194,6 +194,7 @@ def _held_out(
 def _choice(
     ways: Sequence[Way], machines: Sequence[PieceMachine], n_components: Floats, accuracy: Floats, error: Floats, chosen: int
 ) -> PieceChoice:
+    """The choice of one of all ways with all machines, told by arrays of one entry each."""
     candidates = [(way, machine) for way in ways for machine in machines]
     priors = [np.nan if way.n_groups or isinstance(way.w_prior, str) else way.w_prior for way, _ in candidates]
     return PieceChoice(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import LinearSVC
@@ -135,7 +136,7 @@ class Pieces:
 
 
 def with_support_vector_machines(
-    pieces: Pieces, X: Floats, positive: Integers, C: float, *, overlap: float = 1.0, max_iter: int = 20_000
+    pieces: Pieces, X: Floats, positive: NDArray[np.bool_], C: float, *, overlap: float = 1.0, max_iter: int = 20_000
 ) -> Pieces:
     """The pieces with the planes of linear support vector machines, each trained on the items of its piece.
 

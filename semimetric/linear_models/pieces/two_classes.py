@@ -7,12 +7,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._foundation.errors import InputError
 from ..._foundation.types import Floats, Integers
 from .support_pairs import DistinctPlaces, find_distinct_places
 
-__all__ = ["TwoClasses", "class_pairs", "some_places", "split_classes", "votes_of_pairs"]
+__all__ = ["TwoClasses", "class_pairs", "split_classes", "votes_of_pairs"]
 
 _FARTHEST = 1e140  # units to a plane; sums of so many are finite
 
@@ -24,7 +25,7 @@ class TwoClasses:
     Parameters
     ----------
     items : ndarray of shape (n_items, n_features)
-    positive : ndarray of shape (n_items,)
+    positive : ndarray of bool, shape (n_items,)
         Whether each item is of the positive class.
     places : DistinctPlaces
         Those of the items, with the codes 0 and 1.
@@ -33,17 +34,17 @@ class TwoClasses:
     """
 
     items: Floats
-    positive: Integers
+    positive: NDArray[np.bool_]
     places: DistinctPlaces
     rows: Integers
 
     def of_places(self, kept: Integers) -> TwoClasses:
         """What lies at the places with the numbers ``kept``, which are sorted."""
-        places, rows = some_places(self.places, kept)
+        places, rows = _some_places(self.places, kept)
         return TwoClasses(self.items[rows], self.positive[rows], places, self.rows[rows])
 
 
-def some_places(places: DistinctPlaces, kept: Integers, is_item: Any = True) -> tuple[DistinctPlaces, Integers]:
+def _some_places(places: DistinctPlaces, kept: Integers, is_item: Any = True) -> tuple[DistinctPlaces, Integers]:
     """The places with the numbers ``kept``, sorted, and the rows of the items there, by which they are numbered anew.
 
     Items for which ``is_item`` (n_items,) is false are left out. It must be true of the rows of the places that are kept.
@@ -97,17 +98,18 @@ def split_classes(items: Floats, codes: Integers, classes: Any, multi_class: str
 
 def _pair(items: Floats, codes: Integers, places: DistinctPlaces, pair: tuple[int, int]) -> TwoClasses:
     """The items of two classes, of which the second is the positive one."""
-    some, rows = some_places(places, np.flatnonzero(np.isin(places.codes, pair)), np.isin(codes, pair))
+    some, rows = _some_places(places, np.flatnonzero(np.isin(places.codes, pair)), np.isin(codes, pair))
     some = replace(some, codes=(some.codes == pair[1]).astype(np.int64))
     return TwoClasses(items[rows], codes[rows] == pair[1], some, rows)
 
 
 def votes_of_pairs(decisions: Floats, units: Floats, n_classes: int) -> Floats:
-    """The votes for every class, from those between all pairs, and less than half a vote that tells equal votes apart.
+    """The votes for every class, from those between all pairs, and less than a third of a vote that tells equal votes apart.
 
     Every pair gives a vote to the class on whose side an item lies. To the votes is added s / (3 (|s| + 1)), where s is the
     sum of the signed distances to the planes, in their units, which count for the positive class and against the negative
-    one, up to 1e140 each: as in scikit-learn's `sklearn.svm.SVC` with ``decision_function_shape="ovr"``.
+    one. So does scikit-learn's `sklearn.svm.SVC` with ``decision_function_shape="ovr"``. Distances beyond 1e140 units count as
+    1e140, so that the sums are finite.
 
     Parameters
     ----------

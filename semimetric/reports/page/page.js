@@ -159,7 +159,7 @@ function readPlanes(page, given) {
 }
 
 function readVotes(page, given, planes) {
-  page.scoreName = "votes of pairs of classes, and less than half a vote for its distances";
+  page.scoreName = "votes of pairs of classes, and less than a third of a vote for its distances";
   page.explainSaid = "What makes the distances from the other classes of";
   page.explain = (raw, c) => {
     const found = planes.votes(raw)[c];

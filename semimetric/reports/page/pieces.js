@@ -13,9 +13,9 @@ function euclidean(x, y) {
   return Math.sqrt(sum);
 }
 
-/** Planes near boundary points: the plane of the nearest point decides (paper 3, equation 24). */
 const FARTHEST = 1e140; // units to a plane that count
 
+/** Planes near boundary points: the plane of the nearest point decides (paper 3, equation 24). */
 function makePlanes(given, n) {
   const rows = (flat) => split(flat, new Array(flat.length / n).fill(n));
   const sets = given.sets.map((set) => ({
