@@ -43,7 +43,7 @@ class PieceMachine:
 
 @dataclass(frozen=True)
 class Way:
-    """How pieces are found.
+    """How pieces are found: as many as the posterior says, in a given number, or as groups of boundary points.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Way:
 @storable
 @dataclass(frozen=True, eq=False)
 class PieceChoice:
-    """What held-out items said about ways to find pieces and about machines for them, all pairs of both.
+    """What held-out items said about candidates, each of which is a way to find pieces and machines to separate them.
 
     Parameters
     ----------
