@@ -102,16 +102,13 @@ def _after(k, out):
 
 
 @kernel
-def _put_without_cells(k, is_missing, splines, f, out):
-    """Write the entry of a missing value, or of a feature of one knot; returns the place of the entry after it."""
+def _without_cells(is_missing, splines, f):
+    """The column and the value of the one entry of a missing value, or of a feature of one knot; no column is -1."""
     if is_missing:
-        if splines.missing[f] >= 0:
-            _put(k, splines.missing[f], 1.0, out)
-            k = _after(k, out)
-    elif splines.bins[f] == 0:
-        _put(k, splines.first[f], splines.factor[f], out)
-        k = _after(k, out)
-    return k
+        return splines.missing[f], 1.0
+    if splines.bins[f] == 0:
+        return splines.first[f], splines.factor[f]
+    return -1, 0.0
 
 
 @kernel
@@ -123,7 +120,10 @@ def spline_rows(x, splines, degree, linear, out):
         for f in range(x.shape[1]):
             value, bins, first, factor = x[i, f], splines.bins[f], splines.first[f], splines.factor[f]
             if value != value or bins <= 0:
-                k = _put_without_cells(k, value != value, splines, f, out)
+                column, entry = _without_cells(value != value, splines, f)
+                if column >= 0:
+                    _put(k, column, entry, out)
+                    k = _after(k, out)
                 continue
             if equal:
                 place = (value - splines.low[f]) / splines.width[f] * bins
@@ -183,7 +183,10 @@ def spline_sum_rows(places, splines, degree, out):
         for f in range(places.shape[1]):
             place, bins, first, factor = places[i, f], splines.bins[f], splines.first[f], splines.factor[f]
             if place != place or bins <= 0:
-                k = _put_without_cells(k, place != place, splines, f, out)
+                column, entry = _without_cells(place != place, splines, f)
+                if column >= 0:
+                    _put(k, column, entry, out)
+                    k = _after(k, out)
                 continue
             cell = min(int(place), bins - 1)
             a, b, c, d = _on_equal_cells(place - cell, degree)
