@@ -18,14 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .crammer_singer import MOVES, SLEEPS, answer_joint, inspect_joint, joint_weight, move_joint
-from .difference_penalties import add_row, gather, squared_norm
+from .crammer_singer import answer_joint, inspect_joint, joint_weight, move_joint
+from .difference_penalties import add_row, gather, product, squared_norm
+from .dual_states import ASLEEP, AWAKE, RESTS, any_awake
 from .jit import kernel
 
 __all__ = ["Machine", "Problem", "answer_pass", "dual_pass", "dual_values", "gap_pass", "restore_pass", "stochastic_pass"]
 
 
 _NONE = np.zeros(0, np.bool_)
+_FEW = 4  # Scores of single columns are computed where these are at most a fourth of all.
 
 
 class Problem(NamedTuple):
@@ -97,18 +99,20 @@ def _dual_term(problem, target, a):
 
 
 @kernel
-def _inspect(problem, i, score, dual, limits, record, status):
-    """Tell by ``status`` (2,) whether row i can move, and whether it sleeps.
+def _inspect(problem, i, score, dual, limits, record, state):
+    """Tell by ``state`` (K,) of the columns of row i that are awake which of them still can move, and which fall asleep.
 
-    The gap of every class is added to record[0], and record[1] keeps the worst violation.
+    The gaps of these columns are added to record[0], and record[1] keeps the worst violations.
     """
     if problem.joint:
-        inspect_joint(problem, i, score, dual, limits, record, status)
+        inspect_joint(problem, i, score, dual, limits, record, state)
         return
-    moves, sleeps = False, True
     for c in range(score.shape[0]):
+        if state[c] != AWAKE:
+            continue
         target, weight = _target_and_weight(problem, i, c)
         if weight <= 0.0:
+            state[c] = ASLEEP
             continue
         a = float(dual[c])
         low, high = _box(problem, target)
@@ -118,15 +122,14 @@ def _inspect(problem, i, score, dual, limits, record, status):
         down = -g + (problem.epsilon if a <= 0.0 else -problem.epsilon) if a > low else np.inf
         slack = min(up, down)  # The slope in the steepest direction that the box leaves open.
         if slack < 0.0:
-            moves = True
             record[1, c] = max(record[1, c], -slack)
-        sleeps = sleeps and slack > limits[c]
-    status[MOVES], status[SLEEPS] = moves, sleeps
+        else:
+            state[c] = ASLEEP if slack > limits[c] else RESTS
 
 
 @kernel
-def _move(problem, i, score, norm, factor, dual, move):
-    """Minimise over the dual variables of row i, in place; ``move`` is what they add to the coefficients of phi_i."""
+def _move(problem, i, score, norm, factor, dual, state, move):
+    """Minimise over the dual variables of row i that are awake, in place; ``move`` is what they add to the weights of phi_i."""
     if problem.joint:
         weight = joint_weight(problem, i) * factor
         move_joint(problem, i, score, norm, weight, dual, move)
@@ -136,7 +139,7 @@ def _move(problem, i, score, norm, factor, dual, move):
         target, weight = _target_and_weight(problem, i, c)
         weight *= factor
         h = norm * weight + (0.5 if problem.squared else 0.0)
-        if h <= 0.0 or weight <= 0.0:
+        if state[c] != AWAKE or h <= 0.0 or weight <= 0.0:
             continue
         old = dual[c]
         low, high = _box(problem, target)
@@ -173,6 +176,20 @@ def _score(machine, columns, values, out):
 
 
 @kernel
+def _score_awake(machine, columns, values, state, out):
+    """`_score` of the columns of out (K,) that are awake; of all columns where that is no more work."""
+    K, n_awake = out.shape[0], 0
+    for c in range(K):
+        n_awake += state[c] == AWAKE
+    if n_awake * _FEW > K or machine.positive.shape[0]:
+        _score(machine, columns, values, out)
+        return
+    for c in range(K):
+        if state[c] == AWAKE:
+            out[c] = product(columns, values, machine.weights, (K, c)) + machine.scaling * machine.bias[c]
+
+
+@kernel
 def _add(machine, columns, values, move):
     """Add the row times ``move`` (K,) to the weights."""
     add_row(columns, values, move, machine.weights)
@@ -181,40 +198,39 @@ def _add(machine, columns, values, move):
 
 
 @kernel
-def dual_pass(phi, rows, problem, machine, dual, limits, record, awake):
-    """Take a coordinate step on every row ``rows[r]`` of the block where ``awake[r]`` is 2.
+def dual_pass(phi, rows, problem, machine, dual, limits, record, state):
+    """Take a coordinate step on the variables of every row ``rows[r]`` of the block where ``state[rows[r]]`` (K,) is `AWAKE`.
 
-    It becomes 1 where the row did not move, and rests for the other sweeps over the block, and 0 where it falls asleep.
-    record (2, K) gathers the gap before the steps and the worst violation; rows sleep beyond ``limits`` (K,), the worst
+    A variable that does not move rests for the other sweeps over the block, or falls asleep until a pass wakes it. record
+    (2, K) gathers the gap before the steps and the worst violation; variables sleep beyond ``limits`` (K,), the worst
     violation of the pass before (Hsieh et al. 2008, section 3.2).
     """
     K = machine.bias.shape[0]
-    score, move, status = np.empty(K), np.empty(K), np.empty(2, np.bool_)
+    score, move = np.empty(K), np.empty(K)
     for r in range(rows.shape[0]):
-        if awake[r] < 2:
+        i = rows[r]
+        if not any_awake(state[i]):
             continue
-        i, entries = rows[r], slice(phi.indptr[r], phi.indptr[r + 1])
+        entries = slice(phi.indptr[r], phi.indptr[r + 1])
         columns, values = phi.indices[entries], phi.data[entries]
-        _score(machine, columns, values, score)
-        _inspect(problem, i, score, dual[i], limits, record, status)
-        awake[r] = 0 if status[SLEEPS] else 1 + status[MOVES]
-        if status[MOVES]:
+        _score_awake(machine, columns, values, state[i], score)
+        _inspect(problem, i, score, dual[i], limits, record, state[i])
+        if any_awake(state[i]):
             norm = squared_norm(values) + machine.scaling**2
             if norm > 0.0:
-                _move(problem, i, score, norm, 1.0, dual[i], move)
+                _move(problem, i, score, norm, 1.0, dual[i], state[i], move)
                 _add(machine, columns, values, move)
 
 
 @kernel
-def gap_pass(phi, rows, problem, machine, dual, limits, record, awake):
-    """`dual_pass` without its steps: the gaps of the rows at the weights as they are, and who sleeps."""
-    K = machine.bias.shape[0]
-    score, status = np.empty(K), np.empty(2, np.bool_)
+def gap_pass(phi, rows, problem, machine, dual, limits, record, state):
+    """`dual_pass` without its steps, on all variables: gaps of the rows at the weights as they are, and who sleeps."""
+    score = np.empty(machine.bias.shape[0])
     for r in range(rows.shape[0]):
-        entries = slice(phi.indptr[r], phi.indptr[r + 1])
+        i, entries = rows[r], slice(phi.indptr[r], phi.indptr[r + 1])
         _score(machine, phi.indices[entries], phi.data[entries], score)
-        _inspect(problem, rows[r], score, dual[rows[r]], limits, record, status)
-        awake[r] = not status[SLEEPS]
+        state[i, :] = AWAKE
+        _inspect(problem, i, score, dual[i], limits, record, state[i])
 
 
 @kernel
@@ -252,7 +268,7 @@ def stochastic_pass(phi, rows, problem, machine, clock):
     but never past the margin of the row, so that no first step is too long.
     """
     K = machine.bias.shape[0]
-    score, move, dual = np.empty(K), np.empty(K), np.empty(K)
+    score, move, dual, state = np.empty(K), np.empty(K), np.empty(K), np.full(K, AWAKE, np.int8)
     for r in range(rows.shape[0]):
         entries = slice(phi.indptr[r], phi.indptr[r + 1])
         columns, values = phi.indices[entries], phi.data[entries]
@@ -265,7 +281,7 @@ def stochastic_pass(phi, rows, problem, machine, clock):
         if norm > 0.0:
             score *= clock[0]
             dual[:] = 0.0
-            _move(problem, rows[r], score, norm, clock[2] / (t + 1.0), dual, move)
+            _move(problem, rows[r], score, norm, clock[2] / (t + 1.0), dual, state, move)
             move /= clock[0]
             _add(machine, columns, values, move)
 

@@ -5,12 +5,10 @@ G_m = f_m + (m != y),     a_y <= 1,  a_m <= 0 for the other classes m,     sum_m
 
 import numpy as np
 
+from .dual_states import ASLEEP, AWAKE, RESTS
 from .jit import kernel
 
-__all__ = ["MOVES", "SLEEPS", "answer_joint", "inspect_joint", "joint_weight", "move_joint"]
-
-MOVES, SLEEPS = 0, 1
-"""The places of what `inspect_joint` tells of a row."""
+__all__ = ["answer_joint", "inspect_joint", "joint_weight", "move_joint"]
 
 
 @kernel
@@ -20,11 +18,11 @@ def joint_weight(problem, i):
 
 
 @kernel
-def inspect_joint(problem, i, score, dual, limits, record, status):
-    """Tell by ``status`` (2,) whether row i can move, and whether it sleeps; its gap is added to record[0, 0]."""
+def inspect_joint(problem, i, score, dual, limits, record, state):
+    """Tell by ``state`` (K,) what all variables of row i do, which can only move together; its gap is added to record[0, 0]."""
     y, weight = problem.codes[i], joint_weight(problem, i)
     if weight <= 0.0:
-        status[MOVES], status[SLEEPS] = False, True
+        state[:] = ASLEEP
         return
     bounded, free, least, term, n_free = -np.inf, -np.inf, np.inf, 0.0, 0
     for m in range(score.shape[0]):
@@ -37,8 +35,10 @@ def inspect_joint(problem, i, score, dual, limits, record, status):
     most = max(free, bounded)
     record[0, 0] += weight * (most - score[y] + term)
     record[1, 0] = max(record[1, 0], most - least)
-    status[MOVES] = most > least
-    status[SLEEPS] = n_free == 1 and least - bounded > limits[0]  # A class that alone could fall has none to give to.
+    if n_free == 1 and least - bounded > limits[0]:  # A class that alone could fall has none to give to.
+        state[:] = ASLEEP
+    else:
+        state[:] = AWAKE if most > least else RESTS
 
 
 @kernel

@@ -15,33 +15,87 @@ __all__ = [
     "gather_block",
     "mapped_rows",
     "prefix_sums",
+    "product",
     "squared_norm",
     "suffix_sum_rows",
     "suffix_sum_widths",
 ]
 
+_MANY = 16  # From so many outputs on, a loop over them runs on vectors.
+
 
 @kernel
 def gather(columns, values, weights, out):
     """out (K,) = the row times the weights (n_columns, K), given flat; columns are unsigned so that none is wrapped."""
-    K, n = out.shape[0], columns.shape[0]
-    if K == 1:
-        fours = n - n % 4
-        a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        for j in range(0, fours, 4):  # One sum alone would wait for itself.
-            a += values[j] * weights[np.uint64(columns[j])]
-            b += values[j + 1] * weights[np.uint64(columns[j + 1])]
-            c += values[j + 2] * weights[np.uint64(columns[j + 2])]
-            d += values[j + 3] * weights[np.uint64(columns[j + 3])]
-        for j in range(fours, n):
-            a += values[j] * weights[np.uint64(columns[j])]
-        out[0] = (a + b) + (c + d)
+    K = out.shape[0]
+    if K >= _MANY:
+        out[:] = 0.0
+        for j in range(columns.shape[0]):
+            v, first = values[j], np.uint64(columns[j]) * np.uint64(K)
+            for c in range(K):
+                out[c] += v * weights[first + np.uint64(c)]
         return
-    out[:] = 0.0
-    for j in range(n):
-        v, first = values[j], np.uint64(columns[j]) * np.uint64(K)
-        for c in range(K):
-            out[c] += v * weights[first + np.uint64(c)]
+    c = 0
+    if K >= 8:
+        _gather_eight(columns, values, weights, out)
+        c = 8
+    while c + 2 <= K:
+        out[c], out[c + 1] = _two_products(columns, values, weights, (K, c))
+        c += 2
+    if c < K:
+        out[c] = product(columns, values, weights, (K, c))
+
+
+@kernel
+def product(columns, values, weights, at):
+    """The row times the weights (n_columns, K), given flat, of one output alone; ``at`` = (K, its number)."""
+    K, c, n = np.uint64(at[0]), np.uint64(at[1]), columns.shape[0]
+    fours = n - n % 4
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    for j in range(0, fours, 4):  # One sum alone would wait for itself.
+        s0 += values[j] * weights[np.uint64(columns[j]) * K + c]
+        s1 += values[j + 1] * weights[np.uint64(columns[j + 1]) * K + c]
+        s2 += values[j + 2] * weights[np.uint64(columns[j + 2]) * K + c]
+        s3 += values[j + 3] * weights[np.uint64(columns[j + 3]) * K + c]
+    for j in range(fours, n):
+        s0 += values[j] * weights[np.uint64(columns[j]) * K + c]
+    return (s0 + s1) + (s2 + s3)
+
+
+@kernel
+def _two_products(columns, values, weights, at):
+    """`product` of this output and of the one after it."""
+    K, c, n = np.uint64(at[0]), np.uint64(at[1]), columns.shape[0]
+    a0, a1, b0, b1 = 0.0, 0.0, 0.0, 0.0
+    for j in range(0, n - 1, 2):
+        first, other = np.uint64(columns[j]) * K + c, np.uint64(columns[j + 1]) * K + c
+        a0 += values[j] * weights[first]
+        a1 += values[j] * weights[first + np.uint64(1)]
+        b0 += values[j + 1] * weights[other]
+        b1 += values[j + 1] * weights[other + np.uint64(1)]
+    if n % 2:
+        first = np.uint64(columns[n - 1]) * K + c
+        a0 += values[n - 1] * weights[first]
+        a1 += values[n - 1] * weights[first + np.uint64(1)]
+    return a0 + b0, a1 + b1
+
+
+@kernel
+def _gather_eight(columns, values, weights, out):
+    """The first eight outputs of `gather`, whose sums stay in registers."""
+    K = np.uint64(out.shape[0])
+    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(columns.shape[0]):
+        v, first = values[j], np.uint64(columns[j]) * K
+        s0 += v * weights[first]
+        s1 += v * weights[first + np.uint64(1)]
+        s2 += v * weights[first + np.uint64(2)]
+        s3 += v * weights[first + np.uint64(3)]
+        s4 += v * weights[first + np.uint64(4)]
+        s5 += v * weights[first + np.uint64(5)]
+        s6 += v * weights[first + np.uint64(6)]
+        s7 += v * weights[first + np.uint64(7)]
+    out[0], out[1], out[2], out[3], out[4], out[5], out[6], out[7] = s0, s1, s2, s3, s4, s5, s6, s7
 
 
 @kernel
@@ -55,10 +109,17 @@ def gather_block(phi, weights, out):
 @kernel
 def squared_norm(values):
     """|phi|² of a row."""
-    norm = 0.0
-    for j in range(values.shape[0]):
-        norm += values[j] * values[j]
-    return norm
+    n = values.shape[0]
+    fours = n - n % 4
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    for j in range(0, fours, 4):  # One sum alone would wait for itself.
+        s0 += values[j] * values[j]
+        s1 += values[j + 1] * values[j + 1]
+        s2 += values[j + 2] * values[j + 2]
+        s3 += values[j + 3] * values[j + 3]
+    for j in range(fours, n):
+        s0 += values[j] * values[j]
+    return (s0 + s1) + (s2 + s3)
 
 
 @kernel
@@ -75,16 +136,12 @@ def add_moments(phi, factors, out):
 @kernel
 def add_row(columns, values, move, weights):
     """weights (n_columns, K), given flat, += phi moveᵀ."""
-    K = move.shape[0]
-    if K == 1:
-        step = move[0]
-        for j in range(columns.shape[0]):
-            weights[np.uint64(columns[j])] += values[j] * step
-        return
-    for j in range(columns.shape[0]):
-        v, first = values[j], np.uint64(columns[j]) * np.uint64(K)
-        for c in range(K):
-            weights[first + np.uint64(c)] += v * move[c]
+    K = np.uint64(move.shape[0])
+    for c in range(move.shape[0]):
+        step = move[c]
+        if step != 0.0:
+            for j in range(columns.shape[0]):
+                weights[np.uint64(columns[j]) * K + np.uint64(c)] += values[j] * step
 
 
 @kernel

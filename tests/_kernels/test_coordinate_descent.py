@@ -15,6 +15,7 @@ from semimetric._kernels.coordinate_descent import (
     stochastic_pass,
 )  # fmt: skip
 from semimetric._kernels.csr_rows import Chunk  # as the package calls them: the compiler's caches name the class
+from semimetric._kernels.dual_states import AWAKE
 
 N, F, K = 14, 4, 3
 SCALING = 0.7
@@ -87,8 +88,8 @@ def test_every_pass_raises_the_dual_until_no_gap_is_left(kind, rng):
     phi, A, problem, machine = setting(kind, rng)
     dual, limits, before = np.zeros((N, len(machine.bias))), np.full(len(machine.bias), np.inf), -np.inf
     for _ in range(3000):
-        record, awake = np.zeros((2, len(machine.bias))), np.full(N, 2, np.int8)
-        dual_pass(phi, ROWS, problem, machine, dual, limits, record, awake)
+        record, state = np.zeros((2, len(machine.bias))), np.full((N, len(machine.bias)), AWAKE, np.int8)
+        dual_pass(phi, ROWS, problem, machine, dual, limits, record, state)
         value = dual_terms(problem, dual).sum() - 0.5 * (weights_in(machine) ** 2).sum()
         assert value >= before - 1e-10
         before = value
@@ -104,10 +105,10 @@ def test_the_gap_is_that_of_the_objectives_and_weights_are_restored(kind, rng):
     n_columns = len(machine.bias)
     dual, limits = np.zeros((N, n_columns)), np.full(n_columns, np.inf)
     for _ in range(3):
-        dual_pass(phi, ROWS, problem, machine, dual, limits, np.zeros((2, n_columns)), np.full(N, 2, np.int8))
+        dual_pass(phi, ROWS, problem, machine, dual, limits, np.zeros((2, n_columns)), np.full((N, n_columns), AWAKE, np.int8))
     W = weights_in(machine)
-    record, awake, value = np.zeros((2, n_columns)), np.empty(N, np.bool_), np.empty(n_columns)
-    gap_pass(phi, ROWS, problem, machine, dual, limits, record, awake)
+    record, state, value = np.zeros((2, n_columns)), np.empty((N, n_columns), np.int8), np.empty(n_columns)
+    gap_pass(phi, ROWS, problem, machine, dual, limits, record, state)
     dual_values(problem, dual, value)
     assert value.sum() == pytest.approx(dual_terms(problem, dual).sum(), rel=1e-12)
     assert (record[0] >= -1e-12).all()
@@ -135,8 +136,8 @@ def test_stochastic_steps_come_near_the_optimum(kind, rng):
     phi, A, problem, machine = setting(kind, rng)
     exact, dual = empty_machine(len(machine.bias)), np.zeros((N, len(machine.bias)))
     for _ in range(2000):
-        record, awake = np.zeros((2, len(machine.bias))), np.full(N, 2, np.int8)
-        dual_pass(phi, ROWS, problem, exact, dual, np.full(len(machine.bias), np.inf), record, awake)
+        record, state = np.zeros((2, len(machine.bias))), np.full((N, len(machine.bias)), AWAKE, np.int8)
+        dual_pass(phi, ROWS, problem, exact, dual, np.full(len(machine.bias), np.inf), record, state)
     clock = np.array([1.0, 0.0, N])
     for _ in range(4000):
         stochastic_pass(phi, ROWS, problem, machine, clock)

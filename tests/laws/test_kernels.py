@@ -116,7 +116,7 @@ def returns(node):
 def test_the_trees_are_read_through_views_tuples_and_calls():
     assert len(KERNELS) > 60
     assert WRITTEN["search", "nearest_of_each"] == {"best"}
-    assert WRITTEN["coordinate_descent", "dual_pass"] == {"machine", "dual", "record", "awake"}
+    assert WRITTEN["coordinate_descent", "dual_pass"] == {"machine", "dual", "record", "state"}
     assert WRITTEN["additive", "min_gram"] == {"out"}
     assert not WRITTEN["locate", "lower_knot"]
 

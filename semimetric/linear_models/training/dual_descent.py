@@ -1,8 +1,8 @@
 """Dual coordinate descent on rows that are embedded anew in every epoch.
 
 An epoch visits the active rows in a random order and minimises over the dual variables of each (Hsieh et al. 2008; with
-Crammer and Singer's loss over all classes of a row at once, Keerthi et al. 2008). Rows whose dual variables lie at a bound, and
-are likely to stay there, are shrunk: they are left out of the next epochs.
+Crammer and Singer's loss over all classes of a row at once, Keerthi et al. 2008). Dual variables that lie at a bound, and are
+likely to stay there, are shrunk: they are left out of the next epochs, and so are rows of which all variables are.
 
 The gap between the primal objective P and the dual objective D is a sum of Fenchel-Young terms over the rows,
 
@@ -22,6 +22,7 @@ import numpy as np
 from ..._foundation.progress import progress_bar
 from ..._foundation.types import Floats, Integers
 from ..._kernels.coordinate_descent import Machine, Problem, dual_pass, dual_values, gap_pass, restore_pass
+from ..._kernels.dual_states import ASLEEP, AWAKE
 from .coefficients import squared_norms
 from .embedded_rows import EmbeddedRows
 
@@ -86,9 +87,11 @@ class _ShrinkingDescent:
     ----------
     active : ndarray of int
         Numbers of the rows that the next epoch visits.
+    state : ndarray of int8, shape (n, K)
+        What every dual variable does, as `dual_pass` has it.
     limits : ndarray of shape (K,)
-        A row is shrunk if its dual variables keep to their bounds by more than these slopes, the worst violations of the
-        optimality conditions in the epoch before.
+        A dual variable is shrunk if it keeps to its bound by more than this slope, the worst violation of the optimality
+        conditions of its column in the epoch before.
     optimal : bool
         Whether the last pass found no violation at all.
     gap_per_estimate : float
@@ -104,6 +107,7 @@ class _ShrinkingDescent:
         self.dual = dual
         self.random = random
         self.n_sweeps = _SWEEPS if rows.embedding.ladder is None else _SWEEPS_OF_PHI
+        self.state = np.full(dual.shape, AWAKE, np.int8)
         self.limits = np.full(len(machine.bias), np.inf)
         self.gap_per_estimate = _GAP_PER_ESTIMATE
         self.optimal = False
@@ -117,11 +121,11 @@ class _ShrinkingDescent:
         gap_and_violation = np.zeros((2, len(self.machine.bias)))
         n_active = 0
         for _, numbers, chunk in self.rows.phi_blocks(self.active):
-            state = np.full(len(numbers), 2, np.int8)  # of each row, as `dual_pass` has it: 0 is shrunk
+            self.state[numbers] = np.where(self.state[numbers] == ASLEEP, np.int8(ASLEEP), np.int8(AWAKE))
             for sweep in range(self.n_sweeps):
                 record = gap_and_violation if sweep == 0 else np.zeros_like(gap_and_violation)
-                dual_pass(chunk, numbers, self.problem, self.machine, self.dual, self.limits, record, state)
-            n_active = self._keep_active(n_active, numbers[state > 0])
+                dual_pass(chunk, numbers, self.problem, self.machine, self.dual, self.limits, record, self.state)
+            n_active = self._keep_active(n_active, numbers)
         self.active = self._numbers[:n_active]
         gap, violation = gap_and_violation
         self.limits = np.where(violation > 0, violation, np.inf)
@@ -130,13 +134,12 @@ class _ShrinkingDescent:
         return self._estimate
 
     def compute_gap(self) -> float:
-        """The relative duality gap over all rows at the present weights; also activates rows that should not be shrunk."""
+        """The relative duality gap over all rows at the present weights; also wakes what should not be shrunk."""
         gap_and_violation = np.zeros((2, len(self.machine.bias)))
         n_active = 0
         for _, numbers, chunk in self.rows.phi_blocks():
-            is_active = np.empty(len(numbers), np.bool_)
-            gap_pass(chunk, numbers, self.problem, self.machine, self.dual, self.limits, gap_and_violation, is_active)
-            n_active = self._keep_active(n_active, numbers[is_active])
+            gap_pass(chunk, numbers, self.problem, self.machine, self.dual, self.limits, gap_and_violation, self.state)
+            n_active = self._keep_active(n_active, numbers)
         self.active = self._numbers[:n_active]
         self.optimal = not gap_and_violation[1].any()
         gap = relative_gap(gap_and_violation[0], self._dual_objective(), self.problem.joint)
@@ -144,12 +147,13 @@ class _ShrinkingDescent:
         return gap
 
     def _keep_active(self, n_active: int, numbers: Integers) -> int:
-        """Write row numbers behind the ``n_active`` that are kept already; returns how many there are now.
+        """Write the numbers of rows that do not sleep behind the ``n_active`` that are kept; returns how many there are now.
 
         No number is overwritten before its block was read, since a block keeps at most as many rows as it has.
         """
-        stop = n_active + len(numbers)
-        self._numbers[n_active:stop] = numbers
+        kept = numbers[(self.state[numbers] != ASLEEP).any(axis=1)]
+        stop = n_active + len(kept)
+        self._numbers[n_active:stop] = kept
         return stop
 
     def _dual_objective(self) -> Floats:
