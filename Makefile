@@ -11,7 +11,7 @@ SEED ?=
 MINUTES ?= 1
 ATTACKS ?=
 
-.PHONY: demo dist docs notebooks test test-all test-browser test-site test-oldest test-newest test-random soak coverage bench bench-quick lint clean
+.PHONY: demo dist docs notebooks test test-slow test-all test-browser test-site test-oldest test-newest test-random soak coverage bench bench-quick lint clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("semimetric needs Python 3.11 or newer; call make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -27,6 +27,9 @@ demo: $(STAMP)-demo
 
 test: $(STAMP)-dev
 	$(BIN)/python $(PYTEST) -m "not slow"
+
+test-slow: $(STAMP)-dev
+	$(BIN)/python $(PYTEST) -m slow
 
 test-all: $(STAMP)-dev
 	$(BIN)/python $(PYTEST)

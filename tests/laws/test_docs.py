@@ -44,7 +44,16 @@ def warnings_as_errors():
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("page", [name for name, text in PAGES.items() if code_of(text) and name != "README"])
+RUNS = [name for name, text in PAGES.items() if code_of(text) and name != "README"]
+LONG = {"choose", "drawing", "learning", "vectors"} | {name for name in RUNS if name.startswith("coming_from_")}
+"""Pages that run among the slow tests: seconds each."""
+
+
+def test_pages_that_take_long_are_there():
+    assert set(RUNS) > LONG
+
+
+@pytest.mark.parametrize("page", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in RUNS])
 def test_python_of_every_page_runs(page, tmp_path):
     done = run(warnings_as_errors() + code_of(PAGES[page]), tmp_path)
     assert done.returncode == 0, done.stderr
@@ -59,6 +68,7 @@ def readme(tmp_path_factory):
     return done.stdout, folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "package"), [(name, package) for name, text in PAGES.items() for package in set(re.findall("needs: (\\w+)", text))]
 )

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples"
-every_example = pytest.mark.parametrize("path", sorted(FOLDER.glob("plot_*.py")), ids=lambda p: p.stem)
+EXAMPLES = sorted(FOLDER.glob("plot_*.py"))
+LONG = {
+    "plot_can_straight_pieces_part_classes_that_wind",
+    "plot_how_many_pieces_has_a_boundary",
+    "plot_must_all_data_be_in_memory",
+    "plot_what_do_a_few_links_teach_a_clustering",
+    "plot_which_corners_of_a_photograph_look_alike",
+    "plot_which_series_are_alike_if_time_may_stretch",
+}  # seconds each: they run among the slow tests
 
 
 @pytest.fixture
@@ -25,7 +33,13 @@ def test_the_four_examples_are_there():
     assert len(list(FOLDER.glob("plot_*.py"))) >= 4
 
 
-@every_example
+def test_those_that_take_long_are_there():
+    assert {path.stem for path in EXAMPLES} >= LONG
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in LONG)) for path in EXAMPLES]
+)
 @pytest.mark.filterwarnings("ignore:features .* are constant", "ignore:.* lie outside the range of the fit")
 def test_runs_and_draws_one_figure(path, plt, monkeypatch, tmp_path):
     for package in ("pandas", "ot"):
@@ -42,7 +56,7 @@ def test_runs_and_draws_one_figure(path, plt, monkeypatch, tmp_path):
     assert (tmp_path / "figure.png").stat().st_size > 5_000
 
 
-@every_example
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_is_short_and_its_title_is_a_question(path):
     text = path.read_text()
     title, line = ast.get_docstring(ast.parse(text)).splitlines()[:2]

@@ -29,8 +29,14 @@ def learned(kind, tuples, y, options, fit=None):
     return (model.fit(*arguments) if fit is None else fit(model, *arguments)).semimetric_
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-@pytest.mark.parametrize("options", [FIXED, {}], ids=["fixed", "auto"])
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        pytest.param(kind, options, id=f"{name}-{kind}", marks=[pytest.mark.slow] * (name == "auto" and kind != "triplets"))
+        for name, options in {"fixed": FIXED, "auto": {}}.items()
+        for kind in LEARNERS
+    ],
+)
 @pytest.mark.filterwarnings("ignore::semimetric.SemimetricWarning")
 def test_points_row_numbers_orders_and_parts_teach_one_distance(kind, options, monkeypatch):
     monkeypatch.setattr(readers, "tuple_size", lambda *_: 90)

@@ -223,6 +223,7 @@ def test_says_what_cannot_be_learned_from_parts():
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_same_parts_give_the_same_bits_on_a_cluster(client, tmp_path):
     from semimetric import distributed
 
@@ -233,6 +234,7 @@ def test_the_same_parts_give_the_same_bits_on_a_cluster(client, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_dask_arrays_and_frames(client):
     da, dd, pd = (pytest.importorskip(name) for name in ("dask.array", "dask.dataframe", "pandas"))
     from semimetric import distributed

@@ -73,6 +73,10 @@ def both(kind, y=None, weight=None, by_row=False, **options):
 every_kind = pytest.mark.parametrize("kind", LEARNERS)
 
 
+def slow(case):
+    return pytest.param(case, marks=pytest.mark.slow)
+
+
 def assert_alike(parts, whole, data, rel=1e-8):
     assert parts.solution_.objective == pytest.approx(whole.solution_.objective, rel=rel)
     pairs = data[:, :2]
@@ -233,7 +237,7 @@ def test_weights_that_are_not_given_are_even_and_examples_are_pairs_of_the_sampl
     assert (examples.items[examples.index.ravel()] == plain.items[:8]).all()
 
 
-@every_kind
+@pytest.mark.parametrize("kind", [*map(slow, ["pairs", "quadruplets"]), "triplets"])
 def test_the_same_parts_give_the_same_bits_on_a_cluster(kind, client):
     from semimetric import distributed
 
@@ -244,6 +248,7 @@ def test_the_same_parts_give_the_same_bits_on_a_cluster(kind, client):
     assert (here.semimetric_.weights == there.semimetric_.weights).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pairs", "quadruplets"])
 def test_dask_arrays_and_frames(kind, client):
     da, dd, pd = (pytest.importorskip(name) for name in ("dask.array", "dask.dataframe", "pandas"))

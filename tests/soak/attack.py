@@ -28,8 +28,6 @@ class Attack:
         How far the resident memory may rise during one try; more is a finding.
     short : int, default 25
         How many cases `make test` tries; 0 leaves the attack to `make soak`.
-    slow : bool, default False
-        Whether these are tried by `make test-all` only, as tests marked slow are.
     """
 
     draw: Callable[[np.random.Generator], Case]
@@ -37,4 +35,3 @@ class Attack:
     seconds: float = 60
     mebibytes: int = 256
     short: int = 25
-    slow: bool = False

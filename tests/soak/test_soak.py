@@ -1,6 +1,6 @@
 """A short part of every attack, and every case that once broke something: a found case joins by a line in found.jsonl.
 
-Half of the short part is tried in every run of the tests, and the whole of it among the slow ones.
+What was found is tried in every run of the tests, and the short part among the slow ones.
 """
 
 import pytest
@@ -20,25 +20,13 @@ def tried(attack, seeds):
     return run(attack, (drawn(attack, seed) for seed in seeds))
 
 
-def half(attack):
-    return (ATTACKS[attack].short + 1) // 2
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("attack", [pytest.param(name, marks=[pytest.mark.slow] * ATTACKS[name].slow) for name in SHORT])
-def test_a_short_attack_finds_nothing(attack):
-    record = tried(attack, range(half(attack)))
-    assert not fails(record)
-    assert record.tries == half(attack)
-
-
 @pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("attack", SHORT)
-def test_its_other_half_finds_nothing(attack):
-    record = tried(attack, range(half(attack), ATTACKS[attack].short))
+def test_a_short_attack_finds_nothing(attack):
+    record = tried(attack, range(ATTACKS[attack].short))
     assert not fails(record)
-    assert record.tries == ATTACKS[attack].short // 2
+    assert record.tries == ATTACKS[attack].short
 
 
 @pytest.mark.compiled

@@ -61,6 +61,7 @@ def test_tuples_of_equal_points_hold_nothing():
     )
 
 
+@pytest.mark.slow
 def test_tables_too_large_to_be_held_have_columns_at_touched_vertices_only():
     recipe = Recipe(**cases.RECIPES["touched"], loss="squared_hinge")
     d, _, _ = fit_comparisons(recipe, evidence("triplets"), ("u", "v", "w"))

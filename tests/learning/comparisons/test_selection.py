@@ -150,6 +150,7 @@ def test_scales_are_taken_unless_full_tables_are_better(scales, full):
     assert found is simplest([c for c in scales + full if c.tables == found.tables])
 
 
+@pytest.mark.slow
 def test_full_tables_are_compared_of_raw_features_where_tables_are_open():
     recipe, choices = chosen(tables=True)
     limits = COMPARISONS["default"]

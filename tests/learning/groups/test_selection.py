@@ -172,6 +172,7 @@ def test_what_is_saved_is_what_is_loaded(found, tmp_path):
     np.testing.assert_array_equal(again, found.predict(fresh))
 
 
+@pytest.mark.slow
 def test_the_budget_is_kept():
     pairs, y, _, _ = measured(0, joint=True, m=600)
     y = y + np.abs(np.diff(np.abs(pairs[:, :, 3] - pairs[:, :, 4]))).ravel()

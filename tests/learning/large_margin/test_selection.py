@@ -107,6 +107,7 @@ def test_wide_tables_have_few_knots_and_wider_ones_are_not_compared(monkeypatch)
 X, Y = load_wine(return_X_y=True)
 
 
+@pytest.mark.slow
 def test_auto_chooses_on_items_held_out_and_says_what_it_compared():
     model = LargeMarginLearner().fit(X[::2], Y[::2])
     choices = model.choices_

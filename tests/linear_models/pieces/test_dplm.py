@@ -147,6 +147,7 @@ def spirals(n, seed):
     return (angle / 2 * np.vstack([np.cos(turned), np.sin(turned)])).T + 0.15 * rng.normal(size=(n, 2)), y
 
 
+@pytest.mark.slow
 def test_three_curved_classes_are_told_apart_as_well_as_by_a_kernel():
     (X, y), unseen = spirals(600, 0), spirals(600, 1)
     model = DPLMClassifier(n_components="auto", n_sweeps=500).fit(X, y)
@@ -304,6 +305,7 @@ def test_a_class_of_one_item_leaves_nothing_to_choose_by():
     assert np.isnan(model.choice_.accuracy).all()
 
 
+@pytest.mark.slow
 def test_as_many_pieces_as_asked_for_or_a_warning():
     X, y = make_horseshoe()
     for k in (2, 6, 7):
