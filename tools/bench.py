@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks"
 RUNS = FOLDER / "results" / "runs"
 DONE = RUNS / "done.jsonl"
-HELPERS = {"report", "report_pages"}  # which measure nothing
+MAIN = 'if __name__ == "__main__"'  # modules without it measure nothing
 
 # arguments that make a benchmark short
 QUICK = {
@@ -79,7 +79,7 @@ def run(name: str, arguments: list[str], at: str, *, quick: bool) -> bool:
 
 def main() -> None:
     """Read the command line, and run what it names."""
-    names = sorted(path.stem for path in FOLDER.glob("[a-z]*.py") if path.stem not in HELPERS)
+    names = sorted(path.stem for path in FOLDER.glob("[a-z]*.py") if MAIN in path.read_text())
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "names", nargs="*", metavar="name", help="benchmarks to run; default all, or all that have a quick form"
