@@ -12,6 +12,7 @@ from semimetric._kernels.difference_penalties import (
     add_row,
     gather,
     prefix_sums,
+    product,
     squared_norm,
     suffix_sum_rows,
     suffix_sum_widths,
@@ -47,11 +48,12 @@ def test_suffix_sums_are_the_rows_of_the_matrix(order, seed, n):
     np.testing.assert_allclose(found, np.linalg.solve(differences(order).T, psi.T).T, atol=1e-10)
 
 
-@given(order=st.integers(0, 4), K=st.integers(1, 6), seed=st.integers(0, 99))
+@given(order=st.integers(0, 4), K=st.integers(1, 18), seed=st.integers(0, 99))
 def test_both_weights_give_the_same_scores_and_steps_along_phi_are_those_of_the_dense_row(order, K, seed):
     rng = np.random.default_rng(seed)
     columns = np.flatnonzero(rng.random(11) < 0.4).astype(np.int32)
-    values, move, W = rng.normal(size=len(columns)), rng.normal(size=K), rng.normal(size=(11, K))
+    values, W = rng.normal(size=len(columns)), rng.normal(size=(11, K))
+    move = np.where(rng.random(K) < 0.5, rng.normal(size=K), 0.0)
     D, psi = differences(order), np.zeros(11)
     psi[columns] = values
     phi = np.linalg.solve(D.T, psi)
@@ -59,6 +61,8 @@ def test_both_weights_give_the_same_scores_and_steps_along_phi_are_those_of_the_
     score = np.empty(K)
     gather(columns, values, machine.weights, score)
     np.testing.assert_allclose(score, phi @ W, atol=1e-9)
+    alone = [product(columns, values, machine.weights, (K, c)) for c in range(K)]
+    np.testing.assert_allclose(alone, phi @ W, atol=1e-9)
     learned = of_phi(machine)
     np.testing.assert_allclose(learned.weights.reshape(11, K), W, atol=1e-9)
     touched = np.flatnonzero(phi).astype(np.int32)

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from linear_machines import LOSSES, PL1, PROBLEMS, TWO, X, Y, small_problem
 from reference import linear_objective, problem_dual, problem_losses
@@ -52,6 +52,33 @@ def test_the_gap_and_the_weights_are_those_of_the_dual_variables(kind, seed, max
     np.testing.assert_allclose(again.bias, machine.bias, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["hinge", "squared hinge"])
+@given(st.integers(0, 1000), st.integers(5, 12))
+@settings(max_examples=15)
+def test_columns_that_learn_together_are_as_near_their_optima_as_each_alone(kind, seed, n_classes):
+    """Few of many columns move at a row, so that most scores are computed of single columns."""
+    items, rows, together = small_problem(kind, seed, n=40, n_classes=n_classes)
+    descent = DualDescent(1e-4, 20_000, np.random.RandomState(seed))
+
+    def objectives(problem):
+        machine, dual = start(rows, problem)
+        assert descent.train(rows, problem, machine, dual).status == "solved"
+        W = np.column_stack([coefficients(machine), machine.bias])
+        return problem_losses(problem, np.column_stack([items, np.full(40, machine.scaling)]) @ W.T) + 0.5 * (W**2).sum(axis=1)
+
+    found = objectives(together)
+    for c in range(n_classes):
+        one = together._replace(
+            codes=(together.codes != c).astype(np.int8), own=together.own[c : c + 1], other=together.other[c : c + 1]
+        )
+        assert found[c] == pytest.approx(objectives(one)[0], rel=2e-4)
+
+
+def without_limits(kernel):
+    """A pass in which no dual variable falls asleep."""
+    return lambda *arguments: kernel(*arguments[:5], np.full_like(arguments[5], np.inf), *arguments[6:])
+
+
 @pytest.mark.parametrize("kind", PROBLEMS)
 def test_shrinking_leaves_out_rows_and_changes_no_optimum(kind, monkeypatch):
     _, rows, problem = small_problem(kind, n=60)
@@ -71,7 +98,8 @@ def test_shrinking_leaves_out_rows_and_changes_no_optimum(kind, monkeypatch):
     monkeypatch.setattr(descent, "run_epoch", run_and_count)
     shrunk = scores()
     assert "squared" in kind or min(visited) < 60  # of squared losses few variables are at a bound
-    monkeypatch.setattr(descent, "_keep_active", lambda self, n_active, numbers: 60)
+    for name in ("dual_pass", "gap_pass"):
+        monkeypatch.setattr(dual_module, name, without_limits(getattr(dual_module, name)))
     visited.clear()
     np.testing.assert_allclose(scores(), shrunk, atol=1e-4)
     assert min(visited) == 60
