@@ -33,6 +33,7 @@ def test_what_is_compiled_once_is_read_the_next_time(tmp_path):
     assert second["folders"] == first["folders"]
 
 
+@pytest.mark.slow
 def test_it_says_so_where_nothing_is_compiled():
     found = warmup(NUMBA_DISABLE_JIT="1")
     assert (found["compiled"], found["read"], found["folders"]) == (0, 0, [])

@@ -117,6 +117,7 @@ def test_a_number_with_two_kinds_of_tables_has_two_terms_of_its_name():
     assert same.terms == a.terms
 
 
+@pytest.mark.slow
 def test_the_mean_of_default_sums_of_two_seeds(rng, tmp_path):
     X, y = load_wine(return_X_y=True)
     X = X + 1e-6 * rng.random(X.shape)  # no ties

@@ -131,6 +131,7 @@ def found(tmp_path):
     return check
 
 
+@pytest.mark.slow
 def test_the_package_has_no_findings():
     assert lint.check(ROOT) == []
 

@@ -249,13 +249,13 @@ CHECKED = [
     *(BoundaryPoints(n_jobs=n) for n in (1, 2, -1)),
     SupportPointClassifier(),
     *(SupportPointClassifier(n_jobs=n) for n in (1, 2, -1)),
-    DPLMClassifier(n_sweeps=10, w_prior=1000.0),
     HyperplaneMixture(n_sweeps=10),
     HyperplaneMixture(1),
     HyperplaneMixture(2, n_sweeps=5),
     HyperplaneMixture(n_sweeps=5, alpha=1.0),
     DPLMClassifier(n_components=1, local="plane"),
     DPLMClassifier(n_sweeps=20, w_prior=30.0, counted=True, prior_points="items", n_chains=1, C=10.0, overlap=1.0),
+    DPLMClassifier(n_sweeps=10, w_prior=1000.0),
     DPLMClassifier(n_sweeps=20, w_prior="precision", refine=False, n_auxiliary=1, C=10.0, overlap=1.5),
 ]
 

@@ -52,6 +52,7 @@ def learned(monkeypatch):
     return done, at
 
 
+@pytest.mark.slow
 def test_with_time_enough_the_candidates_are_those_of_no_budget(problem, learned, monkeypatch):
     monkeypatch.setattr(race._Race, "_drop", lambda self: None)
     whole, found = shares.learn_sum(problem), learn_sum_within(problem, TimeBudget(1e6))
