@@ -156,7 +156,7 @@ def of_loading(N: int, p: int, k: int) -> float:
 
 def of_mapping(N: int, p: int, k: int) -> float:
     """Ids, which items are not removed, and the pages of the items that are checked, before the first query reads the codes."""
-    return 13 * N + 24 * 2**20
+    return 13 * N + (p / 2 + 16) * 2**20
 
 
 def of_asking(N: int, p: int, k: int) -> float:

@@ -103,7 +103,7 @@ def _after(k, out):
 
 @kernel
 def _without_cells(is_missing, splines, f):
-    """The column and the value of the one entry of a missing value, or of a feature of one knot; no column is -1."""
+    """The column and the value of the one entry of a missing value, or of a feature of one knot; -1 and 0 if there is none."""
     if is_missing:
         return splines.missing[f], 1.0
     if splines.bins[f] == 0:

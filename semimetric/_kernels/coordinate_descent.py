@@ -177,7 +177,10 @@ def _score(machine, columns, values, out):
 
 @kernel
 def _score_awake(machine, columns, values, state, out):
-    """`_score` of the columns of out (K,) that are awake; of all columns where that is no more work."""
+    """The scores of the columns of out (K,) that are awake; others are left as they were, or computed too.
+
+    All are computed where that is no more work, and where weights must not be negative.
+    """
     K, n_awake = out.shape[0], 0
     for c in range(K):
         n_awake += state[c] == AWAKE
@@ -201,7 +204,7 @@ def _add(machine, columns, values, move):
 def dual_pass(phi, rows, problem, machine, dual, limits, record, state):
     """Take a coordinate step on the variables of every row ``rows[r]`` of the block where ``state[rows[r]]`` (K,) is `AWAKE`.
 
-    A variable that does not move rests for the other sweeps over the block, or falls asleep until a pass wakes it. record
+    A variable that does not move rests for the other sweeps over the block, or falls asleep until `gap_pass` wakes it. record
     (2, K) gathers the gap before the steps and the worst violation; variables sleep beyond ``limits`` (K,), the worst
     violation of the pass before (Hsieh et al. 2008, section 3.2).
     """

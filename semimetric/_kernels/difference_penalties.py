@@ -136,12 +136,20 @@ def add_moments(phi, factors, out):
 @kernel
 def add_row(columns, values, move, weights):
     """weights (n_columns, K), given flat, += phi moveᵀ."""
-    K = np.uint64(move.shape[0])
-    for c in range(move.shape[0]):
+    K, n_moves = move.shape[0], 0
+    for c in range(K):
+        n_moves += move[c] != 0.0
+    if n_moves * 4 > K + 3:  # Passes over single outputs take longer than one over all.
+        for j in range(columns.shape[0]):
+            v, first = values[j], np.uint64(columns[j]) * np.uint64(K)
+            for c in range(K):
+                weights[first + np.uint64(c)] += v * move[c]
+        return
+    for c in range(K):
         step = move[c]
         if step != 0.0:
             for j in range(columns.shape[0]):
-                weights[np.uint64(columns[j]) * K + np.uint64(c)] += values[j] * step
+                weights[np.uint64(columns[j]) * np.uint64(K) + np.uint64(c)] += values[j] * step
 
 
 @kernel

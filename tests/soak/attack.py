@@ -27,7 +27,7 @@ class Attack:
     mebibytes : int, default 256
         How far the resident memory may rise during one try; more is a finding.
     short : int, default 25
-        How many cases `make test` tries; 0 leaves the attack to `make soak`.
+        How many cases `make test-slow` tries; 0 leaves the attack to `make soak`.
     """
 
     draw: Callable[[np.random.Generator], Case]

@@ -91,7 +91,7 @@ class _ShrinkingDescent:
         What every dual variable does, as `dual_pass` has it.
     limits : ndarray of shape (K,)
         A dual variable is shrunk if it keeps to its bound by more than this slope, the worst violation of the optimality
-        conditions of its column in the epoch before.
+        conditions in the epoch before: that of its column, or with Crammer and Singer's loss the first, which is of all.
     optimal : bool
         Whether the last pass found no violation at all.
     gap_per_estimate : float

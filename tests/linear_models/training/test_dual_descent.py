@@ -11,6 +11,7 @@ from linear_machines import LOSSES, PL1, PROBLEMS, TWO, X, Y, small_problem
 from reference import linear_objective, problem_dual, problem_losses
 
 from semimetric import ConvergenceWarning, EmbeddedLinearClassifier
+from semimetric._kernels.dual_states import ASLEEP
 from semimetric.embeddings.vectors.identity import IdentityEmbedding
 from semimetric.linear_models.training import dual_descent as dual_module
 from semimetric.linear_models.training.coefficients import coefficients, decision_values, zero_machine
@@ -56,7 +57,7 @@ def test_the_gap_and_the_weights_are_those_of_the_dual_variables(kind, seed, max
 @given(st.integers(0, 1000), st.integers(5, 12))
 @settings(max_examples=15)
 def test_columns_that_learn_together_are_as_near_their_optima_as_each_alone(kind, seed, n_classes):
-    """Few of many columns move at a row, so that most scores are computed of single columns."""
+    """Where few of many columns are awake at a row, scores are computed of single columns."""
     items, rows, together = small_problem(kind, seed, n=40, n_classes=n_classes)
     descent = DualDescent(1e-4, 20_000, np.random.RandomState(seed))
 
@@ -72,6 +73,26 @@ def test_columns_that_learn_together_are_as_near_their_optima_as_each_alone(kind
             codes=(together.codes != c).astype(np.int8), own=together.own[c : c + 1], other=together.other[c : c + 1]
         )
         assert found[c] == pytest.approx(objectives(one)[0], rel=2e-4)
+
+
+def test_a_class_sleeps_at_a_row_where_others_are_awake(monkeypatch):
+    """What falls asleep in an epoch keeps its dual variable in the next, whatever the others at its row do."""
+    _, rows, problem = small_problem("hinge", n=60, n_classes=6)
+    descent, run_epoch, kept = dual_module._ShrinkingDescent, dual_module._ShrinkingDescent.run_epoch, []
+
+    def run_and_look(self):
+        asleep, before = self.state == ASLEEP, self.dual.copy()
+        estimate = run_epoch(self)
+        active = np.isin(np.arange(60), self.active)
+        kept.append((asleep & active[:, None]).sum())
+        assert (self.state[asleep] == ASLEEP).all()
+        np.testing.assert_array_equal(self.dual[asleep], before[asleep])
+        return estimate
+
+    monkeypatch.setattr(descent, "run_epoch", run_and_look)
+    machine, dual = start(rows, problem)
+    assert DualDescent(1e-6, 20_000, np.random.RandomState(0)).train(rows, problem, machine, dual).status == "solved"
+    assert max(kept) > 20
 
 
 def without_limits(kernel):
@@ -133,19 +154,21 @@ def test_the_gap_bounds_the_distance_to_the_optimum(passes, solver, setting):
     assert found >= linear_objective(best, F, Y) * (1 - 1e-6)
 
 
-def test_learning_holds_no_more_than_four_bytes_a_row_beside_its_variables():
+@pytest.mark.parametrize("n_columns", [1, 4])
+def test_learning_holds_four_bytes_a_row_and_one_a_dual_variable_beside_these(n_columns):
     items = np.random.default_rng(0).random((100_000, 2))
-    embedding, codes = IdentityEmbedding().fit(items), (items[:, 0] > 0.5).astype(int)
-    problem = classification_problem(codes, None, np.ones(3), squared=True, joint=False)
+    embedding, n_classes = IdentityEmbedding().fit(items), max(2, n_columns)
+    codes = (items[:, 0] * n_classes).astype(int)
+    problem = classification_problem(codes, None, np.ones(n_classes + 1), squared=True, joint=False)
     assert problem.codes.itemsize == 1
     rows, solver, machine = EmbeddedRows(embedding, items, 1000), DualDescent(1e-9, 1, np.random.RandomState(0)), zero_machine
     for _ in range(2):  # the first compiles
-        dual = np.zeros((len(items), 1))
+        dual = np.zeros((len(items), n_columns))
         tracemalloc.start()
-        assert solver.train(rows, problem, machine(embedding, 1, 1.0), dual).n_iter == 1
+        assert solver.train(rows, problem, machine(embedding, n_columns, 1.0), dual).n_iter == 1
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    assert 4 * len(items) <= most < 7 * len(items)
+    assert (4 + n_columns) * len(items) <= most < (6 + n_columns) * len(items)
 
 
 def test_ctrl_c_keeps_the_weights(monkeypatch):
