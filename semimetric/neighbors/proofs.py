@@ -23,7 +23,7 @@ from .segment import Segment
 __all__ = ["check_distinct_ids", "check_items"]
 
 _ROWS = 1 << 12  # items of a block
-_RELEASED = 8  # blocks after which mapped memory is given back
+_RELEASED = 4  # blocks after which mapped memory is given back
 _ADVICE = "restore the index, or build it again"
 
 
