@@ -43,6 +43,18 @@ def client():
     return Client(cluster())
 
 
+def wait_for_workers():
+    """Wait until three workers live. Dask gives up one that is killed while it starts: then another cluster is started."""
+    try:
+        client().wait_for_workers(3, timeout=60)
+    except TimeoutError:
+        client().close()
+        cluster().close()
+        client.cache_clear()
+        cluster.cache_clear()
+        client().wait_for_workers(3, timeout=60)
+
+
 def chunks(values, n=12):
     """An array in some parts."""
     return da.from_array(values, chunks=(-(-len(values) // n), *values.shape[1:]))
@@ -137,7 +149,7 @@ def kill(chosen):
 
 
 def attempt(case, folder):
-    client().wait_for_workers(3)
+    wait_for_workers()
     answer, seconds = known(case["what"])
     chosen = random.Random(case["seed"])
     killers = [threading.Timer(moment * seconds, kill, (chosen,)) for moment in case["moments"]]
