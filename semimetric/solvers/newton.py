@@ -29,6 +29,9 @@ from .history import History, Step
 __all__ = ["Newton"]
 
 _DAMPING = 1e-12  # this share of the mean curvature is added to the diagonal of H, which may be singular
+_MOST_DAMPING = 1e-2
+_RAISED = 1e3  # the factor of the damping after a careful step that failed,
+_EASED = 10.0  # and its divisor after a step that lowered the objective
 _BADLY_SCALED = 1e-6  # columns are rescaled if the curvature of one is below this share of the largest
 _FLATTEST = 1e-18  # a curvature below this share of the largest counts as this share when columns are rescaled
 _PIVOTS = 500  # the limit of iterations of block pivoting
@@ -127,8 +130,12 @@ class _NewtonRun:
         Whether the last step lowered the objective by so little that the end is near.
     careful : bool
         Whether the next model also gives curvature to rows on linear parts of the loss, because the last step failed.
+    damping : float
+        The share of the mean curvature that is added to that of every weight. It is raised after careful steps that failed,
+        as by Levenberg and Marquardt: where the rows leave many weights open, pivoting may not find the minimum of the nearly
+        singular model.
     stuck : bool
-        Whether even a careful step failed to lower the objective.
+        Whether even a careful step of the largest damping failed to lower the objective.
     """
 
     def __init__(self, program: ConvexProgram, w: Floats) -> None:
@@ -142,6 +149,7 @@ class _NewtonRun:
         self.near = False
         self.stuck = False
         self.careful = True
+        self.damping = _DAMPING
         self.point = self._point_at(w, self.A.matvec(w) - program.y)
 
     def _point_at(self, w: Floats, residual: Floats) -> _EvaluatedPoint:
@@ -189,7 +197,7 @@ class _NewtonRun:
         badly_scaled = bool((np.diag(self.P) > 0).all() and (curvature < _BADLY_SCALED * largest).any())
         scale = np.sqrt(np.maximum(curvature, _FLATTEST * largest)) if badly_scaled else np.ones(len(curvature))
         H = self.H / np.outer(scale, scale)
-        H[np.diag_indices_from(H)] += _DAMPING * max(float(np.trace(H)) / max(len(H), 1), 1e-300)
+        H[np.diag_indices_from(H)] += self.damping * max(float(np.trace(H)) / max(len(H), 1), 1e-300)
         return H, scale
 
     def step(self) -> None:
@@ -207,7 +215,11 @@ class _NewtonRun:
         w = goal if length == 1.0 else np.maximum(at.w + length * (goal - at.w), p.lower)
         new = self._point_at(w, at.residual + length * along)
         fell = new.objective < at.objective
-        self.stuck = not fell and self.careful
+        self.stuck = not fell and self.careful and self.damping >= _MOST_DAMPING
+        if fell:
+            self.damping = max(self.damping / _EASED, _DAMPING)
+        elif self.careful:
+            self.damping *= _RAISED
         self.careful = length < _SHORT or not fell
         self.near = new.objective > (1 - _NEAR) * at.objective
         self.point = new if fell else at

@@ -116,6 +116,7 @@ def test_items_that_are_infinitely_far_come_last_in_the_order_of_their_ranks():
     assert best.sums.tolist() == [2.0, np.inf, np.inf]
 
 
+@pytest.mark.filterwarnings("ignore:.* encountered in scalar:RuntimeWarning")  # without the compiler
 @given(seed=st.integers(0, 1000), n=st.integers(0, 300), kind=st.sampled_from(["any", "equal", "infinite", "tiny"]))
 def test_an_order_by_bounds_is_whole_and_nearly_sorted(seed, n, kind):
     bounds = np.random.default_rng(seed).normal(size=n) * {"tiny": 1e-310}.get(kind, 1.0)

@@ -1,6 +1,7 @@
 """Whole numbers of tables against NumPy, with empty cells, constant tables and steps that overflow."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -8,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from semimetric._kernels.whole_tables import magnitudes, rises, round_down
 
 
+@pytest.mark.filterwarnings("ignore:.* encountered in scalar:RuntimeWarning")  # without the compiler
 @given(seed=st.integers(0, 1000), scale=st.sampled_from([0.0, 1e-300, 1.0, 1e300]), step=st.sampled_from([0.0, 100.0, np.inf]))
 def test_rises_and_whole_numbers(seed, scale, step):
     rng = np.random.default_rng(seed)
