@@ -10,11 +10,13 @@ FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("plot_*.py"))
 LONG = {
     "plot_can_straight_pieces_part_classes_that_wind",
+    "plot_how_many_knots_does_a_distance_need",
     "plot_how_many_pieces_has_a_boundary",
     "plot_must_all_data_be_in_memory",
     "plot_what_do_a_few_links_teach_a_clustering",
     "plot_which_corners_of_a_photograph_look_alike",
     "plot_which_series_are_alike_if_time_may_stretch",
+    "plot_which_words_are_near_by_edits",
 }  # seconds each: they run among the slow tests
 
 

@@ -88,7 +88,7 @@ def assert_alike(parts, whole, data, rel=1e-8):
 @every_kind
 @pytest.mark.parametrize(
     "options",
-    [{}, {"tables": "full"}, {"tables": "full", "groups": [(0, 1, 2)], "n_knots": 4}, {"loss": "hinge"},
+    [{}, {"tables": "full"}, slow({"tables": "full", "groups": [(0, 1, 2)], "n_knots": 4}), {"loss": "hinge"},
      {"directions": "pca", "knots": "kmeans"}, {"axioms": "metric"}],
 )  # fmt: skip
 def test_parts_learn_what_one_fit_learns(kind, options):
@@ -135,7 +135,7 @@ def test_items_beyond_given_knots_are_told_once():
     assert parts.semimetric_.epsilon == pytest.approx(whole.semimetric_.epsilon)
 
 
-@every_kind
+@pytest.mark.parametrize("kind", [*map(slow, ["pairs", "quadruplets"]), "triplets"])
 def test_tables_of_tuples(kind, tmp_path):
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
