@@ -29,7 +29,7 @@ from .history import History, Step
 __all__ = ["Newton"]
 
 _DAMPING = 1e-12  # this share of the mean curvature is added to the diagonal of H, which may be singular
-_MOST_DAMPING = 1e-2
+_MOST_DAMPING = 1e-2  # a careful step that failed with so much of it is the last
 _RAISED = 1e3  # the factor of the damping after a careful step that failed,
 _EASED = 10.0  # and its divisor after a step that lowered the objective
 _BADLY_SCALED = 1e-6  # columns are rescaled if the curvature of one is below this share of the largest
@@ -174,7 +174,7 @@ class _NewtonRun:
         if self.gap > tol and (self.near or self.stuck):
             slope = at.product + self.program.penalty.gradient(at.w)
             size = np.abs(at.product).max(initial=0.0)
-            H, scale = self._rescaled()
+            H, scale = self._rescaled(_DAMPING)
             lift = np.maximum(-slope, 0.0) + _LIFT * size * (at.w > self.program.lower)
             v = at.w + solve_regular(H, lift / scale) / scale
             self._raise_bound(self._point_at(v, self.A.matvec(v) - self.program.y))
@@ -186,8 +186,8 @@ class _NewtonRun:
         if bound > self.bound:
             self.bound, self.dual = bound, at
 
-    def _rescaled(self) -> tuple[Floats, Floats]:
-        """H for the weights multiplied by ``scale``, with a little added to its diagonal, and ``scale`` of shape (n,).
+    def _rescaled(self, damping: float) -> tuple[Floats, Floats]:
+        """H for the weights multiplied by ``scale`` (n,), with this share of its mean diagonal added to it, and ``scale``.
 
         Scales are 1 unless all columns are penalised and their curvatures differ very much. Then every column is scaled to the
         same curvature, so that what is added to the diagonal is small beside each.
@@ -197,7 +197,7 @@ class _NewtonRun:
         badly_scaled = bool((np.diag(self.P) > 0).all() and (curvature < _BADLY_SCALED * largest).any())
         scale = np.sqrt(np.maximum(curvature, _FLATTEST * largest)) if badly_scaled else np.ones(len(curvature))
         H = self.H / np.outer(scale, scale)
-        H[np.diag_indices_from(H)] += self.damping * max(float(np.trace(H)) / max(len(H), 1), 1e-300)
+        H[np.diag_indices_from(H)] += damping * max(float(np.trace(H)) / max(len(H), 1), 1e-300)
         return H, scale
 
     def step(self) -> None:
@@ -205,7 +205,7 @@ class _NewtonRun:
         p, at = self.program, self.point
         curvature = self._curvature(at.residual)
         self.H = p.design.moments(np.zeros(len(curvature)), curvature).gram + self.P
-        H, scale = self._rescaled()
+        H, scale = self._rescaled(self.damping)
         gradient = at.product + p.penalty.gradient(at.w)
         box = BoxQuadratic(H, H @ (scale * at.w) - gradient / scale, scale * p.lower, np.full(len(scale), np.inf))
         goal = pivot(box, (at.w > p.lower) | (gradient < 0), max_iter=_PIVOTS) / scale
