@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from semimetric import ConvergenceWarning, NotSupportedError
 from semimetric.programs.losses import Hinge, Huber, SquaredHinge
 from semimetric.programs.penalties import Ridge
-from semimetric.solvers import Newton, Status
+from semimetric.solvers import InteriorPoint, Newton, Status
 from semimetric.solvers.newton import _NewtonRun
 
 PROGRAM = cases.margin_program("triplets", SquaredHinge(), (Ridge(1e-2),))
@@ -47,6 +47,17 @@ def test_the_gap_is_sound_at_the_first_step():
         first = Newton(tol=1e-16, max_iter=1).solve(PROGRAM)
     assert best.objective - 1e-12 <= first.objective
     assert first.objective - first.gap <= best.objective
+
+
+@pytest.mark.filterwarnings("ignore::semimetric.ConvergenceWarning")  # the bound of so open a program rounds before 1e-8
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_where_rows_leave_weights_open_damped_steps_reach_the_optimum(loss):
+    """80 rows, 108 weights and no penalty, so that pivoting finds no minimum of the model without damping."""
+    program = cases.program(cases.PENALTIES["nothing"], loss=cases.LOSSES[loss], groups="pairs")
+    exact, solution = InteriorPoint().solve(program), Newton().solve(program)
+    assert exact.gap < 1e-8 * exact.objective
+    assert solution.objective == pytest.approx(exact.objective, rel=1e-6)
+    assert solution.relative_gap < 1e-5
 
 
 def test_what_it_refuses():
